@@ -86,7 +86,7 @@ def _section(number: int, row: dict[str, Any], sizing: Sizing) -> str:
         lines += [f"- runner-up: {text}" for text in _runner_up(sizing, chosen)]
         lines += [f"- {a.nodes} x {a.instance_type}, {a.why_not}" for a in workload.alternatives if a.weights]
         lines += [f"- without an accelerator: {text}" for text in _others(workload, market="on-demand")]
-        lines += [f"- by the token: {text}" for text in _others(workload, market=BY_THE_API)]
+        lines += [f"- priced per token: {text}" for text in _others(workload, market=BY_THE_API)]
         told = [note for note in workload.assumptions if note.startswith(NOTES)]
         lines += [f"- note: {note}" for note in told]
     if "practice" in row:

@@ -1,4 +1,4 @@
-"""A decision as a person reads it: what was chosen, the memory bar, speed, cost, what lost and why."""
+"""A decision as a person reads it: what was chosen, the memory bar, speed, cost, what was rejected and why."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def _small(amount: Decimal) -> str:
 
 
 def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool) -> None:
-    """What lost, and why; by the price of a run where the workload is one, else by the month.
+    """What was not chosen, and why; by the price of a run where the workload is one, else by the month.
 
     Tokens have a table of their own.
     """

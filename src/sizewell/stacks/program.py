@@ -2,7 +2,7 @@
 
 `dev-aws` builds what `decisions/dev-aws.json` says; `checkpoints-dev-aws` builds the checkpoint stores of that
 decision, so that a cluster's destroy cannot reach them; `ttl-dev-aws` builds its hard end, and comes up first;
-`images-dev-aws` builds the registry of what an EKS cluster without a way out runs, to be filled before it.
+`images-dev-aws` builds the registry of what an EKS cluster without internet access runs, to be filled before it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _built(decision: Decision, settings: Settings, stack: str, cluster: str, clo
     elif stack.startswith("ttl-"):
         outputs = program.build_ttl(decision, settings)
     elif stack.startswith("images-"):
-        build = getattr(program, "build_images", None)  # where networks of ours have no way out
+        build = getattr(program, "build_images", None)  # where networks of ours have no internet access
         outputs = build(decision, workloads, settings) if build else {}
     else:
         outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)

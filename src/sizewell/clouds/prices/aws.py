@@ -195,7 +195,9 @@ def fees(aws: Aws, region: str, meters: Sequence[Meter] = AWS) -> Iterator[Liste
 
 
 def _to_most_regions(pairs: Sequence[ListedFee]) -> Iterator[ListedFee]:
-    """What data to another region usually costs: the price to most of them, of two as common ones the dearer."""
+    """What data to another region usually costs: the price to most of them, of two equally common ones the more
+    expensive.
+    """
     first = [row for row in pairs if row.from_quantity == "0"]
     counted = Counter((row.usd, row.currency, row.unit) for row in first)
     if counted:

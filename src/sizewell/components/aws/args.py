@@ -41,7 +41,7 @@ class SubnetsArgs(AccountArgs):
 
 
 class NetworkArgs(PlaceArgs, AccountArgs):
-    """A private network: no way in, no way out but the endpoints."""
+    """A private network without internet access: no ingress, egress to the endpoints only."""
 
     zones: list[str]
     """Availability zones by name (us-east-1a) or id (use1-az4); one private subnet in each."""

@@ -284,7 +284,7 @@ def registry_here(
     decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions
 ) -> pulumi.Input[str]:
     """Where the public images of a region's cluster lie: in the mirror of the stack `images-<stack>`, since the network
-    that we build has no way out; "" in an adopted network, which may have one.
+    that we build has no internet access; "" in an adopted network, which may have one.
 
     `sizewell:registry` names another mirror, in either case.
     """
@@ -304,7 +304,7 @@ def registry_here(
 
 
 def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> None:
-    """Images of runs that lie outside of ECR, which is all that a network without a way out reaches."""
+    """Images of runs that lie outside of ECR, which is all that a network without internet access reaches."""
     for workload in dict.fromkeys(workload.spec.name for workload, _ in pairs):
         run = settings.runs.get(workload)
         if run is not None and ".dkr.ecr." not in run.image:

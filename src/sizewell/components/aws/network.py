@@ -14,7 +14,9 @@ from sizewell.components.tags import physical_name
 
 
 class Network(Owned):
-    """A VPC with one private subnet per zone, endpoints in place of a way out, flow logs, and a key of its own."""
+    """A VPC with one private subnet per zone, endpoints in place of internet access, flow logs, and a key of its
+    own.
+    """
 
     vpc_id: pulumi.Output[str]
     """The VPC."""

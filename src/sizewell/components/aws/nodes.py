@@ -184,8 +184,8 @@ class GpuNodeGroup(Owned):
     def _offering(self, name: str, args: GpuNodeGroupArgs) -> pulumi.Output[str]:
         """The block to buy, asked for once: where AWS has one with this resource's tag, no other is looked at.
 
-        A later update would find none on offer, or a dearer one, and end there. What was bought and is missing in the
-        state is not bought twice: AWS refuses the words that stand in the offering's place.
+        A later update would find none on offer, or a more expensive one, and end there. What was bought and is missing
+        in the state is not bought twice: AWS refuses the words that stand in the offering's place.
         """
         block, parent = args["capacity_block"], pulumi.InvokeOptions(parent=self)
         limit, zones = float(block["max_price_usd"]), args["zones"]

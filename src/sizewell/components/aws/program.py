@@ -112,7 +112,9 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
 
 
 def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
-    """Build the mirror of the public images of each EKS cluster whose network has no way out; filled before it."""
+    """Build the mirror of the public images of each EKS cluster whose network has no internet access; filled before
+    it.
+    """
     outputs: dict[str, Any] = {}
     pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
     pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]

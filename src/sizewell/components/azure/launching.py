@@ -35,7 +35,7 @@ def target(
 def boot(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
     """Arguments of the machines beside those of their pool: what they start.
 
-    Microsoft's HPC image has no Slurm, its distribution has packages: the subnet needs a way out to them.
+    Microsoft's HPC image has no Slurm, its distribution has packages: the subnet needs internet access for them.
     """
     if workload.scheduler != "slurm":
         return run_at_boot(decision, workload, pool, settings, target(decision, workload, pool, settings))

@@ -159,7 +159,7 @@ def _build_cluster(
 def _say_what_cannot_be_pulled(
     pairs: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
 ) -> None:
-    """Images outside of Google's registries, which are all that a network without a way out reaches."""
+    """Images outside of Google's registries, which are all that a network without internet access reaches."""
     if not launching.own_network(settings):
         return
     ran = [settings.runs[workload.spec.name].image for workload, _ in pairs if workload.spec.name in settings.runs]

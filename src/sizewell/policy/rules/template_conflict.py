@@ -12,7 +12,7 @@ _GROUP: Final = "aws:autoscaling/group:Group"
 
 
 def template_conflict(pool: Pool, _: Parameters) -> Verdict:
-    """A launch template does not say what its group says as well: EKS, fleets and mixed groups refuse both.
+    """A launch template does not repeat settings of its group: EKS, fleets and mixed groups refuse both.
 
     >>> from sizewell.policy.examples import pool
     >>> twice = {"type": "aws:eks/nodeGroup:NodeGroup", "inputs": {"instanceTypes": ["g6.xlarge"]}}

@@ -18,7 +18,7 @@ from sizewell.sizing.billing.charges import Charge, around_the_clock, monthly
 if TYPE_CHECKING:
     from sizewell.sizing.records.decision import Decision
 
-# Services that machines without a way out reach over an interface endpoint, each billed by the hour and zone.
+# Services that machines without internet access reach over an interface endpoint, each billed by the hour and zone.
 MACHINE_ENDPOINTS: Final = ("ssm", "ssmmessages", "monitoring", "sts", "ec2", "ecr.api", "ecr.dkr")
 KUBERNETES_ENDPOINTS: Final = ("eks", "eks-auth", "autoscaling", "elasticloadbalancing", "logs")
 SAGEMAKER_ENDPOINTS: Final = ("sagemaker.api", "sagemaker.runtime", "logs")
@@ -60,7 +60,9 @@ def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
 
 
 def pulls_from_a_mirror(decision: Decision) -> bool:
-    """Whether machines of a decision run containers in a network of ours that has no way out: EKS clusters on AWS."""
+    """Whether machines of a decision run containers in a network of ours that has no internet access: EKS clusters on
+    AWS.
+    """
     pools = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     targets = [
         target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")

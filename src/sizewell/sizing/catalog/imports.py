@@ -74,7 +74,8 @@ _PACKED: Final = {
     b"PK\x03\x04": ("is a zip archive or a spreadsheet", "unpack it, or save the sheet as CSV"),
     b"PAR1": ("is a Parquet file", "export it as CSV"),
 }
-"""What bills and price sheets are often packed as, by their first bytes: what that is, and the way out."""
+"""Formats in which invoices and price sheets are often packed, by their first bytes: the format, and how to unpack
+it."""
 
 
 def _check_packed(path: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
 
 NEAREST = 5
-ELSEWHERE = {  # places that no component builds in, and what people do who have machines there
+ELSEWHERE = {  # places that Sizewell does not provision in, and what people do who have machines there
     "on-premises": "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md",
     "edge": "edge devices are sized but not provisioned: install the model yourself, or name a cloud in infra",
 }
@@ -149,7 +149,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
         if len(nearest) < NEAREST and rejection.reason not in {near.reason for near in nearest}:
             nearest.append(rejection)
     beyond = impossible(sizing)
-    # What the spec excludes is no way out while something that it allows came near.
+    # What the spec excludes is no solution while something that it allows came near.
     allowed = [r for r in nearest if r.cause not in (Cause.REGION, Cause.CONSTRAINT)] or nearest
     ways = {r.cause: r.relax for r in reversed(allowed) if r.relax}  # of each cause the nearest's
     named = Cause.TOO_SLOW if sizing.need.training else Cause.MEMORY

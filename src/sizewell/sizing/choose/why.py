@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Shape
 
 Outcome = Literal["choice", "alternative", "dominated", "rejected"]
-ELSEWHERE: Final = "not-provisioned"  # does the work, in a place where no component builds
+ELSEWHERE: Final = "not-provisioned"  # does the work, in a place where Sizewell does not provision
 OUTCOMES: Final[tuple[Outcome, ...]] = ("choice", "alternative", "dominated", "rejected")
 
 

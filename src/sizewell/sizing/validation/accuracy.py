@@ -26,7 +26,7 @@ OTHERS = (
 
 
 def accuracy_report() -> dict[str, str]:
-    """Path in the repository -> content, for docs/reference/accuracy.md and its plots; from the carried cases."""
+    """Path in the repository -> content, for docs/reference/accuracy.md and its plots; from the bundled cases."""
     report = validate()
     cases = {case.id: case for case in read()}
     files = {PAGE: page(report, cases)}

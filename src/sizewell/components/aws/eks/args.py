@@ -90,7 +90,7 @@ class EksAutoscalerArgs(InsideArgs):
 
 
 class ImageMirrorArgs(PlaceArgs, AccountArgs):
-    """Repositories in ECR for public images, which machines without a way out cannot pull."""
+    """Repositories in ECR for public images, which machines without internet access cannot pull."""
 
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for the images; default AWS's own."""

@@ -1,4 +1,4 @@
-"""Public images where machines without a way out can pull them."""
+"""Public images where machines without internet access can pull them."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def registry_of(account: str, region: str, prefix: str) -> str:
 class ImageMirror(Owned):
     """A repository in ECR for each public image; filled once from outside, by what its output `copies` says.
 
-    ECR's own pull-through cache is no help here: it has no nvcr.io, and its first pull asks for a way out of the VPC.
+    ECR's own pull-through cache is no help here: it has no nvcr.io, and its first pull needs internet access.
     """
 
     registry: pulumi.Output[str]

@@ -1,4 +1,4 @@
-"""Public images that a decision's EKS clusters run, for networks without a way out. Pure."""
+"""Public images that a decision's EKS clusters run, for networks without internet access. Pure."""
 
 from collections.abc import Sequence
 

@@ -3,7 +3,8 @@
 Why the end stands in a stack of its own
 ----------------------------------------
 *What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
-that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that is billed.
+that built it was killed, its state is lost, or its destroy fails half-way. It is deployed before anything that is
+billed.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it. EventBridge
 Scheduler starts, at the end and then every hour, an automation of Systems Manager that finds what the stack left by

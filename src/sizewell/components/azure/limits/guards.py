@@ -3,8 +3,8 @@
 Why the end stands in a stack of its own, and its rights do not
 ---------------------------------------------------------------
 *What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
-that built it was killed, its state is lost, or its destroy fails half-way. It is armed before anything that is billed,
-and the hand that ends it reaches that stack and no other.
+that built it was killed, its state is lost, or its destroy fails half-way. It is deployed before anything that is
+billed, and the hand that ends it reaches that stack and no other.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it: a Logic App with an
 identity of its own. From the end on, every hour, it stops the AKS clusters, empties the scale sets and takes away the

@@ -13,7 +13,7 @@ USER = "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd"  # Cognitive Services OpenAI User
 
 
 class OpenAiAccount(Owned):
-    """Models by the token, or by provisioned throughput, which is a purchase: it is billed every hour until it is
+    """Models priced per token, or provisioned throughput, which is a purchase: it is billed every hour until it is
     deleted.
 
     Nobody has a key: Entra says who asks, a private endpoint from where. It answers with the versions named here.

@@ -5,7 +5,7 @@ DaemonSets github.com/GoogleCloudPlatform/container-engine-accelerators 992db81 
 nccl-tcpxo-installer.yaml and nccl-rdma-installer.yaml in gpudirect-*, nri_device_injector/nri-device-injector.yaml),
 with the images and tags that stand there. Ours beside them: no token of the cluster, limits (estimates), and
 for the loader of TCPXO's kernel module the mirror of a pinned Ubuntu, where the file has Docker Hub's without a tag:
-machines without a way out reach Google's registries alone.
+machines without internet access reach Google's registries alone.
 
 The DaemonSets are privileged: they load a module, write to the machine's folders and inject devices. They run in
 kube-system, on machines of their fabric alone; the rule `pod-privileged` says so, and its waiver is a team's to write.

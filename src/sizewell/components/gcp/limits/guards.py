@@ -1,7 +1,8 @@
 """What a stack may cost in a month, and when it ends for certain.
 
 A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
-before the stack that it ends, so that it is armed before anything is billed, and nothing that goes wrong in the one can
+before the stack that it ends, so that it is deployed before anything is billed, and nothing that goes wrong in the one
+can
 disarm the other. The other stack looks the end's account up before it builds what is billed, and ends there without it.
 """
 

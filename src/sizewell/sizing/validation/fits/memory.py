@@ -90,7 +90,7 @@ def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
     groups = sorted(set(inside) - {"sequence"})
     return {
         "schema": "sizewell.calibration/1",
-        "about": "Constants of the memory model, written by tools/calibrate_memory.py from the carried cases",
+        "about": "Constants of the memory model, written by tools/calibrate_memory.py from the bundled cases",
         "fitted": date,
         "constants": {
             name: {"value": _plain(getattr(fitted, name)), "meaning": meaning} for name, meaning in MEANING.items()
