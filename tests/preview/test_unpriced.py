@@ -117,7 +117,7 @@ def test_another_name_is_no_new_line():
     after.resources[-1] = replace(after.resources[-1], aliases=(before.resources[-1].urn,))
     preview = one(before, after)
     assert preview.stacks[0].unpriced_before == preview.stacks[0].unpriced
-    assert "1 unpriced line that the base has too" in markdown.render(preview)
+    assert "1 unpriced line that the base has as well" in markdown.render(preview)
 
 
 def test_a_purchase_without_a_price_is_missing_from_what_is_paid_once_and_not_from_the_run_rate():

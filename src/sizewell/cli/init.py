@@ -50,9 +50,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--notify", metavar="LIST", help="e-mail and https addresses that receive notices")
     parser.add_argument("--forge", help="github, gitlab or none: whose pull-request workflow is written")
-    parser.add_argument("--offline", action="store_true", help="do not ask whether the account can be reached")
+    parser.add_argument("--offline", action="store_true", help="do not check whether the account can be reached")
     parser.add_argument("--no-input", action="store_true", help="ask nothing: a missing answer is an error")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="decide at the prices of this day (default: today)")
+    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
     parser.add_argument("--json", action="store_true", help="print what was written and kept as JSON")
     parser.add_argument("--template", action="store_true", help="print the template folder for `pulumi new`, and exit")
 

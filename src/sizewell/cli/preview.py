@@ -55,10 +55,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="read `pulumi preview --json` instead",
     )
-    add("--engine", choices=("auto", "offline", "pulumi"), default="auto", help="what evaluates the program (auto)")
-    add("--format", choices=FORMATS, default="terminal", help="how to print it (terminal)")
-    add("--json", action="store_const", const="json", dest="format", help="as --format json")
-    add("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
+    add("--engine", choices=("auto", "offline", "pulumi"), default="auto", help="how the program is evaluated (auto)")
+    add("--format", choices=FORMATS, default="terminal", help="output format (terminal)")
+    add("--json", action="store_const", const="json", dest="format", help="same as --format json")
+    add("-o", "--output", type=Path, metavar="FILE", help="write to this file instead of printing")
     add("--usage", type=Path, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
     add("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
     add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")

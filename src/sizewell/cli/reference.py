@@ -63,7 +63,7 @@ VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
         ),
         "GCP_ENDPOINT_URL*": "the same for Google Cloud",
         "AZURE_ENDPOINT_URL*": "the same for Azure",
-        "REGISTRY_ENDPOINT_URL": "address of container registries: a proxy or a replay",
+        "REGISTRY_ENDPOINT_URL": "endpoint of container registries, such as a proxy or a replay",
         "HTTPS_PROXY": "proxy of all calls to clouds, registries and webhooks; with a login as `http://NAME:PASSWORD@HOST:PORT`",
         "HTTP_PROXY": "the same for http addresses",
         "ALL_PROXY": "the same where neither is set",

@@ -41,8 +41,8 @@ def build_runs(
 
     `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
     `prioritized`: the stack's queue has brought its priority classes (None: where it is `queued`).
-    `registry`: a mirror of the operators' images, for a network without a way out. `volumes`: by workload the file
-    system that its pods mount, by the claim that `claim_of` names.
+    `registry`: a mirror of the operators' images, for a network without internet access. `volumes`: by workload the
+    file system that its pods mount, by the claim that `claim_of` names.
     """
     volumes = volumes or {}
     named = []
