@@ -174,9 +174,9 @@ BURST = CONFIG["sizewell:cluster"]["burst"]
             {"pools": {"instance_type": "p4d.24xlarge", "accelerator": "a100-40gb"}},
             "has too little memory on each accelerator: p4d.24xlarge and hgx-h100-8x have 40 GiB and 80 GiB",
         ),
-        ({"name": "pretrain", "workload": {"kind": "inference"}}, "is inference: only jobs that start, and end"),
+        ({"name": "pretrain", "workload": {"kind": "inference"}}, "is inference: only jobs that start and end as a whole"),
         ({"name": "pretrain", "workload": {"scheduler": "ray"}}, "is Ray, whose parts must run in one place"),
-        ({"name": "pretrain", "pools": {"cloud": "coreweave"}}, "stands on CoreWeave, whose clusters take no machines"),
+        ({"name": "pretrain", "pools": {"cloud": "coreweave"}}, "is on CoreWeave, whose clusters cannot have machines"),
         ({"name": "pretrain", "pools": {"cloud": "aws"}}, "is next to existing machines"),
     ],
 )
@@ -195,7 +195,7 @@ def test_what_cannot_take_the_jobs_is_refused(change, words):
         ({"burst": {**BURST, "cluster": ""}}, "burst.cluster: must be a text"),
         ({"burst": BURST, "queue": "team"}, "needs a queue installed by Sizewell"),
         ({"burst": BURST, "operators": []}, "needs a queue installed by Sizewell"),
-        ({"burst": BURST, "rdma": "rdma/ib"}, "has no rdma/ib: a job that asks for it would wait for ever"),
+        ({"burst": BURST, "rdma": "rdma/ib"}, "has no rdma/ib: a job that asks for it would wait forever"),
         ({"burst": {**BURST, "machines": "pretrian"}}, "must be a workload of prod: pretrain-burst, pretrain"),
         ({"burst": {**BURST, "machines": "pretrain"}}, "takes two workloads, each with one pool"),
         ({}, "pretrain-burst: is on aws, next to existing machines: its machines would not be provisioned"),
@@ -209,7 +209,7 @@ def test_wrong_words_of_a_burst(cluster, words):
 
 def test_the_burst_s_machines_have_no_run_of_their_own():
     runs = {"pretrain-burst": read_run({"image": "a:1"}, "run")}
-    with pytest.raises(ConfigError, match=r"sizewell:run\.pretrain-burst: is of the burst's machines"):
+    with pytest.raises(ConfigError, match=r"sizewell:run\.pretrain-burst: is for the burst's machines"):
         bursting.check(decision(), read_adopted(CONFIG["sizewell:cluster"]), runs)
 
 
