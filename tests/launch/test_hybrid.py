@@ -174,7 +174,10 @@ BURST = CONFIG["sizewell:cluster"]["burst"]
             {"pools": {"instance_type": "p4d.24xlarge", "accelerator": "a100-40gb"}},
             "has too little memory on each accelerator: p4d.24xlarge and hgx-h100-8x have 40 GiB and 80 GiB",
         ),
-        ({"name": "pretrain", "workload": {"kind": "inference"}}, "is inference: only jobs that start and end as a whole"),
+        (
+            {"name": "pretrain", "workload": {"kind": "inference"}},
+            "is inference: only jobs that start and end as a whole",
+        ),
         ({"name": "pretrain", "workload": {"scheduler": "ray"}}, "is Ray, whose parts must run in one place"),
         ({"name": "pretrain", "pools": {"cloud": "coreweave"}}, "is on CoreWeave, whose clusters cannot have machines"),
         ({"name": "pretrain", "pools": {"cloud": "aws"}}, "is next to existing machines"),

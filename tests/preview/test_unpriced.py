@@ -97,10 +97,10 @@ def test_what_stood_before_is_one_line_and_the_page_has_all_of_it():
     for told in (comment, text):
         assert "fresh: thing: no price rule" in told
         assert "old-7" not in told
-        assert "40 unpriced lines that the base has too; shown by --format html" in told
+        assert "40 unpriced lines that the base has as well; shown by --format html" in told
     assert "**1 unpriced** · 40 unpriced in the base too" in comment
     assert all(f"{name}: thing" in page for name in old)
-    assert "40 unpriced lines that the base has too</summary>" in page
+    assert "40 unpriced lines that the base has as well</summary>" in page
 
 
 def test_what_stood_before_and_fails_is_named():

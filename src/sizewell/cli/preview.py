@@ -177,7 +177,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     rows += [f"{line} ({counts})" for line in lines]
     told = {row.partition(":")[0] for row in rows}
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
-    rows += [f"{path}: changes what runs or owns these checks; a person has to review it" for path in others]
+    rows += [f"{path}: changes what runs these checks or who owns them: it needs a human review" for path in others]
     return limits, settings, {} if args.unblock else stood_in, tuple(rows)
 
 

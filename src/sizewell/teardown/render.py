@@ -42,7 +42,7 @@ def evidence(row: Row) -> str:
     if not row.source:
         return ""
     if not row.samples_due:
-        return "" if row.source in row.why else row.source  # the reason says already which service did not answer
+        return "" if row.source in row.why else row.source  # the reason says already which service did not respond
     age = "" if row.newest_age_s is None else f", newest {row.newest_age_s / 60:.0f} min old"
     window = f"{row.window_s / 60:.0f} min"
     return f"{row.source}: {row.samples_received} of {row.samples_due} samples in {window}{age}"

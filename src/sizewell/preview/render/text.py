@@ -293,7 +293,7 @@ def missing_prices(stack: records.Stack) -> tuple[list[str], list[str]]:
 
 def stood_in_words(stood: Sequence[str]) -> str:
     """What has no price and had none before: how many, and where they are listed."""
-    return f"{plural(len(stood), 'unpriced line')} that the base has too; shown by --format html"
+    return f"{plural(len(stood), 'unpriced line')} that the base has as well; shown by --format html"
 
 
 def stack_figures(stack: records.Stack) -> dict[str, str]:

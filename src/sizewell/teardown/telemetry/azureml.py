@@ -23,7 +23,7 @@ _REQUESTS: Final = (_ENDPOINTS, "RequestsPerMinute")
 
 def endpoint(azure: Azure, unit: Unit, at: datetime, seconds: float) -> Observation:
     """The machines of a managed online endpoint, how busy each was, and its requests. CloudError where Azure does not
-    answer.
+    respond.
 
     Azure has no sample of requests for a minute without any. What a machine publishes each minute tells a minute
     without requests from one that nobody reported.

@@ -91,7 +91,7 @@ def notebook(aws: Aws, unit: Unit, at: datetime) -> Observation | None:
 
 def hyperpod(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
     """The machines of a HyperPod cluster, and what Container Insights has of each in the EKS cluster that schedules its
-    work. CloudError where AWS does not answer, and where groups of several kinds of machines have some.
+    work. CloudError where AWS does not respond, and where groups of several kinds of machines have some.
     """
     stated = json.loads(str(unit.managed[0].inputs["desiredState"]))
     nodes = aws.pages(
