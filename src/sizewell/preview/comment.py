@@ -151,7 +151,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except NoTokenError:
-        print("no comment: there is no token; the preview is in the job's summary", file=sys.stderr)
+        print(
+            "no comment: there is no token; the job's summary (GitHub) or artifact (GitLab) has the preview",
+            file=sys.stderr,
+        )
         return 0
     except NotAllowedError as error:
         if args.read_only:
