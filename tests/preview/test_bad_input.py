@@ -79,6 +79,9 @@ def test_a_base_that_is_not_in_a_shallow_checkout(repository, tmp_path, monkeypa
     told = capsys.readouterr().err
     assert "no such revision in this repository" in told
     assert "fetch-depth: 0" in told
+    (shallow / "plan.json").write_text(json.dumps(PLAN))  # limits of the change itself are no judge of it
+    assert main(["preview", "--plan", "plan.json", "--judge", base]) == 64
+    assert f"--judge {base}: no such revision in this repository" in capsys.readouterr().err
 
 
 def test_a_rule_that_raises_counts_as_failed_with_its_file(repository, monkeypatch, capsys):

@@ -135,7 +135,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     """
     from sizewell.policy.config import DEFAULT_FILE
     from sizewell.preview import guardrails
-    from sizewell.preview.base import changed_files, file_at
+    from sizewell.preview.base import changed_files, file_at, must_be_a_revision
     from sizewell.preview.pipeline import stacks_of
     from sizewell.sizing.places import locating, parse_yaml
 
@@ -145,6 +145,8 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     ref = args.judge or args.base
     if not ref:
         return limits, settings, {}, ()
+    if args.judge:
+        must_be_a_revision(root, args.judge, "--judge")
     rows: list[str] = []
     counts = (
         f"let pass: {args.unblock}"

@@ -58,13 +58,7 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
     if top.returncode != 0:
         raise UsageError(f"--base {ref}: {project} is not in a git repository\n  fix: compare with --base-state FILE")
     repository = Path(top.stdout.strip())
-    commit = _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-    if commit.returncode != 0:
-        raise UsageError(
-            f"--base {ref}: no such revision in this repository\n"
-            "  fix: fetch it first (in CI: a checkout with fetch-depth: 0), or name one that `git log` knows"
-        )
-    sha = commit.stdout.strip()
+    sha = must_be_a_revision(project, ref, "--base")
     _remove_abandoned(repository)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
         place = Path(folder).resolve() / "tree"
@@ -77,6 +71,17 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
                 yield Worktree(root=place / relative, label=f"{ref}@{sha[:7]}" if not sha.startswith(ref) else ref[:7])
             finally:
                 _git(repository, "worktree", "remove", "--force", "--force", str(place))
+
+
+def must_be_a_revision(project: Path, ref: str, option: str) -> str:
+    """The commit of a revision; UsageError where there is none, or no repository: nothing may pass for its absence."""
+    known = _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    if known.returncode != 0:
+        raise UsageError(
+            f"{option} {ref}: no such revision in this repository\n"
+            "  fix: fetch it first (in CI: a checkout with fetch-depth: 0), or name one that `git log` knows"
+        )
+    return known.stdout.strip()
 
 
 def file_at(project: Path, ref: str, path: str) -> str | None:
