@@ -84,7 +84,7 @@ def write(path: Path, size: int = FILE_BYTES) -> None:
     common = {"Unit": "Hrs", "PricePerUnit": "1.2345678900", "Currency": "USD", "Tenancy": "Shared", "vCPU": "4"}
     common |= {"Operating System": "Linux", "CapacityStatus": "Used", "Pre Installed S/W": "NA", "GPU": "1"}
     common |= {"Region Code": "us-east-1", "EffectiveDate": "2026-11-01", "TermType": "OnDemand"}
-    common |= {"MarketOption": "OnDemand", "Memory": "16 GiB"}
+    common |= {"MarketOption": "OnDemand", "Memory": "16 GiB", "Location Type": "AWS Region"}
 
     def line(kind: str, **changes: str) -> str:
         cells = {**plain, **common, "Instance Type": kind, **changes}
