@@ -168,7 +168,7 @@ NEGATIVE = [
         "must be a host name",
     ),
     (AmlWorkspace, WORKSPACE, {"salt": ""}, "salt", "are globally unique"),
-    (AmlComputeCluster, COMPUTE, {"nodes_min": 1}, "nodes_min", "must be 0, got 1: machines above it bill"),
+    (AmlComputeCluster, COMPUTE, {"nodes_min": 1}, "nodes_min", "must be 0, got 1: machines above it are billed"),
     (AmlComputeCluster, COMPUTE, {"nodes_min": 3}, "nodes_min", "must be 0, got 3"),
     (AmlComputeCluster, COMPUTE, {"nodes_max": 0}, "nodes_max", "a whole number, 1 to 100"),
     (AmlComputeCluster, COMPUTE, {"idle_s": 7200}, "idle_s", "must be 60 to 1800, got 7200"),
