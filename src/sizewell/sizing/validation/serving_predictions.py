@@ -304,9 +304,11 @@ def _mlperf_weights(case: Case) -> str:
 
 
 def _engine(case: Case) -> str:
-    if "eager" in str(case.workload.get("engine") or ""):
+    """PyTorch runs one operation after the other unless somebody says that it compiled the model."""
+    said, engine = str(case.workload.get("engine") or "").lower(), engine_of(case)
+    if "eager" in said or (engine == "pytorch" and "compile" not in said):
         return "eager"
-    return engine_of(case) or "vllm"
+    return engine or "vllm"
 
 
 def _figure(case: Case, job: ServingJob, estimate: ServingEstimate, replicas: float, count: int) -> float:

@@ -57,8 +57,9 @@ class Constants:
     engines: Mapping[str, Engine]
     occupancy: float  # sequences in flight under unlimited load, as a share of what fits
     sequences_max: Mapping[str, int]  # the most that an engine batches
-    sample_kinds: Mapping[str, float]  # vision, encoder, diffusion, relative to the family's `samples`
-    sample_bytes: Mapping[str, float]  # vision, diffusion: activations moved, bytes per FLOP in 16 bits
+    smaller: float  # speed of convolutions and of single prompts' products, relative to the family's `samples`
+    sample_bytes: Mapping[str, float]  # vision, diffusion: activations moved, bytes per FLOP in 16 bits, by count
+    arrivals: float  # share of its time that a device of such models can work while requests arrive at random
     kernel_s: float  # that each kernel of a step takes beyond its bytes and FLOPs
     stage_wait: float  # share of a step that each pipeline stage beyond the first adds, as micro-batches differ
     experts_speed: float  # products of experts, many and small, relative to dense ones
@@ -131,8 +132,9 @@ def from_json(data: Mapping[str, Any]) -> Constants:
         engines={name: Engine(**row) for name, row in data["engines"].items()},
         occupancy=data["occupancy"],
         sequences_max=data["sequences_max"],
-        sample_kinds=data["sample_kinds"],
+        smaller=data["smaller"],
         sample_bytes=data["sample_bytes"],
+        arrivals=data["arrivals"],
         kernel_s=data["kernel_s"],
         stage_wait=data["stage_wait"],
         experts_speed=data["experts_speed"],

@@ -2,7 +2,9 @@
 
 A sample costs `passes` forward passes (one image, one sequence, or each denoising step, twice with guidance). A batch
 of n takes a fixed part (reading the weights, the engine's step) and n times the work of one; under load the batch grows
-until the device keeps up, and latency is the rest of the batch that runs plus the own one.
+until the device keeps up, and latency is the rest of the batch that runs plus the own one. While requests arrive at
+random a device cannot work all of the time: forming batches, the host's work and the margin that a bound on the slowest
+answers wants leave it a share (the same machines publish 0.87 times the rate of unlimited load at the median).
 
 Speech recognition writes its answer token by token behind the encoder, by an engine for language models: each token of
 a batch reads the decoder once, launches its kernels and takes the engine's step, and for each sample multiplies the
@@ -12,11 +14,14 @@ decoder and reads the keys and values of all that it heard. Such engines capture
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
+    attention_flop_per_token,
     forward_flop_per_sample,
     heard_bytes,
     params_total,
@@ -30,6 +35,8 @@ from sizewell.sizing.predict.performance.training_rows import power_factor
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
 SAMPLE_PARAMS = {"vision": 3e7, "diffusion": 1e9}  # of the models that activations per FLOP are stated for
+ATTENDED = {"diffusion": 0.125}  # of the FLOPs: scores and values, counted for SDXL at 1,024 pixels
+CONVOLVED = {"diffusion": 0.25}  # of the FLOPs, the same way; in 16 bits, as engines quantise linear layers
 HEARING_KERNELS = 5  # of a decoder's layer: a norm, query, attention to what was heard, its merge, output
 WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request does not say
 
@@ -52,7 +59,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     a, accelerator = job.architecture, cluster.accelerator
     family, engine = c.family(family_of(accelerator)), c.engine("compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
-    relative = c.sample_kinds[kind]
+    relative = 1.0 if a.kind == "encoder" else c.smaller
     if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
         relative = processors.relative(job.weights) * (processors.ENCODERS if kind == "encoder" else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
@@ -60,16 +67,37 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     plain = job.engine == "eager" or (speaks and accelerator.runtime != RUNTIME)
     speed *= c.eager if plain else 1.0
     k = calibration.values("training")
-    speed *= power_factor(accelerator, accelerator.flop_per_s.get("bf16", 0.0), k)
+    powered = power_factor(accelerator, accelerator.flop_per_s.get("bf16", 0.0), k)
+    speed *= powered
+    wide = min(speed, peak_flop_per_s(accelerator, "bf16") * family.samples * relative * powered)
     flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
+    attended = flop * ATTENDED.get(a.kind, 0.0)
+    if kind == "encoder" and not a.forward_flop_per_sample:
+        attended = job.passes_per_sample * job.input_tokens * attention_flop_per_token(a, job.input_tokens)
+    attention = speed
+    if not plain and accelerator.runtime != RUNTIME:
+        attention = peak_flop_per_s(accelerator, "bf16") * _attention(accelerator, k) * powered
     bandwidth = accelerator.memory_bytes_per_s * family.memory
     stored = params_total(a) * BYTES.get(job.weights, 2.0)
     # A layer of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
     widths = math.sqrt(SAMPLE_PARAMS[a.kind] / max(params_total(a), 1e6)) if a.kind in SAMPLE_PARAMS else 0.0
-    moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths * min(2.0, BYTES.get(job.weights, 2.0)) / 2.0
-    moving_s = moved / bandwidth if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
-    fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + engine.step_s), flop / speed, "compute"
-    sample_s, limit = sample_s + moving_s, "memory bandwidth" if moving_s > sample_s else limit
+    moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths
+    if a.kind == "vision":  # each layer hands narrow values to the next; a diffusion model's norms are in 16 bits
+        moved *= min(2.0, BYTES.get(job.weights, 2.0)) / 2.0
+    if kind == "encoder":
+        apart = k["elementwise_passes.eager" if plain else "elementwise_passes.fused"]
+        tokens = (
+            (a.forward_flop_per_sample or 0.0) / params_total(a) / 2 if speaks else job.input_tokens
+        )  # half listens
+        moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, BYTES.get(job.weights, 2.0))
+    streamed = accelerator.memory_bytes_per_s * k["memory_fraction"]
+    moving_s = moved / streamed if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
+    fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + engine.step_s), 0.0, "compute"
+    sample_s = (flop - attended) / speed + attended / attention
+    sample_s += flop * CONVOLVED.get(a.kind, 0.0) * (1.0 / wide - 1.0 / speed)
+    limit = "memory bandwidth" if moving_s > sample_s else limit
+    # Norms of transformers are kernels of their own; those of convolutions are folded in, which load as they compute.
+    sample_s = math.hypot(sample_s, moving_s) if kind == "vision" else sample_s + moving_s
     if speaks:
         written, writer, kernels_s = job.output_tokens or WRITTEN_TOKENS, engine, 0.0
         if accelerator.runtime != RUNTIME:
@@ -83,21 +111,35 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
 
 
+def _attention(accelerator: Accelerator, k: Mapping[str, float]) -> float:
+    """Share of the 16-bit peak in fused attention, as in training."""
+    return k.get(f"attention_fraction.{accelerator.family.lower()}", k["attention_fraction.other"])
+
+
+def _moved_per_token(a: Architecture, width: float) -> float:
+    """Bytes that norms, activations and residuals move per token at least, all layers, as training counts them."""
+    projected = a.heads * a.head_dim + 2 * a.kv_heads * a.head_dim
+    opened = a.ffn * (2 if a.gated else 1)
+    values = 10.0 * a.hidden + 1.5 * projected + 2.0 * opened
+    return a.layers * values * min(2.0, width)
+
+
 def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1) -> Load:
     """Poisson arrivals of `rate` samples per second at each of `pool` devices, which queue together.
 
     A batch is whatever has come while the last one ran.
     """
-    if fit < 1 or rate * server.sample_s >= 1.0:
+    works = constants().arrivals
+    if fit < 1 or rate * server.sample_s >= works:
         return Load(float(fit), float(fit), rate, INFINITE, 0.0)
-    batch = max(1.0, rate * server.fixed_s / (1.0 - rate * server.sample_s))
+    batch = max(1.0, rate * server.fixed_s / (works - rate * server.sample_s))
     spread = deviations(percentile) * math.sqrt(batch / pool)
     peak = batch + spread if batch > 1.0 else 1.0
     if peak > fit:
         return Load(batch, peak, rate, INFINITE, 0.0)
     # One at a time (M/D/1, exponential tail) while the device keeps up so; a queue that grows is taken as a batch.
     single_s = server.batch_s(1.0)
-    busy = rate * single_s
+    busy = rate * single_s / works
     most = server.batch_s(batch + spread)
     waiting = most
     if busy < 1.0:
