@@ -16,6 +16,7 @@ from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.start_up import BOOT_S, IMAGE_S, LOAD_BYTES_PER_S, WARM_UP_S, start_up_s
 from sizewell.sizing.predict.performance import serving_constants
 from sizewell.sizing.predict.performance.serving import ServingRefusal, largest_rate, sequences_that_fit, serving
+from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import arriving, circulating, deviations, saturated, waits_share
 from sizewell.sizing.predict.performance.serving_replica import (
@@ -214,6 +215,25 @@ def test_an_overloaded_device_is_not_called_stable(facts):
     one = ServingJob(architecture=facts.model("resnet50"), weights="fp16")
     server = sample_server(one, cluster(facts, "t4"))
     assert math.isinf(samples_arriving(server, rate=1.1 / server.sample_s, fit=256).ttft_s)
+
+
+def test_requests_that_come_at_random_leave_a_device_a_share_of_its_time(facts):
+    one = ServingJob(architecture=facts.model("resnet50"), weights="fp16")
+    server = sample_server(one, cluster(facts, "t4"))
+    share = constants().arrivals
+    assert 0.75 < share < 1.0
+    assert samples_arriving(server, rate=0.98 * share / server.sample_s, fit=256).stable
+    assert not samples_arriving(server, rate=1.02 * share / server.sample_s, fit=256).stable
+
+
+def test_what_a_diffusion_model_does_in_16_bits_does_not_become_twice_as_fast_in_8(facts):
+    def seconds(name, weights):
+        job = ServingJob(architecture=facts.model(name), weights=weights, input_tokens=256)
+        return sample_server(job, cluster(facts, "h100-sxm")).sample_s
+
+    image = next(key for key, a in facts.models.items() if a.kind == "diffusion")
+    assert 1.1 < seconds(image, "fp16") / seconds(image, "fp8") < 1.8
+    assert seconds("bert-large", "fp16") / seconds("bert-large", "fp8") > seconds(image, "fp16") / seconds(image, "fp8")
 
 
 def test_a_diffusion_image_costs_its_steps(facts):

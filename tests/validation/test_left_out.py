@@ -27,9 +27,9 @@ DENSE = Architecture(key="dense", kind="decoder", layers=32, hidden=4096, heads=
                      ffn=11008, gated=True, vocab=32000)  # fmt: skip
 
 
-KNOWN_MISSES = {"serving · encoder_infer", "serving · vision_infer"}
-"""Kinds whose sources alone tell of their constants: unseen they are further off than the rule allows (22.5 % for 12.3 %
-fitted, 15.5 for 9.3)."""
+KNOWN_MISSES = {"serving · vision_infer"}
+"""Kinds whose sources alone tell of their constants: unseen they are further off than the rule allows (17.1 % for 9.3 %
+fitted; with ResNet-50 left out, convolutions are known from one detector and from diffusion)."""
 
 
 def test_a_source_is_predicted_by_what_the_others_give_and_by_bands_of_their_errors():

@@ -10,8 +10,10 @@ import pytest
 
 from sizewell.sizing.predict.performance.serving import wider_groups
 from sizewell.sizing.predict.performance.serving_constants import FILE, constants
+from sizewell.sizing.validation.cases import CARRIED, Case, read
 from sizewell.sizing.validation.fits import serving
 from sizewell.sizing.validation.fits.bands import Unseen, widths
+from sizewell.sizing.validation.serving_predictions import described
 
 
 def group_bands(groups):
@@ -86,3 +88,28 @@ def test_the_bands_are_those_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(serving, "FILE", copied)
     assert serving.main(["--bands"]) == 0
     assert copied.read_bytes() == FILE.read_bytes()
+
+
+def test_one_case_alone_does_not_move_what_a_family_reaches_in_images_and_texts():
+    path = ("families", "turing", "samples")
+    point = np.log([serving.prior(path)])
+    ask = np.array([[-1.0], [-1.0]]), np.array([-0.2, -0.2])  # each asks for 20 % less
+
+    def fitted(cases):
+        slopes, errors = (part[:cases] for part in ask)
+        table = serving.Linear([path], point, errors, slopes, np.abs(slopes), np.full(cases, 0.9))
+        return float(serving.refit(table, np.ones(cases))[0] - point[0])
+
+    assert fitted(1) == pytest.approx(0.0, abs=1e-9)
+    assert fitted(2) == pytest.approx(-0.2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("said", "engine"),
+    [("PyTorch 21.11", "eager"), ("PyTorch 2.4, torch.compile", "pytorch"), ("PyTorch eager 21.03", "eager"),
+     ("TensorRT-LLM 1.0 PyTorch backend", "tensorrt-llm")],
+)  # fmt: skip
+def test_pytorch_is_eager_unless_somebody_says_that_it_compiled(said, engine):
+    case = next(case for case in read([CARRIED / "inference.json"]) if case.id == "dle-bert-inf-a100-amp")
+    named = Case(raw={**case.raw, "workload": {**case.workload, "engine": said}})
+    assert described(named)["engine"] == engine

@@ -246,10 +246,8 @@ def _serving_constants() -> int:
     c = json.loads(SERVING_CONSTANTS.read_text(encoding="utf-8"))
     return sum(len(row) for part in ("families", "links", "engines") for row in c[part].values()) + len(
         (
-            "encoder",
-            "diffusion",
-            "bytes of images",
-            "bytes of diffusion",
+            "smaller",
+            "arrivals",
             "kernel_s",
             "stage_wait",
             "experts_speed",

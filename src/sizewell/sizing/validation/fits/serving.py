@@ -1,15 +1,16 @@
 """Fit the constants of serving to the published inference cases and write `calibration/serving.json`.
 
     python tools/calibrate_serving.py            fit, print the errors, write the file
-    python tools/calibrate_serving.py --samples  the same for vision, encoders and diffusion; keep language models' as is
+    python tools/calibrate_serving.py --samples  the same for all but language models, which keep theirs
     python tools/calibrate_serving.py --bands    keep the constants; make the bands and what leaving out costs anew
     python tools/calibrate_serving.py --check    fit nothing; exit 1 when the file's bands no longer hold
 
 Every constant starts at its prior and moves by coordinate descent on the weighted mean of
 |log(predicted / published)|, held back by a small penalty for leaving the prior, so that what two cases say does not
 outweigh what is known. What a family reaches in images and texts is expected to be what it reaches in large matrix
-products, and that expectation counts like one further case: few families are measured in more than one such model. Constants are keyed by accelerator family, kind of link, engine and kind of model; never by
-model, source or case. The result is the same whenever it is run on the same cases.
+products, and that expectation counts like one further case: few families are measured in more than one such model.
+Constants are keyed by accelerator family, kind of link, engine and kind of model; never by model, source or case. The
+result is the same whenever it is run on the same cases.
 
 Bands are made of errors that the fit has not seen: each source is left out in turn and its cases are predicted with
 what the others give. Where fewer than five cases are left then that tell of a constant, only the case's model is left
@@ -264,7 +265,6 @@ class Linear:
     slopes: np.ndarray  # (cases, constants)
     touched: np.ndarray  # (cases, constants): what counts for a constant's pull to its prior
     weight: np.ndarray
-    most: np.ndarray  # logarithms of what the constants cannot pass
 
 
 def linear(cases: Sequence[Case], data: dict[str, Any]) -> Linear:
@@ -283,8 +283,7 @@ def linear(cases: Sequence[Case], data: dict[str, Any]) -> Linear:
         put(data, path, value)
         slopes[members, column] = (moved - errors[members]) / step
     point = np.log([at(data, path) for path in every])
-    limits = np.log([most(path) for path in every])
-    return Linear(every, point, errors, slopes, touched, np.array([case.weight for case in cases]), limits)
+    return Linear(every, point, errors, slopes, touched, np.array([case.weight for case in cases]))
 
 
 def refit(table: Linear, keep: np.ndarray) -> np.ndarray:
@@ -305,7 +304,7 @@ def refit(table: Linear, keep: np.ndarray) -> np.ndarray:
             asked = np.append(point[i] - errors[used] / slope[used], start[i])
             best = _weighted_median(asked, np.append(weight[used] * np.abs(slope[used]), pulls[i]))
             best = float(np.clip(best, table.point[i] - 1.0, table.point[i] + 1.0))  # as far as slopes are trusted
-            best = min(best, float(table.most[i]))
+            best = min(best, math.log(most(table.paths[i])))
             errors, point[i] = errors + slope * (best - point[i]), best
         if np.abs(point - before).max() < 1e-4:
             break
