@@ -198,7 +198,7 @@ CASES = [
     (CloudRunGpu, RUN, {"region": "europe-north1"}, "region", "has no Cloud Run GPUs: europe-north1"),
     (CloudRunGpu, RUN, {"image": "vllm:latest"}, "image", "tags are mutable; pin a digest"),
     (CloudRunGpu, RUN, {"instances_max": 0}, "instances_max", "1 to 100, got 0"),
-    (CloudRunGpu, RUN, {"instances_min": 4}, "instances_min", "a GPU bills around the clock"),
+    (CloudRunGpu, RUN, {"instances_min": 4}, "instances_min", "a GPU is billed around the clock"),
     (CloudRunGpu, RUN, {"cpus": 2}, "cpus", "must be 4 or 8 with an L4, got 2"),
     (CloudRunGpu, RUN, {"memory_gib": 8}, "memory_gib", "16 to 32, got 8"),
     (CloudRunGpu, RUN, {"timeout_s": 7200}, "timeout_s", "1 to 3600, got 7200"),
