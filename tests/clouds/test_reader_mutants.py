@@ -20,7 +20,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [  # file, what stands there, what st
     (AWS, "if len(cells) != width:", "if False:", MACHINES),
     (AWS, 'or cells[software] not in ("", "NA")', "or False", MACHINES),
     (AWS, 'or (option >= 0 and cells[option] not in ("", "OnDemand"))', "or False", MACHINES),
-    (AWS, ('if not seen:\n       ' ' raise ' 'CloudError("aws price ' 'list", ' '"unanswered", ' '"lists ' 'none of ' 'the known ' 'machine types")'),
+    (AWS, 'if not seen:\n        raise CloudError("aws price list", "unanswered", "lists no Linux machine on demand")',
      "if False:\n        pass", MACHINES),
     (AWS, 'currency = "USD" if "USD" in prices else next(iter(prices))', 'currency = "USD"', FEES),
     (AWS, "attributes.get(place) == region", "True", FEES),
