@@ -158,7 +158,7 @@ def test_a_file_system_beside_machines_of_a_service_is_refused_before_anything_i
     program = importlib.import_module(f"sizewell.components.{cloud}.program")
     how = Settings(project="sizewell", stack=made.stack, organization="petsnap", accounts=("petsnap",))
     with pytest.raises(
-        ConfigError, match=rf"tune\.storage: is a file system \({storage.kind}\) that would not be mounted"
+        ConfigError, match=rf"tune\.storage: is a file system \({storage.kind}\) that would be billed but not mounted"
     ):
         record(lambda: program.build(made, made.workloads, how), stack=made.stack)
 

@@ -148,7 +148,7 @@ def test_the_agents_bring_nothing_that_other_components_bring():
     ("change", "path", "sentence"),
     [
         ({"chart": "hyperpod"}, "chart", "must be an oci:// address or a .tgz file, got 'hyperpod'"),
-        ({"version": ""}, "version", "every update uses the newest chart"),
+        ({"version": ""}, "version", "every update would use the newest chart"),
         ({"region": "us-east-9"}, "region", "does not exist on AWS"),
     ],
 )

@@ -268,8 +268,9 @@ def _host(inputs: Mapping[str, Any]) -> Flag:
 
 
 def _azure_host(inputs: Mapping[str, Any]) -> Flag:
+    """A host is named as the machines it takes, without their prefix: NVASv4-Type1."""
     kind = get(inputs, "sku", "name")
-    return UNKNOWN if kind is UNKNOWN else str(kind).startswith(("NC", "ND", "NG", "NV"))
+    return UNKNOWN if kind is UNKNOWN else _named(f"Standard_{kind}", "azure")
 
 
 def _lab(inputs: Mapping[str, Any]) -> Flag:

@@ -126,7 +126,7 @@ def _column_of(line: str, cell: int) -> int:
     """Where a cell of a line begins, from 1; 0 where the line has fewer.
 
     >>> _column_of('aws,"g6, the small one",usd', 2)
-    24
+    25
     """
     quoted, passed = False, 0
     for position, character in enumerate(line, 1):
