@@ -36,7 +36,7 @@ def test_the_example_matches_the_published_schema() -> None:
         ('{"schema": "sizewell.timeline/2"}', "sizewell.timeline/1"),
         ("time", "a time needs a time zone"),
         ("device", "must be machine/number, such as a/0, got 'gpu-0'"),
-        ("unknown", "Extra inputs are not permitted"),
+        ("unknown", "polls: unknown key\n  fix: did you mean pools?"),
     ],
 )
 def test_what_is_no_timeline_is_refused(tmp_path: Path, sizewell: Sizewell, text: str, says: str) -> None:

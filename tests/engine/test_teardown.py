@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import harness
 import pytest
@@ -86,3 +87,28 @@ def test_an_engine_s_lock_and_a_failing_deletion_are_said_and_taken_up(engine, t
         act.destroy(backend_of(engine), SMALL, kept=tmp_path / "x.json", environment={})
     act.destroy(backend_of(engine), SMALL, kept=tmp_path / "x.json", environment={})
     assert standing(engine) == {}
+
+
+def test_the_schedule_comes_up_by_its_example_and_goes(tmp_path):
+    """examples/teardown under the real engine and the policy pack; a second preview changes nothing."""
+    source = harness.ROOT / "examples/teardown"
+    laid = tmp_path / "source"
+    (laid / "stacks").mkdir(parents=True)
+    shutil.copy(source / "__main__.py", laid / "stacks")
+    stated = (source / "Pulumi.yaml").read_text(encoding="utf-8")
+    (laid / "Pulumi.yaml").write_text(f"main: stacks/\n{stated}", encoding="utf-8")
+    engine = harness.project(tmp_path, source=laid)
+    shutil.copy(source / "Pulumi.teardown.yaml", engine.project)
+    pack = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(harness.ROOT / "policy", engine.project / "policy", ignore=pack)
+    shutil.copy(source / "policy/config.yaml", engine.project / "policy")
+    engine.run("stack", "init", "teardown")
+    said = engine.up("teardown", "--policy-pack", "policy").stdout
+    assert "[mandatory]" not in said
+    made = {one["type"].rsplit(":", 1)[-1] for one in engine.cloud("aws").values()}
+    assert {"Schedule", "TaskDefinition", "Role"} <= made
+    outputs = json.loads(engine.run("stack", "output", "-s", "teardown", "--json").stdout)
+    assert set(outputs["deletes"]) == {"dev", "staging"}
+    assert set(engine.preview("teardown")["changeSummary"]) == {"same"}
+    engine.destroy("teardown")
+    assert engine.cloud("aws") == {}

@@ -271,6 +271,7 @@ def _page(plan: Plan) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     from sizewell.components.tags import legal
+    from sizewell.sizing.validating import read_json
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.planning import must_be_own
     from sizewell.teardown.run import Runner
@@ -280,13 +281,7 @@ def _run(args: argparse.Namespace) -> int:
     at = args.at or datetime.now(UTC)
     chosen = None
     if args.plan is not None:
-        try:
-            data = json.loads(args.plan.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{args.plan}: cannot be read: {error}") from None
-        except ValueError as error:
-            fix = "sizewell teardown plan --json > plan.json"
-            raise UsageError(f"{args.plan}: not JSON: {error}\n  fix: {fix}") from None
+        data = read_json(args.plan, "sizewell teardown plan --json > plan.json")
         chosen = must_be_own(data, project=project_name(root), at=at, hours_max=config.plan_hours_max)
     if args.yes and args.at is not None:
         raise UsageError("--at and --yes: a run with --yes always uses the current time\n  fix: leave one of them out")

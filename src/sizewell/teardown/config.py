@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -15,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import locating, read_yaml
+from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
 from sizewell.teardown.records import Limits, Protection
 
@@ -202,37 +202,10 @@ def read_config(root: Path) -> TeardownConfig:
         return parse_config(document.data)
 
 
-def _fault(loc: Sequence[str | int], kind: str, message: str, value: object) -> Fault:
-    """One thing that pydantic refuses, by its path as it is written in the file."""
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).removeprefix(".")
-    if kind == "extra_forbidden":
-        known = _keys(loc[:-1])
-        close = get_close_matches(str(loc[-1]), known, n=1)
-        fix = f"did you mean {close[0]}?" if close else f"one of {', '.join(known)}"
-        return Fault(path=path, message="unknown key", fix=fix)
-    if kind == "missing":
-        return Fault(path=path, message="is missing", fix=f"add {loc[-1]}")
-    if kind == "value_error":  # of ours, with the value in it
-        return Fault(path=path, message=message.removeprefix("Value error, "))
-    sentence = f"{message[:1].lower()}{message[1:]}"
-    return Fault(path=path, message=f"{sentence}, got {value!r}" if isinstance(value, str | int | float) else sentence)
-
-
-def _keys(loc: Sequence[str | int]) -> list[str]:
-    """The keys that a section of the file may have."""
-    model: type[BaseModel] = TeardownConfig
-    parts: dict[str, type[BaseModel]] = {"windows": Window, "environments": Environment, "protected": Protected}
-    parts |= {"identities": Identity, "prometheus": Prometheus, "mail": Mail}
-    for step in loc:
-        model = parts.get(str(step), model)
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
 def parse_config(data: Any) -> TeardownConfig:
     """The content of the file. ConfigError with every fault."""
     content("teardown", data, PATH)
     try:
         return TeardownConfig.model_validate(data)
     except ValidationError as error:
-        faults = [_fault(item["loc"], item["type"], item["msg"], item.get("input")) for item in error.errors()]
-        raise ConfigError(faults, subject=PATH) from None
+        raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.validating import faults_of, read_json
 from sizewell.sizing.versions import content
 from sizewell.teardown.decide import decide
 from sizewell.teardown.records import (
@@ -30,6 +30,7 @@ from sizewell.teardown.records import (
 )
 
 SCHEMA = "sizewell.timeline/1"
+DESCRIBED = "see docs/reference/timeline.schema.json"
 
 
 def _in_utc(value: datetime) -> datetime:
@@ -41,6 +42,17 @@ def _in_utc(value: datetime) -> datetime:
 Time = Annotated[datetime, AfterValidator(_in_utc)]
 Run = tuple[Time, Time, float]  # a sample each period, from a time until another, all of one value
 Sample = tuple[Time, float]
+Samples = tuple[
+    Annotated[
+        Annotated[Run, Tag("run")] | Annotated[Sample, Tag("sample")],
+        Discriminator(
+            lambda value: {3: "run", 2: "sample"}.get(len(value)) if isinstance(value, list | tuple) else None,
+            custom_error_type="sample_form",
+            custom_error_message="must be [TIME, VALUE] or [FROM, UNTIL, VALUE]",
+        ),
+    ],
+    ...,
+]
 
 
 class _Part(BaseModel):
@@ -91,11 +103,11 @@ class RecordedPool(_Part):
     guard: RecordedGuard = RecordedGuard()
     period_s: float = Field(default=60.0, gt=0)
     late_s: float = Field(default=0.0, ge=0)
-    utilization_percent: Mapping[str, tuple[Run | Sample, ...]] = {}
-    power_w: Mapping[str, tuple[Run | Sample, ...]] = {}
-    processes: Mapping[str, tuple[Run | Sample, ...]] = {}
+    utilization_percent: Mapping[str, Samples] = {}
+    power_w: Mapping[str, Samples] = {}
+    processes: Mapping[str, Samples] = {}
     idle_power_w: float | None = None
-    requests_per_s: tuple[Run | Sample, ...] | None = None
+    requests_per_s: Samples | None = None
     jobs: tuple[RecordedJob, ...] = ()
     queue: Literal["none", "asked", "unanswered"] = "asked"
     saves: tuple[Time, ...] = ()
@@ -122,33 +134,22 @@ class Timeline(_Part):
 
 def read_timeline(path: Path) -> Timeline:
     """A timeline from its file. ConfigError with every fault, UsageError where there is no such file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON: {error}\n  fix: see docs/reference/timeline.schema.json") from None
-    return parse_timeline(data, str(path))
+    return parse_timeline(read_json(path, DESCRIBED), str(path))
 
 
 def parse_timeline(data: Any, subject: str) -> Timeline:
     """A timeline from its JSON document. ConfigError with every fault, UsageError where it is no JSON object."""
     if not isinstance(data, dict):
-        found, fix = type(data).__name__, "see docs/reference/timeline.schema.json"
-        raise UsageError(f"{subject}: must be a JSON object, found a {found}\n  fix: {fix}")
+        found = type(data).__name__
+        raise UsageError(f"{subject}: must be a JSON object, found a {found}\n  fix: {DESCRIBED}")
     content("timeline", data, subject)
     try:
         timeline = Timeline.model_validate(data)
     except ValidationError as error:
-        faults = [
-            Fault(path=".".join(str(step) for step in fault["loc"]), message=fault["msg"]) for fault in error.errors()
-        ]
-        raise ConfigError(faults, subject=subject) from None
+        raise ConfigError(faults_of(error, Timeline, hidden=("run", "sample")), subject=subject) from None
     wrong = [
-        Fault(path=f"pools.{pool.name}.{kind}", found=name, allowed="machine/number, such as a/0")
-        for pool in timeline.pools
+        Fault(path=f"pools[{number}].{kind}", found=name, allowed="machine/number, such as a/0")
+        for number, pool in enumerate(timeline.pools)
         for kind in ("utilization_percent", "power_w", "processes")
         for name in getattr(pool, kind)
         if not name.rpartition("/")[0] or not name.rpartition("/")[2].isdigit()

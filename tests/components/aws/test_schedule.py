@@ -104,6 +104,13 @@ def test_the_example_has_a_price_and_passes_the_policies():
     assert {each.rule for each in bare} == {"open-trust", "wildcard-permission", "writer-can-delete"}
 
 
+def test_the_page_states_what_the_example_costs():
+    """From one minute a run to always running, as the preview prints it."""
+    bounds = price(evaluate(EXAMPLE, "teardown"), load(), on=ON).cost().run_rate.usd_per_month
+    page = (ROOT / "docs/howto/tear-down.md").read_text(encoding="utf-8")
+    assert f"in us-east-1 {bounds.floor:.2f} to {bounds.ceiling:.2f} US dollars a month for an hourly run" in page
+
+
 def test_the_example_belongs_to_the_project_whose_stacks_it_ends():
     """The task may touch what has the project's tag; and no run of teardown reads a stack that names no accounts."""
     name = yaml.safe_load((EXAMPLE / "Pulumi.yaml").read_text())["name"]

@@ -10,12 +10,14 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from sizewell.preview.records import Preview
 from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
 
 FORMS = ("markdown", "terminal", "html", "focus")
@@ -39,9 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sizewell: {args.preview}: cannot be read: {error}", file=sys.stderr)
         return 64
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "file"
-        print(f"sizewell: {args.preview}: not a preview: {where}: {first['msg']}", file=sys.stderr)
+        first = replace(faults_of(error, Preview)[0], fix="")
+        print(f"sizewell: {args.preview}: not a preview: {first}", file=sys.stderr)
         return 64
     except ValueError as error:
         print(f"sizewell: {args.preview}: not a preview: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -22,12 +23,6 @@ from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.versions import refusal
 
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
-
-
-def _sentence(fault: Any) -> str:
-    if fault["type"] == "extra_forbidden":
-        return "is an unknown key: another version or a person wrote it"
-    return str(fault["msg"])
 
 
 def _version_refused(text: str) -> tuple[str, str] | None:
@@ -414,10 +409,10 @@ class Decision(_Record):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            lines = "\n".join(
-                f"{path}: {'.'.join(str(part) for part in fault['loc']) or 'file'}: {_sentence(fault)}"
-                for fault in error.errors(include_url=False)[:5]
-            )
+            from sizewell.sizing.validating import faults_of
+
+            found = [replace(fault, fix="") for fault in faults_of(error, cls)]
+            lines = "\n".join(f"{path}: {fault}" for fault in found[:5])
             raise DecisionError(f"{lines}\n  fix: {way_out}") from None
 
     def write(self, path: Path) -> None:

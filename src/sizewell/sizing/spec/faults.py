@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, get_args
 
+from sizewell.sizing import validating
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
 
@@ -68,14 +70,12 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
         return Fault(path=path, found=value, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
-    if kind in ("bool_parsing", "bool_type"):
-        return Fault(path=path, found=value, allowed="true or false")
     if kind == "less_than_equal":
         return Fault(path=path, found=value, allowed=f"at most {context['le']:,}")
     if kind == "string_type":
         fix = f'put it in quotes: "{value}"' if isinstance(value, int | float) else ""
         return Fault(path=path, found=value, allowed="text", fix=fix)
-    return Fault(path=path, found=value, message=f"{str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}")
+    return replace(validating.fault_of(error, root), path=path)
 
 
 _STEPS: Final = (
@@ -142,12 +142,8 @@ def _example(section: type[Section] | None, key: str) -> str:
 
 
 def _path(loc: Sequence[str | int]) -> str:
-    text = ""
-    for index, part in enumerate(loc):
-        if part == "dimensions" and index == 1 and loc[0] == "model":
-            continue
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
+    hidden = loc[:2] == ("model", "dimensions")
+    return validating.path_of([*loc[:1], *loc[2:]] if hidden else loc)
 
 
 def _at(raw: Any, loc: Sequence[str | int]) -> Any:

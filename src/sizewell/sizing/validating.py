@@ -1,0 +1,124 @@
+"""What pydantic rejects in a document, as faults with the document's own path, what is allowed, and a way out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from sizewell.sizing.errors import Fault, UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+# What a value has to be, by the kind of pydantic's error; names in braces stand in the error's context.
+_ALLOWED: Final[Mapping[str, str]] = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "finite_number": "a finite number",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "literal_error": "{expected}",
+    "string_pattern_mismatch": "of the form {pattern}",
+    "string_too_short": "text of at least {min_length} characters",
+    "string_too_long": "text of at most {max_length} characters",
+    "too_short": "at least {min_length} long",
+    "too_long": "at most {max_length} long",
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), "a date such as 2026-11-20"),
+    **dict.fromkeys(("date_from_datetime_inexact",), "a date without a time, such as 2026-11-20"),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "datetime_object_invalid"),
+        "a time such as 2026-11-20T12:00:00Z",
+    ),
+}
+
+
+def faults_of(error: ValidationError, root: type[BaseModel], *, hidden: Container[str] = ()) -> list[Fault]:
+    """Every rejection once; `hidden` are the names of a union's members, which stand in no document."""
+    faults = (fault_of(item, root, hidden=hidden) for item in error.errors(include_url=False))
+    return list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
+
+
+def fault_of(item: Mapping[str, Any], root: type[BaseModel], *, hidden: Container[str] = ()) -> Fault:
+    """One of pydantic's errors as a fault; `root` is the model that was read."""
+    loc = [part for part in item["loc"] if isinstance(part, int) or part not in hidden]
+    path, kind, context = path_of(loc), item["type"], item.get("ctx", {})
+    if kind == "extra_forbidden":
+        known = _keys(loc[:-1], root)
+        close = get_close_matches(str(loc[-1]), known, 1)
+        listed = f"one of {', '.join(known)}" if known else "remove it"
+        return Fault(path=path, message="unknown key", fix=f"did you mean {close[0]}?" if close else listed)
+    if kind == "missing":
+        return Fault(path=path, message="is missing", fix=f"add {loc[-1]}" if isinstance(loc[-1], str) else "")
+    if kind == "value_error":  # of ours, with the value in it
+        return Fault(path=path, message=item["msg"].removeprefix("Value error, "))
+    if kind in _ALLOWED:
+        return Fault(path=path, found=item["input"], allowed=_ALLOWED[kind].format_map(context))
+    sentence = f"{item['msg'][:1].lower()}{item['msg'][1:]}"
+    return Fault(path=path, message=f"{sentence}, got {json.dumps(item['input'], default=str)[:80]}")
+
+
+def path_of(loc: Sequence[str | int]) -> str:
+    """The way to a value as people write it.
+
+    >>> path_of(("pools", 0, "guard", "window_s"))
+    'pools[0].guard.window_s'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).removeprefix(".")
+
+
+def read_json(path: Path, fix: str) -> Any:
+    """The JSON document of a file that a person names; UsageError, with `fix` as the way out, where it is none."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file\n  fix: {fix}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8: byte at offset {error.start}\n  fix: {fix}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}\n  fix: {fix}") from None
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg.lower()}\n  fix: {fix}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not JSON: {error}\n  fix: {fix}") from None
+
+
+def _keys(loc: Sequence[str | int], root: type[BaseModel]) -> list[str]:
+    """The keys that the object at a place may have; none where the place leads to no model."""
+    model: type[BaseModel] | None = root
+    for step in loc:
+        if model is None or isinstance(step, int):
+            continue
+        field = next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
+        if field is not None:  # else a key of the document's own, such as an account's number
+            model = next(_models_in(field.annotation), None)
+    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if hasattr(annotation, "model_fields"):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
