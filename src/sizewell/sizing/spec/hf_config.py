@@ -20,23 +20,56 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "hidden": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
     "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
     "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads"),
-    "head_dim": ("head_dim", "kv_channels", "attention_head_dim"),
-    "ffn": ("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "feed_forward_size", "hidden_dim"),
+    "head_dim": ("head_dim", "kv_channels", "attention_head_dim", "dim_head"),
+    "ffn": (
+        "intermediate_size",
+        "ffn_hidden_size",
+        "n_inner",
+        "ffn_dim",
+        "d_ff",
+        "feed_forward_size",
+        "hidden_dim",
+        "d_inner",
+        "dff",
+        "dim_ff",
+    ),
     "vocab": ("vocab_size", "padded_vocab_size"),
     "experts": ("num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"),
-    "experts_per_token": ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "top_k_experts"),
-    "expert_ffn": ("moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size"),
+    "experts_per_token": (
+        "num_experts_per_tok",
+        "num_experts_per_token",
+        "moe_top_k",
+        "top_k_experts",
+        "moe_topk",
+        "moe_k",
+    ),
+    "expert_ffn": (
+        "moe_intermediate_size",
+        "expert_intermediate_size",
+        "moe_ffn_hidden_size",
+        "expert_ffn_hidden_size",
+    ),
+    "shared_experts": ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"),
     "positions": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"),
 }
-_ENCODERS = frozenset({"bert", "roberta", "distilbert", "electra", "albert", "xlm-roberta", "deberta-v2", "modernbert"})
+_ENCODERS = frozenset({"bert", "roberta", "distilbert", "electra", "xlm-roberta", "deberta", "deberta-v2", "modernbert",
+                       "camembert", "mpnet", "ernie", "data2vec-text", "ibert", "megatron-bert", "roformer",
+                       "xlm-roberta-xl", "roberta-prelayernorm", "jina_embeddings_v3", "nomic_bert", "eurobert", "gte",
+                       "esmc", "bert-generation", "nystromformer"})  # fmt: skip
+_GATED_ENCODERS = frozenset({"modernbert", "nomic_bert", "eurobert", "gte", "esmc"})
 _UNGATED = frozenset({"gpt2", "gpt_neox", "gptj", "gpt_neo", "opt", "bloom", "falcon", "mpt", "gpt_bigcode", "phi",
-                      "starcoder2", "stablelm_epoch", "codegen"})  # fmt: skip
-_LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_neo", "gpt_bigcode"}) | _ENCODERS
+                      "starcoder2", "stablelm_epoch", "codegen", "openai-gpt", "ctrl", "arcee", "apertus", "nanochat",
+                      "jais2", "persimmon"})  # fmt: skip
+_ROTARY_ENCODERS = _GATED_ENCODERS | {"roformer", "jina_embeddings_v3"}
+_LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_neo", "gpt_bigcode", "openai-gpt"}) | (_ENCODERS - _ROTARY_ENCODERS)
 _KNOWN = _ENCODERS | _UNGATED | {
     "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gemma", "gemma2", "gemma3",
     "gemma3_text", "phi3", "phimoe", "deepseek_v2", "deepseek_v3", "kimi_k2", "gpt_oss", "llama4", "llama4_text",
     "olmo", "olmo2", "olmo3", "olmoe", "cohere", "cohere2", "stablelm", "granite", "internlm2", "baichuan", "yi",
-    "glm4", "glm4_moe", "minimax_m2", "smollm3", "exaone", "dbrx", "vit",
+    "glm", "glm4", "glm4_moe", "glm4_moe_lite", "minimax_m2", "smollm3", "exaone", "exaone4", "dbrx", "vit", "helium",
+    "seed_oss", "ernie4_5", "ernie4_5_moe", "granitemoe", "granitemoeshared", "ministral3", "minicpm3", "solar_open",
+    "flex_olmo", "cwm", "hyperclovax", "internlm3", "bitnet", "vaultgemma", "gemma3n", "gemma3n_text", "gemma4",
+    "gemma4_text", "gemma4_unified", "gemma4_unified_text", "modernbert-decoder", "aria_text",
 }  # fmt: skip
 _LLAMA_4_LOCAL_ATTENTION = 8192
 
@@ -103,10 +136,12 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         ffn = 4 * hidden
         assumed.append(f"feed-forward size taken as 4 x hidden = {ffn}")
     kv_heads = dims["kv_heads"]
-    if kv_heads is None:
-        kv_heads = 1 if text.get("multi_query") and not text.get("new_decoder_architecture") else heads
+    if text.get("multi_query") and not text.get("new_decoder_architecture"):
+        kv_heads = 1  # whatever number stands beside it
+    elif kv_heads is None:
+        kv_heads = heads
     head_dim = dims["head_dim"] or (hidden // heads if heads else 0)
-    if not dims["head_dim"] and heads and hidden % heads:
+    if not dims["head_dim"] and heads and hidden % heads and not text.get("kv_lora_rank"):
         raise SpecError(
             [
                 Fault(
@@ -118,9 +153,9 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
             subject=name,
         )
     window, every = _window(text, model_type)
-    experts = int(dims["experts"] or 0)
+    experts = 0 if text.get("is_moe") is False or text.get("enable_moe_block") is False else int(dims["experts"] or 0)
     expert_ffn = int(dims["expert_ffn"] or (ffn if experts else 0))
-    shared = int(text.get("n_shared_experts") or 0)
+    shared = int(dims["shared_experts"] or 0) if experts else 0
     if not shared and text.get("shared_expert_intermediate_size") and expert_ffn:
         shared = round(int(text["shared_expert_intermediate_size"]) / expert_ffn)
     if model_type.startswith("llama4"):
@@ -142,7 +177,7 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         experts_per_token=_experts_per_token(dims["experts_per_token"], experts, assumed),
         expert_ffn=expert_ffn,
         shared_experts=shared,
-        dense_layers=int(text.get("first_k_dense_replace") or 0),
+        dense_layers=_dense_layers(text),
         moe_every=int(text.get("interleave_moe_layer_step") or text.get("decoder_sparse_step") or 1),
         kv_lora_rank=int(text.get("kv_lora_rank") or 0),
         q_lora_rank=int(text.get("q_lora_rank") or 0),
@@ -154,10 +189,26 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         biases=_biases(text, model_type),
         learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
         max_sequence_length=int(positions) if positions else None,
-        extra_params=_vision_tower(config),
+        extra_params=_towers(config, assumed) + _per_layer_tables(text, layers, hidden),
         assumed=tuple(assumed),
         source=f"{name}: config.json",
     )
+
+
+def _dense_layers(text: Mapping[str, Any]) -> int:
+    """Leading layers without experts, by number or as a list of all layers or of the dense ones."""
+    if kinds := text.get("mlp_layer_types"):
+        return next((layer for layer, kind in enumerate(kinds) if kind != "dense"), len(kinds))
+    dense = text.get("mlp_only_layers") or []
+    leading = next((layer for layer in range(len(dense) + 1) if layer not in dense), 0)
+    return int(_first(text, ("first_k_dense_replace", "moe_layer_start_index")) or leading)
+
+
+def _per_layer_tables(text: Mapping[str, Any], layers: int, hidden: int) -> int:
+    """A table of embeddings for each layer and what mixes it in (Gemma 3n, Gemma 4): held, hardly computed with."""
+    width = int(text.get("hidden_size_per_layer_input") or 0)
+    rows = int(text.get("vocab_size_per_layer_input") or 0)
+    return layers * width * (rows + 3 * hidden)
 
 
 def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -182,7 +233,7 @@ def _first(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _gated(text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool:
-    if model_type in _UNGATED or model_type in _ENCODERS - {"modernbert"}:
+    if model_type in _UNGATED or model_type in _ENCODERS - _GATED_ENCODERS:
         return False
     activation = str(_first(text, ("hidden_act", "hidden_activation", "activation_function")) or "")
     if model_type in _KNOWN or "silu" in activation or "swi" in activation or "glu" in activation.replace("gelu", ""):
@@ -205,7 +256,7 @@ def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str) -
 def _biases(text: Mapping[str, Any], model_type: str) -> Any:
     if (
         model_type in ("gpt2", "opt", "bloom", "gpt_neox", "gpt_bigcode", "phi", "starcoder2")
-        or model_type in _ENCODERS
+        or model_type in _ENCODERS - _GATED_ENCODERS
     ):
         return "all"
     if model_type in ("qwen2", "qwen2_moe") or text.get("attention_bias") is True or text.get("qkv_bias") is True:
@@ -239,12 +290,29 @@ def _window(text: Mapping[str, Any], model_type: str) -> tuple[int, int]:
     return window, int(pattern)
 
 
+_UNUSUAL: tuple[tuple[str, str], ...] = (
+    ("num_hidden_groups", "a model whose layers share their weights"),
+    ("H_cycles", "a model that runs its layers repeatedly"),
+    ("use_bottleneck", "a model with bottlenecks inside its layers"),
+    ("q_groups", "a model with grouped matrices"),
+    ("head_ratio", "a model with convolutions beside its attention"),
+    ("entity_vocab_size", "a model with a second vocabulary"),
+    ("zero_expert_num", "a model with two attention blocks in a layer"),
+    ("attention_window", "a model with a second attention for some tokens"),
+)
+"""Fields whose presence says that layers are not those of a transformer, though its dimensions are stated."""
+_UNUSUAL_TYPES: Mapping[str, str] = {
+    "jetmoe": "a model with experts of attention",
+    "xlnet": "a model with matrices for relative positions",
+    "xmod": "a model with adapters for each language",
+    "roc_bert": "a model with a second vocabulary",
+}
 _SPEECH = frozenset({"whisper", "wav2vec2", "wav2vec2-bert", "hubert", "wavlm", "speech_to_text", "parakeet_ctc",
-                     "moonshine", "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet",
+                     "moshi", "moonshine", "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet",
                      "granite_speech"})  # fmt: skip
 _RECURRENT_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "recurrent_gemma",
                               "jamba", "zamba", "zamba2", "bamba", "nemotron_h", "falcon_h1", "granitemoehybrid",
-                              "qwen3_next", "lfm2", "lfm2_moe", "kimi_linear", "minimax"})  # fmt: skip
+                              "qwen3_next", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "xlstm"})  # fmt: skip
 _RECURRENT_KEYS = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern",
                    "attn_layer_period", "attn_layer_indices", "mamba_d_state", "ssm_cfg", "lru_width")  # fmt: skip
 _RECURRENT_LAYERS = frozenset(
@@ -266,18 +334,34 @@ def _other_kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
         return "a state-space, recurrent or hybrid model"
     if text.get("is_encoder_decoder") or config.get("is_encoder_decoder") or text.get("num_decoder_layers"):
         return "an encoder-decoder"
-    return ""
+    width = _first(text, ("embedding_size", "input_embedding_size"))
+    if width and width != _first(text, _NAMES["hidden"]):
+        return f"a model whose embedding has {width} columns of its own"
+    if model_type in _UNUSUAL_TYPES:
+        return _UNUSUAL_TYPES[model_type]
+    return next((kind for field, kind in _UNUSUAL if text.get(field)), "")
 
 
-def _vision_tower(config: Mapping[str, Any]) -> int:
-    """Parameters of the vision part of a vision-language model, from its own dimensions; 0 without one."""
-    vision = config.get("vision_config")
-    if not isinstance(vision, Mapping):
-        return 0
-    try:
-        return _encoder_params(_vision_transformer(vision, "vision"), patch=int(vision.get("patch_size") or 14))
-    except SpecError:
-        return 0
+_TOWER_NAMES = (
+    ("layers", ("depth", "encoder_layers", "num_blocks")),
+    ("hidden", ("embed_dim",)),
+    ("heads", ("encoder_attention_heads",)),
+    ("ffn", ("encoder_ffn_dim",)),
+)
+
+
+def _towers(config: Mapping[str, Any], assumed: list[str]) -> int:
+    """Parameters of the parts that see and hear beside a language model, from their own dimensions."""
+    params = 0
+    for part in ("vision", "audio"):
+        tower = config.get(f"{part}_config")
+        if not isinstance(tower, Mapping):
+            continue
+        try:
+            params += _encoder_params(_vision_transformer(tower, part), patch=_side(tower.get("patch_size"), 14))
+        except SpecError:
+            assumed.append(f"the {part} part's parameters are not counted: its dimensions are not stated")
+    return params
 
 
 def _encoder_params(a: Architecture, *, patch: int) -> int:
@@ -286,22 +370,22 @@ def _encoder_params(a: Architecture, *, patch: int) -> int:
     return blocks + 3 * patch * patch * a.hidden + patches * a.hidden
 
 
+def _side(stated: Any, usual: int) -> int:
+    return int((stated[0] if isinstance(stated, list) else stated) or usual)
+
+
 def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
     """A vision transformer: FLOPs of one forward pass at the stated resolution."""
-    dims = {
-        field: _first(config, (*_NAMES[field], alias))
-        for field, alias in (("layers", "depth"), ("hidden", "embed_dim"), ("heads", "num_heads"))
-    }
-    if missing := [field for field, value in dims.items() if not value]:
+    dims = {field: _first(config, (*_NAMES[field], *alias)) for field, alias in _TOWER_NAMES}
+    if missing := [field for field, value in dims.items() if not value and field != "ffn"]:
         raise SpecError(
             [Fault(path=f"{name}: config.json", message=f"has no {field}") for field in missing], subject=name
         )
     layers, hidden, heads = (int(dims[field]) for field in ("layers", "hidden", "heads"))
     resolution = config.get("image_size") or 224
     resolution = int(resolution[0] if isinstance(resolution, list) else resolution)
-    patch = config.get("patch_size") or 16
-    patch = int(patch[0] if isinstance(patch, list) else patch)
-    ffn = int(_first(config, _NAMES["ffn"]) or 4 * hidden)
+    patch = _side(config.get("patch_size"), 16)
+    ffn = int(dims["ffn"] or 4 * hidden)
     a = Architecture(key=name, kind="vision", layers=layers, hidden=hidden, heads=heads, kv_heads=heads,
                      head_dim=hidden // heads, ffn=ffn, gated=False, biases="all", resolution=resolution,
                      source=f"{name}: config.json")  # fmt: skip
