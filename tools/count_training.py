@@ -43,9 +43,12 @@ class Peak(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.now = self.most = 0
+        self.parameters: set[tuple[int, ...]] = set()
         self._seen: dict[int, Any] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.ops.aten.add.Tensor and not torch.is_grad_enabled() and args[0].shape in self.parameters:
+            func = torch.ops.aten.add_.Tensor  # autograd sums a parameter's gradients in place, but for subclasses
         made = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(made):
             if isinstance(leaf, torch.Tensor):
@@ -209,6 +212,7 @@ def peak(model: Model, run: Run) -> tuple[int, int]:
         network = _adapted(network, run)
     with FakeTensorMode(), tracker:
         _allocate(network)
+        tracker.parameters = {tuple(p.shape) for p in network.parameters() if p.dim() > 1}
         if run.recompute:
             network.gradient_checkpointing_enable()
             if run.rank:
