@@ -1,6 +1,7 @@
 """Every workload of every example decision, in every form: it starts without a command of the user's own, or the
 refusal names the one line to write, and with that line it starts."""
 
+import functools
 import importlib
 import json
 import re
@@ -86,6 +87,23 @@ def test_it_starts_or_the_refusal_names_the_line(decision, workload, pool, targe
                     run[keys[-1]] = LINES[keys[-1]]
         else:
             pytest.fail(f"{name}: still refused with {run}")
+
+
+@pytest.mark.parametrize(
+    "run", [{}, {"command": ("run",)}, {"model": "/models/mine", "output": "s3://petsnap/answers"}]
+)
+@pytest.mark.parametrize(("decision", "workload", "pool", "target"), workloads())
+def test_any_form_is_made_or_refused_with_the_way_out(decision, workload, pool, target, run):
+    """Also the forms that a person asks for where the decision has another: `launch --format`."""
+    of = made(decision, workload, pool, **run)
+    boot = functools.partial(machines.first_boot, region="us-east-1")
+    refused = []
+    for form in (manifests, trials, slurm.script, slurm.burn_in, boot):
+        try:
+            assert form(of)
+        except ConfigError as error:
+            refused += error.faults
+    assert [fault for fault in refused if not (fault.fix or fault.allowed)] == []
 
 
 @pytest.mark.parametrize(("decision", "workload", "pool", "target"), workloads())

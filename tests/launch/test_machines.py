@@ -19,7 +19,7 @@ from decisions import decision, pool, training, workload
 
 from sizewell.launch import files, machines
 from sizewell.launch.setting import setting
-from sizewell.launch.target import aks_target, eks_target
+from sizewell.launch.target import aks_target, eks_target, gke_target
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Parallelism, Storage
 
@@ -59,17 +59,18 @@ OTHERS = {
 
 def on(cloud, one, machine, **changes):
     """A workload on machines of its own."""
-    target = (
-        eks_target(one, machine, name=one.spec.name, store="s3://sizewell-checkpoints")
-        if cloud == "aws"
-        else aks_target(one, machine, name=one.spec.name, store="az://account/checkpoints")
-    )
+    name = one.spec.name
+    target = {
+        "aws": lambda: eks_target(one, machine, name=name, store="s3://sizewell-checkpoints"),
+        "azure": lambda: aks_target(one, machine, name=name, store="az://account/checkpoints"),
+        "gcp": lambda: gke_target(machine, name=name, label=name, store="gs://sizewell-checkpoints"),
+    }[cloud]()
     return setting(decision(f"dev-{cloud}", one), one, machine, cases.run(**changes), target)
 
 
 def trained(nodes=1, cloud="aws", **changes):
-    kind = ("p5.48xlarge", "h100-sxm") if cloud == "aws" else ("Standard_ND96isr_H100_v5", "h100-sxm")
-    machine = pool(cloud, *kind, 8, nodes=(0, nodes, nodes))
+    kinds = {"aws": "p5.48xlarge", "azure": "Standard_ND96isr_H100_v5", "gcp": "a3-highgpu-8g"}
+    machine = pool(cloud, kinds[cloud], "h100-sxm", 8, nodes=(0, nodes, nodes))
     one = training("pretrain", machine, task=cases.BIG, scheduler="none")
     one = one.model_copy(update={"parallelism": Parallelism(data=8 * nodes, zero_stage=3, micro_batch=2)})
     return on(cloud, one, machine, **changes)
@@ -97,7 +98,8 @@ def notebook(**changes):
 CASES = {
     "training": trained,
     "several machines": lambda: trained(4),
-    "azure": lambda: trained(cloud="azure"),
+    "azure": lambda: trained(4, "azure"),
+    "google": lambda: trained(4, "gcp"),
     "server": served,
     "batch": batched,
     "notebook": notebook,
@@ -136,11 +138,10 @@ def test_bash_and_shellcheck_take_what_first_boot_runs(case):
     assert len(programs) == 3
     for program in programs:
         assert subprocess.run(["bash", "-n"], input=program, text=True, check=False).returncode == 0
-        if shutil.which("shellcheck"):
-            # SC2317: what a trap calls; SC2016: words for Docker
-            words = ["shellcheck", "-s", "bash", "-e", "SC2317", "-"]
-            done = subprocess.run(words, input=program, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stdout
+        # SC2317, SC2329: what a trap calls
+        words = [Path(sys.executable).parent / "shellcheck", "-s", "bash", "-e", "SC2317,SC2329", "-"]
+        done = subprocess.run(words, input=program, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
 class Machine:
@@ -272,6 +273,26 @@ def test_the_registry_of_the_cloud_is_asked_with_the_machines_own_identity(tmp_p
     assert Machine(tmp_path, trained(), 2).run()[0] == 0
 
 
+def test_artifact_registry_is_asked_with_the_machines_own_identity(tmp_path):
+    machine = Machine(tmp_path, trained(cloud="gcp", image="europe-west4-docker.pkg.dev/petsnap/images/train:2.8"))
+    asked = """#!/bin/bash
+[ "$*" = "-sf -H Metadata-Flavor:Google --noproxy * http://169.254.169.254/computeMetadata/v1/instance/\
+service-accounts/default/token" ] && echo '{"access_token": "secret"}'
+"""
+    (tmp_path / "tools-1/curl").write_text(asked)
+    (tmp_path / "tools-1/curl").chmod(0o755)
+    assert machine.run()[0] == 0
+    line = "docker login --username oauth2accesstoken --password-stdin https://europe-west4-docker.pkg.dev"
+    assert machine.calls("login") == [line]
+
+
+def test_machines_of_ones_own_are_asked_for_no_notice_of_a_cloud():
+    of = trained()
+    own = replace(of, machine=replace(of.machine, cloud="on-premises"))
+    assert machines.WATCH in machines.first_boot(of, region="us-east-1")
+    assert machines.WATCH not in machines.first_boot(own, region="")
+
+
 def test_two_replicas_of_a_machine_have_devices_and_ports_of_their_own(tmp_path):
     assert machines.slots_of(served()) == 2
     machine = Machine(tmp_path, served())
@@ -348,6 +369,9 @@ def test_a_job_of_several_machines_without_a_store_is_refused():
     lost = replace(of, target=replace(of.target, store=""))
     with pytest.raises(ConfigError, match="need the checkpoint store to find each other"):
         machines.first_boot(lost, region="us-east-1")
+    shared = replace(of, target=replace(of.target, store="file:///mnt/checkpoints"))
+    with pytest.raises(ConfigError, match="cannot find each other through file:///mnt/checkpoints"):
+        machines.first_boot(shared, region="us-east-1")
 
 
 def until(holds):

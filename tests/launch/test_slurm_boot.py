@@ -21,18 +21,24 @@ STANDINS = {
 [ "$1" = s3api ] || exit 2
 verb=$2; shift 2
 while [ $# -gt 0 ]; do case "$1" in
-  --key) key=$2; shift 2 ;; --body) body=$2; shift 2 ;; --bucket|--if-none-match) shift 2 ;; *) out=$1; shift ;; esac; done
+  --key) key=$2; shift 2 ;; --body) body=$2; shift 2 ;; --bucket) shift 2 ;;
+  --if-none-match) [ "$2" = '*' ] && once=1; shift 2 ;; *) out=$1; shift ;; esac; done
 at="$STORE/$key"; mkdir -p "${at%/*}"
+[ "$verb" = put-object ] && [ -z "$once" ] && exec cp "$body" "$at"
 if [ "$verb" = put-object ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
 [ -e "$at" ] && cp "$at" "$out"
 """,
     "curl": """#!/bin/bash
 while [ $# -gt 0 ]; do case "$1" in
-  -X|-H|--noproxy) [[ "$2" == "Authorization: Bearer "?* ]] && signed=1; shift 2 ;;
+  -H) case "$2" in
+    "Authorization: Bearer "?*) signed=1 ;; "If-None-Match: *"|"x-goog-if-generation-match: 0") once=1 ;;
+    Metadata:true|Metadata-Flavor:Google) asks=1 ;; esac; shift 2 ;;
+  -X|--noproxy) shift 2 ;;
   --data-binary) body=${2#@}; shift 2 ;; -o) out=$2; shift 2 ;; -sf) shift ;; *) url=$1; shift ;; esac; done
-case "$url" in http://169.254.169.254/*) echo '{"access_token":"t0","x":1}'; exit 0 ;; esac
+case "$url" in http://169.254.169.254/*) [ -n "$asks" ] && echo '{"access_token":"t0","x":1}'; exit 0 ;; esac
 [ -n "$signed" ] || exit 22
 at="$STORE/${url#https://}"; mkdir -p "${at%/*}"
+[ -n "$body" ] && [ -z "$once" ] && exec cp "$body" "$at"
 if [ -n "$body" ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
 [ -e "$at" ] && cp "$at" "$out"
 """,
@@ -116,7 +122,7 @@ def until(holds):
     return found
 
 
-@pytest.mark.parametrize("store", ["s3://sizewell-prod-aws-pretrain", "az://account/checkpoints"])
+@pytest.mark.parametrize("store", ["s3://sizewell-prod-aws-pretrain", "az://account/checkpoints", "gs://petsnap-state"])
 def test_machines_agree_on_a_controller_and_on_another_when_it_is_gone(tools, tmp_path, free_port, store):
     program = program_of(text_of(store))
     machines = [Machine(tools, tmp_path, number, program, free_port) for number in (2, 3)]
@@ -188,7 +194,7 @@ def test_without_a_store_there_is_nothing_to_agree_through():
 
 
 SHELL = [
-    *[program_of(text_of(store)) for store in ("s3://b", "az://account/c")],
+    *[program_of(text_of(store)) for store in ("s3://b", "az://account/c", "gs://b")],
     slurm.script(cases.eks_training()),
     slurm.script(cases.eks_spot()),
     slurm.burn_in(cases.coreweave()),
@@ -203,6 +209,13 @@ def test_a_checker_of_shell_scripts_finds_nothing(tmp_path, number):
     found = subprocess.run([checker, path], check=False, capture_output=True, text=True)
     assert found.stdout == ""
     assert found.returncode == 0
+
+
+@pytest.mark.parametrize("made", [slurm.script, slurm.burn_in])
+def test_machines_without_devices_of_slurm_are_refused(made):
+    with pytest.raises(ConfigError, match="no devices that Slurm can give") as found:
+        made(cases.gke_slice())
+    assert found.value.faults[0].fix == "use --format kubernetes"
 
 
 def test_machines_of_a_decision_know_how_many_they_are():

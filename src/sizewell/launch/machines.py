@@ -25,7 +25,7 @@ from sizewell.launch.pods import CACHE, HOME, HOUSE, SCRIPTS, USER, network_env
 from sizewell.launch.run import Run
 from sizewell.launch.setting import Setting
 from sizewell.launch.slurm import packed
-from sizewell.launch.slurm_boot import DEVICES, store_commands
+from sizewell.launch.slurm_boot import DEVICES, STORES, store_commands
 from sizewell.sizing.errors import ConfigError, Fault
 
 UNIT: Final = "sizewell-run"
@@ -34,7 +34,9 @@ NOTICE: Final = "/run/sizewell/notice"
 LIBRARY: Final = "/usr/local/lib/sizewell"
 FAILED_TOO_OFTEN: Final = 78
 ENDS: Final = (WRONG_INPUT, OVER, FAILED_TOO_OFTEN)  # exit codes after which nothing starts it again
+WATCHED: Final = ("aws", "azure", "gcp")  # clouds that notice.py asks
 KUBERNETES_ONLY: Final = ("secrets", "callers", "wake", "claims", "priority", "namespace", "form", "metrics")
+ELSEWHERE: Final = {"tpu": "TPU", "cpu": "machines without accelerators"}  # what decisions place in clusters alone
 OTHER_ENTRIES: Final = ("train_fsdp.py", "train_jax.py", "train_neuron.py")
 
 
@@ -56,11 +58,8 @@ def first_boot(of: Setting, *, region: str, folders: Sequence[str] = ()) -> str:
         "PAYLOAD",
         *_file("/etc/sizewell/run.env", environment(of), mode="600"),
         *_file(f"/usr/local/sbin/{UNIT}", program(of, region=region, folders=folders), mode="755"),
-        *_file(f"/usr/local/sbin/{WATCH}", _watch(of.machine.cloud), mode="755"),
         *_file(f"/etc/systemd/system/{UNIT}@.service", unit(of), mode="644"),
-        *_file(f"/etc/systemd/system/{WATCH}.service", _watch_unit(), mode="644"),
-        "systemctl daemon-reload",
-        f"systemctl enable --now --no-block {WATCH}",
+        *_watched(of.machine.cloud),
     ]
     if of.run.suspend:
         return "\n".join([*lines, f"echo 'suspended: systemctl enable --now {numbers}'", ""])
@@ -258,6 +257,16 @@ def _pull(of: Setting) -> list[str]:
             '      "$host" <<<"$token" >/dev/null',
             "}",
         ]
+    elif of.machine.cloud == "gcp":
+        login = [
+            "login() {  # Artifact Registry: the machine's service account",
+            '  [[ "$image" =~ ^([a-z0-9-]+-docker\\.pkg\\.dev)/ ]] || return 0',
+            "  curl -sf -H Metadata-Flavor:Google --noproxy '*' \\",
+            "    http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token |",
+            "    jq -r .access_token | docker login --username oauth2accesstoken --password-stdin \\",
+            '      "https://${BASH_REMATCH[1]}" >/dev/null',
+            "}",
+        ]
     said = (
         "$image cannot be pulled: its registry must be reachable from this network and let this machine's identity pull"
     )
@@ -396,6 +405,18 @@ def _end(of: Setting) -> list[str]:
     ]
 
 
+def _watched(cloud: str) -> list[str]:
+    """The second unit, where a cloud tells its machines that they go: one's own machines are asked by nobody."""
+    if cloud not in WATCHED:
+        return ["systemctl daemon-reload"]
+    return [
+        *_file(f"/usr/local/sbin/{WATCH}", _watch(cloud), mode="755"),
+        *_file(f"/etc/systemd/system/{WATCH}.service", _watch_unit(), mode="644"),
+        "systemctl daemon-reload",
+        f"systemctl enable --now --no-block {WATCH}",
+    ]
+
+
 def _watch(cloud: str) -> list[str]:
     lines = [
         "#!/bin/bash",
@@ -478,11 +499,16 @@ def _possible(of: Setting) -> None:
         if "\n" in value:
             fix = "put it into a file of the image"
             wrong.append(Fault(path=f"run.{name}.env.{key}", message="has more than one line", fix=fix))
-    if of.machine.runtime == "tpu":
-        wrong.append(Fault(path=name, message="is on TPU, which requires a cluster"))
+    if of.machine.runtime in ELSEWHERE:
+        message = f"is on {ELSEWHERE[of.machine.runtime]}, which requires a cluster"
+        wrong.append(Fault(path=name, message=message, fix="use --format kubernetes"))
     if gang(of) and not of.target.store:
         message = f"is a job of {of.nodes} machines, which need the checkpoint store to find each other"
         fix = "write checkpoint: or scheduler: kubernetes into the spec and decide again"
+        wrong.append(Fault(path=name, message=message, fix=fix))
+    elif gang(of) and of.target.store.partition("://")[0] not in STORES:
+        message = f"is a job of {of.nodes} machines, which cannot find each other through {of.target.store}"
+        fix = f"use a store at {', '.join(f'{scheme}://' for scheme in STORES)}, or --format kubernetes"
         wrong.append(Fault(path=name, message=message, fix=fix))
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")

@@ -41,6 +41,7 @@ def script(of: Setting) -> str:
             fix="use --format kubernetes",
         )
         raise ConfigError([fault], subject="slurm")
+    _scheduled(of)
     training.possible(of)
     line = list(of.run.command) or ["python3", *training.command(of)[1:]]
     variables = training.variables(of)
@@ -52,12 +53,21 @@ def script(of: Setting) -> str:
 
 def burn_in(of: Setting) -> str:
     """An all-reduce over the machines of a workload; it fails where one is slow."""
-    objects = trial.all_reduce(of)  # refuses what has no test; Slurm has no TPU
+    _scheduled(of)
+    objects = trial.all_reduce(of)  # refuses what has no test
     least = f"{trial.threshold(of):.4g}"
     line = ["python3", "/opt/sizewell/spawn.py", "--processes", str(training.processes(of))]
     line += ["/opt/sizewell/all_reduce.py", "--bytes", str(trial.BYTES), "--least", least]
     mine = next(manifest["data"] for manifest in objects if manifest["kind"] == "ConfigMap")
     return _sbatch(of.named(f"{of.name}-burn-in"), line, mine, {}, seconds=1800, again=False)
+
+
+def _scheduled(of: Setting) -> None:
+    """ConfigError for machines that are in no Slurm cluster of ours: TPUs, and those without devices."""
+    if of.machine.runtime not in DEVICES:
+        what = f"on {of.plan.instance_type}, which has no devices that Slurm can give to a job"
+        fault = Fault(path=of.plan.name, message=f"is {what}", fix="use --format kubernetes")
+        raise ConfigError([fault], subject="slurm")
 
 
 def packed(scripts: Mapping[str, str]) -> str:

@@ -50,6 +50,19 @@ STORES: Final = {
         'put() { blob "$1" -X PUT -H "x-ms-blob-type: BlockBlob" -H "If-None-Match: *" --data-binary "@$2"; }',
         'get() { blob "$1" -o "$2"; }',
     ),
+    # generation 0: only where no object is (docs.cloud.google.com/storage/docs/xml-api/reference-headers)
+    "gs": (
+        "token() {",
+        "  curl -sf -H Metadata-Flavor:Google --noproxy '*' \\",
+        "    'http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token' |",
+        "    jq -r .access_token",
+        "}",
+        "blob() {",
+        '  curl -sf -H "Authorization: Bearer $(token)" "${@:2}" "https://storage.googleapis.com/{first}/{path}$1"',
+        "}",
+        'put() { blob "$1" -X PUT -H "x-goog-if-generation-match: 0" --data-binary "@$2"; }',
+        'get() { blob "$1" -o "$2"; }',
+    ),
 }
 AUDIENCE: Final = "https://storage.azure.com/"
 
