@@ -1,7 +1,8 @@
 """What all tests pay for once.
 
 The collector of garbage looks less often: the SDKs' modules are millions of objects, and they stay. The sessions of boto3
-share what they read of their services, which is most of the time that a client takes to be made.
+share what they read of their services, which is most of the time that a client takes to be made. No property has to hold
+within a time: how long an example takes says what else the machine does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import functools
 import gc
 
 import botocore.session
+import hypothesis
 
+hypothesis.settings.register_profile("any-machine", deadline=None)
+hypothesis.settings.load_profile("any-machine")
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
 

@@ -1,6 +1,7 @@
 """Whoever opens a pull request does not change its judge: limits and policies are those of the base until approved."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def test_a_limit_that_the_change_lifts_still_holds(preview):
     assert any(LIMITS in line for line in found["judge"])
 
 
-LAX = "profile: accelerators\nlevels: {idle-exposure: disabled}\n"
+LAX = "profile: accelerators\nlevels: {idle-exposure: disabled, instance-metadata: disabled}\n"
 
 
 def linked(root, *, outside):
@@ -223,3 +224,106 @@ def test_only_what_is_new_fails(preview):
     code, found = run("--new-only")
     assert code == 1
     assert any(not each["stood"] for each in found["stacks"][0]["policies"]["findings"])
+
+
+RATES = "catalog/rates.yaml"
+TINY = "rates:\n  - {cloud: aws, market: on-demand, percent: 99}\n"
+USE = "resources: {data: {storage_gb: 1}}\n"
+
+
+def priced_anew(repository, text=TINY):
+    (repository.root / "catalog").mkdir(exist_ok=True)
+    (repository.root / RATES).write_text(text)
+
+
+@pytest.fixture
+def limited(preview):
+    """A change that costs more than its limit allows, by a machine of twice the size."""
+    repository, run = preview
+    (repository.root / RULES).write_text(LAX)
+    (repository.root / LIMITS).write_text("increase: {usd_per_month: 100}\n")
+    repository.commit()
+    repository.program("g6.12xlarge", 100)
+    return repository, run
+
+
+def broken(found):
+    return [(rail["kind"], rail["limit"], rail.get("at", "")) for rail in found["guardrails"] if rail["broken"]]
+
+
+def test_rates_that_a_change_brings_do_not_get_it_below_its_limits(limited):
+    repository, run = limited
+    code, found = run()
+    assert (code, broken(found)) == (2, [("absolute", "100", "")]), "without rates of one's own"
+    priced_anew(repository)
+    code, found = run()
+    assert (code, broken(found)) == (2, [("absolute", "100", "HEAD")])
+    assert "at the prices of HEAD" in found["exit_reason"]
+    later = "limits and policies also hold at the prices of HEAD until this change is approved or merged"
+    assert found["judge"] == [f"{RATES}: changes prices ({later})"]
+    dear = Decimal(found["stacks"][0]["change_usd_per_month"])
+    assert dear < 200, "the figures are those of the change"
+    code, found = run("--unblock", "the contract is signed")
+    assert (code, broken(found)) == (0, [])
+    assert found["judge"] == [f"{RATES}: changes prices (let pass: the contract is signed)"]
+
+
+def test_rates_that_stood_before_the_change_count(limited):
+    repository, run = limited
+    repository.program("g6.xlarge", 100)
+    priced_anew(repository, TINY.replace("99", "50"))
+    repository.commit()
+    repository.program("g6.12xlarge", 100)
+    code, found = run()
+    assert (code, found["judge"]) == (2, [])
+    cheap = Decimal(found["stacks"][0]["change_usd_per_month"])
+    priced_anew(repository, "rates: []\n")
+    code, found = run()
+    assert code == 2
+    assert all(at == "" for *_, at in broken(found)), "dearer at the change's own prices"
+    assert Decimal(found["stacks"][0]["change_usd_per_month"]) > cheap
+
+
+def test_discounts_and_use_in_files_of_their_own_are_no_way_around(limited):
+    repository, run = limited
+    repository.program("g6.xlarge", 100)
+    (repository.root / "own.yaml").write_text("rates: []\n")
+    repository.commit()
+    repository.program("g6.12xlarge", 100)
+    (repository.root / "own.yaml").write_text(TINY)
+    code, found = run("--discounts", "own.yaml")
+    assert (code, broken(found)) == (2, [("absolute", "100", "HEAD")])
+    assert any(line.startswith("own.yaml: changes prices") for line in found["judge"])
+
+
+def test_an_overlay_that_the_change_adds_does_not_judge(limited):
+    """A row of one's own for the machine, instead of a rate."""
+    repository, run = limited
+    from sizewell.sizing.catalog.rows import OFFERS
+
+    stated = {"cloud": "aws", "instance_type": "g6.12xlarge", "region": "us-east-1", "market": "on-demand"}
+    stated |= {
+        "usd_per_hour": "0.01",
+        "effective_from": "2026-09-01",
+        "basis": "contract",
+        "source": "the seller's letter",
+        "confidence": "high",
+    }
+    assert set(stated) <= set(OFFERS)
+    (repository.root / "catalog").mkdir()
+    text = ",".join(OFFERS) + "\n" + ",".join(stated.get(column, "") for column in OFFERS) + "\n"
+    (repository.root / "catalog/offers.csv").write_text(text)
+    code, found = run()
+    assert code == 2
+    assert broken(found) == [("absolute", "100", "HEAD")]
+
+
+def test_prices_of_the_base_that_cannot_be_read_are_said(limited):
+    repository, run = limited
+    priced_anew(repository, "rates: nonsense\n")
+    repository.commit()
+    repository.program("g6.48xlarge", 100)
+    priced_anew(repository)
+    _, found = run()
+    (row,) = found["judge"]
+    assert row.startswith(f"{RATES}: changes prices; those of HEAD cannot be read: ")

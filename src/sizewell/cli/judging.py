@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sizewell.policy.config import Config, Waiver
     from sizewell.policy.engine import Report
     from sizewell.preview.records import PolicyReport
+    from sizewell.preview.stood import Prices
     from sizewell.resources.recorded import Plan
     from sizewell.sizing.records.decision import Decision
 
@@ -93,6 +94,11 @@ def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
     return stated
 
 
+def at_prices(stood: Prices) -> dict[str, Any]:
+    """The prices of a revision as arguments of `judge`."""
+    return {"catalog": stood.catalog, "usage": stood.usage, "discounts": stood.discounts}
+
+
 def judge(
     plan: Plan,
     decision: Decision | None,
@@ -104,14 +110,15 @@ def judge(
 ) -> Report:
     """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared.
 
-    `prices` are those of `own_prices`.
+    `prices` are those of `own_prices` or `at_prices`.
     """
     from sizewell.policy.engine import evaluate
     from sizewell.resources.facts import facts
     from sizewell.resources.pricing import price
     from sizewell.sizing.catalog import load
 
-    catalog = load()
+    own = dict(prices or {})
+    catalog = own.pop("catalog", None) or load()
     stated: dict[str, Any] | None = None
     if decision is not None:
         stated = {
@@ -119,7 +126,7 @@ def judge(
             "digest": decision.digest(),
             "sealed": not decision.edited,
         }
-    pricing = price(plan, catalog, on=on, **(prices or {}))
+    pricing = price(plan, catalog, on=on, **own)
     return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, on=on), settings, on=on)
 
 

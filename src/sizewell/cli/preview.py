@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from sizewell.cli import judging, output, project
 from sizewell.cli.answers import file_or_stdin, iso_date, max_age_s
-from sizewell.sizing.errors import UsageError
+from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sizewell.policy.config import Config
     from sizewell.preview.guardrails import Limits
     from sizewell.preview.records import Preview
+    from sizewell.preview.stood import Prices
 
 DESCRIPTION = """Preview stacks: run-rate with floor, expected and ceiling, purchases, what is destroyed, policies.
 
@@ -83,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
         if path is not None and not path.exists():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
     limits, settings, environments, judge = _judges(args, root)
+    stood, rows = _stood(args, root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         preview = run_preview(
@@ -100,9 +102,14 @@ def run(args: argparse.Namespace) -> int:
                 usage=args.usage,
                 discounts=args.discounts,
                 new_only=args.new_only,
-                judge=judge,
+                judge=(*judge, *rows),
+                stood=stood,
                 policies=judging.for_preview(
-                    settings, root, on, judging.own_prices(args.usage, args.discounts), environments
+                    settings,
+                    root,
+                    on,
+                    judging.at_prices(stood) if stood else judging.own_prices(args.usage, args.discounts),
+                    environments,
                 ),
                 progress=tell,
             )
@@ -170,10 +177,6 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
         before = judging.config(DEFAULT_FILE, root) if text is None else judging.config_text(text, origin)
         rows += [f"{name}: {line} ({counts})" for line in judging.differences(before, settings)]
         settings = settings if args.unblock else before
-    for path in (args.usage, args.discounts, root / "catalog/rates.yaml"):
-        name = _inside(root, path) if path is not None else ""
-        if name and file_at(root, ref, name) != _text(root / name):
-            rows.append(f"{name}: changes the inputs of the figures; this preview uses the version in the head")
     rows += _settings(root, ref)
     stood_in, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
     rows += [f"{line} ({counts})" for line in lines]
@@ -181,6 +184,41 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
     rows += [f"{path}: changes what runs these checks or who owns them: it needs a human review" for path in others]
     return limits, settings, {} if args.unblock else stood_in, tuple(rows)
+
+
+def _stood(args: argparse.Namespace, root: Path) -> tuple[Prices | None, list[str]]:
+    """The prices before the change where it changes them, and what is told of that.
+
+    The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.
+    """
+    from sizewell.preview.base import changed_files
+    from sizewell.preview.stood import prices_at
+    from sizewell.sizing.catalog import overlay
+
+    ref = args.judge or args.base
+    if not ref:
+        return None, []
+    places = {"folder": overlay.current() or root / overlay.FOLDER, "usage": args.usage, "discounts": args.discounts}
+    inside = {kind: _inside(root, path) if path is not None else "" for kind, path in places.items()}
+    changed = changed_files(root, ref, *(_from_top(root, name) for name in inside.values() if name))
+    if not changed:
+        return None, []
+    label = ref[:40]
+    if args.unblock:
+        return None, [f"{name}: changes prices (let pass: {args.unblock})" for name in changed]
+    try:
+        stood = prices_at(root, ref, label=label, **inside)
+    except SizewellError as error:
+        why = str(error).splitlines()[0]
+        return None, [f"{name}: changes prices; those of {label} cannot be read: {why}" for name in changed]
+    later = f"limits and policies also hold at the prices of {label} until this change is approved or merged"
+    return stood, [f"{name}: changes prices ({later})" for name in changed]
+
+
+def _from_top(root: Path, name: str) -> str:
+    """A path of the project as a path of its repository."""
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    return Path(os.path.relpath((root / name).resolve(), top.resolve())).as_posix()
 
 
 def _environments(root: Path, ref: str, stacks: Iterable[str]) -> tuple[dict[str, str], list[str]]:
@@ -215,7 +253,6 @@ def _environment(read: Callable[[str], str | None], stack: str) -> tuple[str, bo
 
 
 def _mapping(text: str | None) -> dict[str, Any]:
-    from sizewell.sizing.errors import SizewellError
     from sizewell.sizing.places import parse_yaml
 
     try:

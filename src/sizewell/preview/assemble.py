@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
-from sizewell.preview.guardrails import NO_LIMITS, Limits, exit_of, guardrails_of, is_silent
+from sizewell.preview.guardrails import NO_LIMITS, Limits, exit_of, guardrails_of, is_silent, stricter
 from sizewell.sizing.catalog.history import fresh_days
 from sizewell.sizing.money import ZERO
 
@@ -23,15 +23,21 @@ def assemble(
     provenance: records.Provenance,
     limits: Limits = NO_LIMITS,
     unblocked: str = "",
+    at_prices: tuple[str, Sequence[records.Stack]] = ("", ()),
 ) -> records.Preview:
     """One preview of `stacks`; one without a figure counts in no sum, and that or a base without one is exit code 69.
 
+    `at_prices` are the same stacks at other prices that the limits have to hold at too, and what those are called.
     `unblocked` is the reason somebody gave, which lets a broken limit and a base that does not build pass.
     """
     before = _sum(stack.before for stack in stacks)
     after = _sum(stack.after for stack in stacks) or _NOTHING
     moved = [m for stack in stacks if (m := stack.prices_moved_usd_per_month) is not None]
     guardrails = guardrails_of(stacks, before, after, limits, unblocked=unblocked)
+    label, again = at_prices
+    if again:
+        totals = _sum(stack.before for stack in again), _sum(stack.after for stack in again) or _NOTHING
+        guardrails = stricter(guardrails, guardrails_of(again, *totals, limits, unblocked=unblocked), label)
     exit_code, reason = exit_of(stacks, guardrails)
     failed = [stack for stack in stacks if stack.failed]
     uncompared = [stack for stack in stacks if stack.base_failed]

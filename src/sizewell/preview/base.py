@@ -41,7 +41,8 @@ def _git(directory: Path, *arguments: str, stdin: str = "") -> subprocess.Comple
             env=environment,
             input=stdin,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",  # a folder or a picture where a text should be is found to be none, by its first line
             check=False,
         )
     except FileNotFoundError:
@@ -94,6 +95,30 @@ def file_at(project: Path, ref: str, path: str) -> str | None:
     shown = _git(project, "cat-file", "--batch", "--follow-symlinks", stdin=f"{ref}:{full}\n").stdout
     head, _, text = shown.partition("\n")
     return text.removesuffix("\n") if head.split(" ")[1:2] == ["blob"] else None
+
+
+def write_files_at(project: Path, ref: str, path: str, into: Path) -> None:
+    """Write a file of the project at a revision, or a folder's tables and YAML files, into a folder; nothing if absent.
+
+    It keeps its last name: `catalog` becomes `into/catalog`.
+    """
+    inside = Path(path).name
+    text = file_at(project, ref, path)
+    found = {inside: text} if text is not None else {}
+    if text is None:
+        prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
+        full = posixpath.normpath(posixpath.join(prefix, path))
+        listed = _git(project, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, "--", f"{full}/").stdout
+        for name in listed.split("\0"):
+            if not name.endswith((".csv", ".yaml")):
+                continue  # such as the catalog's compact form, which is made from its tables
+            within = posixpath.relpath(name, full)
+            text = file_at(project, ref, posixpath.join(path, within))
+            if text is not None:
+                found[f"{inside}/{within}"] = text
+    for name, content in found.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_text(content, encoding="utf-8")
 
 
 def changed_files(project: Path, ref: str, *paths: str) -> tuple[str, ...]:

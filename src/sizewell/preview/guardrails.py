@@ -247,6 +247,15 @@ def guardrails_of(
     return tuple(rails)
 
 
+def stricter(
+    rails: Sequence[records.Guardrail], others: Sequence[records.Guardrail], label: str
+) -> tuple[records.Guardrail, ...]:
+    """`rails`, and those of `others`, judged at the prices of `label`, that are broken where theirs is not."""
+    broken = {(rail.scope, rail.kind) for rail in rails if rail.broken}
+    more = [rail for rail in others if rail.broken and (rail.scope, rail.kind) not in broken]
+    return (*rails, *(rail.model_copy(update={"at": label}) for rail in more))
+
+
 def _first_line(text: str) -> str:
     return text.splitlines()[0] if text else ""
 
@@ -280,6 +289,7 @@ def in_words(rail: records.Guardrail) -> str:
     else:
         which = "expected" if rail.of == "expected" else "at the ceiling"
         text = f"{rail.scope}: {rail.found:,} USD/month {which}, budget {rail.limit:,}"
+    text = f"{text} at the prices of {rail.at}" if rail.at else text
     return f"{text} (unblocked: {rail.unblocked})" if rail.unblocked else text
 
 

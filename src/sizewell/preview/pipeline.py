@@ -21,6 +21,7 @@ from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.preview.stood import Prices
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
@@ -53,6 +54,7 @@ class Request:
     policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
     new_only: bool = False  # findings that the base has as well do not count
     judge: tuple[str, ...] = ()  # what this change says of limits and policies and what therefore did not judge it
+    stood: Prices | None = None  # where the change changes prices: those before it, at which its limits hold as well
     progress: Callable[[str], None] = field(default=lambda _: None)
 
 
@@ -78,11 +80,11 @@ def run_preview(request: Request) -> records.Preview:
         names = list(heads)
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
-        stacks = _compared(
-            [_looked_at(request, name, heads.get(name), base, pricing) for name in names], request, pricing
-        )
+        looked = [_looked_at(request, name, heads.get(name), base, pricing) for name in names]
+        stacks = _compared(looked, request, pricing)
     preview = assemble(
         stacks,
+        at_prices=_at_prices(looked, request),
         on=request.on,
         provenance=records.Provenance(
             catalog_digest=catalog.digest,
@@ -330,6 +332,22 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
         gone=gone,
         replaced=head.replaced if head is not None else None,
     )
+
+
+def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[records.Stack]]:
+    """The stacks at the prices that stood before the change, and what those are called; none where it changes none."""
+    stood = request.stood
+    if stood is None:
+        return "", []
+    pricing = _Pricing(catalog=stood.catalog, on=request.on, usage=stood.usage, discounts=stood.discounts)
+
+    def priced(side: Side | None) -> Side | None:
+        return None if side is None else pricing.side(side.plan)
+
+    again = [
+        replace(each, before=priced(each.before), after=priced(each.after), base_at_own_prices=None) for each in looked
+    ]
+    return stood.label, _compared(again, replace(request, policies=None), pricing)
 
 
 def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list[records.Stack]:

@@ -133,6 +133,7 @@ class Guardrail(_Record):
     found: Decimal | None  # None: cannot be told, which breaks the limit
     broken: bool
     why: str = ""  # why it cannot be told
+    at: str = ""  # broken at the prices of this revision alone, which the change changes
     unblocked: str = ""
 
     @property
