@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]|~])")
+_SPAN = re.compile(r"(`[A-Za-z0-9](?:[A-Za-z0-9 ._/=-]*[A-Za-z0-9])?`)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _REFERENCE = re.compile(r"(@|#)(?=\w)")
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto):|\bwww\.")
@@ -30,12 +31,19 @@ def code(text: str, width: int = 80) -> str:
 
 
 def words(text: str, width: int = 400) -> str:
-    r"""Running text with nothing in it that would be interpreted.
+    r"""Running text with nothing in it that would be interpreted, but for code spans of plain characters.
 
     >>> words("<b>*x*</b> [l](u) a|b")
     '&lt;b&gt;\\*x\\*&lt;/b&gt; \\[l\\](u) a\\|b'
+    >>> words("run `pulumi destroy -s my_stack`, `<b>`")
+    'run `pulumi destroy -s my_stack`, \\`&lt;b&gt;\\`'
     """
     text = _shortened(_ARN.sub("arn:...", text), width)
+    parts = _SPAN.split(text)  # every second one is a span
+    return "".join(part if number % 2 else _inert(part) for number, part in enumerate(parts))
+
+
+def _inert(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _MARKDOWN.sub(r"\\\1", text)
     text = _REFERENCE.sub(rf"\1{_BREAK}", text)

@@ -233,7 +233,7 @@ def _components(stack: records.Stack, most: int) -> Iterator[str]:
 def _needs(needs: list[tuple[records.Stack, records.Need]], most: int, *, many: bool) -> Iterator[str]:
     shown = needs[: max(most, 10)]
     for stack, need in shown:
-        where = f"{code(stack.stack)} " if many else ""
+        where = f"{code(stack.stack)} " if many and need.component != stack.stack else ""
         price = f" for **{text.usd(need.usd_once.expected)} USD once**, not refundable" if need.usd_once else ""
         confirmed = f" ({words(need.confirmed)})" if need.confirmed else ""
         if need.kind == "purchases" and not need.confirmed:
