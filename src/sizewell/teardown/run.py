@@ -116,7 +116,7 @@ class Runner:
         """Whether something was, or would be, done with a stack."""
         if not stack.accounts:
             for row in rows:
-                self._say(row, "held back", "it sizewell:accounts is not set: the login cannot be checked")
+                self._say(row, "held back", "sizewell:accounts is not set, so the login cannot be checked")
             return False
         if not self.config.open_at(stack.environment, self.now()):
             for row in rows:
