@@ -384,7 +384,7 @@ class Gatherer:
         if not accounts:
             fix = f"pulumi config set --path 'sizewell:accounts[0]' ACCOUNT --stack {stack}"
             raise CloudError(
-                "teardown", "refused", f"{stack} sizewell:accounts is not set: the login cannot be checked", fix=fix
+                "teardown", "refused", f"{stack}: sizewell:accounts is not set, so the login cannot be checked", fix=fix
             )
         key = (name, ",".join(accounts))
         if key not in self._clouds:
