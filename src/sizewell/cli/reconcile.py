@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     gatherer = fresh()
     if not gatherer.accounts(args.stack):
         fix = f"pulumi config set --path 'sizewell:accounts[0]' ACCOUNT --stack {args.stack}"
-        raise UsageError(f"{args.stack} sizewell:accounts is not set: the login cannot be checked\n  fix: {fix}")
+        raise UsageError(f"{args.stack}: sizewell:accounts is not set, so the login cannot be checked\n  fix: {fix}")
     name = project_name(root)
     reconciler = Reconciler(
         backend=backend,
