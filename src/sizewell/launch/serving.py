@@ -315,7 +315,7 @@ def _pod(
             command=command,
             env=variables,
             ports={"http": PORT} if answers else {},
-            probes=_probes(of, engine.ready) if answers else {},
+            probes=_probes(of, engine) if answers else {},
             name=main,
         ),
         devices=devices,
@@ -331,13 +331,14 @@ def _scraped(engine: Engine) -> dict[str, str]:
     return {f"prometheus.io/{key}": value for key, value in said.items()}
 
 
-def _probes(of: Setting, path: str) -> Manifest:
+def _probes(of: Setting, engine: Engine) -> Manifest:
     """Loading may take twice what was expected; an engine that hangs is started anew after two minutes."""
-    check = {"httpGet": {"path": path, "port": "http"}}
+    check = {"httpGet": {"path": engine.ready, "port": "http"}}
+    alive = {"httpGet": {"path": engine.alive or engine.ready, "port": "http"}}
     return {
         "startupProbe": {**check, "periodSeconds": 10, "failureThreshold": max(30, cold_start_s(of) * 2 // 10)},
         "readinessProbe": {**check, "periodSeconds": 5, "timeoutSeconds": 5, "failureThreshold": 3},
-        "livenessProbe": {**check, "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6},
+        "livenessProbe": {**alive, "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6},
         "lifecycle": {"preStop": {"exec": {"command": ["sleep", "10"]}}},  # until no gate sends requests any more
     }
 

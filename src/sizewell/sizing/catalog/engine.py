@@ -119,6 +119,7 @@ class Engine:
     model_example: str
     source: str
     checked: str
+    alive: str = ""  # path that fails where only a new start helps; "": that of `ready`
     default_on_cpu: frozenset[str] = frozenset()  # families that it serves on machines without accelerators
     tags: Mapping[str, str] = field(default_factory=dict)  # runtime -> pattern of tags, where one repository has all
     shares_context: bool = False  # the longest sequence that it is told is that of all sequences together

@@ -13,6 +13,8 @@ ENGINE = Engine(
     flags={"model": Flag(name="--model-repository"), "port": Flag(name="--http-port")},
     env={},
     ready="/v2/health/ready",
+    # not ready while one of its models is not, which a restart of all of them does not mend
+    alive="/v2/health/live",  # github.com/triton-inference-server/server, docs/protocol: health and readiness of v2
     protocol="kserve-v2",
     # Seconds of requests in a second, between the last two looks: Prometheus' chart looks once a minute, and a rate of
     # the whole window has too little of a replica that has just begun.
