@@ -120,6 +120,62 @@ def test_slurm(decided: Path, sizewell: Sizewell, tmp_path: Path) -> None:
     assert sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "slurm").out == done.out
 
 
+@pytest.fixture
+def two(decided: Path, sizewell: Sizewell) -> Path:
+    """A stack on somebody's cluster, `dev-aws`, and one that takes over, `burst`."""
+    folder = decided / "stacks/specs/burst"
+    folder.mkdir()
+    (folder / "tune.yaml").write_text(TUNE)
+    assert sizewell("size", "--stack", "burst", "--on", "2026-09-20").code in (0, 3)
+    plain = yaml.safe_load_all(sizewell("launch", "burst", "tune", *IMAGE).out)
+    job = next(one for one in plain if one["kind"] == "JobSet")
+    env = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    store = next(one["value"] for one in env if one["name"] == "SIZEWELL_CHECKPOINT_URI").removesuffix("/main")
+    cluster = {"selector": {"gpu.nvidia.com/class": "L40S"}, "queue": "team", "store": store}
+    path = decided / "stacks/config/Pulumi.dev-aws.yaml"
+    path.write_text(yaml.safe_dump({"config": {"sizewell:cluster": cluster}}))
+    return path
+
+
+def test_a_second_stack_takes_over(two: Path, sizewell: Sizewell) -> None:
+    line = ("launch", "dev-aws", "tune", *IMAGE, "--then", "burst")
+    done = sizewell(*line, "--after", "1h30m")
+    assert done.code == 0, done.err
+    assert subprocess.run(["bash", "-n"], input=done.out, text=True, check=False).returncode == 0
+    assert "first=${1:-dev-aws}; second=${2:-burst}" in done.out
+    assert "-ge 5400 ]" in done.out
+    assert "-ge 1800 ]" in sizewell(*line).out
+    assert json.loads(sizewell(*line, "--json").out)["script"].startswith("#!/bin/bash\n# tune: on dev-aws")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--after", "1h"), "--after is for --then"),
+        (("--then", "dev-aws"), "--then names dev-aws itself"),
+        (("--then", "nowhere"), "no decision for stack 'nowhere'"),
+        (("--then", "burst", "--after", "30"), "--after"),
+        (("--then", "burst", "--format", "slurm"), "--then is not available with --format slurm"),
+        (("--then", "burst", "--burn-in"), "--then is not available with --burn-in"),
+    ],
+)
+def test_what_cannot_take_over_is_refused(two: Path, sizewell: Sizewell, more: tuple[str, ...], said: str) -> None:
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE, *more)
+    assert (done.code, done.out) == (64, "")
+    assert said in done.err
+    assert "  fix: " in done.err
+
+
+def test_another_store_cannot_take_over(two: Path, sizewell: Sizewell) -> None:
+    config = yaml.safe_load(two.read_text())
+    config["config"]["sizewell:cluster"]["store"] = "s3://ours/tune"
+    two.write_text(yaml.safe_dump(config))
+    done = sizewell("launch", "dev-aws", "tune", *IMAGE, "--then", "burst")
+    assert done.code == 64
+    assert "dev-aws to s3://ours/tune/main" in done.err
+    assert "set sizewell:cluster.store of the adopted cluster to the other's store" in done.err
+
+
 def test_machine(decided: Path, sizewell: Sizewell) -> None:
     done = sizewell("launch", "dev-aws", "tune", *IMAGE, "--format", "machine")
     assert done.code == 0, done.err

@@ -24,6 +24,7 @@ from sizewell.components.adopted import _flavor as own_flavor
 from sizewell.components.kubernetes import objects
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
+from sizewell.launch import overflow
 from sizewell.launch.adopted import read_adopted
 from sizewell.launch.manifests import manifests, trials
 from sizewell.launch.run import read_run
@@ -344,6 +345,56 @@ def test_a_gang_that_finds_the_own_machines_full_is_admitted_on_the_burst(cluste
     pods = sum(map(len, places.values()))
     row = {"form": "training, burst", "cluster": "other", "mode": "on-demand", "kind": "JobSet"}
     judged.append({**row, "objects": objects_made, "pods": pods})
+
+
+def test_a_run_moves_to_the_second_queue_when_the_first_has_no_room(cluster, judged, tmp_path):
+    """`launch --then`, its script run by bash with kubectl: two queues, whose clusters are two contexts of this one.
+
+    Kueue deactivates the run where it waits, and does not admit it there when room comes; nobody else's run moves.
+    """
+    found, spaces = {}, ("then-first", "then-second")
+    for space, kind in zip(spaces, ("other", "eks"), strict=True):
+        namespace(cluster, space)
+        _, of, flavor = next(row for row in grid.settings(kind, "on-demand") if row[0] == "training")
+        flavor = {**flavor, "name": space, "node_labels": {**flavor["node_labels"], "space": space}}
+        target = dataclasses.replace(of.target, queue=space, store="s3://petsnap-state")
+        found[space] = dataclasses.replace(of, run=dataclasses.replace(of.run, namespace=space), target=target)
+        machines(cluster, found[space], flavor)
+        queue(cluster, flavor, space)
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config["contexts"] = [{**config["contexts"][0], "name": space} for space in spaces]
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    (tmp_path / "kubectl").symlink_to(cluster.programs["kubectl"])
+    env = {
+        **os.environ,
+        "KUBECONFIG": str(tmp_path / "config"),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PAUSE": "1",
+    }
+
+    def submitted(prefix, after_s):
+        pair = [dataclasses.replace(of, name=f"{of.name}-{prefix}") for of in found.values()]
+        text = overflow.script(*pair, after_s=after_s)
+        line = ["bash", "-s", "--", *spaces]
+        done = subprocess.run(line, input=text, env=env, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    first, second = (of.name for of in found.values())
+    assert submitted("main", 120) == f"{first}-main runs on then-first"
+    assert submitted("more", 3) == f"{second}-more is submitted to then-second"
+    assert placed(cluster, spaces[1], f"{second}-more") == {"then-second-0", "then-second-1"}
+    assert submitted("more", 3) == f"{second}-more is on then-second"
+    cluster.delete(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{spaces[0]}/jobsets/{first}-main")
+    assert (
+        submitted("next", 120) == f"{first}-next runs on then-first"
+    )  # which has room now, and not for the one that went
+    assert pods_of(cluster, spaces[0], f"{first}-more") == []
+    objects_made = sum(len(manifests(of)) for of in found.values()) * 2
+    row = {"form": "training, moved", "cluster": "other", "mode": "on-demand", "kind": "JobSet"}
+    judged.append({**row, "objects": objects_made, "pods": 6})
+    for space in spaces:
+        tidy(cluster, space)
 
 
 HYBRID = Path(__file__).parents[2] / "examples/hybrid"

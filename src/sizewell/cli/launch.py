@@ -34,6 +34,7 @@ EXAMPLES = """examples:
   sizewell launch staging-aws --image train:2.8 --burn-in     try the machines first
   sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
   sizewell launch staging-aws --image train:2.8 --format machine > boot.sh    a machine's first boot
+  sizewell launch coreweave pretrain --then prod-aws --after 1h | bash    the second takes over when the first is full
   sizewell launch prod-azure chat-70b --image rocm/vllm:TAG --writer CLIENT_ID
 
 exit code: 0 printed, 64 there is no such decision, or the run does not fit it
@@ -55,6 +56,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", metavar="URI", help="where the results of a batch are written")
     parser.add_argument("--format", choices=FORMATS, default="kubernetes", help="what to print (kubernetes)")
     parser.add_argument("--burn-in", action="store_true", help="a test of the machines, or of the served model")
+    parser.add_argument(
+        "--then", metavar="STACK", help="print a script that submits to that stack when this one is full"
+    )
+    parser.add_argument("--after", metavar="TIME", help="how long the run waits for room before --then (30m)")
     parser.add_argument("--queue", default="", help="Kueue's local queue")
     parser.add_argument("--writer", default="", help="identity that writes checkpoints: e-mail or client id")
     parser.add_argument("--json", action="store_true", help="print the manifests, or the script, in a JSON object")
@@ -63,14 +68,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print; nothing is started."""
     from sizewell.launch import reach
-    from sizewell.sizing.records.decision import Decision
 
+    _check_then(args)
     project = root()
-    path = decision_path(project, args.stack)
-    if not path.exists():
-        known = ", ".join(file.stem for file in decisions(project)) or "none yet"
-        raise UsageError(f"no decision for stack '{args.stack}'\n  fix: name one of {known}")
-    decision = Decision.from_json(path)
+    decision = _decision(project, args.stack)
     config = configuration(project, args.stack)
     chosen = _chosen(decision, args.workload, args.stack, config)
     settings = _settings(project, args.stack, config)
@@ -85,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
         if args.format == "kubernetes":
             reach.check_form(of, adopted=bool(config.get("cluster")))
             _say_what_is_missing(of, config)
+    if args.then:
+        return _overflow(made, args)
     if args.format == "slurm":
         from sizewell.launch import slurm
 
@@ -109,6 +112,55 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(as_yaml(documents))
     return 0
+
+
+def _decision(project: Path, stack: str) -> Decision:
+    from sizewell.sizing.records.decision import Decision
+
+    path = decision_path(project, stack)
+    if not path.exists():
+        known = ", ".join(file.stem for file in decisions(project)) or "none yet"
+        raise UsageError(f"no decision for stack '{stack}'\n  fix: name one of {known}")
+    return Decision.from_json(path)
+
+
+def _check_then(args: argparse.Namespace) -> None:
+    """UsageError for flags that do not go with --then, or that only go with it."""
+    if args.after and not args.then:
+        raise UsageError("--after is for --then, which names the stack that takes over\n  fix: add --then STACK")
+    if args.then and (args.format != "kubernetes" or args.burn_in):
+        wrong = "--burn-in" if args.burn_in else f"--format {args.format}"
+        raise UsageError(f"--then is not available with {wrong}: it moves a run between queues\n  fix: leave one out")
+    if args.then == args.stack:
+        raise UsageError(f"--then names {args.stack} itself\n  fix: name the stack that takes over")
+
+
+def _overflow(made: list[Setting], args: argparse.Namespace) -> int:
+    """The script that moves a run to a second stack; the workload there has the same name, or is the only one."""
+    from sizewell.launch import overflow, reach
+    from sizewell.sizing.units import UnitError, duration_s
+
+    try:
+        after = int(duration_s(args.after or "30m"))
+    except UnitError as error:
+        raise ConfigError([Fault(path="--after", found=args.after, allowed=error.allowed, fix=error.fix)]) from error
+    if len(made) != 1:
+        raise UsageError(f"{args.stack} has {len(made)} workloads\n  fix: name one: --then moves one run")
+    project = root()
+    decision, config = _decision(project, args.then), configuration(project, args.then)
+    same = [one.spec.name for one in decision.workloads if one.spec.name == made[0].plan.name]
+    settings = _settings(project, args.then, config)
+    chosen = _chosen(decision, same[0] if same else None, args.then, config)
+    pairs = [(workload, pool) for workload in chosen for pool in workload.pools]
+    if len(pairs) != 1:
+        raise UsageError(
+            f"{args.then} has no workload {made[0].plan.name}, and {len(pairs)} others\n"
+            "  fix: give the same name to the workload that takes over"
+        )
+    second = _setting(decision, pairs[0], args, config, settings)
+    reach.check(second, internet=settings.internet or bool(config.get("cluster")))
+    _say_what_is_missing(second, config)
+    return _one([overflow.script(made[0], second, after_s=after)], args, "")
 
 
 def _say_what_is_missing(of: Setting, config: Mapping[str, Any]) -> None:
