@@ -164,8 +164,8 @@ BURST = CONFIG["sizewell:cluster"]["burst"]
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"pools": {"cloud": "gcp"}}, "is on gcp: a GKE cluster cannot have machines of your own"),
-        ({"pools": {"cloud": "azure"}}, "is on azure: an AKS cluster cannot have machines of your own"),
+        ({"pools": {"cloud": "gcp"}}, "is on gcp: a GKE cluster has machines of Compute Engine alone"),
+        ({"pools": {"cloud": "azure"}}, "is on azure: an AKS cluster has machines of your own in a preview alone"),
         ({"pools": {"cloud": "coreweave"}}, "is on coreweave: machines of coreweave cannot be started by Sizewell"),
         ({"workload": {"scheduler": "none"}}, "is decided for machines, and its machines join a Kubernetes cluster"),
         ({"pools": {"nodes_max": 1}}, "has at most 1 machines, and a job takes 2"),

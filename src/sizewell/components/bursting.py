@@ -22,8 +22,10 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
 CLOUDS = {  # why a cluster has no machines of one's own beside those of its cloud
-    "gcp": "a GKE cluster cannot have machines of your own",
-    "azure": "an AKS cluster cannot have machines of your own",
+    # docs.cloud.google.com/kubernetes-engine/docs/concepts/machine-support, read 2026-11-23
+    "gcp": "a GKE cluster has machines of Compute Engine alone",
+    # learn.microsoft.com/azure/aks/flex-nodes-for-aks-overview, read 2026-11-23: "aren't meant for production use"
+    "azure": "an AKS cluster has machines of your own in a preview alone (flex nodes), not for production",
 }
 AT = "sizewell:cluster.burst"
 
@@ -115,11 +117,11 @@ def _burst_faults(decision: Decision, burst: Burst, runs: Mapping[str, Run]) -> 
         faults.append(Fault(path=AT, message=message, fix="write infra: [on-prem] into its spec and size the stack"))
     if own.cloud == "coreweave":
         message = "is on CoreWeave, whose clusters cannot have machines of another cloud"
-        fix = f"give {burst.machines} a stack of its own, or burst from machines on premises that are EKS hybrid nodes"
+        fix = f"give {burst.machines} a stack of its own (`launch --then`), or burst from machines that are EKS hybrid nodes"
         faults.append(Fault(path=f"{AT}.workload", message=message, fix=fix))
     if pool.cloud != "aws":
         why = CLOUDS.get(pool.cloud, f"machines of {pool.cloud} cannot be started by Sizewell")
-        message = f"is on {pool.cloud}: {why}, as EKS does (Hybrid Nodes)"
+        message = f"is on {pool.cloud}: {why}; EKS supports them (Hybrid Nodes)"
         faults.append(Fault(path=f"{AT}.machines", message=message, fix="write infra: [aws/REGION] into its spec"))
         return faults
     target = standing.target_of(pool.managed, to.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")
