@@ -117,7 +117,7 @@ def _burst_faults(decision: Decision, burst: Burst, runs: Mapping[str, Run]) -> 
         faults.append(Fault(path=AT, message=message, fix="write infra: [on-prem] into its spec and size the stack"))
     if own.cloud == "coreweave":
         message = "is on CoreWeave, whose clusters cannot have machines of another cloud"
-        fix = f"give {burst.machines} a stack of its own (`launch --then`), or burst from machines that are EKS hybrid nodes"
+        fix = f"give {burst.machines} a stack of its own (`launch --then`), or burst from EKS hybrid nodes on premises"
         faults.append(Fault(path=f"{AT}.workload", message=message, fix=fix))
     if pool.cloud != "aws":
         why = CLOUDS.get(pool.cloud, f"machines of {pool.cloud} cannot be started by Sizewell")
