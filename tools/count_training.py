@@ -313,7 +313,7 @@ def case(model: Model, run: Run, most: int, parameters: int) -> dict[str, Any]:
         "model": {"name": model.name, **model.stated, "params_computed": parameters},
         "hardware": {"device": "h200-sxm", "count": 1},
         "workload": workload,
-        "source": {"title": f"counted by PyTorch's own allocations: {versions}"},
+        "source": {"title": "counted by PyTorch's own allocations (tools/count_training.py)", "path": versions},
         "source_family": "counted-allocations",
         "hw_family": "none",
         "core": True,

@@ -24,6 +24,7 @@ Trait = Literal[
     "quantises-head",  # the output head too (bitsandbytes through Lightning)
     "replicates-tables",  # tensor parallelism keeps embeddings and head on every device
     "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
+    "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
 _NVIDIA: Final[tuple[Trait, ...]] = (
     "megatron", "optimizer-in-place", "transformer-engine", "vendor-attention", "keeps-less", "fused",
@@ -57,11 +58,12 @@ SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
     "torch-xla": ("fused",),
     "deepspeed": ("replicates-tables",),
     "litgpt": ("quantises-head", "replicates-tables"),
-    "transformers": ("casts-up",),
-    "peft": ("casts-up",),
-    "llama-factory": ("casts-up",),
-    "trl": ("casts-up",),
-    "axolotl": ("casts-up",),
+    "transformers": ("casts-up", "wide-adapters"),
+    "transformers-2024": ("casts-up",),  # until 4.48, whose loss shifted copies of the logits
+    "peft": ("casts-up", "wide-adapters"),
+    "llama-factory": ("casts-up", "wide-adapters"),
+    "trl": ("casts-up", "wide-adapters"),
+    "axolotl": ("casts-up", "wide-adapters"),
 }
 
 

@@ -64,7 +64,7 @@ _ENGINE_OF_REPOSITORY = (
     ("maxdiffusion", "maxdiffusion"),
     ("tpu-recipes", "maxtext"),
     ("levanter", "levanter"),
-    ("peft", "peft"),
+    ("peft", "transformers-2024"),  # its documentation's figures of early 2024
     ("llama-factory", "llama-factory"),
     ("unsloth", "unsloth"),
     ("axolotl", "axolotl"),
@@ -86,9 +86,9 @@ _ENGINE_OF_REPOSITORY = (
 )
 _ENGINE_OF_WORDS = (
     ("unsloth", "unsloth"),
-    ("hf-fa2", "transformers"),
-    ("hf+fa2", "transformers"),
-    ("hf", "transformers"),
+    ("hf-fa2", "transformers-2024"),  # the baselines of Unsloth's tables
+    ("hf+fa2", "transformers-2024"),
+    ("hf", "transformers-2024"),
     ("transformers neuronx", "transformers-neuronx"),
     ("maxdiffusion", "maxdiffusion"),
     ("maxtext", "maxtext"),

@@ -21,7 +21,7 @@ from sizewell.sizing.validation.describe import architecture_of, counted, device
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
-HUGGING_FACE = frozenset({"transformers", "unsloth", "llama-factory", "peft", "axolotl", "trl"})
+HUGGING_FACE = frozenset({"transformers", "transformers-2024", "unsloth", "llama-factory", "peft", "axolotl", "trl"})
 _JAX = frozenset({"maxtext", "maxdiffusion", "levanter"})
 
 

@@ -16,14 +16,15 @@ from functools import lru_cache
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
-from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, lora_targets
+from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, WIDE_ADAPTERS, lora_targets
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
 FUSED_ENGINES = having("keeps-less")
 _XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
-_HUGGING_FACE = 18.0  # logits in 16 bits, in fp32, shifted in fp32, log-probabilities, gradient
+_HUGGING_FACE = 12.0  # fp32 log-probabilities and two fp32 gradients; the logits are freed with the model's output
+_HUGGING_FACE_2024 = 18.0  # logits in 16 bits, in fp32, shifted in fp32 (until transformers#35646), log-probabilities, gradient
 LOSS_BYTES: Mapping[str, float] = {
     "unsloth": 0.0,  # fused with the projection
     "liger": 0.0,
@@ -35,6 +36,7 @@ LOSS_BYTES: Mapping[str, float] = {
     "litgpt": 8.0,  # all in 16 bits
     "torchtitan": 14.0,  # compiles the blocks, not the loss
     "transformers": _HUGGING_FACE,
+    "transformers-2024": _HUGGING_FACE_2024,
     "peft": _HUGGING_FACE,
     "llama-factory": _HUGGING_FACE,
     "trl": _HUGGING_FACE,
@@ -83,7 +85,7 @@ def _layer_activations(
     quantised = frozen and (job.method == "qlora" or job.weights in QUANTIZED)
     targets = lora_targets(job) if frozen else ()
     fused = is_fused(job)
-    autocast = frozen and job.weights == "fp32"
+    autocast = job.weights == "fp32" and size == 2.0
     stream = 4.0 if autocast else size  # under autocast the residual stream stays fp32
 
     def saved(*matrices: str) -> bool:  # whether the input of one of these matrices is kept
@@ -96,11 +98,12 @@ def _layer_activations(
     # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
     product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
     norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
-    outside = 2 * h * stream + norm_outputs
-    if not fused:
-        outside += 2 * 4.0 * h if a.gated else 0.0  # RMS norm written out keeps an fp32 copy of its input
+    if a.gated and not fused:  # RMS norm written out keeps its input in fp32 and, for its own weights, what they scale
+        outside = norm_outputs + 2 * h * (4.0 + (0.0 if frozen else stream))
+    else:
+        outside = norm_outputs + 2 * h * stream
     projections = size * (query + 2 * kv)
-    if not fused and (a.gated or job.engine == "litgpt"):
+    if job.engine == "litgpt":
         projections += size * (query + kv)  # q and k before the rotary embedding
     attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
     scores = 5.0 * a.heads * job.sequence_length / max(1, context) * (size / 2.0)
@@ -114,6 +117,11 @@ def _layer_activations(
     inside = projections + attention_out + branch_outputs + down_input
     if job.attention == "eager":
         inside += scores
+    if frozen and not quantised and not job.weights and job.engine in WIDE_ADAPTERS:
+        # The input is cast for each adapter: q, k, v and gate, up share theirs no longer, o's is kept beside the attention.
+        again = max(0, sum(m in targets for m in "qkv") - 1) + max(0, sum(m in targets for m in ("gate", "up")) - 1)
+        outside += size * h * again
+        inside += attention_out if "o" in targets else 0.0
     if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
         inside += size * (query + 2 * kv + width * copies * branches)
         outside += 2 * size * h

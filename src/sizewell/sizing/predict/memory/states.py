@@ -68,6 +68,7 @@ _ALIASES: Mapping[str, str] = {
 QUANTISES_HEAD = having("quantises-head")
 REPLICATES_TABLES = having("replicates-tables")
 CASTS_UP = having("casts-up")
+WIDE_ADAPTERS = having("wide-adapters")
 MEGATRON = having("megatron")
 TRANSFORMER_ENGINE = having("transformer-engine")
 
@@ -141,9 +142,10 @@ def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: s
     computing = 4.0 if precision in ("fp32", "tf32") else 2.0
     if method in ("lora", "qlora"):
         stored = weights or ("nf4-dq" if method == "qlora" else "bf16" if computing == 2.0 else "fp32")
-        # Adapters beside 16-bit weights are 16-bit themselves with their states; under autocast or over quantised
-        # weights (PEFT's k-bit preparation) they are fp32.
+        # Adapters beside 16-bit weights are 16-bit themselves with their states where that is stated or the software does
+        # so; under autocast or over quantised weights (PEFT's k-bit preparation) they are fp32.
         sixteen_bit = stored in ("bf16", "fp16") or engine in ("torchtune", "litgpt")
+        sixteen_bit = sixteen_bit and (bool(weights) or engine not in WIDE_ADAPTERS)
         adapter = 2.0 if sixteen_bit else 4.0
         gathered = computing if stored == "fp32" and computing == 2.0 else 0.0
         return Recipe(
@@ -236,7 +238,7 @@ def lora_targets(job: TrainingJob) -> tuple[str, ...]:
     """The matrices that get adapters: as stated, else what the engine takes by default."""
     if job.lora_targets:
         return job.lora_targets
-    if job.engine in ("litgpt", "transformers", "peft"):
+    if job.engine in ("litgpt", "transformers", "transformers-2024", "peft"):
         return ("q", "v")
     if job.engine == "torchtune":
         return ("q", "v", "o")

@@ -179,21 +179,24 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
     states = stage_states(job, layouts, stage)
     kept, working, loss = _activation_bytes(job, layouts, stage)
     buffers = _buffer_bytes(job, layouts, states)
+    copies, copies_late = _cast_bytes(job, layouts, states)
     of_head = np.minimum(states.gradients, _head_gradient_bytes(job, layouts))
     if job.optimizer_in_backward:
         present, late = of_head, working + 2.0 * (largest_matrix(job.architecture) / layouts.tensor)
     else:
-        present, late = np.where(_gradients_stay(job, layouts), states.gradients, of_head), working + states.gradients
-    early = kept + np.maximum(loss, working) + present
+        present = np.where(_gradients_stay(job, layouts), states.gradients, of_head)
+        late = working + states.gradients + _table_gradient_bytes(job, layouts)
+    early = kept + np.maximum(loss, working) + present + copies
+    late = late + copies_late
     starts, at_loss = early >= late, loss >= working  # which moment, and what is on top of what is kept
     items = {
         "weights": states.weights,
         "adapters": states.adapters,
         "optimizer": states.optimizer,
-        "gradients": np.where(starts, present, late - working),
+        "gradients": np.where(starts, present, late - working - copies_late),
         "activations": np.where(starts, np.where(at_loss, kept, kept + working), working),
         "logits and loss": np.where(starts & at_loss, loss, 0.0),
-        "buffers": buffers,
+        "buffers": buffers + np.where(starts, copies, copies_late),
     }
     planned = job.framework == "jax"  # XLA plans memory before it runs
     dynamic = items["activations"] + items["logits and loss"] + buffers
@@ -212,6 +215,17 @@ def _head_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
     """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
     a = job.architecture
     return recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor if a.kind == "decoder" else 0.0
+
+
+def _table_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
+    """What a tied table's lookup adds at the end of the backward pass: a gradient of its own, before it is summed with
+    the one of the output, which exists since the start.
+    """
+    a = job.architecture
+    buffered = job.engine in MEGATRON or job.framework == "jax" or job.method in ("lora", "qlora")
+    if not a.tied_embeddings or a.kind != "decoder" or buffered:
+        return 0.0
+    return np.where(layouts.pipeline > 1, 0.0, recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor)
 
 
 def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column, Column]:
@@ -268,11 +282,20 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
         buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
         beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
     buffers = np.where(gathers, gathered, beside)
-    # Autocast keeps its 16-bit copies until the backward pass.
-    buffers = buffers + np.where(zero < 3, per.gathered * held.weights / per.weights, 0.0)
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
         buffers = buffers + 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
     return np.asarray(buffers)
+
+
+def _cast_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> tuple[Column, Column]:
+    """Autocast's 16-bit copies of the weights at the start and at the end of the backward pass: autograd keeps them until
+    a layer is done, unless what made them is computed again.
+    """
+    a, per = job.architecture, recipes(job, layouts)
+    copies = np.where(layouts.zero_stage < 3, per.gathered * held.weights / per.weights, 0.0)
+    table = max(embedding_params(a), output_params(a)) / layouts.tensor
+    one = np.minimum(copies, per.gathered * np.maximum(layer_params(a, layouts), table))
+    return np.where(modes(job, layouts) >= 1.0, one, copies), one
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
