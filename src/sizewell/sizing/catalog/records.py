@@ -342,6 +342,7 @@ class Architecture:
     sliding_window_layers: int = 0  # layers that use the window where not all do; 0 = all, if there is a window
     global_attention_every: int = 0  # with a sliding window: each n-th layer sees everything; 0: no layer does
     biases: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
+    traits: tuple[str, ...] = ()  # of `lineage`: norms and products that no dimension tells
     learned_positions: int = 0  # rows of a learned position table
     max_sequence_length: int | None = None
     params_stated: int | None = None  # parameter count as published, where it is; else computed from dimensions

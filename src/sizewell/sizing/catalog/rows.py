@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast, get_args
 
+from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import (
     FAMILY_TRAITS,
     Accelerator,
@@ -345,6 +346,7 @@ def model(row: Row) -> Architecture:
     return Architecture(
         key=row.required("key"),
         kind=row.one_of("kind", ("decoder", "encoder", "vision", "diffusion")),
+        traits=lineage(row.required("key")),
         gated=row.flag("gated"),
         tied_embeddings=row.flag("tied_embeddings"),
         max_sequence_length=row.count_or_none("max_sequence_length"),

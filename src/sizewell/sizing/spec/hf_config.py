@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import UNKNOWN_KIND, attention_params, check, feed_forward_params, norm_params
@@ -187,6 +188,7 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         sliding_window=window,
         global_attention_every=every,
         biases=_biases(text, model_type),
+        traits=lineage(model_type),
         learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
         max_sequence_length=int(positions) if positions else None,
         extra_params=_towers(config, assumed) + _per_layer_tables(text, layers, hidden),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from sizewell.sizing.catalog import Catalog, load
+from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.predict.architecture import check, params_total
@@ -235,6 +236,7 @@ def _from_dimensions(case: Case, known: Architecture | None) -> Architecture:
         v_head_dim=int(stated.get("v_head_dim") or 0),
         max_sequence_length=stated.get("block_size") or (known.max_sequence_length if known else None),
         biases="all" if not gated or encoder else "none",
+        traits=lineage(name),
         params_active_stated=int(stated["params_active"]) if stated.get("params_active") else None,
         assumed=tuple(assumed),
         source=str(stated.get("spec_source") or ""),

@@ -24,7 +24,9 @@ from sizewell.sizing.records.jobs import Layout, TrainingJob
 FUSED_ENGINES = having("keeps-less")
 _XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
 _HUGGING_FACE = 12.0  # fp32 log-probabilities and two fp32 gradients; the logits are freed with the model's output
-_HUGGING_FACE_2024 = 18.0  # logits in 16 bits, in fp32, shifted in fp32 (until transformers#35646), log-probabilities, gradient
+_HUGGING_FACE_2024 = (
+    18.0  # logits in 16 bits, in fp32, shifted in fp32 (until transformers#35646), log-probabilities, gradient
+)
 LOSS_BYTES: Mapping[str, float] = {
     "unsloth": 0.0,  # fused with the projection
     "liger": 0.0,
@@ -98,13 +100,17 @@ def _layer_activations(
     # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
     product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
     norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
+    scaled, wide = 0.0 if frozen else 1.0, "wide" in a.traits
     if a.gated and not fused:  # RMS norm written out keeps its input in fp32 and, for its own weights, what they scale
-        outside = norm_outputs + 2 * h * (4.0 + (0.0 if frozen else stream))
+        norms = 4 if "around" in a.traits else 2
+        outside = norm_outputs + norms * h * (4.0 + scaled * (4.0 if wide else stream))
     else:
         outside = norm_outputs + 2 * h * stream
     projections = size * (query + 2 * kv)
-    if job.engine == "litgpt":
-        projections += size * (query + kv)  # q and k before the rotary embedding
+    if "queries" in a.traits and not fused:
+        projections += (query + kv) * (4.0 + scaled * (4.0 if wide else size))
+    if job.engine == "litgpt" or ("one-qkv" in a.traits and not fused):
+        projections += size * (query + kv)  # q and k before the rotary embedding: views of one product, as v is
     attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
     scores = 5.0 * a.heads * job.sequence_length / max(1, context) * (size / 2.0)
     width, copies = float(a.ffn), 1.0
@@ -188,15 +194,22 @@ def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
     return tables[0], tables[-1]
 
 
+LOSS_FORWARD = 10.0
+"""Bytes of an entry of the logits at the end of the forward pass, written out: in 16 bits, in fp32, log-probability."""
+
+
 def loss_bytes_per_token(job: TrainingJob) -> float:
-    """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides.
+    """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides."""
+    a = job.architecture
+    return 0.0 if a.kind in ("vision", "diffusion") else loss_bytes_per_value(job) * a.vocab
+
+
+def loss_bytes_per_value(job: TrainingJob) -> float:
+    """Those of one entry of the logits.
 
     Written out, an entry takes 14: 16-bit logits, fp32 log-probabilities, two fp32 gradients. Compiled 10. A chunked
     loss keeps the 16-bit logits and works on a chunk at a time. Engines with a loss of their own: `LOSS_BYTES`.
     """
-    a = job.architecture
-    if a.kind in ("vision", "diffusion") or not a.vocab:
-        return 0.0
     if job.chunked_loss:
         per_value = 2.25
     elif job.framework == "jax":
@@ -205,4 +218,4 @@ def loss_bytes_per_token(job: TrainingJob) -> float:
         per_value = LOSS_BYTES[job.engine]
     else:
         per_value = 10.0 if is_fused(job) else 14.0
-    return per_value * a.vocab
+    return per_value + (value_bytes(job) if per_value > _XLA and "capped" in job.architecture.traits else 0.0)

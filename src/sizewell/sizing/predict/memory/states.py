@@ -142,7 +142,7 @@ def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: s
     computing = 4.0 if precision in ("fp32", "tf32") else 2.0
     if method in ("lora", "qlora"):
         stored = weights or ("nf4-dq" if method == "qlora" else "bf16" if computing == 2.0 else "fp32")
-        # Adapters beside 16-bit weights are 16-bit themselves with their states where that is stated or the software does
+        # Adapters beside 16-bit weights are 16-bit too, with their states, where that is stated or the software does
         # so; under autocast or over quantised weights (PEFT's k-bit preparation) they are fp32.
         sixteen_bit = stored in ("bf16", "fp16") or engine in ("torchtune", "litgpt")
         sixteen_bit = sixteen_bit and (bool(weights) or engine not in WIDE_ADAPTERS)

@@ -20,8 +20,10 @@ from sizewell.sizing.predict.architecture import (
     output_params,
 )
 from sizewell.sizing.predict.memory.activations import (
+    LOSS_FORWARD,
     live_bytes_per_flop,
     loss_bytes_per_token,
+    loss_bytes_per_value,
     modes,
     stage_activations,
     value_bytes,
@@ -179,13 +181,13 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
     states = stage_states(job, layouts, stage)
     kept, working, loss = _activation_bytes(job, layouts, stage)
     buffers = _buffer_bytes(job, layouts, states)
-    copies, copies_late = _cast_bytes(job, layouts, states)
     of_head = np.minimum(states.gradients, _head_gradient_bytes(job, layouts))
     if job.optimizer_in_backward:
         present, late = of_head, working + 2.0 * (largest_matrix(job.architecture) / layouts.tensor)
     else:
         present = np.where(_gradients_stay(job, layouts), states.gradients, of_head)
         late = working + states.gradients + _table_gradient_bytes(job, layouts)
+    copies, copies_late = _cast_bytes(job, layouts, states, loss, present)
     early = kept + np.maximum(loss, working) + present + copies
     late = late + copies_late
     starts, at_loss = early >= late, loss >= working  # which moment, and what is on top of what is kept
@@ -287,15 +289,20 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
     return np.asarray(buffers)
 
 
-def _cast_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> tuple[Column, Column]:
-    """Autocast's 16-bit copies of the weights at the start and at the end of the backward pass: autograd keeps them until
-    a layer is done, unless what made them is computed again.
+def _cast_bytes(
+    job: TrainingJob, layouts: Layouts, held: ModelStates, loss: Column, present: Column
+) -> tuple[Column, Column]:
+    """Autocast's 16-bit copies of the weights at the start and at the end of the backward pass.
+
+    Autograd keeps them until a layer is done, unless what made them is computed again: then they go with the forward
+    pass, whose end has all of them, less of the `loss` and no gradient that is `present` later.
     """
     a, per = job.architecture, recipes(job, layouts)
     copies = np.where(layouts.zero_stage < 3, per.gathered * held.weights / per.weights, 0.0)
     table = max(embedding_params(a), output_params(a)) / layouts.tensor
     one = np.minimum(copies, per.gathered * np.maximum(layer_params(a, layouts), table))
-    return np.where(modes(job, layouts) >= 1.0, one, copies), one
+    backward = np.maximum(0.0, 1.0 - LOSS_FORWARD / max(1.0, loss_bytes_per_value(job))) * loss
+    return np.where(modes(job, layouts) >= 1.0, np.maximum(one, copies - backward - present), copies), one
 
 
 def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:

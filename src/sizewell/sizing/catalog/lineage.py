@@ -1,0 +1,38 @@
+"""What the layers of a family of models keep that no dimension tells: known by its name or by its `model_type`.
+
+Read off the modules of transformers 5 (Llama's layer has two RMS norms and q, k, v of matrices of their own; what
+follows differs from it), whose allocations `tools/count_training.py` counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+Trait = Literal[
+    "around",  # norms before and after attention and feed-forward: four of each layer
+    "queries",  # norms of queries and keys
+    "wide",  # norms scale in fp32
+    "capped",  # logits pass through a tanh
+    "one-qkv",  # q, k and v are views of one product, which v keeps
+]
+_FAMILIES: Final[tuple[tuple[re.Pattern[str], tuple[Trait, ...]], ...]] = tuple(
+    (re.compile(rf"(?:^|[-_./])(?:{name})", re.IGNORECASE), traits)
+    for name, traits in (
+        (r"gemma-?2(?=$|[-_])", ("around", "wide", "capped")),
+        (r"gemma-?[34](?=$|[-_n])", ("around", "queries", "wide")),
+        (r"(?:code)?gemma(?=$|[-_])", ("wide",)),
+        (r"qwen-?3", ("queries",)),
+        (r"olmo-?[23](?=$|[-_])", ("queries", "wide")),
+        (r"phi-?3(?=$|[-_])(?!.*moe)|phi-4-mini|pythia|gpt[-_]neox", ("one-qkv",)),
+    )
+)
+
+
+def lineage(name: str) -> tuple[Trait, ...]:
+    """The traits of a model by its name.
+
+    >>> lineage("google/gemma-2-2b"), lineage("google/gemma-2b"), lineage("qwen3_moe"), lineage("llama")
+    (('around', 'wide', 'capped'), ('wide',), ('queries',), ())
+    """
+    return next((traits for family, traits in _FAMILIES if family.search(name)), ())
