@@ -16,17 +16,15 @@ Trait = Literal[
     "capped",  # logits pass through a tanh
     "one-qkv",  # q, k and v are views of one product, which v keeps
 ]
-_FAMILIES: Final[tuple[tuple[re.Pattern[str], tuple[Trait, ...]], ...]] = tuple(
-    (re.compile(rf"(?:^|[-_./])(?:{name})", re.IGNORECASE), traits)
-    for name, traits in (
-        (r"gemma-?2(?=$|[-_])", ("around", "wide", "capped")),
-        (r"gemma-?[34](?=$|[-_n])", ("around", "queries", "wide")),
-        (r"(?:code)?gemma(?=$|[-_])", ("wide",)),
-        (r"qwen-?3", ("queries",)),
-        (r"olmo-?[23](?=$|[-_])", ("queries", "wide")),
-        (r"phi-?3(?=$|[-_])(?!.*moe)|phi-4-mini|pythia|gpt[-_]neox", ("one-qkv",)),
-    )
+_NAMED: Final[tuple[tuple[str, tuple[Trait, ...]], ...]] = (
+    (r"gemma-?2(?=$|[-_])", ("around", "wide", "capped")),
+    (r"gemma-?[34](?=$|[-_n])", ("around", "queries", "wide")),
+    (r"(?:code)?gemma(?=$|[-_])", ("wide",)),
+    (r"qwen-?3", ("queries",)),
+    (r"olmo-?[23](?=$|[-_])", ("queries", "wide")),
+    (r"phi-?3(?=$|[-_])(?!.*moe)|phi-4-mini|pythia|gpt[-_]neox", ("one-qkv",)),
 )
+_FAMILIES: Final = tuple((re.compile(rf"(?:^|[-_./])(?:{name})", re.IGNORECASE), traits) for name, traits in _NAMED)
 
 
 def lineage(name: str) -> tuple[Trait, ...]:

@@ -124,7 +124,7 @@ def _layer_activations(
     if job.attention == "eager":
         inside += scores
     if frozen and not quantised and not job.weights and job.engine in WIDE_ADAPTERS:
-        # The input is cast for each adapter: q, k, v and gate, up share theirs no longer, o's is kept beside the attention.
+        # Each adapter casts its input: q, k, v and gate, up share none, and o keeps one beside the attention's output.
         again = max(0, sum(m in targets for m in "qkv") - 1) + max(0, sum(m in targets for m in ("gate", "up")) - 1)
         outside += size * h * again
         inside += attention_out if "o" in targets else 0.0
