@@ -10,6 +10,7 @@ list of cases as `sizewell validate` reads them. Needs torch, transformers, peft
 not depend on; weights are random, nothing is downloaded.
 """
 
+# ruff: noqa: SLF001 - what PyTorch has no public names for
 from __future__ import annotations
 
 import json
@@ -104,6 +105,12 @@ def _flash(_module: Any, query: Any, key: Any, value: Any, _mask: Any, scaling: 
     return out.transpose(1, 2).contiguous(), None
 
 
+def _dropout(values: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: ARG001
+    """Dropout as a GPU runs it: a mask of a byte for each value, where a CPU keeps one of the values' own type."""
+    return torch.ops.aten.native_dropout(values, p, True)[0] if training and p else values
+
+
+torch.nn.functional.dropout = _dropout
 AttentionInterface.register("counted", _flash)
 AttentionMaskInterface.register("counted", flash_attention_mask)
 
@@ -137,23 +144,41 @@ def _bert(name: str, layers: int, hidden: int, heads: int) -> Model:
 
 
 def _vision(name: str, function: str, image: int) -> Model:
-    return Model(name=name, build=lambda: getattr(torchvision.models, function)(), image=image)
+    return Model(name=name, build=getattr(torchvision.models, function), image=image)
 
 
-QWEN_05 = _decoder("qwen2", "Qwen2.5-0.5B", layers=24, hidden=896, heads=14, kv_heads=2, ffn=4864, vocab=151936, tied_embeddings=True)  # fmt: skip
-LLAMA_1 = _decoder("llama", "Llama-3.2-1B", layers=16, hidden=2048, heads=32, kv_heads=8, head_dim=64, ffn=8192, vocab=128256, tied_embeddings=True)  # fmt: skip
-PYTHIA_1 = _decoder("gpt_neox", "pythia-1.4b", layers=24, hidden=2048, heads=16, ffn=8192, vocab=50304, tied_embeddings=False, gated=False)  # fmt: skip
-QWEN_15 = _decoder("qwen2", "Qwen2.5-1.5B", layers=28, hidden=1536, heads=12, kv_heads=2, ffn=8960, vocab=151936, tied_embeddings=True)  # fmt: skip
-GEMMA_2 = _decoder("gemma2", "gemma-2-2b", layers=26, hidden=2304, heads=8, kv_heads=4, head_dim=256, ffn=9216, vocab=256000, tied_embeddings=True)  # fmt: skip
-LLAMA_3 = _decoder("llama", "Llama-3.2-3B", layers=28, hidden=3072, heads=24, kv_heads=8, head_dim=128, ffn=8192, vocab=128256, tied_embeddings=True)  # fmt: skip
-PHI_3 = _decoder("phi3", "Phi-3-mini-4k-instruct", layers=32, hidden=3072, heads=32, kv_heads=32, ffn=8192, vocab=32064, tied_embeddings=False)  # fmt: skip
-QWEN3_4 = _decoder("qwen3", "Qwen3-4B", layers=36, hidden=2560, heads=32, kv_heads=8, head_dim=128, ffn=9728, vocab=151936, tied_embeddings=True)  # fmt: skip
-MISTRAL = _decoder("mistral", "Mistral-7B-v0.1", layers=32, hidden=4096, heads=32, kv_heads=8, ffn=14336, vocab=32000, tied_embeddings=False)  # fmt: skip
-OLMO_2 = _decoder("olmo2", "OLMo-2-1124-7B", layers=32, hidden=4096, heads=32, kv_heads=32, ffn=11008, vocab=100352, tied_embeddings=False)  # fmt: skip
-LLAMA_8 = _decoder("llama", "Llama-3.1-8B", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=128256, tied_embeddings=False)  # fmt: skip
-QWEN_14 = _decoder("qwen2", "Qwen2.5-14B", layers=48, hidden=5120, heads=40, kv_heads=8, ffn=13824, vocab=152064, tied_embeddings=False)  # fmt: skip
-QWEN_32 = _decoder("qwen2", "Qwen2.5-32B", layers=64, hidden=5120, heads=40, kv_heads=8, ffn=27648, vocab=152064, tied_embeddings=False)  # fmt: skip
-LLAMA_70 = _decoder("llama", "Llama-3.1-70B", layers=80, hidden=8192, heads=64, kv_heads=8, head_dim=128, ffn=28672, vocab=128256, tied_embeddings=False)  # fmt: skip
+DECODERS = """
+Qwen2.5-0.5B           | qwen2    | 24 |  896 | 14 |  2 |  64 |  4864 | 151936 | tied
+Llama-3.2-1B           | llama    | 16 | 2048 | 32 |  8 |  64 |  8192 | 128256 | tied
+pythia-1.4b            | gpt_neox | 24 | 2048 | 16 | 16 | 128 |  8192 |  50304 | ungated
+Qwen2.5-1.5B           | qwen2    | 28 | 1536 | 12 |  2 | 128 |  8960 | 151936 | tied
+gemma-2-2b             | gemma2   | 26 | 2304 |  8 |  4 | 256 |  9216 | 256000 | tied
+Llama-3.2-3B           | llama    | 28 | 3072 | 24 |  8 | 128 |  8192 | 128256 | tied
+Phi-3-mini-4k-instruct | phi3     | 32 | 3072 | 32 | 32 |  96 |  8192 |  32064 |
+Qwen3-4B               | qwen3    | 36 | 2560 | 32 |  8 | 128 |  9728 | 151936 | tied
+Mistral-7B-v0.1        | mistral  | 32 | 4096 | 32 |  8 | 128 | 14336 |  32000 |
+OLMo-2-1124-7B         | olmo2    | 32 | 4096 | 32 | 32 | 128 | 11008 | 100352 |
+Llama-3.1-8B           | llama    | 32 | 4096 | 32 |  8 | 128 | 14336 | 128256 |
+Qwen2.5-14B            | qwen2    | 48 | 5120 | 40 |  8 | 128 | 13824 | 152064 |
+Qwen2.5-32B            | qwen2    | 64 | 5120 | 40 |  8 | 128 | 27648 | 152064 |
+Llama-3.1-70B          | llama    | 80 | 8192 | 64 |  8 | 128 | 28672 | 128256 |
+"""
+"""Name, kind, layers, hidden, heads, KV heads, head size, feed-forward, vocabulary, what differs."""
+
+
+def decoders(names: str) -> tuple[Model, ...]:
+    """The models of `DECODERS` with these names, in their order."""
+    known = {}
+    for line in DECODERS.strip().splitlines():
+        name, kind, *counts, differs = (cell.strip() for cell in line.split("|"))
+        layers, hidden, heads, kv_heads, head_dim, ffn, vocab = map(int, counts)
+        dims: dict[str, Any] = {
+            "layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim, "ffn": ffn,
+            "vocab": vocab, "tied_embeddings": differs == "tied", "gated": differs != "ungated",
+        }  # fmt: skip
+        known[name] = _decoder(kind, name, **dims)
+    return tuple(known[name] for name in names.split())
+
 
 FULL = (
     Run(name="amp-b1-s2048", batch=1, seq=2048),
@@ -175,7 +200,7 @@ LORA = (
         targets="all",
         narrow=True,
         recompute=True,
-    ),  # fmt: skip
+    ),
 )
 IMAGES = (
     Run(name="amp-b32", batch=32, optimizer="SGD momentum"),
@@ -188,8 +213,20 @@ TEXTS = (
     Run(name="bf16-b64-s512", batch=64, seq=512, narrow=True),
 )
 PLAN: tuple[tuple[tuple[Model, ...], tuple[Run, ...]], ...] = (
-    ((QWEN_05, LLAMA_1, PYTHIA_1, QWEN_15, GEMMA_2, LLAMA_3, PHI_3, QWEN3_4, MISTRAL, OLMO_2, LLAMA_8), FULL),
-    ((LLAMA_1, QWEN_15, LLAMA_3, GEMMA_2, MISTRAL, LLAMA_8, QWEN_14, QWEN_32, LLAMA_70), LORA),
+    (
+        decoders(
+            "Qwen2.5-0.5B Llama-3.2-1B pythia-1.4b Qwen2.5-1.5B gemma-2-2b Llama-3.2-3B Phi-3-mini-4k-instruct Qwen3-4B"
+            " Mistral-7B-v0.1 OLMo-2-1124-7B Llama-3.1-8B"
+        ),
+        FULL,
+    ),
+    (
+        decoders(
+            "Llama-3.2-1B Qwen2.5-1.5B Llama-3.2-3B gemma-2-2b Mistral-7B-v0.1 Llama-3.1-8B Qwen2.5-14B Qwen2.5-32B"
+            " Llama-3.1-70B"
+        ),
+        LORA,
+    ),
     ((_bert("bert-base-uncased", 12, 768, 12), _bert("bert-large-uncased", 24, 1024, 16)), TEXTS),
     (
         (

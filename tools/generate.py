@@ -99,6 +99,12 @@ def command_line_page() -> Files:
     return {"docs/reference/command-line.md": page()}
 
 
+def counted_page() -> Files:
+    from counted_page import page
+
+    return {"docs/reference/counted.md": page()}
+
+
 def needs_page() -> Files:
     from needs_page import page
 
@@ -156,6 +162,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     decisions_page,
     command_line_page,
     judged_page,
+    counted_page,
     needs_page,
     example_repositories,
     markdown_outputs,

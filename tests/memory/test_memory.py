@@ -124,7 +124,8 @@ def test_interleaving_adds_a_share(llama, h100):
     [
         ("", False, False, 14),
         ("", True, False, 10),
-        ("transformers", False, False, 18),
+        ("transformers", False, False, 12),
+        ("transformers-2024", False, False, 18),
         ("llm-foundry", False, False, 4),
         ("torchtune", True, True, 2.25),
     ],

@@ -149,7 +149,7 @@ def test_gigabytes_are_those_of_the_source():
 
 def test_the_engine_is_the_stated_one_or_the_one_that_the_repository_is_about():
     assert engine_of(a_case()) == "torchtitan"
-    assert engine_of(a_case(workload={"framework": "hf-fa2"})) == "transformers"
+    assert engine_of(a_case(workload={"framework": "hf-fa2"})) == "transformers-2024"
     assert engine_of(a_case(workload={"engine": "vLLM 0.19.0"}, source={"repo": None})) == "vllm"
     assert engine_of(a_case(source={"repo": "someone/else", "title": "x"})) == ""
 

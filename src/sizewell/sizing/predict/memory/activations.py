@@ -8,13 +8,15 @@ divides what lies between its two collectives; sequence parallelism the rest.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 from sizewell.sizing.catalog.records import Architecture
-from sizewell.sizing.predict.architecture import params_total
+from sizewell.sizing.predict.architecture import forward_flop_per_sample, params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
 from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, WIDE_ADAPTERS, lora_targets
 from sizewell.sizing.predict.numeric import np
@@ -100,12 +102,15 @@ def _layer_activations(
     # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
     product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
     norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
+    masks = (
+        2.0 * h if a.kind == "encoder" and not fused else 0.0
+    )  # a byte of each value for the dropout after each block
     scaled, wide = 0.0 if frozen else 1.0, "wide" in a.traits
     if a.gated and not fused:  # RMS norm written out keeps its input in fp32 and, for its own weights, what they scale
         norms = 4 if "around" in a.traits else 2
         outside = norm_outputs + norms * h * (4.0 + scaled * (4.0 if wide else stream))
     else:
-        outside = norm_outputs + 2 * h * stream
+        outside = norm_outputs + 2 * h * stream + masks
     projections = size * (query + 2 * kv)
     if "queries" in a.traits and not fused:
         projections += (query + kv) * (4.0 + scaled * (4.0 if wide else size))
@@ -168,8 +173,19 @@ def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
 
 
 def live_bytes_per_flop(a: Architecture) -> float:
-    """Bytes of 16-bit activations that a forward pass makes per FLOP, of a model without layers to count."""
+    """Bytes of 16-bit activations that a forward pass makes per FLOP, of a model without layers to count: as counted,
+    where somebody did, else an estimate that may be wrong by a factor of two, and of four for depthwise convolutions.
+    """
+    if counted := counted_activations().get(a.key):
+        return counted / forward_flop_per_sample(a)
     return _BYTES_PER_FLOP / math.sqrt(max(1.0, params_total(a)))
+
+
+@cache
+def counted_activations() -> Mapping[str, float]:
+    """Bytes that a sample keeps for the backward pass under autocast, by model: `tools/count_training.py`."""
+    text = (files("sizewell.sizing.catalog") / "data" / "kept_activations.csv").read_text(encoding="utf-8")
+    return {row["model"]: float(row["bytes_per_sample"]) for row in csv.DictReader(text.splitlines())}
 
 
 def modes(job: TrainingJob, layouts: Layouts) -> Column:
@@ -201,7 +217,9 @@ LOSS_FORWARD = 10.0
 def loss_bytes_per_token(job: TrainingJob) -> float:
     """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides."""
     a = job.architecture
-    return 0.0 if a.kind in ("vision", "diffusion") else loss_bytes_per_value(job) * a.vocab
+    # An encoder that is fine-tuned classifies or embeds a text; only pre-training has logits of words.
+    wordless = a.kind in ("vision", "diffusion") or (a.kind == "encoder" and job.method != "pretrain")
+    return 0.0 if wordless else loss_bytes_per_value(job) * a.vocab
 
 
 def loss_bytes_per_value(job: TrainingJob) -> float:

@@ -21,6 +21,7 @@ from sizewell.sizing.predict.architecture import (
 )
 from sizewell.sizing.predict.memory.activations import (
     LOSS_FORWARD,
+    counted_activations,
     live_bytes_per_flop,
     loss_bytes_per_token,
     loss_bytes_per_value,
@@ -237,7 +238,7 @@ def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
         per_flop = live_bytes_per_flop(a) * value_bytes(job) / 2
         kept = forward_flop_per_sample(a) * layouts.micro_batch * per_flop / layouts.tensor
         kept = kept * np.choose((2 * modes(job, layouts)).astype(np.intp), (1.0, 0.5, 0.2))
-        return kept, kept * 0.05, 0.0 * kept
+        return kept, kept * (0.0 if a.key in counted_activations() else 0.05), 0.0 * kept
     tokens = layouts.micro_batch * (job.sequence_length or _patches(job)) / layouts.context
     kept, working = stage_activations(job, layouts, stage)
     # What was sent on is kept until its gradient comes back.
