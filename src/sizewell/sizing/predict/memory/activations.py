@@ -210,8 +210,7 @@ def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
     return tables[0], tables[-1]
 
 
-LOSS_FORWARD = 10.0
-"""Bytes of an entry of the logits at the end of the forward pass, written out: in 16 bits, in fp32, log-probability."""
+LOSS_FORWARD = 10.0  # bytes of a logit at the end of the forward pass: in 16 bits, in fp32, its log-probability
 
 
 def loss_bytes_per_token(job: TrainingJob) -> float:
