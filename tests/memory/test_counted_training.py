@@ -59,6 +59,12 @@ def test_nothing_that_is_beyond_a_device_is_said_to_fit_it():
     assert asked > 40
 
 
+def test_a_tied_table_has_two_gradients_where_states_alone_set_the_peak():
+    small = [row.error_pct for row in ROWS if row.id.endswith("bf16-b1-s512")]
+    assert len(small) >= 10
+    assert min(small) > -1  # without the second gradient 5 % too low
+
+
 def test_the_band_of_decoders_holds_most_and_is_made_of_published_runs():
     held = [row.in_band for row in ROWS if _kind(row) in ("decoders", "adapters")]
     assert sum(held) > 0.95 * len(held)
