@@ -6,6 +6,9 @@ until the device keeps up, and latency is the rest of the batch that runs plus t
 random a device cannot work all of the time: forming batches, the host's work and the margin that a bound on the slowest
 answers wants leave it a share (the same machines publish 0.87 times the rate of unlimited load at the median).
 
+What a layer hands to the next goes through memory, or stays in the chip's shared cache where the batch is small enough
+for it: engines choose the batch that is faster. Small batches pay the fixed part more often.
+
 Speech recognition writes its answer token by token behind the encoder, by an engine for language models: each token of
 a batch reads the decoder once, launches its kernels and takes the engine's step, and for each sample multiplies the
 decoder and reads the keys and values of all that it heard. Such engines capture and compile decoders, not encoders.
@@ -25,9 +28,11 @@ from sizewell.sizing.predict.architecture import (
     forward_flop_per_sample,
     heard_bytes,
     params_total,
+    width_params,
     writes_after_hearing,
 )
 from sizewell.sizing.predict.performance import processors
+from sizewell.sizing.predict.performance.caches import cache_speedup, shared_cache_bytes
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
 from sizewell.sizing.predict.performance.serving_load import INFINITE, Load, deviations, waits_share
 from sizewell.sizing.predict.performance.serving_replica import BYTES, KERNELS, peak_flop_per_s
@@ -37,6 +42,14 @@ from sizewell.sizing.records.jobs import Cluster, ServingJob
 SAMPLE_PARAMS = {"vision": 3e7, "diffusion": 1e9}  # of the models that activations per FLOP are stated for
 ATTENDED = {"diffusion": 0.125}  # of the FLOPs: scores and values, counted for SDXL at 1,024 pixels
 CONVOLVED = {"diffusion": 0.25}  # of the FLOPs, the same way; in 16 bits, as engines quantise linear layers
+# Values that an early layer reads and writes, by pixel of the input: 64 channels each way, at half of both sides.
+CONVOLVED_PER_PIXEL = 32.0
+PIXELS = 224.0 * 224.0  # of the input, where a model does not say
+# Run one by one, a convolution, its norm and its activation move 80 M values for ResNet-50's picture; compiled, 27.5 M.
+UNFUSED = 80 / 27.5
+# Of one pass, counted: ResNet-50's convolutions, pooling and scores; 12 for each of SDXL's 70 layers, 60 around them.
+PASS_KERNELS = {"vision": 55, "diffusion": 900}
+UNPACKED_FOR = 512  # tokens of a prompt that 4-bit weights are unpacked for at a time: llama.cpp's micro-batch
 HEARING_KERNELS = 5  # of a decoder's layer: a norm, query, attention to what was heard, its merge, output
 WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request does not say
 
@@ -57,15 +70,16 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     """Times of one device of `cluster`."""
     c = constants()
     a, accelerator = job.architecture, cluster.accelerator
-    family, engine = c.family(family_of(accelerator)), c.engine("compiled")
+    one_by_one = job.engine == "eager"
+    family, engine = c.family(family_of(accelerator)), c.engine("uncompiled" if one_by_one else "compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
     relative = 1.0 if a.kind == "encoder" else c.smaller
     if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
         relative = processors.relative(job.weights) * (processors.ENCODERS if kind == "encoder" else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
     speaks = writes_after_hearing(a)
-    plain = job.engine == "eager" or (speaks and accelerator.runtime != RUNTIME)
-    speed *= c.eager if plain else 1.0
+    plain = one_by_one or (speaks and accelerator.runtime != RUNTIME)
+    speed *= c.eager if plain and kind != "vision" else 1.0  # convolutions are libraries', whoever calls them
     k = calibration.values("training")
     powered = power_factor(accelerator, accelerator.flop_per_s.get("bf16", 0.0), k)
     speed *= powered
@@ -80,24 +94,37 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     bandwidth = accelerator.memory_bytes_per_s * family.memory
     stored = params_total(a) * BYTES.get(job.weights, 2.0)
     # A layer of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
-    widths = math.sqrt(SAMPLE_PARAMS[a.kind] / max(params_total(a), 1e6)) if a.kind in SAMPLE_PARAMS else 0.0
+    widths = math.sqrt(SAMPLE_PARAMS[a.kind] / width_params(a)) if a.kind in SAMPLE_PARAMS else 0.0
     moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths
     if a.kind == "vision":  # each layer hands narrow values to the next; a diffusion model's norms are in 16 bits
-        moved *= min(2.0, BYTES.get(job.weights, 2.0)) / 2.0
+        moved *= min(2.0, BYTES.get(job.weights, 2.0)) / 2.0 * (UNFUSED if one_by_one else 1.0)
+    if a.kind == "diffusion":
+        moved *= k["elementwise_passes.fused"]
     if kind == "encoder":
         apart = k["elementwise_passes.eager" if plain else "elementwise_passes.fused"]
         tokens = (
             (a.forward_flop_per_sample or 0.0) / params_total(a) / 2 if speaks else job.input_tokens
         )  # half listens
         moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, BYTES.get(job.weights, 2.0))
+        if a.kind == "decoder" and job.weights == "int4":
+            moved += max(1.0, tokens / UNPACKED_FOR) * params_total(a) * (BYTES["int4"] + 2 * BYTES["fp16"])
     streamed = accelerator.memory_bytes_per_s * k["memory_fraction"]
     moving_s = moved / streamed if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
-    fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + engine.step_s), 0.0, "compute"
+    launched = accelerator.runtime == RUNTIME or one_by_one
+    step_s = engine.step_s if launched else c.kernel_s * _kernels(a)
+    fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + step_s), 0.0, "compute"
     sample_s = (flop - attended) / speed + attended / attention
     sample_s += flop * CONVOLVED.get(a.kind, 0.0) * (1.0 / wide - 1.0 / speed)
     limit = "memory bandwidth" if moving_s > sample_s else limit
     # Norms of transformers are kernels of their own; those of convolutions are folded in, which load as they compute.
-    sample_s = math.hypot(sample_s, moving_s) if kind == "vision" else sample_s + moving_s
+    folded = kind == "vision" and not one_by_one
+    computing_s = sample_s
+    sample_s = math.hypot(computing_s, moving_s) if folded else computing_s + moving_s
+    held = 0 if plain else int(shared_cache_bytes(accelerator) / _handed_bytes(job))
+    if held:  # batches that stay in the cache
+        moving_s /= cache_speedup(accelerator)
+        cached_s = math.hypot(computing_s, moving_s) if folded else computing_s + moving_s
+        sample_s = min(sample_s, cached_s + fixed_s / held)
     if speaks:
         written, writer, kernels_s = job.output_tokens or WRITTEN_TOKENS, engine, 0.0
         if accelerator.runtime != RUNTIME:
@@ -109,6 +136,23 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
         sample_s += multiplying
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
+
+
+def _kernels(a: Architecture) -> float:
+    """Kernels of one compiled pass, each of which takes a while beyond its work."""
+    return float(PASS_KERNELS.get(a.kind) or max(1, a.layers) * KERNELS)
+
+
+def _handed_bytes(job: ServingJob) -> float:
+    """Bytes of one sample that a layer at its widest reads and writes; infinite for diffusion models, whose one picture
+    fills every cache.
+    """
+    a, width = job.architecture, min(2.0, BYTES.get(job.weights, 2.0))
+    if a.kind == "diffusion":
+        return math.inf
+    if a.kind == "vision":
+        return CONVOLVED_PER_PIXEL * (float(a.resolution) ** 2 if a.resolution else PIXELS) * width
+    return max(1.0, job.input_tokens) * (a.hidden + a.ffn) * width
 
 
 def _attention(accelerator: Accelerator, k: Mapping[str, float]) -> float:

@@ -149,7 +149,7 @@ def sample_time(r: Rows, k: Mapping[str, float]) -> Values:
     """
     flop = 3.0 * r.micro * r.sample_flop
     apart = between(r.fused, k["elementwise_passes.eager"] / k["elementwise_passes.fused"], 1.0)
-    params = np.maximum(r.params, 1e6)
+    params = r.width_params
     diffusion = k["bytes_per_flop.diffusion"] * (1e9 / params) ** 0.5
     vision = k["bytes_per_flop.vision"] * (3e7 / params) ** 0.5
     moved = flop * apart * np.where(r.diffusion > 0, diffusion, vision)

@@ -76,6 +76,7 @@ def model_facts(a: Architecture) -> Mapping[str, float]:
         return {
             **empty,
             "params": float(arch.params_total(a)),
+            "width_params": arch.width_params(a),
             "sample_flop": float(a.forward_flop_per_sample or 0.0),
             "diffusion": float(a.kind == "diffusion"),
         }
@@ -109,6 +110,7 @@ def model_facts(a: Architecture) -> Mapping[str, float]:
         "dense_params": float(attention + (up + 1) * dense_ffn * a.hidden + 2 * a.hidden),  # per layer
         "table_params": float(a.vocab * a.hidden * (1 if a.tied_embeddings or a.kind != "decoder" else 2)),
         "params": float(arch.params_total(a)),
+        "width_params": 1e6,
         "sample_flop": 0.0,
         "diffusion": 0.0,
     }  # fmt: skip

@@ -45,7 +45,7 @@ from sizewell.sizing.validation.predict import MEMORY, SERVING, predict
 from sizewell.sizing.validation.serving_predictions import described
 
 SOURCE = "src/sizewell/sizing/validation/published/inference.json, each case with its source"
-FITTED_ON = "2026-11-22"
+FITTED_ON = "2026-11-23"
 PENALTY = 0.03
 POOLED = 1.0  # cases that count for a family's share of the peak being what its matrix products and all others tell
 TOLD_BY = 5  # cases of other sources that have to tell of a constant
@@ -76,14 +76,16 @@ PRIOR: dict[str, Any] = {
         "mlperf": {"step_s": 1e-3, "sequence_s": 2e-6},
         "llama.cpp": {"step_s": 1e-3, "sequence_s": 0.0},
         "transformers-neuronx": {"step_s": 1e-3, "sequence_s": 5e-6},
-        "compiled": {"step_s": 3e-4, "sequence_s": 0.0},
+        "compiled": {"step_s": 2e-4, "sequence_s": 0.0},  # estimate, on processors: others count kernels
+        "uncompiled": {"step_s": 5e-3, "sequence_s": 0.0},  # estimate: 170 operations, 30 microseconds of a host each
     },
     "occupancy": 0.9,
     "sequences_max": {"*": 2048},
     "smaller": 0.8,  # estimate: of the speed of large matrix products
     # Counted, not fitted: ResNet-50 writes 11 M values a picture and reads each once, 5.5 M of them a second time, for
-    # 8.2 GFLOP; a pass of SDXL at 1,024 pixels moves 9 GB for 6 TFLOP, most of it around its 70 transformer layers.
-    "sample_bytes": {"vision": 0.006, "diffusion": 0.004},
+    # 8.2 GFLOP; a pass of SDXL at 1,024 pixels moves 9.6 GB for 6.0 TFLOP at least (7.8 around its 70 transformer
+    # layers, 1.6 in its residual blocks): 0.0016 bytes per FLOP with 3.4 B parameters, 0.003 with 1 B.
+    "sample_bytes": {"vision": 0.006, "diffusion": 0.003},
     "arrivals": 0.9,  # estimate: what is left for work while requests arrive at random
     "kernel_s": 3e-6,  # estimate: the shortest kernel of a captured graph takes 2 to 4 microseconds (memory)
     "stage_wait": 0.05,  # estimate
@@ -198,7 +200,8 @@ def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
         case ("families", family, field):
             return facts["family"] == family and (field == "memory" or (field == "samples") != facts["language"])
         case ("engines", engine, _):
-            return bool(facts["engine"] == engine if facts["language"] else engine == "compiled")
+            named = facts["engine"] if facts["language"] else "uncompiled" if _uncompiled(facts) else ""
+            return bool(engine == named)
         case ("links", _, _):
             return bool(facts["language"])
         case ("smaller",):
@@ -206,10 +209,14 @@ def touches(facts: dict[str, Any] | None, path: tuple[str, ...]) -> bool:
         case ("experts_speed",):
             return bool(facts["language"] and facts["experts"])
         case ("eager",):
-            return bool(facts["engine"] == "eager")
+            return _uncompiled(facts)
         case ("arrivals",):
             return not facts["language"]
     return bool(facts["language"])
+
+
+def _uncompiled(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["engine"] == "eager" and not facts["language"])
 
 
 def improve(data: dict[str, Any], path: tuple[str, ...], factor: float, cases: Sequence[Case]) -> bool:
