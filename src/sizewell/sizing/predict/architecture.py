@@ -27,7 +27,7 @@ _AS_WIDE_AS = {"retinanet-resnext50": 1.22e8}
 
 
 def width_params(a: Architecture) -> float:
-    """Parameters that tell how wide an image network's layers are: width grows with their square root, and what is moved
+    """Parameters that tell how wide an image network is: width grows with their square root, and what is moved
     per FLOP falls with it.
     """
     return _AS_WIDE_AS.get(a.key, float(max(1e6, params_total(a))))
