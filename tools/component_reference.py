@@ -24,11 +24,11 @@ INTRODUCTION = """\
 
 Generated from the code and from the recorded forms in `tests/components/*/goldens` (`make generate`). Each component is
 a Pulumi `ComponentResource` that works in any program: `examples/components/` has one program for each cloud. Its
-arguments are checked at construction, all faults at once; what it makes carries [tags](#arguments-of-every-component)
-from which a sweep can find it.
+arguments are checked at construction, and all faults are reported at once; every resource that it creates has
+[tags](#arguments-of-every-component) by which `sizewell reconcile` and `sizewell teardown` find it.
 
-Python imports it from the module that stands with it, other languages get it as a package: `pulumi package add
-components/aws` (or `azure`, `gcp`, `kubernetes`).
+Python programs import it from the module that is named with it. Other languages use it as a package: see
+[use one component](../howto/use-a-component-alone.md#in-typescript-go-c-java-or-yaml).
 """
 
 
@@ -187,7 +187,7 @@ def _typed_dicts(hint: Any) -> list[type]:
 
 
 def _types(nested: dict[str, type]) -> str:
-    lines = ["## Types inside of arguments\n"]
+    lines = ["## Types inside arguments\n"]
     for name, shape in nested.items():
         lines += [f"### {name}", "", inspect.cleandoc(shape.__doc__ or ""), "", *_fields(shape, nested), ""]
     return "\n".join(lines)

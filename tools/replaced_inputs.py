@@ -278,7 +278,7 @@ def main(cloud: str, *places: str) -> None:
 
 
 def _shortest(inputs: set[str]) -> set[str]:
-    """Without what stands inside of another."""
+    """Without what stands inside another."""
     return {each for each in inputs if not any(each.startswith(f"{other}.") for other in inputs)}
 
 

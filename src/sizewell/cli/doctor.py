@@ -353,7 +353,7 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
 
 
 def _reach(path: Path, root: Path) -> Iterator[Finding]:
-    """Whether this machine could build what stands inside of the stack's cluster, as far as the configuration tells."""
+    """Whether this machine could build what stands inside the stack's cluster, as far as the configuration tells."""
     from sizewell.components.access import Access, access_faults, cluster_clouds, read_access, unreachable
     from sizewell.sizing.records.decision import Decision
 

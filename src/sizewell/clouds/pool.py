@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import urllib3
 
-_METADATA: Final = "metadata.google.internal"  # answers inside of a machine only
+_METADATA: Final = "metadata.google.internal"  # answers inside a machine only
 
 
 class Pool(urllib3.PoolManager):

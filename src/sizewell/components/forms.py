@@ -1,4 +1,4 @@
-"""Arguments that components of several clouds have in common: a place, a pool, what stands inside of a cluster. Pure.
+"""Arguments that components of several clouds have in common: a place, a pool, what stands inside a cluster. Pure.
 
 A cloud's own component adds what only that cloud has. Counts, types and zones are plain values, never Outputs: a policy
 has to know them at preview.
@@ -57,7 +57,7 @@ class PodsArgs(TypedDict):
 
 
 class InsideArgs(OwnedArgs):
-    """What is made inside of a Kubernetes cluster."""
+    """What is made inside a Kubernetes cluster."""
 
     kubeconfig: pulumi.Input[str]
     """Kubeconfig, the cluster's output. Kept secret."""

@@ -160,7 +160,7 @@ class Owned(pulumi.ComponentResource):
         return physical_name("sizewell", pulumi.get_stack(), name, limit=limit)
 
 
-# The cluster that a kubeconfig is of, where the same program builds it. What is inside of a cluster goes with it: a
+# The cluster that a kubeconfig is of, where the same program builds it. What is inside a cluster goes with it: a
 # Helm release of a cluster that cannot be reached cannot be deleted (pulumi-kubernetes#2675), and held its destroy up.
 _CLUSTERS: Final[WeakKeyDictionary[pulumi.Output[str], pulumi.Resource]] = WeakKeyDictionary()
 
@@ -177,7 +177,7 @@ def cluster_of(kubeconfig: object) -> pulumi.Resource | None:
 
 
 def _inside(kind: Callable[..., pulumi.Resource]) -> bool:
-    """Whether something of this kind stands inside of a cluster."""
+    """Whether something of this kind stands inside a cluster."""
     ours = str(getattr(kind, "__module__", "")).startswith("pulumi_kubernetes.")
     return ours and not (isinstance(kind, type) and issubclass(kind, pulumi.ProviderResource))
 

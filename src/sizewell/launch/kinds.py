@@ -3,7 +3,7 @@
 A cluster refuses a wrong field only once it is asked; here it is refused before anything is made. Written from the
 projects' own definitions: JobSet v0.11 (jobset.x-k8s.io/v1alpha2), LeaderWorkerSet v0.8 (leaderworkerset.x-k8s.io/v1),
 Kueue v0.16 (kueue.x-k8s.io/v1beta2), KubeRay v1.4 (ray.io/v1), KServe v0.16 (serving.kserve.io/v1beta1), KEDA v2.18
-(keda.sh/v1alpha1). Core kinds, and the pod and job templates inside of these, are checked against the published
+(keda.sh/v1alpha1). Core kinds, and the pod and job templates inside these, are checked against the published
 schemas by the tests.
 
 The definitions themselves would not serve in their place: they are 6 MB, nearly all of it the pod template once more,

@@ -169,7 +169,7 @@ def inference_service(of: Setting, engine: Engine) -> Manifest:
 
 
 def service(of: Setting, *, leader: bool = False) -> Manifest:
-    """The address inside of the cluster; what lies before it (gateway, TLS, login) is the cluster's."""
+    """The address inside the cluster; what lies before it (gateway, TLS, login) is the cluster's."""
     selector = {"app.kubernetes.io/name": of.name, **({"sizewell/role": "leader"} if leader else {})}
     return {
         "apiVersion": "v1",

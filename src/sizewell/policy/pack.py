@@ -38,7 +38,7 @@ serve(config=HERE / "config.yaml", decisions=HERE.parent / "stacks" / "decisions
 # What the engine's language host takes for the pack's virtual environment (PulumiPolicy.yaml): the project's own
 # Python, or the one that SIZEWELL_PYTHON names, without the two imports of the whole Pulumi SDK, a second each, that
 # the language host makes before a pack starts.
-# It asks whether `pulumi.run.plugin` can be imported, and then runs the pack inside of `pulumi.policy`; this pack
+# It asks whether `pulumi.run.plugin` can be imported, and then runs the pack inside `pulumi.policy`; this pack
 # speaks the protocol itself and needs neither (docs/adr/0009). Anything else is left as it is.
 here="${0%/*}"
 python="${SIZEWELL_PYTHON:-$here/../../../.venv/bin/python}"

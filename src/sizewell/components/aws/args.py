@@ -72,7 +72,7 @@ class CapacityBlockArgs(TypedDict):
 
 
 class WriterArgs(TypedDict):
-    """The checkpoint store that the machines may write to, never delete from."""
+    """The checkpoint store that the machines may write to, but not delete from."""
 
     bucket: str
     """Name of the bucket; it is in a stack of its own."""

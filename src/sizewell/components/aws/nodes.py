@@ -26,7 +26,7 @@ from sizewell.sizing.catalog.records import Shape
 
 
 class GpuNodeGroup(Owned):
-    """Equal EC2 machines in an Auto Scaling group: no public address, no SSH, encrypted, watched for idleness.
+    """Identical EC2 machines in an Auto Scaling group: no public address, no SSH, encrypted, with an idle guard.
 
     Afterwards autoscalers, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
     """

@@ -46,7 +46,7 @@ class NetworkArgs(PlaceArgs):
 
 
 class WriterArgs(TypedDict):
-    """The checkpoint store that the machines may write to, never delete from."""
+    """The checkpoint store that the machines may write to, but not delete from."""
 
     account: str
     """Name of the storage account; it is in a stack of its own."""

@@ -17,7 +17,7 @@ from sizewell.sizing.catalog.records import Shape
 
 
 class GpuScaleSet(Owned):
-    """Equal ND- or NC-series machines: one InfiniBand partition, no public address, no password, encrypted at host.
+    """Identical ND- or NC-series machines: one InfiniBand partition, no public address, no password, encrypted at host.
 
     Autoscale, schedule and guard own the current size between minimum and maximum; Pulumi owns the rest.
     """

@@ -68,7 +68,7 @@ class GkeClusterArgs(PlaceArgs, ProjectArgs):
 
 
 class GpuDirectArgs(InsideArgs):
-    """What GPUDirect takes inside of a GKE cluster that has multi-networking."""
+    """What GPUDirect takes inside a GKE cluster that has multi-networking."""
 
     fabric: str
     """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
@@ -79,7 +79,7 @@ class GpuDirectArgs(InsideArgs):
 
 
 class WriterArgs(TypedDict):
-    """The checkpoint store that the workload may write to, never delete from."""
+    """The checkpoint store that the workload may write to, but not delete from."""
 
     bucket: str
     """Name of the bucket; it is in a stack of its own."""

@@ -19,10 +19,10 @@ from sizewell.sizing.catalog.records import Shape, Slice
 
 
 class AcceleratorPool(Owned):
-    """One node pool, or one per multi-host TPU slice: private, tainted, with its driver, watched for idleness.
+    """One node pool, or one per multi-host TPU slice: private, tainted, with its driver and an idle guard.
 
     Autoscaler, schedule and guard own the current size; Pulumi owns existence, minimum and maximum. A pool that the
-    guard emptied, because pods held accelerators that idled, stays empty until the next working hours or until somebody
+    guard emptied, because pods held idle accelerators, stays empty until the next working hours or until somebody
     starts it: `gcloud workflows run NAME-size --data='{"size": "working"}'`.
     """
 

@@ -13,7 +13,7 @@ class AdoptedPool(Owned):
     """The machines of an adopted cluster that a workload was sized for, as a record: a type of the project's own
     catalog, at the project's own rate.
 
-    A preview has a line for their hours, beside what the stack makes in a cloud: one bill. No guard stops them.
+    A preview has a line for their hours, next to what the stack creates in a cloud. No guard stops them.
     """
 
     instance_type: pulumi.Output[str]

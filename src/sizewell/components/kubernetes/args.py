@@ -9,7 +9,7 @@ from sizewell.components.owned import OwnedArgs
 
 
 class FlavorArgs(TypedDict):
-    """The machines of one pool, as the queue sees them: one flavor, one quota, one queue unless several share one."""
+    """The machines of one pool as a Kueue flavor, with one quota, and one queue unless several pools share it."""
 
     name: str
     """Name of the flavor, and of the queue that jobs are sent to."""

@@ -1,4 +1,4 @@
-"""What components that make something inside of a cluster begin with, and a file system as a volume of it."""
+"""What components that make something inside a cluster begin with, and a file system as a volume of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -9,7 +9,7 @@ from sizewell.launch import files, notebook
 
 
 class NotebookServer(Owned):
-    """JupyterLab that listens on loopback alone, culls idle kernels, and scales itself to nothing when nobody works."""
+    """JupyterLab that listens on loopback only, culls idle kernels, and scales itself to zero when it is not used."""
 
     objects: pulumi.Output[list[str]]
     """Objects created in the cluster, as Kind/name."""

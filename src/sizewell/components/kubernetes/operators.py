@@ -14,7 +14,7 @@ from sizewell.components.owned import Owned
 
 
 class Operators(Owned):
-    """What understands jobs of several machines, groups that answer, Ray, and replicas that follow requests."""
+    """The operators for jobs of several machines, replicas of several machines, Ray, and autoscaling by requests."""
 
     releases: pulumi.Output[list[str]]
     """Names of the Helm releases."""

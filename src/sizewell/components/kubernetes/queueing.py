@@ -14,10 +14,10 @@ from sizewell.components.owned import Owned
 
 
 class Queueing(Owned):
-    """Jobs wait until all of their machines are free, or are there at all; no queue admits more than the pool has.
+    """Jobs wait until all of their machines are free or have started; no queue admits more than the pool has.
 
-    Pools that share a queue fill in their order: jobs go to the next where the ones before have no room.
-    A quota follows the pool's most machines, so the autoscaler starts none that the queue never fills. A job that names
+    Pools that share a queue are filled in order: a job goes to the next pool if the ones before have no room. A quota
+    is the pool's maximum, so the autoscaler starts no machine that the queue never fills. A job that names
     sizewell-low, sizewell-medium or sizewell-high goes before those below it, and takes their machines if it has to.
     """
 

@@ -59,7 +59,7 @@ class MachinesArgs(TypedDict):
 
 
 class ContainerArgs(TypedDict):
-    """What runs; everything but the image has a default that fits."""
+    """What runs; everything except the image has a default."""
 
     image: str
     """Image with a tag other than latest, or a digest."""
@@ -115,7 +115,7 @@ class IdentityArgs(TypedDict):
 
 
 class TaskArgs(TypedDict):
-    """What is to be done, as a decision's `task` says it."""
+    """The task, as in a decision's `task`."""
 
     model: NotRequired[str]
     """Name of the model."""

@@ -9,9 +9,9 @@ from sizewell.launch.manifests import manifests
 
 
 class ServedModel(Owned):
-    """Replicas that answer inside of the cluster: of a part of a machine, of one, or of several.
+    """Replicas that serve requests inside the cluster, each on a part of a machine, on one, or on several.
 
-    Their number follows the requests in flight; zero only where something wakes them up again.
+    Their number follows the requests in flight; it is zero only if something scales them up again.
     """
 
     objects: pulumi.Output[list[str]]

@@ -9,7 +9,7 @@ from sizewell.launch.manifests import manifests
 
 
 class TrainingRun(Owned):
-    """A run over one or several machines that starts again where its newest checkpoint left it.
+    """A run on one or several machines that restarts from its newest checkpoint.
 
     All machines start together, fail together and start again together; a reclaimed machine does not count as failure.
     """
@@ -27,7 +27,7 @@ class TrainingRun(Owned):
 
 
 class BatchRun(Owned):
-    """Offline inference over records, in pieces that are each answered once."""
+    """Offline inference over records, in parts whose results are each written once."""
 
     objects: pulumi.Output[list[str]]
     """Objects created in the cluster, as Kind/name."""

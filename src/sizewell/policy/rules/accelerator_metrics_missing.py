@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def accelerator_metrics_missing(pool: Pool, _: Parameters) -> Verdict:
-    """Without accelerator metrics nobody can tell working machines from idle ones, by hand or by guard.
+    """Accelerator metrics are reported: without them neither a person nor a guard can tell which machines are idle.
 
     >>> from sizewell.policy.examples import pool
     >>> accelerator_metrics_missing(pool(accelerator="l4"), {}).message

@@ -14,7 +14,7 @@ from sizewell.resources.values import Flag, contains_unknown, count, either, eve
 
 
 def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
-    """Services that start machines with accelerators by themselves let go of them: to zero, or after a while.
+    """Services that start accelerator machines by themselves release them: by scaling to zero, or after a time.
 
     >>> from sizewell.policy.examples import thing
     >>> group = {"coreInstanceGroup": {"instanceType": "g6e.12xlarge"}}

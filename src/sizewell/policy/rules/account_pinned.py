@@ -13,7 +13,7 @@ _PINS: Final = {
 
 
 def account_pinned(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """An explicit provider names its account: with the wrong credentials nothing is built, rather than elsewhere.
+    """An explicit provider names its account: with the wrong credentials nothing is built in another account.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> account_pinned(stack(resource("pulumi:providers:aws", "prod", {"region": "us-east-1"})), {})[0][1].fix

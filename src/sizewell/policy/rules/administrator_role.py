@@ -20,7 +20,7 @@ _ROLES: Final = {
 
 
 def administrator_role(grant: Grant, _: Parameters) -> Verdict:
-    """Nothing that a stack makes is an administrator.
+    """Nothing that a stack creates has administrator rights.
 
     >>> from sizewell.policy.examples import grant
     >>> administrator_role(grant(role="AdministratorAccess"), {}).fix

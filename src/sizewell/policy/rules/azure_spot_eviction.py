@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def azure_spot_eviction(pool: Pool, _: Parameters) -> Verdict:
-    """An evicted Azure spot machine is deleted, at the market's price: a deallocated one keeps billing its disks.
+    """An evicted Azure spot machine is deleted, at the market's price: the disks of a deallocated one are still billed.
 
     >>> from sizewell.policy.examples import pool
     >>> evicted = pool(market="spot", cloud="azure", machine={"evictionPolicy": "Deallocate"})

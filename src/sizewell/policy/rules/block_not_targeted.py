@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def block_not_targeted(pool: Pool, _: Parameters) -> Verdict:
-    """Machines of a capacity block or reservation name it: otherwise they start beside it, and both are billed.
+    """Machines of a capacity block or reservation name it: otherwise they start outside it, and both are billed.
 
     >>> from sizewell.policy.examples import pool
     >>> block_not_targeted(pool(market="capacity-block"), {}).fix

@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def bucket_access_logged(store: Store, _: Parameters) -> Verdict:
-    """In production somebody can tell later who read the weights.
+    """In production, access to buckets is logged, so that it is known who read the weights.
 
     >>> from sizewell.policy.examples import store
     >>> bucket_access_logged(store(environment="prod"), {}).fix

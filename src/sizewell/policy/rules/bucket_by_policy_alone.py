@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def bucket_by_policy_alone(store: Store, _: Parameters) -> Verdict:
-    """Access is by policy alone: object ACLs and account keys go around every review.
+    """Access is by policy alone: object ACLs and account keys bypass every review.
 
     >>> from sizewell.policy.examples import store
     >>> bucket_by_policy_alone(store(uniform=False), {}).fix

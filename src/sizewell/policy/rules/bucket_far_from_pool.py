@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def bucket_far_from_pool(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """Buckets stand in the region of the machines that read them: anything else is egress and waiting.
+    """Buckets are in the region of the machines that read them: otherwise egress is billed and machines wait.
 
     >>> from sizewell.policy.examples import pool, stack, store
     >>> near, far = pool(accelerator="l4", region="us-east-1"), store(region="eu-west-1")

@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def bucket_plain_http(store: Store, _: Parameters) -> Verdict:
-    """Buckets answer over TLS only.
+    """Buckets accept requests over TLS only.
 
     >>> from sizewell.policy.examples import store
     >>> bucket_plain_http(store(), {}).fix

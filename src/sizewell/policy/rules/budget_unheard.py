@@ -13,7 +13,7 @@ _AZURE: Final = "azure-native:consumption:Budget"
 
 
 def budget_unheard(thing: Thing, _: Parameters) -> Verdict:
-    """A budget tells somebody before it is spent.
+    """A budget notifies somebody before it is spent.
 
     >>> from sizewell.policy.examples import thing
     >>> budget_unheard(thing(type="aws:budgets/budget:Budget", inputs={"limitAmount": "900"}), {}).fix

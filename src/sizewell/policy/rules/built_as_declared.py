@@ -7,7 +7,7 @@ from sizewell.resources.values import get, text
 
 
 def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
-    """What is built is what the component was told: machine type, disk of each machine, zones.
+    """What is built matches the component's arguments: machine type, disk of each machine, zones.
 
     >>> from sizewell.policy.examples import pool
     >>> built_as_declared(pool(disk_gib=2000, declared_disk_gib=200), {}).message

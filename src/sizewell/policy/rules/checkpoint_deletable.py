@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def checkpoint_deletable(store: Store, _: Parameters) -> Verdict:
-    """A bucket that deletes its objects with itself does not hold checkpoints, nor anything in production.
+    """A bucket that may be destroyed with its objects holds no checkpoints, and nothing in production.
 
     >>> from sizewell.policy.examples import store
     >>> checkpoint_deletable(store(checkpoints=True, deletable=True), {}).fix

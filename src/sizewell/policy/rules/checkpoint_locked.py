@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def checkpoint_locked(store: Store, _: Parameters) -> Verdict:
-    """Checkpoints cannot be deleted for some days, not even by who may delete.
+    """Checkpoints cannot be deleted for some days, even with the permission to delete.
 
     >>> from sizewell.policy.examples import store
     >>> checkpoint_locked(store(checkpoints=True), {}).fix

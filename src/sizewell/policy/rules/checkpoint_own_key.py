@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def checkpoint_own_key(store: Store, _: Parameters) -> Verdict:
-    """Checkpoints are encrypted with a key of one's own: who leaves the team loses them by one grant.
+    """Checkpoints are encrypted with a customer-managed key: one grant controls who can read them.
 
     >>> from sizewell.policy.examples import store
     >>> checkpoint_own_key(store(checkpoints=True), {}).fix

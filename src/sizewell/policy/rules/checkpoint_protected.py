@@ -9,7 +9,7 @@ _REFUSING: Final = ("aws", "gcp")
 
 
 def checkpoint_protected(store: Store, _: Parameters) -> Verdict:
-    """A checkpoint store is protected: a destroy must stop at it.
+    """A checkpoint store is protected, so that a destroy cannot delete it.
 
     AWS and Google Cloud refuse to delete a bucket that holds objects, unless it says that they may go with it.
 

@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def checkpoint_retained(store: Store, _: Parameters) -> Verdict:
-    """A checkpoint store stays when its stack goes; only the evaluator can see this option.
+    """A checkpoint store is retained when its stack is destroyed; only the evaluator can see this option.
 
     >>> from sizewell.policy.examples import store
     >>> checkpoint_retained(store(checkpoints=True), {}).fix

@@ -15,7 +15,7 @@ _READING: Final = {"get", "list", "watch", "*"}
 
 
 def cluster_admin(thing: Thing, _: Parameters) -> Verdict:
-    """Nobody in a cluster is its administrator, becomes it, or reads every secret.
+    """No account in a cluster is its administrator, can become one, or reads every secret.
 
     >>> from sizewell.policy.examples import thing
     >>> binding = {"roleRef": {"name": "cluster-admin"}, "subjects": [{"kind": "ServiceAccount", "name": "m"}]}

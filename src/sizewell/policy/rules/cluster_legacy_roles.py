@@ -7,7 +7,7 @@ from sizewell.resources.values import flag
 
 
 def cluster_legacy_roles(cluster: Cluster, _: Parameters) -> Verdict:
-    """Rights in a cluster come from its roles: the older scheme gives every pod's account the whole of it.
+    """Rights in a cluster come from its roles: the legacy scheme gives every pod's account full control.
 
     >>> from sizewell.policy.examples import cluster
     >>> cluster_legacy_roles(cluster(inputs={"enableLegacyAbac": True}), {}).fix

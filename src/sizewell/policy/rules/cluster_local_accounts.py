@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Cluster
 
 
 def cluster_local_accounts(cluster: Cluster, _: Parameters) -> Verdict:
-    """Nobody reaches the cluster with a certificate or local account that cannot be revoked.
+    """The cluster accepts no certificate or local account that cannot be revoked.
 
     >>> from sizewell.policy.examples import cluster
     >>> cluster_local_accounts(cluster(local_accounts=True), {}).fix

@@ -11,7 +11,7 @@ _READING = {"get", "list", "watch"}
 
 
 def cluster_role_wildcard(thing: Thing, _: Parameters) -> Verdict:
-    """A role of a cluster names what it may change.
+    """A role in a cluster names the resources that it may change.
 
     >>> from sizewell.policy.examples import thing
     >>> rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]

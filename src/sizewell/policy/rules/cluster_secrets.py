@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Cluster
 
 
 def cluster_secrets(cluster: Cluster, _: Parameters) -> Verdict:
-    """Kubernetes secrets are encrypted with a key of one's own.
+    """Kubernetes secrets are encrypted with a customer-managed key.
 
     >>> from sizewell.policy.examples import cluster
     >>> cluster_secrets(cluster(), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Thing
 
 
 def cost_center_tag(thing: Thing, parameters: Parameters) -> Verdict:
-    """Everything that bills says which account is charged.
+    """Everything that is billed states its cost center.
 
     >>> from sizewell.policy.examples import thing
     >>> cost_center_tag(thing(bills=True), {"keys": ["sizewell-cost-center"]}).fix

@@ -18,7 +18,7 @@ _SIZES: Final = {
 
 
 def current_size_owned(pool: Pool, _: Parameters) -> Verdict:
-    """Autoscalers and guards move the current size; an update that sets it back starts machines nobody needs.
+    """Autoscalers and guards move the current size; an update that resets it starts machines that are not needed.
 
     >>> from sizewell.policy.examples import pool
     >>> scaled = {"type": "aws:autoscaling/group:Group", "inputs": {"desiredCapacity": 4}, "scales": True}

@@ -38,7 +38,7 @@ _CLOUD_SQL: Final = "gcp:sql/databaseInstance:DatabaseInstance"
 
 
 def database_public(thing: Thing, _: Parameters) -> Verdict:
-    """A database answers inside the network, or a range that somebody named.
+    """A database is reachable only from inside the network, or from a named range.
 
     >>> from sizewell.policy.examples import thing
     >>> database_public(thing(type="aws:rds/instance:Instance", inputs={"publiclyAccessible": True}), {}).fix

@@ -17,7 +17,7 @@ _STORED: Final = {
 
 
 def database_unencrypted(thing: Thing, _: Parameters) -> Verdict:
-    """A database is encrypted where it lies: it cannot be encrypted afterwards without a copy.
+    """A database is encrypted at rest: it cannot be encrypted afterwards without a copy.
 
     >>> from sizewell.policy.examples import thing
     >>> database_unencrypted(thing(type="aws:rds/instance:Instance", inputs={}), {}).fix

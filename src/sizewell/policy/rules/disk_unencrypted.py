@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Disk
 
 
 def disk_unencrypted(disk: Disk, _: Parameters) -> Verdict:
-    """Disks and file systems that stand by themselves are encrypted.
+    """Disks and file systems outside machines are encrypted.
 
     >>> from sizewell.policy.examples import disk
     >>> disk_unencrypted(disk(encrypted=False), {}).fix

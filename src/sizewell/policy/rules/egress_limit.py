@@ -8,7 +8,7 @@ from sizewell.resources.values import get
 
 
 def egress_limit(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
-    """Data that leaves the region each month stays under a limit: egress is the bill that nobody sized.
+    """Data that leaves the region each month stays under a limit: egress is easily overlooked in a budget.
 
     >>> from sizewell.policy.examples import stack
     >>> line = {"what": "egress", "unit": "GB", "quantity": {"expected": "9000"}}

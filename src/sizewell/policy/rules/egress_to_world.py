@@ -7,7 +7,7 @@ from sizewell.resources.values import every
 
 
 def egress_to_world(opening: Opening, parameters: Parameters) -> Verdict:
-    """Machines do not reach the whole internet on every port: the way that weights leave.
+    """Machines cannot reach the whole internet on every port, which would let weights be copied out.
 
     >>> from sizewell.policy.examples import opening
     >>> egress_to_world(opening(direction="egress", world=True, ports="all"), {"ports": ["443"]}).fix

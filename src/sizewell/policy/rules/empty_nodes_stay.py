@@ -12,7 +12,7 @@ _LONGEST_MINUTES: Final = 24 * 60
 
 
 def empty_nodes_stay(thing: Thing, _: Parameters) -> Verdict:
-    """Karpenter takes empty machines away within a day; prepaid ones may stay.
+    """Karpenter removes empty machines within a day; prepaid ones may stay.
 
     >>> from sizewell.policy.examples import thing
     >>> spec = {"disruption": {"consolidateAfter": "Never"}}

@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def end_disarmed(thing: Thing, _: Parameters) -> Verdict:
-    """A schedule that stops machines is on, and what it cannot do is kept for somebody to see.
+    """A schedule that stops machines is enabled, and its failures are recorded.
 
     >>> from sizewell.policy.examples import thing
     >>> end_disarmed(thing(type="aws:scheduler/schedule:Schedule", inputs={"state": "DISABLED"}), {}).fix

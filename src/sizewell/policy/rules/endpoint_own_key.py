@@ -12,7 +12,7 @@ _RUN: Final = "gcp:cloudrunv2/service:Service"
 
 
 def endpoint_own_key(thing: Thing, _: Parameters) -> Verdict:
-    """Volumes of endpoints and notebooks are encrypted with a key of one's own.
+    """Volumes of endpoints and notebooks are encrypted with a customer-managed key.
 
     Serverless endpoints have no volume, and machines with disks of their own encrypt them by hardware and refuse a key.
 

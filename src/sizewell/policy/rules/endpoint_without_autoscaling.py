@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Endpoint
 
 
 def endpoint_without_autoscaling(endpoint: Endpoint, _: Parameters) -> Verdict:
-    """A model endpoint on accelerators follows its load; a fixed one is billed for the peak at night.
+    """A model endpoint on accelerators scales with its load; a fixed one is billed for the peak at night.
 
     >>> from sizewell.policy.examples import endpoint
     >>> endpoint_without_autoscaling(endpoint(accelerated=True, scales=False), {}).fix

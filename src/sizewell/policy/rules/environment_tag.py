@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Thing
 
 
 def environment_tag(thing: Thing, parameters: Parameters) -> Verdict:
-    """Everything that bills says which environment it belongs to: a sweep must know what is production.
+    """Everything that is billed states its environment: a cleanup must know what is production.
 
     >>> from sizewell.policy.examples import thing
     >>> environment_tag(thing(bills=True), {"keys": ["sizewell-environment"]}).fix

@@ -11,7 +11,7 @@ from sizewell.sizing.records.registration import REGISTRATION_KEY
 
 
 def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """What has passed its end is not built again: it is taken down or given a new end.
+    """An expired stack is not updated: it is taken down or given a new expiry date.
 
     >>> from sizewell.policy.examples import pool, stack
     >>> from datetime import date

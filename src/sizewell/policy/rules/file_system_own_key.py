@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Disk
 
 
 def file_system_own_key(disk: Disk, _: Parameters) -> Verdict:
-    """File systems with datasets and weights are encrypted with a key of one's own.
+    """File systems with datasets and weights are encrypted with a customer-managed key.
 
     >>> from sizewell.policy.examples import disk
     >>> file_system_own_key(disk(kind="file-system"), {}).fix

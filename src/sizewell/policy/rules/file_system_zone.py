@@ -7,7 +7,7 @@ from sizewell.resources.values import items
 
 
 def file_system_zone(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A parallel file system stands in the zone of the machines that read it.
+    """A parallel file system is in the zone of the machines that read it.
 
     >>> from sizewell.policy.examples import disk, pool, stack
     >>> far = disk(type="gcp:lustre/instance:Instance", kind="file-system", zone="us-central1-b", cloud="gcp")

@@ -11,7 +11,7 @@ _REQUEST: Final = "aws:ec2/spotFleetRequest:SpotFleetRequest"
 
 
 def fleet_leaves_instances(thing: Thing, _: Parameters) -> Verdict:
-    """A fleet takes its machines with it when it is deleted or expires.
+    """A fleet terminates its machines when it is deleted or expires.
 
     >>> from sizewell.policy.examples import thing
     >>> fleet_leaves_instances(thing(type="aws:ec2/fleet:Fleet"), {}).message

@@ -10,7 +10,7 @@ from sizewell.resources.values import Flag, either, get, items
 
 
 def flow_logs(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """In production the network keeps a record of who spoke with whom.
+    """In production the network has flow logs.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> vpc = resource("aws:ec2/vpc:Vpc", "main")

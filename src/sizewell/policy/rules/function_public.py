@@ -12,7 +12,7 @@ _LAYER: Final = "aws:lambda/layerVersionPermission:LayerVersionPermission"
 
 
 def function_public(thing: Thing, _: Parameters) -> Verdict:
-    """A function asks who calls it: each call of a stranger is billed, with what the function may do.
+    """A function authenticates its callers: anybody else's calls are billed, and use the function's rights.
 
     >>> from sizewell.policy.examples import thing
     >>> function_public(thing(type="aws:lambda/functionUrl:FunctionUrl", inputs={"authorizationType": "NONE"}), {}).fix

@@ -7,7 +7,7 @@ from sizewell.resources.values import either
 
 
 def gang_in_one_zone(pool: Pool, _: Parameters) -> Verdict:
-    """The machines of one job stand in one zone: between zones the fabric ends and traffic is billed.
+    """The machines of one job are in one zone: between zones there is no fast fabric, and traffic is billed.
 
     >>> from sizewell.policy.examples import pool
     >>> gang_in_one_zone(pool(gang=True, zones=3), {}).fix

@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def gke_compact_placement(pool: Pool, _: Parameters) -> Verdict:
-    """Compact placement wants exactly one zone and no blue-green upgrade.
+    """Compact placement requires exactly one zone and no blue-green upgrade.
 
     >>> from sizewell.policy.examples import pool
     >>> compact = {"placementPolicy": {"type": "COMPACT"}, "upgradeSettings": {"strategy": "BLUE_GREEN"}}

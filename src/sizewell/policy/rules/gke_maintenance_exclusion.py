@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Cluster
 
 
 def gke_maintenance_exclusion(cluster: Cluster, _: Parameters) -> Verdict:
-    """Long jobs are not cut off by an upgrade: production has a maintenance window or exclusion.
+    """Long jobs are not interrupted by an upgrade: production has a maintenance window or exclusion.
 
     >>> from sizewell.policy.examples import cluster
     >>> bare = cluster(type="gcp:container/cluster:Cluster", environment="prod")

@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def gke_spot_reservation(pool: Pool, _: Parameters) -> Verdict:
-    """Spot machines do not run in a reservation: say so, or the pool is refused.
+    """Spot machines do not run in a reservation: state that, or the pool is rejected.
 
     >>> from sizewell.policy.examples import pool
     >>> spot = {"nodeConfig": {"spot": True, "reservationAffinity": {"consumeReservationType": "ANY_RESERVATION"}}}

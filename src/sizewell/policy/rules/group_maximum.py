@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def group_maximum(pool: Pool, parameters: Parameters) -> Verdict:
-    """A group has a maximum that somebody meant: a typo or a loop must not start a thousand machines.
+    """A group has a deliberate maximum: a typo or a loop must not start a thousand machines.
 
     >>> from sizewell.policy.examples import pool
     >>> group_maximum(pool(accelerator="l4", nodes_max=1000), {"nodes": 64}).fix

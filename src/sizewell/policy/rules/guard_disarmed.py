@@ -22,7 +22,7 @@ _WAITING: Final = {
 
 
 def guard_disarmed(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A guard is on, and does or tells something: an alarm, a policy of alerts, an autoscale setting.
+    """A guard is enabled, and stops or notifies: an alarm, an alert policy, an autoscale setting.
 
     An alarm may also be what a rule of EventBridge or another alarm waits for; such a rule of a guarded component
     starts what stops it, so it is on as well, and waits for one of the component's own alarms.

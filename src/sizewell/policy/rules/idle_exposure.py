@@ -7,7 +7,7 @@ from sizewell.resources.values import Flag, either, every, get
 
 
 def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
-    """A pool with accelerators must be able to stop by itself: scale to zero, a schedule, an expiry or an idle guard.
+    """A pool with accelerators can stop by itself: scale to zero, a schedule, an expiry or an idle guard.
 
     In `baseline` environments a pool may keep a minimum where something takes it down to that when the load falls, and
     machines may stand in capacity that is reserved: that is billed anyway, and the reservation is judged by its own

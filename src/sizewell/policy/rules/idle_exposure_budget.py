@@ -9,7 +9,7 @@ from sizewell.resources.values import Flag, either, every
 
 
 def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
-    """What unwatched accelerators cost per hour while nothing works stays under a limit.
+    """The hourly cost of idle accelerators without a guard stays under a limit.
 
     >>> from sizewell.policy.examples import pool, stack
     >>> idle = pool(accelerator="h100-sxm", nodes_wanted=1)

@@ -12,7 +12,7 @@ _ARTIFACTS: Final = "gcp:artifactregistry/repository:Repository"
 
 
 def image_tags_mutable(thing: Thing, _: Parameters) -> Verdict:
-    """A version of an image stays what it was: a job that resumes must not start other code under the same name.
+    """Image tags are immutable: a job that resumes must not start other code under the same name.
 
     >>> from sizewell.policy.examples import thing
     >>> image_tags_mutable(thing(type="aws:ecr/repository:Repository"), {}).fix

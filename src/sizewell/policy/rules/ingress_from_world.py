@@ -9,7 +9,7 @@ WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
 
 
 def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
-    """Nothing is open to the whole internet, on no port and behind no other rule.
+    """No port is open to the whole internet, directly or through another rule.
 
     The ports of web applications are judged by `web-port-from-world`, which knows what stands behind them.
 

@@ -7,7 +7,7 @@ from sizewell.resources.values import count, get
 
 
 def instance_metadata(pool: Pool, parameters: Parameters) -> Verdict:
-    """Instance metadata needs a token and is not reachable from containers: it hands out the machine's rights.
+    """Instance metadata requires a token and is not reachable from containers: it gives out the machine's rights.
 
     >>> from sizewell.policy.examples import pool
     >>> instance_metadata(pool(machine={}), {"hops": 1}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Job
 
 
 def job_isolated(job: Job, _: Parameters) -> Verdict:
-    """A training job runs without the internet, under a key of one's own.
+    """A training job runs without internet access, with a customer-managed key.
 
     >>> from sizewell.policy.examples import job
     >>> job_isolated(job(own_key=True), {}).fix

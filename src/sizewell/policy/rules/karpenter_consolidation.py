@@ -7,7 +7,7 @@ from sizewell.resources.values import contains_unknown, get, items
 
 
 def karpenter_consolidation(thing: Thing, _: Parameters) -> Verdict:
-    """Karpenter must not consolidate reserved machines: they are paid, and may not come back.
+    """Karpenter must not consolidate reserved machines: they are prepaid, and may not be available again.
 
     >>> from sizewell.policy.examples import thing
     >>> needs = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["reserved"]}]

@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def karpenter_limits(thing: Thing, _: Parameters) -> Verdict:
-    """A Karpenter pool has limits: without them a loop of pods starts machines until the quota ends.
+    """A Karpenter pool has limits: without them a loop of pods starts machines until the quota is used up.
 
     >>> from sizewell.policy.examples import thing
     >>> karpenter_limits(thing(type="kubernetes:karpenter.sh/v1:NodePool", inputs={"spec": {}}), {}).fix

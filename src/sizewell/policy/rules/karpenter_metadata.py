@@ -11,7 +11,7 @@ _CLASSES: Final = tuple(f"kubernetes:karpenter.k8s.aws/{version}:EC2NodeClass" f
 
 
 def karpenter_metadata(thing: Thing, _: Parameters) -> Verdict:
-    """Nodes that Karpenter starts keep the machine's credentials from pods; where nothing is stated, they do.
+    """Nodes that Karpenter starts keep the machine's credentials from pods; this is the default.
 
     >>> from sizewell.policy.examples import thing
     >>> kind = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"

@@ -7,7 +7,7 @@ from sizewell.resources.values import count, get
 
 
 def key_deletion_window(thing: Thing, parameters: Parameters) -> Verdict:
-    """A deleted key of production or of checkpoints can be had back for weeks: without it the data is noise.
+    """A deleted key of production or of checkpoints can be restored for weeks: without it the data is unreadable.
 
     >>> from sizewell.policy.examples import thing
     >>> short = thing(type="aws:kms/key:Key", environment="prod", inputs={"deletionWindowInDays": 7})

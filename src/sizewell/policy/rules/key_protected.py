@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def key_protected(thing: Thing, _: Parameters) -> Verdict:
-    """The key of a checkpoint store is protected like the store: without it every checkpoint is noise.
+    """The key of a checkpoint store is protected like the store: without it every checkpoint is unreadable.
 
     >>> from sizewell.policy.examples import thing
     >>> kept = {"kind": "checkpoints"}

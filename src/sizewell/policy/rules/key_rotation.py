@@ -11,7 +11,7 @@ _AZURE: Final = "azure-native:keyvault:Key"
 
 
 def key_rotation(thing: Thing, _: Parameters) -> Verdict:
-    """Keys are rotated, and deleted only after weeks: a deleted key takes every checkpoint with it.
+    """Keys are rotated, and deleted only after weeks: without its key every checkpoint is unreadable.
 
     >>> from sizewell.policy.examples import thing
     >>> key_rotation(thing(type="aws:kms/key:Key"), {}).fix

@@ -14,7 +14,7 @@ _RETENTION: Final = {
 
 
 def log_retention_unbounded(thing: Thing, _: Parameters) -> Verdict:
-    """Logs end one day: kept for ever, they grow into a bill of their own.
+    """Logs have a retention period: kept for ever, they cost more every month.
 
     >>> from sizewell.policy.examples import thing
     >>> log_retention_unbounded(thing(type="aws:cloudwatch/logGroup:LogGroup"), {}).fix

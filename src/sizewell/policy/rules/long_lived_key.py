@@ -19,7 +19,7 @@ _KEYS: Final = (
 
 
 def long_lived_key(thing: Thing, _: Parameters) -> Verdict:
-    """Nobody gets a key that works until somebody remembers it: roles and federation give one for an hour.
+    """No long-lived keys are created: roles and federation give credentials for an hour.
 
     >>> from sizewell.policy.examples import thing
     >>> long_lived_key(thing(type="aws:iam/accessKey:AccessKey"), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def machine_disk_oversized(pool: Pool, parameters: Parameters) -> Verdict:
-    """A machine's boot disk has a size that somebody meant: it is billed as long as the machine exists, full or empty.
+    """A machine's boot disk is not oversized: it is billed as long as the machine exists, full or empty.
 
     >>> from sizewell.policy.examples import pool
     >>> machine_disk_oversized(pool(disk_gib=100000), {"gib": 4096}).fix

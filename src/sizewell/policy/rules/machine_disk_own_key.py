@@ -17,7 +17,7 @@ _TYPES: Final = (
 
 
 def machine_disk_own_key(pool: Pool, _: Parameters) -> Verdict:
-    """The disks of accelerator machines and cluster nodes are encrypted with a key of one's own.
+    """The disks of accelerator machines and cluster nodes are encrypted with a customer-managed key.
 
     >>> from sizewell.policy.examples import pool
     >>> machine_disk_own_key(pool(accelerator="l4"), {}).fix

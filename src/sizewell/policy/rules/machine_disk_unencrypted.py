@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def machine_disk_unencrypted(pool: Pool, _: Parameters) -> Verdict:
-    """The disks of machines are encrypted: datasets and weights lie on them.
+    """The disks of machines are encrypted: they contain datasets and weights.
 
     >>> from sizewell.policy.examples import pool
     >>> machine_disk_unencrypted(pool(disks_encrypted=False), {}).fix

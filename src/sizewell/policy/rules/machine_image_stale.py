@@ -7,7 +7,7 @@ from sizewell.resources.values import Flag, either, flag, get
 
 
 def machine_image_stale(pool: Pool, _: Parameters) -> Verdict:
-    """Machines that nobody patches start from the latest image: each new one has the fixes.
+    """Machines that are not patched start from the latest image, so that each new one has the fixes.
 
     >>> from sizewell.policy.examples import pool
     >>> old = {"storageProfile": {"imageReference": {"publisher": "microsoft-dsvm", "version": "22.08.11"}}}

@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def machine_ssh_key(pool: Pool, _: Parameters) -> Verdict:
-    """People reach machines through a session service: a key pair is for ever, and nobody sees who uses it.
+    """People reach machines through a session service: a key pair does not expire, and its use is not recorded.
 
     >>> from sizewell.policy.examples import pool
     >>> machine_ssh_key(pool(machine={"keyName": "ops"}), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
-    """In development an accelerator pool that cannot reach zero bills through nights and weekends.
+    """In development an accelerator pool can reach zero: otherwise it is billed on nights and weekends.
 
     >>> from sizewell.policy.examples import pool
     >>> dev = {"environments": ["dev"]}

@@ -7,7 +7,7 @@ from sizewell.resources.values import get, text
 
 
 def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
-    """Azure ML compute falls to zero soon after its last job.
+    """Azure ML compute scales to zero soon after its last job.
 
     >>> from sizewell.policy.examples import pool
     >>> slow = pool(machine={"scaleSettings": {"nodeIdleTimeBeforeScaleDown": "PT2H", "minNodeCount": 0}})

@@ -36,7 +36,7 @@ _PUBLIC_GATEWAYS: Final = ("external", "gxlb")  # in the names of GKE's classes
 
 
 def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A model server answers inside the network: each request of a stranger holds an accelerator.
+    """A model server is reachable only from inside the network: outsiders' requests use accelerators.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}

@@ -10,7 +10,7 @@ _EKS: Final = "aws:eks/nodeGroup:NodeGroup"
 
 
 def node_auto_repair(pool: Pool, _: Parameters) -> Verdict:
-    """A broken node is replaced by itself; otherwise it is billed and does nothing.
+    """A broken node is replaced automatically; otherwise it is billed and does nothing.
 
     >>> from sizewell.policy.examples import pool
     >>> node_auto_repair(pool(accelerator="l4", inputs={"management": {"autoRepair": False}}), {}).fix

@@ -11,7 +11,7 @@ _NOTEBOOK: Final = "aws:sagemaker/notebookInstance:NotebookInstance"
 
 
 def notebook_metadata(thing: Thing, _: Parameters) -> Verdict:
-    """A notebook's metadata service asks for a token: without, a page that it opens reads the role's credentials.
+    """A notebook's metadata service requires a token: otherwise a web page can read the role's credentials.
 
     >>> from sizewell.policy.examples import thing
     >>> notebook_metadata(thing(type="aws:sagemaker/notebookInstance:NotebookInstance"), {}).fix

@@ -9,7 +9,7 @@ _INSTANCE: Final = "aws:sagemaker/notebookInstance:NotebookInstance"
 
 
 def notebook_public(notebook: Notebook, _: Parameters) -> Verdict:
-    """A notebook has no direct way to and from the internet.
+    """A notebook has no direct internet access, in either direction.
 
     >>> from sizewell.policy.examples import notebook
     >>> notebook_public(notebook(public=True), {}).fix

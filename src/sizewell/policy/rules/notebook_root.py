@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Notebook
 
 
 def notebook_root(notebook: Notebook, _: Parameters) -> Verdict:
-    """Users of a notebook are not root: root turns the idle shutdown off and reads every credential.
+    """Users of a notebook are not root: root can turn the idle shutdown off and read every credential.
 
     >>> from sizewell.policy.examples import notebook
     >>> notebook_root(notebook(root=True), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
-    """In a versioned bucket, old versions end one day: they are billed like current ones and nobody sees them.
+    """In a versioned bucket, old versions expire: they are billed like current ones and do not show in listings.
 
     >>> from sizewell.policy.examples import store
     >>> old_versions_unbounded(store(versioned=True), {}).fix

@@ -9,7 +9,7 @@ from sizewell.resources.stackfacts import Grant
 
 
 def open_trust(grant: Grant, _: Parameters) -> Verdict:
-    """A role says exactly who may assume it; GitHub's tokens need a subject, or every repository may.
+    """A role states exactly who may assume it; GitHub's tokens need a subject, or every repository may.
 
     >>> from sizewell.policy.examples import grant
     >>> open_trust(grant(trust=True, principal="*"), {}).fix

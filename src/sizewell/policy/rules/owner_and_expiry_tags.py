@@ -7,7 +7,7 @@ from sizewell.resources.values import get
 
 
 def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
-    """Everything that bills says whose it is and, outside of production, until when.
+    """Everything that is billed states its owner and, outside production, its expiry date.
 
     >>> from sizewell.policy.examples import thing
     >>> rule = {"owner": ["sizewell-owner", "owner"], "expires": ["sizewell-expires"], "permanent": ["prod"]}

@@ -7,7 +7,7 @@ from sizewell.resources.values import Flag, either, every, get
 
 
 def placement_with_reservation(pool: Pool, _: Parameters) -> Verdict:
-    """Reserved capacity lies where it was reserved: a placement group beside it finds no capacity.
+    """A pool of reserved machines uses their placement: in another placement group there is no capacity.
 
     >>> from sizewell.policy.examples import pool
     >>> placement_with_reservation(pool(placement=True, reserved="cr-1"), {}).fix

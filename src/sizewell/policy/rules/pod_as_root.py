@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Pods
 
 
 def pod_as_root(pods: Pods, _: Parameters) -> Verdict:
-    """Containers do not run as root: a hole in the runtime is then not yet the machine.
+    """Containers do not run as root: a flaw in the runtime then does not give control of the machine.
 
     >>> from sizewell.policy.examples import pods
     >>> pod_as_root(pods(root=True), {}).fix

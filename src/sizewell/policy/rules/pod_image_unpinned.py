@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Pods
 
 
 def pod_image_unpinned(pods: Pods, _: Parameters) -> Verdict:
-    """Images are named by digest or version: a job that resumes runs the code that it began with.
+    """Images are named by digest or version: a job that resumes runs the same code as before.
 
     >>> from sizewell.policy.examples import pods
     >>> pod_image_unpinned(pods(pinned=False), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pods
 
 
 def pod_not_tolerating(pods: Pods, _: Parameters) -> Verdict:
-    """A pod that asks for accelerators tolerates the taint of their nodes: otherwise it waits for ever.
+    """A pod that requests accelerators tolerates the taint of their nodes: otherwise it waits for ever.
 
     >>> from sizewell.policy.examples import pods
     >>> pod_not_tolerating(pods(accelerators=1, tolerates=False), {}).fix

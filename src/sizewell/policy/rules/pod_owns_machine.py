@@ -13,7 +13,7 @@ _DOORS: Final = ("/", "/etc", "/root", "/proc", "/sys", "/var/run/docker.sock", 
 
 
 def pod_owns_machine(pods: Pods, _: Parameters) -> Verdict:
-    """A server has its own house: not the machine's processes, network, root folder or container engine.
+    """A server does not share the machine's processes, network, root folder or container engine.
 
     >>> from sizewell.policy.examples import pods
     >>> host = {"spec": {"hostPID": True, "containers": []}}

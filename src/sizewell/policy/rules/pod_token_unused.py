@@ -7,7 +7,7 @@ from sizewell.resources.values import get, items
 
 
 def pod_token_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A pod carries a token of the cluster only where a role is bound to its account.
+    """A pod has a cluster token only if a role is bound to its account.
 
     >>> from sizewell.policy.examples import pods, stack
     >>> pod_token_unused(stack(pods=(pods(token=True),)), {})[0][1].fix

@@ -6,7 +6,7 @@ from sizewell.resources.values import either, flag, get
 
 
 def project_ssh_keys(pool: Pool, _: Parameters) -> Verdict:
-    """A machine takes no SSH keys from the project: whoever edits the project would be on it.
+    """A machine accepts no project-wide SSH keys: whoever edits the project could log in.
 
     >>> from sizewell.policy.examples import pool
     >>> project_ssh_keys(pool(machine={"metadata": {}}), {}).fix

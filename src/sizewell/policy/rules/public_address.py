@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def public_address(pool: Pool, _: Parameters) -> Verdict:
-    """Accelerator machines have no public address: it costs money and invites the world.
+    """Accelerator machines have no public address: it is billed, and reachable from the internet.
 
     >>> from sizewell.policy.examples import pool
     >>> public_address(pool(accelerator="l4", public_address=True), {}).fix

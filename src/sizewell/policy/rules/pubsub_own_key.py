@@ -13,7 +13,7 @@ _NOTICES: Final = (
 
 
 def pubsub_own_key(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """Pub/Sub topics are encrypted with a key of one's own, but for those that carry only alerts and budgets' notices.
+    """Pub/Sub topics use a customer-managed key, except those that carry only alerts and budget notices.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> pubsub_own_key(stack(resource("gcp:pubsub/topic:Topic", "prompts")), {})[0][1].fix

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Thing
 
 
 def region_not_approved(thing: Thing, parameters: Parameters) -> Verdict:
-    """What is billed stands in a region that the team approved.
+    """What is billed is in a region that the team approved.
 
     >>> from sizewell.policy.examples import thing
     >>> approved = {"regions": {"aws": ["us-east-1"]}}

@@ -7,7 +7,7 @@ from sizewell.resources.values import flag
 
 
 def registry_open(thing: Thing, _: Parameters) -> Verdict:
-    """A registry of images knows who pushes and who pulls.
+    """A registry of images authenticates who pushes and who pulls.
 
     >>> from sizewell.policy.examples import thing
     >>> registry_open(thing(type="azure-native:containerregistry:Registry", inputs={"adminUserEnabled": True}), {}).fix

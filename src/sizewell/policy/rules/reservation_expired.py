@@ -8,7 +8,7 @@ from sizewell.resources.stackfacts import StackFacts
 
 
 def reservation_expired(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
-    """A pool's reservation is still open, and long enough: a group on an expired one tries for ever.
+    """A pool's reservation is still open, and long enough: a group with an expired one retries for ever.
 
     >>> from sizewell.policy.examples import purchase, stack
     >>> from datetime import date

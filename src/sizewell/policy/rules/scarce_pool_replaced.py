@@ -11,7 +11,7 @@ _REPLACED_BY: Final = "the accelerators are released first, and may not be avail
 
 
 def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
-    """A change that replaces a pool of scarce accelerators stops for a person.
+    """A change that replaces a pool of scarce accelerators needs a person's approval.
 
     Only a preview against what stands knows: a policy process is never told what happens to a resource.
 

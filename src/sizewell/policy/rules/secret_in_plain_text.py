@@ -65,7 +65,7 @@ _LONGEST: Final = 200_000
 
 
 def secret_in_plain_text(thing: Thing, _: Parameters) -> Verdict:
-    """No text that anybody may read carries a secret: scripts, environments, parameters, documents, config maps.
+    """No readable text contains a secret: scripts, environments, parameters, documents, config maps.
 
     >>> from sizewell.policy.examples import thing
     >>> secret_in_plain_text(thing(inputs={"environment": {"variables": {"DB_PASSWORD": "tR7!xQ2pLm9Zk4Vb"}}}), {}).fix
@@ -172,7 +172,7 @@ def _holds_random_word(value: str) -> bool:
         if word.startswith(("AAAA", "H4sI")) or _PUBLIC.search(before.rstrip(" =:\"'").rpartition(" ")[2]):
             continue  # a public key of SSH, a compressed file; a digest by its name
         inner = "" if decoded else _decoded(match[0])
-        if inner:  # a script inside of a script
+        if inner:  # a script inside a script
             if _holds_secret(inner) or _holds_random_word(inner):
                 return True
             continue

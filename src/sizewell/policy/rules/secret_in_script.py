@@ -18,7 +18,7 @@ _SECRETS: Final = (
 
 
 def secret_in_script(pool: Pool, _: Parameters) -> Verdict:
-    """A start script carries no secret: everybody who may describe the machine reads it.
+    """A start script contains no secret: anybody who may describe the machine can read it.
 
     >>> from sizewell.policy.examples import pool
     >>> key = "export AWS_ACCESS_KEY_ID=AKIA" + "A" * 16

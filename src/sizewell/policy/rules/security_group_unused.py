@@ -17,7 +17,7 @@ _RULES: Final = (
 
 
 def security_group_unused(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A security group guards something: one that nothing uses was meant for machines that now stand without it.
+    """Security groups are in use: an unused one was meant for machines that now lack it.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> security_group_unused(stack(resource("aws:ec2/securityGroup:SecurityGroup", "nodes")), {})[0][1].fix

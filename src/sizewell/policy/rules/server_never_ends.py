@@ -32,7 +32,7 @@ _KEEPERS: Final = ("pause", "sleep infinity", "tail -f /dev/null", "sleep inf")
 
 
 def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
-    """Pods that hold accelerators until somebody deletes them need a scaler that reaches zero, or an end.
+    """Pods that hold accelerators until somebody deletes them need a scaler that reaches zero, or an expiry.
 
     >>> from sizewell.policy.examples import resource, stack
     >>> pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pods
 
 
 def server_unprobed(pods: Pods, _: Parameters) -> Verdict:
-    """A server on accelerators is asked whether it is ready and whether it hangs; a job ends by itself and is not.
+    """A server on accelerators has readiness and liveness probes; a job, which ends by itself, needs none.
 
     >>> from sizewell.policy.examples import pods
     >>> server_unprobed(pods(accelerators=1, serves=True, readiness=True), {}).fix

@@ -13,7 +13,7 @@ _VERTEX: Final = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithM
 
 
 def service_image_unpinned(thing: Thing, _: Parameters) -> Verdict:
-    """Containers of model services are named by digest or version: a new machine serves what the others serve.
+    """Containers of model services are named by digest or version: all machines then serve the same version.
 
     >>> from sizewell.policy.examples import thing
     >>> loose = {"primaryContainer": {"image": "vllm/vllm-openai:latest"}}

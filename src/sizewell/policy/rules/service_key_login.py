@@ -12,7 +12,7 @@ _ENDPOINT: Final = "azure-native:machinelearningservices:OnlineEndpoint"
 
 
 def service_key_login(thing: Thing, _: Parameters) -> Verdict:
-    """A model service knows who asks: a key that leaks spends on your bill until somebody notices and changes it.
+    """A model service authenticates by identity: a leaked key causes costs until somebody changes it.
 
     >>> from sizewell.policy.examples import thing
     >>> service_key_login(thing(type="azure-native:cognitiveservices:Account"), {}).fix

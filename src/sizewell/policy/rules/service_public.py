@@ -16,7 +16,7 @@ _ACCOUNT: Final = "azure-native:cognitiveservices:Account"
 
 
 def service_public(thing: Thing, _: Parameters) -> Verdict:
-    """A model service answers inside the network: every request from outside is billed to you.
+    """A model service is reachable only from inside the network: requests from outside are billed to you.
 
     >>> from sizewell.policy.examples import thing
     >>> service_public(thing(type="gcp:cloudrunv2/service:Service"), {}).fix

@@ -6,7 +6,7 @@ from sizewell.resources.values import flag, get
 
 
 def shielded_nodes(pool: Pool, _: Parameters) -> Verdict:
-    """Machines prove at boot that nobody changed them.
+    """Machines verify at boot that they were not changed.
 
     >>> from sizewell.policy.examples import pool
     >>> shielded_nodes(pool(machine={}), {}).fix

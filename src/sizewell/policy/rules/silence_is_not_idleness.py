@@ -14,7 +14,7 @@ _BELOW: Final = ("LessThanThreshold", "LessThanOrEqualToThreshold", "COMPARISON_
 
 
 def silence_is_not_idleness(thing: Thing, _: Parameters) -> Verdict:
-    """A guard does not take missing data for idleness: an agent that died must not end the job that it watched.
+    """A guard does not treat missing data as idleness: an agent that died must not end the job that it watched.
 
     >>> from sizewell.policy.examples import thing
     >>> hasty = {"comparisonOperator": "LessThanThreshold", "treatMissingData": "breaching"}

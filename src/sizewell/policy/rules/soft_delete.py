@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def soft_delete(store: Store, parameters: Parameters) -> Verdict:
-    """What was deleted by mistake can be had back for some days.
+    """What was deleted by mistake can be restored for some days.
 
     >>> from sizewell.policy.examples import store
     >>> soft_delete(store(soft_delete_days=0), {"days": 7}).fix

@@ -8,7 +8,7 @@ from sizewell.resources.values import Flag, either
 
 
 def spot_notice_unheard(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """Somebody hears that a spot machine is about to go: two minutes are enough to save, if the notice arrives.
+    """Spot interruption notices are received: two minutes are enough to save a checkpoint.
 
     >>> from sizewell.policy.examples import pool, stack
     >>> fleet = pool(type="aws:ec2/fleet:Fleet", accelerator="l4", market="spot")

@@ -6,7 +6,7 @@ from sizewell.resources.stackfacts import Pool
 
 
 def spot_single_choice(pool: Pool, parameters: Parameters) -> Verdict:
-    """Spot capacity comes from several machine types and zones; from one it is simply not there when needed.
+    """Spot capacity comes from several machine types and zones; from one of them it is often not available.
 
     >>> from sizewell.policy.examples import pool
     >>> one = pool(market="spot", kinds=("g6.xlarge",), zones=1, machine={})

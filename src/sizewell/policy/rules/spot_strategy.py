@@ -21,7 +21,7 @@ _REQUEST: Final = "aws:ec2/spotFleetRequest:SpotFleetRequest"
 
 
 def spot_strategy(pool: Pool, _: Parameters) -> Verdict:
-    """Spot machines come from where capacity is deep, and leave before they are taken.
+    """Spot machines are chosen by available capacity, and replaced before they are reclaimed.
 
     >>> from sizewell.policy.examples import pool
     >>> cheap = {"spotOptions": {"allocationStrategy": "lowest-price"}}

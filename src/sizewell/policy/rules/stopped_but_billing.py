@@ -14,7 +14,7 @@ _STATES: Final = {
 
 
 def stopped_but_billing(thing: Thing, _: Parameters) -> Verdict:
-    """A stopped machine keeps its disks and addresses, which are still billed; a saving is a machine that is gone.
+    """A stopped machine keeps its disks and addresses, which are still billed: delete it to save money.
 
     >>> from sizewell.policy.examples import thing
     >>> off = thing(type="gcp:compute/instance:Instance", inputs={"desiredStatus": "TERMINATED"})

@@ -6,7 +6,7 @@ from sizewell.resources.values import flag
 
 
 def subnet_public_addresses(thing: Thing, _: Parameters) -> Verdict:
-    """A subnet does not hand out public addresses by itself.
+    """A subnet does not assign public addresses automatically.
 
     >>> from sizewell.policy.examples import thing
     >>> subnet_public_addresses(thing(inputs={"mapPublicIpOnLaunch": True}), {}).fix

@@ -15,7 +15,7 @@ _POOLS: Final = (
 
 
 def system_pool_minimum(pool: Pool, parameters: Parameters) -> Verdict:
-    """The machines beside the accelerators never stop: in development one or two of them do.
+    """System machines run all the time: in development one or two are enough.
 
     >>> from sizewell.policy.examples import pool
     >>> nodes = {"type": "gcp:container/nodePool:NodePool", "environment": "dev", "nodes_min": 5}

@@ -14,7 +14,7 @@ _POOLS: Final = (
 
 
 def system_pool_on_spot(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """The pool that runs the schedulers and agents is not on spot: when it goes, paid accelerators wait.
+    """The pool that runs the schedulers and agents is not on spot: otherwise accelerators wait for it, and are billed.
 
     >>> from sizewell.policy.examples import pool, stack
     >>> system = pool(type="gcp:container/nodePool:NodePool", market="spot", kinds=("e2-standard-4",))

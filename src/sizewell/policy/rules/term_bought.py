@@ -30,7 +30,7 @@ _WHERE_STATED: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {  # by
 
 
 def term_bought(thing: Thing, _: Parameters) -> Verdict:
-    """A commitment of a year or three is bought by a person who confirms it, not by the merge of a program.
+    """A commitment of one or three years is confirmed by a person, not bought by merging a program.
 
     >>> from sizewell.policy.examples import thing
     >>> term_bought(thing(type="aws:savingsplans/savingsPlan:SavingsPlan"), {}).fix

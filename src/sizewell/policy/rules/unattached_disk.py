@@ -6,7 +6,7 @@ from sizewell.resources.values import get
 
 
 def unattached_disk(disk: Disk, _: Parameters) -> Verdict:
-    """A disk that nothing uses bills on: the usual leftover of a machine that is gone.
+    """Disks are attached: an unused one is still billed, and is usually a leftover of a deleted machine.
 
     >>> from sizewell.policy.examples import disk
     >>> unattached_disk(disk(attached=False), {}).fix

@@ -26,7 +26,7 @@ _USERS: Final = (
 
 
 def unused_address(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """A public address that nothing uses bills all the same, and more than one in use.
+    """Public addresses are in use: an unused one is billed too, and costs more than one in use.
 
     >>> from sizewell.policy.examples import resource, stack, thing
     >>> alone = resource("aws:ec2/eip:Eip")

@@ -5,7 +5,7 @@ from sizewell.resources.stackfacts import Store
 
 
 def uploads_unbounded(store: Store, _: Parameters) -> Verdict:
-    """Uploads that were broken off are removed: their parts bill and no listing shows them.
+    """Interrupted uploads are removed: their parts are billed and do not show in listings.
 
     >>> from sizewell.policy.examples import store
     >>> uploads_unbounded(store(), {}).fix

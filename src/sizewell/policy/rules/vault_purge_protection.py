@@ -6,7 +6,7 @@ from sizewell.resources.values import flag, get
 
 
 def vault_purge_protection(thing: Thing, _: Parameters) -> Verdict:
-    """A key vault cannot be purged at once: its keys open the checkpoints.
+    """A key vault cannot be purged at once: without its keys checkpoints are unreadable.
 
     >>> from sizewell.policy.examples import thing
     >>> vault_purge_protection(thing(inputs={"properties": {}}), {}).fix

@@ -10,7 +10,7 @@ _VERTEX: Final = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithM
 
 
 def vertex_endpoint_public(thing: Thing, _: Parameters) -> Verdict:
-    """A Vertex AI endpoint answers on a private address: Google asks for a right, but a stolen token works anywhere.
+    """A Vertex AI endpoint has a private address: on a public one a stolen token works from anywhere.
 
     >>> from sizewell.policy.examples import thing
     >>> vertex_endpoint_public(thing(type=_VERTEX), {}).fix

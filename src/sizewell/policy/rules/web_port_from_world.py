@@ -8,7 +8,7 @@ from sizewell.resources.values import Flag, either
 
 
 def web_port_from_world(facts: StackFacts, _: Parameters) -> StackVerdicts:
-    """Where a stack has accelerators, its web ports are closed to strangers as well: each request costs machine time.
+    """In a stack with accelerators, web ports are not open to everyone either: each request costs machine time.
 
     A web application without accelerators is meant to be reached.
 

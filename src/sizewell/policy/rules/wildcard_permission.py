@@ -20,7 +20,7 @@ _GIVING: Final = (  # of Azure: whoever has it gives itself every other right
 
 
 def wildcard_permission(grant: Grant, _: Parameters) -> Verdict:
-    """Policies name actions; a wildcard of a whole service, or writing on every resource, is a master key.
+    """Policies name actions; a wildcard for a whole service, or writing to every resource, grants too much.
 
     >>> from sizewell.policy.examples import grant
     >>> wildcard_permission(grant(actions=("s3:*",), targets=("*",)), {}).message

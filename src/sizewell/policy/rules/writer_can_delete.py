@@ -26,7 +26,7 @@ _AZURE_DELETES: Final = (
 
 
 def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
-    """Who writes checkpoints cannot delete them: a hijacked job must not take its history along.
+    """The identity that writes checkpoints cannot delete them: a compromised job must not delete older ones.
 
     >>> from sizewell.policy.examples import grant
     >>> writer = grant(actions=("s3:PutObject", "s3:DeleteObject"), targets=("arn:aws:s3:::ckpt/*",))

@@ -32,7 +32,7 @@ def through_nat(chosen: Option) -> list[str]:
     """What each start of a machine pulls through the NAT gateway, and the data of a run, in GB and US dollars.
 
     Images are pulled once a machine; weights by each pod, whose cache is its own, and once a machine without a
-    cluster. Data in a file system come from inside of the network. [] where the network has no NAT gateway.
+    cluster. Data in a file system come from inside the network. [] where the network has no NAT gateway.
     """
     need, footing, shape = chosen.setting.need, chosen.footing, chosen.candidate.shape
     if chosen.candidate.adopted or not chosen.candidate.provisioned or footing.target == "azureml":

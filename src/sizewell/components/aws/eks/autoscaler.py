@@ -13,9 +13,9 @@ from sizewell.components.owned import Owned
 
 
 class EksAutoscaler(Owned):
-    """Brings machines of an EksNodeGroup for pods that wait, and takes away those that are empty for its idle window.
+    """Starts machines of an EksNodeGroup for waiting pods, and removes those that are empty for its idle window.
 
-    It moves no other group: not the system pool, no capacity block. Its pod runs on the system pool.
+    It scales no other group: neither the system pool nor capacity blocks. Its pod runs on the system pool.
     """
 
     release: pulumi.Output[str]

@@ -17,7 +17,7 @@ ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
 class EksCluster(Owned):
-    """Control plane, add-ons and an on-demand system pool; reached from inside of the network and from named ranges.
+    """Control plane, add-ons and an on-demand system pool; reached from inside the network and from named ranges.
 
     AWS's own deletion protection is on in prod only.
     """

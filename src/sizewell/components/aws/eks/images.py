@@ -28,9 +28,9 @@ def registry_of(account: str, region: str, prefix: str) -> str:
 
 
 class ImageMirror(Owned):
-    """A repository in ECR for each public image; filled once from outside, by what its output `copies` says.
+    """An ECR repository for each public image, to be filled once from outside; its output `copies` lists what to copy.
 
-    ECR's own pull-through cache is no help here: it has no nvcr.io, and its first pull needs internet access.
+    ECR's own pull-through cache does not help: it does not support nvcr.io, and its first pull needs internet access.
     """
 
     registry: pulumi.Output[str]

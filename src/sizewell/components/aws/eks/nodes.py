@@ -20,7 +20,7 @@ from sizewell.sizing.catalog.records import Shape
 
 
 class EksNodeGroup(Owned):
-    """Equal machines with accelerators under EKS: tainted, repaired, encrypted, no public address, no SSH.
+    """Identical machines with accelerators under EKS: tainted, auto-repaired, encrypted, no public address, no SSH.
 
     Afterwards autoscalers, schedule and guard own the current size; Pulumi owns existence, minimum and maximum.
     """

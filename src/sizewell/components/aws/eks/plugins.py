@@ -15,7 +15,7 @@ from sizewell.components.owned import Owned
 
 
 class EksDevicePlugins(Owned):
-    """What makes accelerators and EFA countable for the scheduler. The driver is in the image, never installed here."""
+    """The device plugins that report accelerators and EFA to the scheduler. The driver comes with the image."""
 
     releases: pulumi.Output[list[str]]
     """Names of the Helm releases."""

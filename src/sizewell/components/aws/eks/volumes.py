@@ -9,9 +9,10 @@ from sizewell.components.owned import Owned
 
 
 class LustreVolume(Owned):
-    """A claim that pods mount, bound to a file system that stands already.
+    """A claim that pods mount, bound to an existing file system.
 
-    Volume and data stay when the claim goes. What `data_location` of the file system names appears below /data.
+    Volume and data are kept when the claim is deleted. What `data_location` of the file system names appears below
+    /data.
     """
 
     claim_name: pulumi.Output[str]

@@ -21,13 +21,13 @@ from sizewell.sizing.catalog.records import Shape
 
 
 class SpotFleet(Owned):
-    """An EC2 Fleet of spot machines that each work for themselves: replaced when reclaimed, gone when it ends.
+    """An EC2 Fleet of spot machines that work independently: replaced when reclaimed, terminated when the fleet ends.
 
-    Pulumi owns the fleet and its machines: deleted or expired, it takes them along. An expiry is the fleet's own end
-    (`valid_until`), which AWS keeps even if nobody runs anything; a new expiry therefore makes a new fleet.
-    A notice reaches the job twice: the machine asks its own metadata every five seconds and signals the job, and
-    EventBridge puts the event into a queue for whoever reschedules the work. The queue gets all spot events of the
-    region, since EC2 does not say to which fleet a machine belongs.
+    Pulumi owns the fleet and its machines: when it is deleted or expires, they are terminated. The expiry is the
+    fleet's own `valid_until`, which AWS enforces without any other service; a new expiry therefore makes a new fleet. A
+    notice reaches the job in two ways: the machine reads its own metadata every five seconds and signals the job, and
+    EventBridge puts the event into a queue for a scheduler to read. The queue gets all spot events of the region, since
+    EC2 does not say to which fleet a machine belongs.
     """
 
     fleet_id: pulumi.Output[str]

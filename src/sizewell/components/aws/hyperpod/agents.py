@@ -10,9 +10,9 @@ from sizewell.components.owned import Owned
 
 
 class HyperPodAgents(Owned):
-    """HyperPod's agents and permissions: they watch machines, test them, and start a job again on those in their place.
+    """HyperPod's agents and permissions: they monitor and test machines, and restart jobs on the replacements.
 
-    AWS publishes the chart in a git repository only: pack it once and push it where the machines' network reaches.
+    AWS publishes the chart only in a git repository: package it once and push it to a registry that the machines reach.
     Device plugins come from EksDevicePlugins.
     """
 

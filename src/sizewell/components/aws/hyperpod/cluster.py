@@ -20,10 +20,11 @@ from sizewell.components.owned import Owned
 
 
 class HyperPodCluster(Owned):
-    """Groups of machines under EKS that HyperPod tests, watches and replaces; they are billed from creation to the end.
+    """Groups of machines under EKS that HyperPod tests, monitors and replaces; they are billed from creation to
+    deletion.
 
-    Machines of a training plan are paid with the plan. HyperPodAgents have to be in the EKS cluster before. The guard
-    tells and does not stop.
+    Machines of a training plan are paid with the plan. HyperPodAgents have to be in the EKS cluster first. The guard
+    only notifies.
     """
 
     cluster_name: pulumi.Output[str]

@@ -11,7 +11,7 @@ Scheduler starts, at the end and then every hour, an automation of Systems Manag
 its tag and takes its size to zero. It runs in AWS with a role that cannot touch data, and needs no runner, no state
 file and no token. Hourly, since one attempt may be throttled; an attempt that finds nothing does nothing.
 
-*Rejected*: a schedule inside of the stack (an update that is killed before the schedule stands leaves machines without
+*Rejected*: a schedule inside the stack (an update that is killed before the schedule stands leaves machines without
 an end, and a half-way destroy may take the schedule first); a job in CI alone (it ends with the repository's plan,
 token or queue; it stays the polite way, which destroys the stack properly, and this is what holds if it does not);
 `valid_until` alone (only fleets have it); a Lambda function (a package and a runtime to keep, for no more).
@@ -42,9 +42,9 @@ BILLING = ("budgets.amazonaws.com", "costalerts.amazonaws.com")
 
 
 class BudgetAlarms(Owned):
-    """A monthly budget over everything with the stack's tag, and a watch for costs that nobody expected.
+    """A monthly budget for everything with the stack's tag, and detection of unexpected costs.
 
-    Both look at the bill, hours late: they tell, the guards and the hard end act.
+    Both read the bill, which is hours late: they only notify; guards and the expiry stop machines.
     """
 
     budget_name: pulumi.Output[str]
@@ -115,7 +115,7 @@ class BudgetAlarms(Owned):
 
 
 class TtlGuard(Owned):
-    """The hard end of another stack; this module says why it stands apart."""
+    """The expiry of another stack, in a stack of its own, so that a failure of the other one does not affect it."""
 
     schedule_arn: pulumi.Output[str]
     """ARN of the schedule."""

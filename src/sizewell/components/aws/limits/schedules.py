@@ -18,7 +18,7 @@ LOGGERS = ("cloudwatch.amazonaws.com",)
 
 
 class TeardownSchedule(Owned):
-    """`sizewell teardown run --yes` once an hour; who hears of a run that could not start reads the stack's topic."""
+    """`sizewell teardown run --yes` once an hour; a run that could not start is reported to the stack's topic."""
 
     schedule_arn: pulumi.Output[str]
     """ARN of the schedule."""

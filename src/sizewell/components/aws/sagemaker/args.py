@@ -124,7 +124,7 @@ class NotebookArgs(PlacedArgs):
 
 
 class StudioDomainArgs(PlacedArgs):
-    """Studio for a team, inside of the network, its apps shut down when idle."""
+    """Studio for a team, inside the network, its apps shut down when idle."""
 
     idle_minutes: NotRequired[int]
     """Minutes without work after which an app is shut down, 60 to 525600; default 60."""

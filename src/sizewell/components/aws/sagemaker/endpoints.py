@@ -19,10 +19,10 @@ VARIANT = sagemaker_plans.VARIANT
 
 
 class RealtimeEndpoint(Owned):
-    """A model behind an endpoint that follows its load, between the fewest machines and the most.
+    """A model behind an endpoint that scales with its load, between a minimum and a maximum of machines.
 
-    With nodes_min 0 it is built of an inference component, the only kind that SageMaker takes to zero: idle, it loses
-    its machines; the first request then fails, raises an alarm, and a few minutes later there is one again.
+    With nodes_min 0 it is an inference component, the only kind that SageMaker scales to zero: an idle endpoint has no
+    machines; the first request then fails and raises an alarm, and a machine is up a few minutes later.
     """
 
     endpoint_name: pulumi.Output[str]
@@ -123,7 +123,7 @@ class RealtimeEndpoint(Owned):
 
 
 class AsyncEndpoint(Owned):
-    """A model behind a queue: requests and results in S3, no machines while nothing waits."""
+    """An asynchronous endpoint: requests and results are in S3, and no machine runs while the queue is empty."""
 
     endpoint_name: pulumi.Output[str]
     """Name of the endpoint."""
@@ -199,7 +199,7 @@ class AsyncEndpoint(Owned):
 
 
 class ServerlessEndpoint(Owned):
-    """A small model on nobody's machine. AWS has neither a VPC, nor isolation, nor a disk to encrypt for it."""
+    """A small model without machines of your own. AWS offers no VPC, no isolation and no disk encryption for it."""
 
     endpoint_name: pulumi.Output[str]
     """Name of the endpoint."""

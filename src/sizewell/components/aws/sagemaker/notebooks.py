@@ -1,4 +1,4 @@
-"""Notebooks and Studio on SageMaker: inside of the network, encrypted, and off when nobody works."""
+"""Notebooks and Studio on SageMaker: inside the network, encrypted, and off when nobody works."""
 
 from typing import Any
 
@@ -16,7 +16,9 @@ from sizewell.components.owned import Owned
 
 
 class Notebook(Owned):
-    """A notebook without internet, without root, that stops itself; its disk stays, and bills, when stopped."""
+    """A notebook without internet access or root that stops itself; its disk is kept, and billed, while it is
+    stopped.
+    """
 
     notebook_name: pulumi.Output[str]
     """Name of the notebook instance."""
@@ -97,7 +99,7 @@ class Notebook(Owned):
 class StudioDomain(Owned):
     """SageMaker Studio for a team: traffic in the VPC only, homes encrypted, idle apps shut down.
 
-    Homes are kept when a prod domain ends, and bill; elsewhere they go with it.
+    Home directories are kept, and billed, when a prod domain is deleted; elsewhere they are deleted with it.
     """
 
     domain_id: pulumi.Output[str]

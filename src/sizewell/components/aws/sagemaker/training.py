@@ -1,4 +1,4 @@
-"""Training on SageMaker: a pipeline whose runs end, resume and stay inside of the network."""
+"""Training on SageMaker: a pipeline whose runs end, resume and stay inside the network."""
 
 import pulumi
 from pulumi_aws import iam, sagemaker

@@ -10,7 +10,9 @@ from sizewell.components.owned import Owned, kept
 
 
 class CheckpointStore(Owned):
-    """A versioned, locked, encrypted, private bucket that no destroy reaches, and a policy to write but not delete."""
+    """A versioned, locked, encrypted, private bucket that is retained on destroy, and a policy to write but not
+    delete.
+    """
 
     bucket: pulumi.Output[str]
     """Name of the bucket."""

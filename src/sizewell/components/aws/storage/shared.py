@@ -15,8 +15,8 @@ from sizewell.components.owned import Owned
 class SharedStorage(Owned):
     """A Lustre file system (PERSISTENT_2) in the machines' zone; it is billed by its size, used or not.
 
-    With data in S3 it is a cache that may go; without, AWS keeps a final backup when it is deleted, in any environment,
-    and daily ones in prod.
+    With data in S3 it is a cache that can be deleted; without, AWS keeps a final backup when it is deleted, in any
+    environment, and daily ones in prod.
     """
 
     file_system_id: pulumi.Output[str]

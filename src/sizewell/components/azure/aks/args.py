@@ -17,7 +17,7 @@ SYSTEM_SIZE = "Standard_D4s_v5"
 
 
 class SecretsKeyArgs(TypedDict):
-    """A key of one's own for Kubernetes secrets."""
+    """A customer-managed key for Kubernetes secrets."""
 
     key_url: pulumi.Input[str]
     """URL of the key, with its version."""

@@ -21,11 +21,11 @@ def object_id(held: Any, which: str) -> str:
 
 
 class AksCluster(Owned):
-    """Control plane, add-ons and an on-demand system pool; reached from inside of the network only.
+    """Control plane, add-ons and an on-demand system pool; reached from inside the network only.
 
-    Nobody has a local account: Entra says who comes in, and Azure roles what they may do. GPU machines are apart, in
-    AksGpuPool. Machines of one InfiniBand partition want the subscription's feature AKSInfinibandSupport, and those
-    with GB200 or GB300 want it off (learn.microsoft.com/azure/aks/use-infiniband-gpu); a component cannot hold both.
+    There are no local accounts: Entra authenticates, and Azure roles authorize. GPU machines are in AksGpuPool.
+    Machines of one InfiniBand partition need the subscription's feature AKSInfinibandSupport, and those with GB200 or
+    GB300 need it off (learn.microsoft.com/azure/aks/use-infiniband-gpu); a component cannot hold both.
     """
 
     cluster_name: pulumi.Output[str]

@@ -13,10 +13,11 @@ from sizewell.components.owned import Owned
 
 
 class AksOperators(Owned):
-    """What makes GPUs and InfiniBand countable for the scheduler, their exporters' metrics readable for the guard, and
-    Lustre mountable.
+    """The operators that report GPUs and InfiniBand to the scheduler, export their metrics for the guard, and mount
+    Lustre.
 
-    The network operator comes first where machines have InfiniBand: the GPU operator's driver is built against its.
+    The network operator is installed first where machines have InfiniBand: the GPU operator builds its driver against
+    it.
     """
 
     releases: pulumi.Output[list[str]]

@@ -20,10 +20,11 @@ POOL_ACTIONS = [f"Microsoft.ContainerService/managedClusters/agentPools/{verb}" 
 
 
 class AksGpuPool(Owned):
-    """Equal GPU machines under AKS: tainted, from zero, encrypted at host, no public address, one owner of the driver.
+    """Identical GPU machines under AKS: tainted, scaled from zero, encrypted at host, no public address, one source of
+    the driver.
 
-    The cluster's autoscaler owns the number between minimum and maximum and takes machines away that no pod asked
-    for. The guard looks further: a pool whose GPUs idle under a pod that holds them is stopped, and stays stopped until
+    The cluster's autoscaler sets the number between minimum and maximum and removes machines that no pod requests. The
+    guard goes further: a pool whose GPUs are idle although a pod holds them is stopped, and stays stopped until
     somebody starts it (`az aks nodepool start`).
     """
 

@@ -10,9 +10,9 @@ from sizewell.components.owned import Owned
 
 
 class LustreVolume(Owned):
-    """A claim that pods mount, bound to a file system that stands already, by the driver that `AksOperators` installs.
+    """A claim that pods mount, bound to an existing file system, by the driver that `AksOperators` installs.
 
-    Volume and data stay when the claim goes.
+    Volume and data are kept when the claim is deleted.
     """
 
     claim_name: pulumi.Output[str]

@@ -84,9 +84,9 @@ def key(
 class CustomerKeys(Owned):
     """A vault with keys for disks and for Kubernetes secrets, in a resource group of its own.
 
-    Purge protection keeps the vault's name for 90 days after it is deleted, so a stack that goes and comes again would
-    not find its name free. Vault and keys are therefore protected: a destroy leaves them, and the next update finds
-    them in the state. They cost nothing while nobody uses them.
+    Purge protection keeps the vault's name for 90 days after it is deleted, so a stack that is destroyed and built
+    again would find its name taken. Vault and keys are therefore protected: a destroy leaves them, and the next update
+    finds them in the state. They cost nothing while they are not used.
     """
 
     disk_encryption_set_id: pulumi.Output[str]

@@ -45,9 +45,9 @@ from sizewell.components.tags import legal
 
 
 class BudgetAlarms(Owned):
-    """A monthly budget over everything with the stack's tag: it tells, the guards and the hard end act.
+    """A monthly budget for everything with the stack's tag: it only notifies; guards and the expiry stop machines.
 
-    Azure counts hours late. What AKS makes in its own group carries the tag of the cluster or pool that it belongs to.
+    Azure's figures are hours late. What AKS creates in its own group has the tag of its cluster or pool.
     """
 
     budget_name: pulumi.Output[str]
@@ -83,7 +83,7 @@ class BudgetAlarms(Owned):
 
 
 class TtlGuard(Owned):
-    """The hard end of another stack; this module says why it stands apart."""
+    """The expiry of another stack, in a stack of its own, so that a failure of the other one does not affect it."""
 
     workflow_id: pulumi.Output[str]
     """Logic App that scales the stack to zero at its expiry; can be run sooner by hand."""
@@ -146,7 +146,7 @@ class TtlGuard(Owned):
 
 
 class EndRights(Owned):
-    """Lets the hard end of this stack reach its machines, and nothing else; before any of them is built."""
+    """Permits the expiry of this stack to stop its machines, and nothing else, before any of them is built."""
 
     resource_group: pulumi.Output[str]
     """Name of the resource group, known once the expiry guard has its rights there."""

@@ -36,7 +36,7 @@ class TtlGuardArgs(EndArgs):
 
 
 class EnderArgs(TypedDict):
-    """The identity that ends the stack; it stands in a stack of its own, which is up before this one."""
+    """The identity that ends the stack; it is in a stack of its own, which is deployed before this one."""
 
     resource_group: str
     """Its resource group."""

@@ -16,7 +16,7 @@ NOTEBOOK_IDLE_S = 1800
 
 
 class CustomerKeyArgs(TypedDict):
-    """A key of one's own, and an identity that may use it."""
+    """A customer-managed key, and an identity that may use it."""
 
     key_url: pulumi.Input[str]
     """URL of the key, with its version."""

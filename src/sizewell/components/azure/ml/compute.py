@@ -15,7 +15,9 @@ from sizewell.components.owned import Owned
 
 
 class AmlComputeCluster(Owned):
-    """GPU machines that come with a job and go after it: from zero, soon gone, no address, no login, no password."""
+    """GPU machines that start with a job and stop after it: scaled from zero, with no public address, login or
+    password.
+    """
 
     compute_name: pulumi.Output[str]
     """Name of the cluster in the workspace: the `compute` of a job."""
@@ -92,7 +94,7 @@ class AmlComputeCluster(Owned):
 class AmlComputeInstance(Owned):
     """A notebook on a GPU for one person: it stops itself, has no public address and no SSH.
 
-    Its disk stays, and bills, while it is stopped; Azure ML fixes its size.
+    Its disk is kept, and billed, while it is stopped; Azure ML determines its size.
     """
 
     instance_name: pulumi.Output[str]

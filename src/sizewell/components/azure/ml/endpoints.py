@@ -20,10 +20,10 @@ DEPLOYMENT = "main"
 
 
 class AmlOnlineEndpoint(Owned):
-    """One deployment of a container, reached through the workspace's private endpoint only, its size by GPU load.
+    """One deployment of a container, reached only through the workspace's private endpoint and scaled by GPU load.
 
-    It never goes to zero. Azure sends requests to a deployment only once it stands, so `live` is a second step: until
-    then a request names it (`azureml-model-deployment: main`).
+    It never scales to zero. Azure accepts traffic for a deployment only once it exists, so `live` is a second step:
+    until then a request has to name it (`azureml-model-deployment: main`).
     """
 
     endpoint_name: pulumi.Output[str]

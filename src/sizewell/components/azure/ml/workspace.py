@@ -23,11 +23,11 @@ ISOLATION = {"approved": "AllowOnlyApprovedOutbound", "internet": "AllowInternet
 
 
 class AmlWorkspace(Owned):
-    """A workspace whose machines stand in a network that Azure keeps, and that nobody reaches from the internet.
+    """A workspace whose machines are in a network that Azure manages, without access from the internet.
 
     Its storage holds job logs and snapshots of code; checkpoints have a store of their own. Azure keeps the names of a
-    deleted vault and workspace for some days: a stack that is built again sooner takes them back first
-    (`az keyvault recover --name NAME`).
+    deleted vault and workspace for some days: a stack that is rebuilt sooner has to recover them first (`az keyvault
+    recover --name NAME`).
     """
 
     workspace_name: pulumi.Output[str]

@@ -16,7 +16,7 @@ class OpenAiAccount(Owned):
     """Models priced per token, or provisioned throughput, which is a purchase: it is billed every hour until it is
     deleted.
 
-    Nobody has a key: Entra says who asks, a private endpoint from where. It answers with the versions named here.
+    There are no keys: Entra authenticates callers, who use a private endpoint. Model versions are those named here.
     """
 
     endpoint: pulumi.Output[str]

@@ -25,7 +25,7 @@ _ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}[a-z0-9]")
 
 
 class DeploymentArgs(TypedDict):
-    """A model that the account answers with."""
+    """A model that the account serves."""
 
     name: str
     """Name used in requests."""
@@ -47,7 +47,7 @@ class DeploymentArgs(TypedDict):
 
 
 class OpenAiAccountArgs(PlaceArgs, GroupArgs):
-    """An Azure OpenAI account that is reached from inside of the network only."""
+    """An Azure OpenAI account that is reached from inside the network only."""
 
     subnet_id: pulumi.Input[str]
     """Private subnet of the endpoint."""

@@ -13,9 +13,9 @@ KEY = "checkpoints"
 
 
 class CheckpointStore(Owned):
-    """A versioned, immutable, private storage account with a key of its own that no destroy reaches.
+    """A versioned, immutable, private storage account with a key of its own that is retained on destroy.
 
-    Beside it a role that writes and reads, but does not delete.
+    With it comes a role that writes and reads, but does not delete.
     """
 
     account_name: pulumi.Output[str]

@@ -13,9 +13,9 @@ from sizewell.components.owned import Owned
 class SharedStorage(Owned):
     """A Lustre file system in the machines' zone; it is billed by its size, used or not.
 
-    It is a copy of data that lies elsewhere, and goes with the stack. Azure encrypts it with keys of its own unless one
-    is given. With a blob container behind it, Azure's own service (HPC Cache Resource Provider) wants the roles
-    Storage Account Contributor and Storage Blob Data Contributor on that account beforehand.
+    It is a copy of data that is stored elsewhere, and is deleted with the stack. Azure encrypts it with keys of its own
+    unless one is given. With a blob container behind it, Azure's own service (HPC Cache Resource Provider) needs the
+    roles Storage Account Contributor and Storage Blob Data Contributor on that account beforehand.
     """
 
     file_system_id: pulumi.Output[str]

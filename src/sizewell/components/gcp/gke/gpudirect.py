@@ -1,4 +1,4 @@
-"""GPUDirect inside of a GKE cluster: the networks that pods may have, and NCCL's plug-ins on the machines."""
+"""GPUDirect inside a GKE cluster: the networks that pods may have, and NCCL's plug-ins on the machines."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from sizewell.components.owned import Owned
 class GpuDirect(Owned):
     """Accelerator interfaces as networks of pods, and the DaemonSets that let NCCL use them, for one protocol.
 
-    The DaemonSets are Google's own and privileged; they come onto machines of the protocol alone.
+    The DaemonSets are Google's own and privileged; they run only on machines with this protocol.
     """
 
     networks: pulumi.Output[list[str]]

@@ -1,4 +1,4 @@
-"""What GPUDirect takes inside of a GKE cluster, as manifests: networks of pods, installers of NCCL's plug-ins. Pure.
+"""What GPUDirect takes inside a GKE cluster, as manifests: networks of pods, installers of NCCL's plug-ins. Pure.
 
 Networks follow github.com/GoogleCloudPlatform/cluster-toolkit 1047080 (modules/scheduler/gke-cluster/templates), the
 DaemonSets github.com/GoogleCloudPlatform/container-engine-accelerators 992db81 (nccl-tcpx-installer.yaml,

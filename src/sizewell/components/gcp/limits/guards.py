@@ -22,9 +22,9 @@ from sizewell.components.tags import legal
 
 
 class BudgetAlarms(Owned):
-    """Notices at half, four fifths and all of the month's money, and when the month is going to need more.
+    """Notices at 50, 80 and 100 % of the monthly budget, and when the forecast exceeds it.
 
-    Google Cloud bills hours late and a budget stops nothing: it tells, guards and queues act.
+    Google Cloud's figures are hours late, and a budget only notifies; guards and the expiry stop machines.
     """
 
     budget_name: pulumi.Output[str]
@@ -65,7 +65,7 @@ class BudgetAlarms(Owned):
 
 
 class TtlGuard(Owned):
-    """The hard end of another stack; this module says why it stands apart."""
+    """The expiry of another stack, in a stack of its own, so that a failure of the other one does not affect it."""
 
     workflow_name: pulumi.Output[str]
     """Workflow that scales the stack to zero; `gcloud workflows run` after the date does so immediately."""

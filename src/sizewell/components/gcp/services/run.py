@@ -13,7 +13,7 @@ GPU = "nvidia-l4"
 
 
 class CloudRunGpu(Owned):
-    """One L4 for each instance, none while nobody asks; reached from inside, by those who are named."""
+    """One L4 for each instance, and no instance without requests; reached from the network, by named callers."""
 
     service_name: pulumi.Output[str]
     """Name of the service."""

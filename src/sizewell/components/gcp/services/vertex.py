@@ -17,8 +17,8 @@ from sizewell.components.tags import physical_name
 class VertexTraining(Owned):
     """Everything that a custom job needs, and a workflow that starts one: `gcloud workflows run NAME`.
 
-    The provider has no resource for a job: a job is a run, not something that stands. Nothing here bills until a
-    workflow is run; the job then ends by itself.
+    The provider has no resource for a job: a job is a run and has no state. Nothing is billed until the workflow is
+    run; the job then ends by itself.
     """
 
     workflow_name: pulumi.Output[str]
@@ -121,7 +121,7 @@ class VertexTraining(Owned):
 
 
 class VertexEndpoint(Owned):
-    """A model on machines of its own behind Private Service Connect; at least one machine stands around the clock.
+    """A model on machines of its own behind Private Service Connect; at least one machine runs around the clock.
 
     The provider deploys to endpoints only through Model Garden: no customer-managed key and no labels there.
     """

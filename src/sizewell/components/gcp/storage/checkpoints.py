@@ -13,11 +13,10 @@ DAY_S = 86400
 
 
 class CheckpointStore(Owned):
-    """A versioned, encrypted, private bucket that no destroy reaches, and an account to write but not delete.
+    """A versioned, encrypted, private bucket that is retained on destroy, and an account to write but not delete.
 
-    Google Cloud has no lock for a whole bucket beside versions: what is deleted comes back for the soft-delete days,
-    and the writer locks each object that it saves (training scripts by themselves, for 7 days, 30 in prod), for longer,
-    never for less.
+    Google Cloud cannot lock a whole bucket that keeps versions. Deleted objects can be restored for the soft-delete
+    days, and the writer locks each object that it saves (training scripts do so, for 7 days, 30 in prod).
     """
 
     bucket: pulumi.Output[str]

@@ -17,7 +17,7 @@ SHARE = "data"
 class SharedStorage(Owned):
     """A file system in the machines' zone, mounted over NFS; it is billed by its size, used or not.
 
-    Its top folder is root's, and root of the machines that mount it is nobody there: `admins` fill it.
+    Its top folder belongs to root, and root of the machines that mount it has no rights there: `admins` fill it.
     """
 
     address: pulumi.Output[str]

@@ -11,10 +11,10 @@ from sizewell.components.owned import Owned
 
 
 class FilesVolume(Owned):
-    """A claim that pods mount, bound to a file system that stands already; machines mount it over NFS.
+    """A claim that pods mount, bound to an existing file system; machines mount it over NFS.
 
-    Volume and data stay when the claim goes. Root of a machine is nobody there, and the top folder is root's: who may
-    write below it is said once, by a machine among the file system's `admins`.
+    Volume and data are kept when the claim is deleted. Root of a client has no rights there, and the top folder belongs
+    to root: a machine among the file system's `admins` sets once who may write below it.
     """
 
     claim_name: pulumi.Output[str]
