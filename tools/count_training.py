@@ -161,6 +161,11 @@ OLMo-2-1124-7B         | olmo2    | 32 | 4096 | 32 | 32 | 128 | 11008 | 100352 |
 Llama-3.1-8B           | llama    | 32 | 4096 | 32 |  8 | 128 | 14336 | 128256 |
 Qwen2.5-14B            | qwen2    | 48 | 5120 | 40 |  8 | 128 | 13824 | 152064 |
 Qwen2.5-32B            | qwen2    | 64 | 5120 | 40 |  8 | 128 | 27648 | 152064 |
+SmolLM2-1.7B           | llama    | 24 | 2048 | 32 | 32 |  64 |  8192 |  49152 | tied
+Qwen3-1.7B             | qwen3    | 28 | 2048 | 16 |  8 | 128 |  6144 | 151936 | tied
+gemma-3-1b-it          | gemma3_text | 26 | 1152 | 4 | 1 | 256 | 6912 | 262144 | tied
+gemma-2-9b             | gemma2   | 42 | 3584 | 16 |  8 | 256 | 14336 | 256000 | tied
+Qwen2.5-7B             | qwen2    | 28 | 3584 | 28 |  4 | 128 | 18944 | 152064 |
 Llama-3.1-70B          | llama    | 80 | 8192 | 64 |  8 | 128 | 28672 | 128256 |
 """
 """Name, kind, layers, hidden, heads, KV heads, head size, feed-forward, vocabulary, what differs."""
@@ -202,6 +207,12 @@ LORA = (
         recompute=True,
     ),
 )
+LATER = (  # counted after the formulas were mended, committed before they were
+    Run(name="bf16-b3-s1536", batch=3, seq=1536, narrow=True),
+    Run(name="amp-b2-s3072-recompute", batch=2, seq=3072, recompute=True),
+    Run(name="amp-b2-s1280-accumulate2", batch=2, seq=1280, accumulate=2),
+    Run(name="lora32-all-b3-s1024", batch=3, seq=1024, rank=32, targets="all"),
+)
 IMAGES = (
     Run(name="amp-b32", batch=32, optimizer="SGD momentum"),
     Run(name="amp-b128", batch=128, optimizer="SGD momentum"),
@@ -227,6 +238,7 @@ PLAN: tuple[tuple[tuple[Model, ...], tuple[Run, ...]], ...] = (
         ),
         LORA,
     ),
+    (decoders("SmolLM2-1.7B Qwen3-1.7B gemma-3-1b-it gemma-2-9b Qwen2.5-7B"), LATER),
     ((_bert("bert-base-uncased", 12, 768, 12), _bert("bert-large-uncased", 24, 1024, 16)), TEXTS),
     (
         (

@@ -23,7 +23,7 @@ PyTorch can run a training step with tensors that have shapes and no data. `tool
 storage that is allocated and freed, and so finds the peak that `torch.cuda.max_memory_allocated` would report for the
 step, but for what kernels allocate inside one operator. No constant of Sizewell was fitted to these figures, and the
 list of cases was committed before the first of them was graded. Formulas were then mended where they count other
-tensors than autograd keeps, so the errors below are those of the mended formulas, not of an unseen set: as first graded,
+tensors than autograd keeps, so most errors below are those of the mended formulas, no unseen set: as first graded,
 the 108 cases of text were 8.8 % off at the median, 13.4 % too high on average and 152 % at worst (a fine-tuned BERT,
 given the logits of its words), and 55 lay in their band.
 
