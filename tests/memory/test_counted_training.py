@@ -21,6 +21,7 @@ from sizewell.sizing.validation.training_cases import training_case
 
 COUNTED = Path(__file__).parent / "counted" / "training.json"
 IMAGES = ("resnet", "vit", "convnext", "swin", "efficientnet")
+LATER = ("bf16-b3-s1536", "amp-b2-s3072", "amp-b2-s1280", "lora32")  # named and counted after the formulas were mended
 ROWS = validate([COUNTED]).rows
 
 
@@ -29,6 +30,8 @@ def errors(kind):
 
 
 def _kind(row):
+    if any(name in row.id for name in LATER):
+        return "later"
     if any(name in row.id for name in IMAGES):
         return "images"
     return "texts" if "bert" in row.id else "adapters" if "lora" in row.id else "decoders"
@@ -37,7 +40,13 @@ def _kind(row):
 @pytest.mark.parametrize(
     ("kind", "least", "median", "worst"),
     # What an image keeps is a row of the catalog, counted by the same tool: these judge what stands beside it.
-    [("decoders", 60, 1.5, 6), ("adapters", 32, 0.5, 1.5), ("texts", 6, 8, 15), ("images", 21, 2, 6)],
+    [
+        ("decoders", 60, 1.5, 6),
+        ("adapters", 32, 0.5, 1.5),
+        ("later", 19, 2.5, 6),
+        ("texts", 6, 8, 15),
+        ("images", 21, 2, 6),
+    ],
 )
 def test_no_kind_is_further_off_than_it_was_seen(kind, least, median, worst):
     sizes = [abs(error) for error in errors(kind)]
