@@ -805,3 +805,39 @@ def test_a_pool_wakes_from_what_an_expiry_does(evening):
     assert (woken["MinSize"], woken["MaxSize"], woken["DesiredCapacity"]) == (0, 2, 1)
     assert woken.get("SuspendedProcesses", []) == []
     assert datetime.now(UTC) > evening.now - timedelta(minutes=2)
+
+
+def test_an_update_that_began_after_the_plan_holds_everything_back(evening):
+    stack(evening)
+    evening.told()
+    plan = evening.plan()
+    evening.shelf.updating.add("dev-aws")
+    (result,) = evening.runner().run(plan)
+    assert (result.outcome, result.detail) == ("held back", "an update of it is under way")
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+
+
+@pytest.mark.parametrize("checks", [0, 1])
+def test_a_lock_that_another_runner_took_over_stops_the_act(evening, monkeypatch, checks):
+    """Before a pool is emptied it is asked for once, before a stack is destroyed a second time."""
+    held = []
+
+    class Lost:
+        def must_hold(self, _: datetime) -> None:
+            held.append(1)
+            if len(held) > checks:
+                raise HeldError("another runner holds dev-aws now\n  fix: wait")
+
+        def release(self) -> None:
+            held.clear()
+
+    monkeypatch.setattr(Journal, "lock", lambda *_: Lost())
+    if checks:
+        expired(evening)
+    else:
+        stack(evening)
+        evening.told()
+    outcomes = [(result.outcome, result.detail) for result in evening.run()]
+    assert ("held back", "another runner holds dev-aws now") in outcomes
+    assert not any(record["kind"] in ("begin", "done") for record in evening.journal.records)
+    assert evening.shelf.destroyed == []
