@@ -58,8 +58,7 @@ _NOTES: tuple[tuple[str, str], ...] = (
     ),
     # serving
     ("dle-rn50-inf", "eager PyTorch: kernel launches of its release set the pace of small batches"),
-    ("mlpi30-resnet50-l4", "a cache of 48 MB keeps much of what is counted as memory traffic"),
-    ("mlpi51-resnet-rtx-4090", "a cache of 72 MB keeps much of what is counted as memory traffic"),
+    ("mlpi51-resnet-rtx-4090", "one share of the peak for Ada's cards, whether made for servers or for desktops"),
     ("llamacpp-pp", "llama.cpp's prefill of 4-bit weights unpacks them for each product; kernels differ by device"),
     ("aic-tpot-2026_04_06_gpt_oss", "16 sequences on 4 devices: fused 4-bit expert kernels of a later release"),
     ("mlpi51-llama2-70b-99.9-mi300x", "vLLM on ROCm under a limit of 40 ms per token; predicted with CUDA's overheads"),

@@ -97,7 +97,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     widths = math.sqrt(SAMPLE_PARAMS[a.kind] / width_params(a)) if a.kind in SAMPLE_PARAMS else 0.0
     moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths
     if a.kind == "vision":  # each layer hands narrow values to the next; a diffusion model's norms are in 16 bits
-        moved *= min(2.0, BYTES.get(job.weights, 2.0)) / 2.0 * (UNFUSED if one_by_one else 1.0)
+        moved *= _value_bytes(job) / 2.0 * (UNFUSED if one_by_one else 1.0)
     if a.kind == "diffusion":
         moved *= k["elementwise_passes.fused"]
     if kind == "encoder":
@@ -105,9 +105,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         tokens = (
             (a.forward_flop_per_sample or 0.0) / params_total(a) / 2 if speaks else job.input_tokens
         )  # half listens
-        moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, BYTES.get(job.weights, 2.0))
-        if a.kind == "decoder" and job.weights == "int4":
-            moved += max(1.0, tokens / UNPACKED_FOR) * params_total(a) * (BYTES["int4"] + 2 * BYTES["fp16"])
+        moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, _value_bytes(job))
     streamed = accelerator.memory_bytes_per_s * k["memory_fraction"]
     moving_s = moved / streamed if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
     launched = accelerator.runtime == RUNTIME or one_by_one
@@ -125,6 +123,9 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         moving_s /= cache_speedup(accelerator)
         cached_s = math.hypot(computing_s, moving_s) if folded else computing_s + moving_s
         sample_s = min(sample_s, cached_s + fixed_s / held)
+    if a.kind == "decoder" and job.weights == "int4":
+        parts = max(1.0, job.input_tokens / UNPACKED_FOR)
+        sample_s += parts * params_total(a) * (BYTES["int4"] + 2 * BYTES["fp16"]) / streamed
     if speaks:
         written, writer, kernels_s = job.output_tokens or WRITTEN_TOKENS, engine, 0.0
         if accelerator.runtime != RUNTIME:
@@ -138,6 +139,11 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
 
 
+def _value_bytes(job: ServingJob) -> float:
+    """Bytes of a value between layers: 8-bit engines hand on 8 bits, weights of 4 bits multiply values of 16."""
+    return 2.0 if job.weights == "int4" else min(2.0, BYTES.get(job.weights, 2.0))
+
+
 def _kernels(a: Architecture) -> float:
     """Kernels of one compiled pass, each of which takes a while beyond its work."""
     return float(PASS_KERNELS.get(a.kind) or max(1, a.layers) * KERNELS)
@@ -147,7 +153,7 @@ def _handed_bytes(job: ServingJob) -> float:
     """Bytes of one sample that a layer at its widest reads and writes; infinite for diffusion models, whose one picture
     fills every cache.
     """
-    a, width = job.architecture, min(2.0, BYTES.get(job.weights, 2.0))
+    a, width = job.architecture, _value_bytes(job)
     if a.kind == "diffusion":
         return math.inf
     if a.kind == "vision":
