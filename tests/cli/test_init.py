@@ -170,6 +170,7 @@ def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: py
     ("name", "text", "told"),
     [
         ("Pulumi.yaml", "name: x\nruntime: nodejs\n", "belongs to another project: runtime is 'nodejs'"),
+        ("Pulumi.yaml", "x\n", "it states no runtime"),
         ("Pulumi.yaml", "name: x\nruntime: python\n", "belongs to another project: main is '.'"),
         ("Pulumi.yaml", "name: [", "cannot be read"),
         ("stacks", "a file", "is a file where the project needs a folder"),

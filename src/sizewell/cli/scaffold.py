@@ -64,6 +64,8 @@ def other_project(folder: Path) -> str:
         return f"cannot be read: {str(error).splitlines()[0]}"
     runtime = content.get("runtime") if isinstance(content, dict) else None
     runtime = runtime.get("name") if isinstance(runtime, dict) else runtime
+    if runtime is None:
+        return "belongs to another project, or is not finished: it states no runtime"
     if runtime != "python":
         return f"belongs to another project: runtime is {runtime!r}, not python"
     if str(content.get("main") or ".").rstrip("/") != "stacks":
