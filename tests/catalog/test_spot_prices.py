@@ -103,6 +103,20 @@ def test_the_sisters_price_is_scaled_by_what_the_regions_ask_on_demand():
     assert by_region(rows, "2026-11-20", {"a": Decimal(50), "b": Decimal(75)}, None)["b"].usd_per_hour == Decimal(15)
 
 
+def test_one_low_quote_where_nobody_states_an_on_demand_price_is_not_used_alone():
+    """The on-demand price of other regions says how much the type costs; without any there is nothing to compare with."""
+    rows = [quote("0.5")]
+    here = by_region(rows, "2026-11-20", {"eu-west-1": Decimal(40), "us-west-2": Decimal(60)}, Decimal("0.3"))[
+        "us-east-1"
+    ]
+    assert here.usd_per_hour == Decimal(15)
+    assert here.prior_usd == (Decimal(15),)
+    assert here.far_below == here.quotes
+    alone = by_region(rows, "2026-11-20", {}, Decimal("0.3"))["us-east-1"]
+    assert (alone.usd_per_hour, alone.prior_usd) == (Decimal("0.5"), ())
+    assert "nothing to compare with" in alone.source
+
+
 def test_old_quotes_count_only_where_there_are_not_three_newer_ones():
     old = [quote("5", zone=z, on="2026-01-01") for z in "abc"]
     fresh = [quote("9", zone=z, on="2026-09-01") for z in "abc"]

@@ -138,8 +138,9 @@ def _by_quotes(
     sisters = by_list = None
     if len(quotes) < QUOTES_ENOUGH:
         sisters = _by_sisters(region, quoted, listed)
-        if discount is not None and region in listed:
-            by_list = (listed[region] * discount).quantize(_STEP, rounding=ROUND_HALF_EVEN)
+        if discount is not None and listed:  # where the region has no on-demand price, that of the others says how much
+            on_demand = listed[region] if region in listed else median(listed.values())
+            by_list = (on_demand * discount).quantize(_STEP, rounding=ROUND_HALF_EVEN)
     usd = usual_usd([quote.usd_per_hour for quote in quotes], sisters=sisters, listed=by_list)
     return UsualSpot(
         usd_per_hour=usd,
