@@ -181,7 +181,7 @@ def test_an_unsure_run_halts_and_changes_nothing(project: Project, sizewell: Siz
         ("zone", 64, "is not an IANA time zone"),
         ("backend", 69, "the backend"),
         ("journal", 64, "URI"),
-        ("plan", 64, "cannot be read"),
+        ("plan", 64, "no such file"),
         ("at and yes", 64, "always uses the current time"),
         ("no zone", 64, "has no time zone"),
     ],

@@ -158,7 +158,9 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         )
     if comparison.fault:
         print(f"it is not known what the program would build: {comparison.fault}")
-    print(f"{comparison.things} resources have the tag of {args.stack}; {comparison.orphans} are not in the state")
+    found = "1 resource has" if comparison.things == 1 else f"{comparison.things} resources have"
+    absent = "1 is" if comparison.orphans == 1 else f"{comparison.orphans} are"
+    print(f"{found} the tag of {args.stack}; {absent} not in the state")
     if comparison.orphans or comparison.sorted.pending:
         command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
         print("nothing was changed" if args.adopt or args.delete else f"to adopt them: {command}")

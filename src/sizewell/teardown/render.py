@@ -9,10 +9,10 @@ from decimal import Decimal
 from sizewell.teardown.planning import Plan, Row, StackPlan
 
 WORDS = {
-    "destroy": "destroyed",
-    "empty": "emptied",
-    "warn": "warned of",
-    "unknown": "unknown, kept",
+    "destroy": "to destroy",
+    "empty": "to empty",
+    "warn": "to warn about",
+    "unknown": "unknown and kept",
     "keep": "kept",
 }
 LEGEND = "A bar is the last 14 days, oldest first. Blue: machines ran; grey: none; orange: not counted."
