@@ -68,6 +68,7 @@ def part_of(chip: Processor, *, key: str, cores: float, share: float, memory_byt
         family=RUNTIME,
         memory_bytes=memory_bytes,
         memory_bytes_per_s=chip.memory_bytes_per_s * share,
+        shared_cache_bytes=None,
         flop_per_s={name: cores * chip.clock_hz * each for name, each in chip.flop_per_cycle.items()},
         link="",
         link_bytes_per_s=None,

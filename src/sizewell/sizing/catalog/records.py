@@ -51,6 +51,7 @@ class Accelerator:
     family: str  # hopper | ampere | ada | blackwell | turing | volta | tpu | trainium | inferentia | cdna3 | gaudi ...
     memory_bytes: int
     memory_bytes_per_s: float
+    shared_cache_bytes: int | None  # on the chip, shared by all of its units; not scratchpads that a compiler divides
     flop_per_s: Mapping[str, float]  # dense, by precision: fp32 tf32 bf16 fp16 fp8 fp4 int8
     link: str  # "NVLink 4", "PCIe 4.0 x16", "ICI 2D torus", ...
     link_bytes_per_s: float | None

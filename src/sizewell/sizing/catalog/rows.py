@@ -32,7 +32,7 @@ from sizewell.sizing.catalog.table import CellError, Row, is_iso_day, lines, res
 from sizewell.sizing.errors import Fault
 
 ACCELERATORS = (
-    *("key", "vendor", "name", "family", "memory_bytes", "memory_bytes_per_s"),
+    *("key", "vendor", "name", "family", "memory_bytes", "memory_bytes_per_s", "shared_cache_bytes"),
     *("fp32_flop_per_s", "tf32_flop_per_s", "bf16_flop_per_s", "fp16_flop_per_s"),
     *("fp8_flop_per_s", "fp4_flop_per_s", "int8_flop_per_s"),
     *("link", "link_bytes_per_s", "scale_up_max", "tdp_w", "year", "purchase_usd_low", "purchase_usd_high"),
@@ -107,6 +107,7 @@ def accelerator(row: Row) -> Accelerator:
         family=row.required("family"),
         memory_bytes=row.count("memory_bytes"),
         memory_bytes_per_s=row.real("memory_bytes_per_s"),
+        shared_cache_bytes=row.count_or_none("shared_cache_bytes"),
         flop_per_s=flop_per_s,
         link=row.text("link"),
         link_bytes_per_s=row.real_or_none("link_bytes_per_s"),

@@ -25,6 +25,10 @@ from sizewell.sizing.versions import refusal
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
+# What a decision's file is told otherwise than other documents: no person writes it.
+_TOLD = {"unknown key": "is an unknown key: another version or a person wrote it"}
+
+
 def _version_refused(text: str) -> tuple[str, str] | None:
     """Why this release does not read a decision's version, and the way out; None where it does, or nobody can tell."""
     try:
@@ -411,7 +415,10 @@ class Decision(_Record):
         except ValidationError as error:
             from sizewell.sizing.validating import faults_of
 
-            found = [replace(fault, fix="") for fault in faults_of(error, cls)]
+            found = [
+                replace(fault, fix="", message=_TOLD.get(fault.message, fault.message))
+                for fault in faults_of(error, cls)
+            ]
             lines = "\n".join(f"{path}: {fault}" for fault in found[:5])
             raise DecisionError(f"{lines}\n  fix: {way_out}") from None
 
