@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   sizewell launch staging-aws --image train:2.8 --burn-in     try the machines first
   sizewell launch staging-aws --image train:2.8 --format slurm | sbatch
   sizewell launch staging-aws --image train:2.8 --format machine > boot.sh    a machine's first boot
-  sizewell launch coreweave pretrain --then prod-aws | bash    when the first is full, the second runs it
+  sizewell launch coreweave pretrain --then prod-aws | bash    the second, when the first is full
   sizewell launch prod-azure chat-70b --image rocm/vllm:TAG --writer CLIENT_ID
 
 exit code: 0 printed, 64 there is no such decision, or the run does not fit it
