@@ -47,7 +47,8 @@ def test_the_commands_of_refresh_prices_run(project, capsys, monkeypatch):
     usd = truth("westeurope")["Standard_NC24ads_A100_v4", "on-demand"]
     out = capsys.readouterr().out
     assert f"{usd.normalize():f}" in out
-    assert re.search(r"aws spot: \d+ up, \d+ down", out)  # of the recorded month
+    assert re.search(r"aws spot: \d+ up", out)  # of the recorded month
+    assert re.search(r"gcp spot: \d+ down", out)
 
 
 def test_the_rates_and_the_table_of_own_rates_are_read(project):
