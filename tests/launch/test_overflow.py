@@ -2,9 +2,11 @@
 kubectl that knows what Kueue does; Kueue itself judges it in test_control_plane.py.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +102,11 @@ class Clusters:
                 text=True,
                 start_new_session=True,
             )
-            said = process.communicate(timeout=seconds)[0]
+            try:
+                said = process.communicate(timeout=seconds)[0]
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         return process.returncode, said
 
 
