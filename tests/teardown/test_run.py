@@ -841,3 +841,13 @@ def test_a_lock_that_another_runner_took_over_stops_the_act(evening, monkeypatch
     assert ("held back", "another runner holds dev-aws now") in outcomes
     assert not any(record["kind"] in ("begin", "done") for record in evening.journal.records)
     assert evening.shelf.destroyed == []
+
+
+def test_what_a_destroy_left_unprotected_is_a_failure(evening, monkeypatch):
+    """The engine said no fault, and something that it should have destroyed is still in the state."""
+    expired(evening)
+    monkeypatch.setattr(act, "destroy", lambda *_, **__: "")
+    (result,) = [each for each in evening.run() if each.action == "destroy"]
+    assert result.outcome == "failed"
+    assert "still in its state, such as urn:pulumi:" in result.detail
+    assert [record["kind"] for record in evening.journal.records if record["kind"] in ("done", "failed")] == ["failed"]
