@@ -851,3 +851,14 @@ def test_what_a_destroy_left_unprotected_is_a_failure(evening, monkeypatch):
     assert result.outcome == "failed"
     assert "still in its state, such as urn:pulumi:" in result.detail
     assert [record["kind"] for record in evening.journal.records if record["kind"] in ("done", "failed")] == ["failed"]
+
+
+def test_the_end_of_a_stack_that_a_person_destroyed_stays(evening):
+    """No record says where it was, so nobody can ask there what is still billed."""
+    expired(evening)
+    evening.shelf.put("ttl-dev-aws", world.resource("ttl-dev-aws", "aws:ssm/document:Document", "d", "d-1"))
+    evening.shelf.put("dev-aws")
+    (result,) = [each for each in evening.run() if each.stack == "ttl-dev-aws"]
+    assert result.outcome == "held back"
+    assert "there is no record of where dev-aws was deployed" in result.detail
+    assert evening.shelf.destroyed == []
