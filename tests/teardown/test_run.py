@@ -862,3 +862,13 @@ def test_the_end_of_a_stack_that_a_person_destroyed_stays(evening):
     assert result.outcome == "held back"
     assert "there is no record of where dev-aws was deployed" in result.detail
     assert evening.shelf.destroyed == []
+
+
+def test_a_stack_beside_it_that_holds_data_is_left_to_a_person(evening):
+    expired(evening)
+    evening.shelf.put("ttl-dev-aws", world.resource("ttl-dev-aws", "aws:efs/fileSystem:FileSystem", "data", "fs-1"))
+    results = {result.stack: (result.outcome, result.detail) for result in evening.run()}
+    assert results["dev-aws"][0] == "done"
+    assert results["ttl-dev-aws"][0] == "held back"
+    assert "ttl-dev-aws holds data" in results["ttl-dev-aws"][1]
+    assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
