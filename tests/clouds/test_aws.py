@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectTimeoutError
 from moto import mock_aws
 
-from sizewell.clouds.aws import Aws
+from sizewell.clouds.aws import Aws, translated
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 
 REGION = "us-east-1"
@@ -105,3 +108,20 @@ def test_no_login_says_how_to_log_in(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "none")
     with pytest.raises(CloudError, match="none"):
         Aws(Deadline(30))
+
+
+def test_a_page_in_place_of_an_answer_is_no_answer(asking, monkeypatch):
+    """A proxy's page of an error, which botocore's parsers raise an error of their own about."""
+
+    def page(request, **_):
+        return AWSResponse(request.url, 500, {}, BytesIO(b"<!doctype html><title>Bad gateway</title>"))
+
+    class BytesIO(io.BytesIO):
+        def stream(self, **_):
+            yield self.read()
+
+    client = asking.session.client("autoscaling", region_name=REGION)
+    client.meta.events.register_first("before-send.autoscaling", page)
+    with pytest.raises(CloudError, match="its answer cannot be read") as error:
+        translated("autoscaling", client.describe_auto_scaling_groups)
+    assert error.value.reason == "unanswered"

@@ -25,3 +25,12 @@ def test_the_reason_of_a_failure_is_said_however_much_stands_around_it(tmp_path,
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(ServiceError, match=r"^dev: pulumi destroy --stack failed: DependencyViolation: it is in use$"):
         Backend(root=tmp_path).destroy("dev", environment={})
+
+
+def test_a_backend_that_cannot_be_opened_is_said_with_the_way_out(tmp_path, monkeypatch):
+    program = tmp_path / "pulumi"
+    program.write_text("#!/bin/sh\necho 'error: unable to open state directory \"file:///nowhere\"' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(ServiceError, match=r'directory "file:///nowhere"\n  fix: check PULUMI_BACKEND_URL'):
+        Backend(root=tmp_path).stacks()

@@ -190,3 +190,22 @@ def test_series_are_cut_by_time() -> None:
     series = stack.pools[0].utilization_percent["a", 0]
     assert len(series.between(NOON.timestamp() - 600, NOON.timestamp())) == 10
     assert np.all(np.diff(series.at_s) > 0)
+
+
+@pytest.mark.parametrize(
+    ("notices", "hours"),
+    [([], 24), ([-600], 14), ([-600, -300], 14)],
+)
+def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[int], hours: int) -> None:
+    """What an owner is told is when it goes at the earliest, and not when it was looked at."""
+    case = {"name": "ended", "use": {"*": [[-480, 0, 90]]}, "expires_at": "2026-11-10", "stack_notices": notices}
+    timeline = parse_timeline(document(case), "ended")
+    stack, _ = decide(facts_at(timeline, NOON), LIMITS, NOON)
+    assert (stack.action, stack.next_at) == ("warn", NOON + timedelta(hours=hours))
+    goes = NOON + timedelta(hours=hours)
+    if notices:
+        assert (
+            decide(facts_at(timeline, goes - timedelta(minutes=1)), LIMITS, goes - timedelta(minutes=1))[0].action
+            == "warn"
+        )
+        assert decide(facts_at(timeline, goes), LIMITS, goes)[0].action == "destroy"

@@ -42,3 +42,11 @@ def test_what_was_saved_held_back_and_left_over_by_owner_and_month():
 def test_what_has_no_price_is_no_sum():
     (row,) = monthly_report([record("left", "2026-11-06", left=["disk vol-1"], usd_per_month="?")])
     assert row.left_usd_per_month is None
+
+
+def test_what_a_person_woke_or_adopted_is_no_act_without_a_price():
+    woken = record("done", "2026-11-06", action="wake", detail="desired 1")
+    adopted = record("done", "2026-11-06", action="adopt", owner="")
+    (row,) = monthly_report([woken, adopted, record("done", "2026-11-07", saves_usd_per_month="250")])
+    assert (row.destroyed, row.saved_usd_per_month, row.unpriced) == (1, Decimal(250), 0)
+    assert monthly_report([woken, adopted]) == []

@@ -25,6 +25,7 @@ from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.journal import HeldError, Journal, connect, script
 from sizewell.teardown.planning import must_be_own, to_json
+from sizewell.teardown.report import monthly_report
 from sizewell.teardown.telemetry import cloudwatch
 from sizewell.teardown.timeline import read_timeline, replay
 from sizewell.teardown.units import Unit
@@ -343,6 +344,20 @@ def test_emptiness_needs_a_count_of_all_the_time(evening):
     assert evening.plan().stacks[0].row.clause == "machines"
 
 
+def test_a_notice_of_an_earlier_emptiness_is_given_again(evening):
+    """It no longer counts for a destroy; without another the stack would stand, and nobody would hear of it."""
+    physical = "sizewell-dev-aws-train"
+    group(physical, 0)
+    evening.shelf.put("dev-aws", world.component("dev-aws", "train"), world.group("dev-aws", "train", physical))
+    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}}
+    sizes(physical, evening.now, hours=7)
+    evening.told("empty", minutes=600, subject="")
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.next_step, row.next_at) == ("warn", "destroy", evening.now + timedelta(hours=24))
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    assert evening.outcomes() == []
+
+
 def sizes(physical: str, now: datetime, *, hours: float, size: float = 0.0) -> None:
     data = [
         {
@@ -480,6 +495,9 @@ def test_an_expired_stack_is_destroyed_from_its_state(evening):
     (export,) = (evening.folder / "exports").glob("dev-aws-*.json")
     assert "autoscaling" in export.read_text()
     assert [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]] == ["k-1"]
+    (row,) = (row for row in monthly_report(evening.journal.records) if row.owner)
+    assert (row.destroyed, row.unpriced) == (1, 0)
+    assert row.saved_usd_per_month > 1000  # g6.12xlarge
 
 
 def disk(gib: int, **tags: str) -> str:
@@ -706,7 +724,7 @@ def test_a_killed_update_is_no_state_to_destroy_from(evening):
     evening.shelf.pending["dev-aws"] = [{"type": "creating", "resource": lost}]
     (result,) = evening.run()
     assert result.outcome == "held back"
-    assert "pulumi refresh -s dev-aws" in result.detail
+    assert "sizewell reconcile dev-aws lists them" in result.detail
 
 
 def test_an_engine_that_fails_is_said_and_tried_again(evening):
@@ -761,6 +779,8 @@ def test_a_plan_that_was_changed_is_refused(evening, change, says):
     change(document)
     with pytest.raises(UsageError, match=says):
         must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    with pytest.raises(UsageError, match=r"^plan\.json: "):
+        must_be_own(document, project="sizewell", at=evening.now, hours_max=4, source="plan.json")
 
 
 def test_an_old_plan_and_one_of_another_project_are_refused(evening):

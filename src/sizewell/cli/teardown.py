@@ -282,7 +282,9 @@ def _run(args: argparse.Namespace) -> int:
     chosen = None
     if args.plan is not None:
         data = read_json(args.plan, "sizewell teardown plan --json > plan.json")
-        chosen = must_be_own(data, project=project_name(root), at=at, hours_max=config.plan_hours_max)
+        chosen = must_be_own(
+            data, project=project_name(root), at=at, hours_max=config.plan_hours_max, source=str(args.plan)
+        )
     if args.yes and args.at is not None:
         raise UsageError("--at and --yes: a run with --yes always uses the current time\n  fix: leave one of them out")
     plan, looked = _made(args, root, fresh, at)

@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{args.stack} has no pool {args.pool!r}\n  fix: name one of {known}")
     if not units:
         raise UsageError(f"{args.stack} has no pool that can be scaled up: its state registers none")
+    about = {"stack": args.stack, "owner": parts.owner, "action": "wake", "why": "a person"}
     lock = journal.lock(args.stack, now)
     failed = 0
     pools: list[dict[str, str]] = []
@@ -68,24 +69,15 @@ def run(args: argparse.Namespace) -> int:
             try:
                 cloud = gatherer.cloud(unit.cloud, args.stack)
                 must_be_own(unit, gatherer.accounts(args.stack))
-                journal.write(
-                    "begin", datetime.now(UTC), stack=args.stack, subject=unit.name, action="wake", why="a person"
-                )
+                journal.write("begin", datetime.now(UTC), **about, subject=unit.name)
                 with output.progress(f"waking {unit.name}"):
                     detail = act.wake(cloud, unit)
-                journal.write(
-                    "done",
-                    datetime.now(UTC),
-                    stack=args.stack,
-                    subject=unit.name,
-                    action="wake",
-                    why="a person",
-                    detail=detail,
-                )
+                journal.write("done", datetime.now(UTC), **about, subject=unit.name, detail=detail)
                 pools.append({"pool": unit.name, "outcome": "awake", "detail": detail})
                 if not args.json:
                     print(f"{unit.name}: {detail}")
             except CloudError as error:
+                journal.write("failed", datetime.now(UTC), **about, subject=unit.name, detail=str(error)[:2000])
                 failed += 1
                 pools.append({"pool": unit.name, "outcome": "failed", "detail": str(error)})
                 modes.error(f"{unit.name}: {error}")

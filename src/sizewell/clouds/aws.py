@@ -96,7 +96,7 @@ def _only_reads(model: Any, **_: Any) -> None:
 
 
 def translated(service: str, ask: Callable[[], Any]) -> Any:
-    from botocore import exceptions
+    from botocore import exceptions, parsers
 
     try:
         return ask()
@@ -111,6 +111,9 @@ def translated(service: str, ask: Callable[[], Any]) -> Any:
         raise CloudError(service, "login", str(error), fix="run: aws sso login", local=True) from error
     except (exceptions.ParamValidationError, exceptions.NoRegionError) as error:
         raise CloudError(service, "refused", " ".join(str(error).split())) from error
+    except parsers.ResponseParserError as error:  # a proxy's page in place of an answer; it is no BotoCoreError
+        detail = "its answer cannot be read: " + " ".join(str(error).split())[:200]
+        raise CloudError(service, "unanswered", detail) from error
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
         detail = " ".join(str(error).split())[:300]
         raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error

@@ -181,7 +181,7 @@ def _wake_aws(boto: _Boto, unit: Unit) -> str:
         MaxSize=unit.nodes_max,
         DesiredCapacity=unit.nodes_initial,
     )
-    return f"autoscaling {group}: launches resumed, {unit.nodes_initial} of {unit.nodes_min} to {unit.nodes_max}"
+    return f"autoscaling {group}: launches resumed, desired {unit.nodes_initial}, {unit.nodes_min} to {unit.nodes_max}"
 
 
 # Google and Azure -----------------------------------------------------------------------------------------------------

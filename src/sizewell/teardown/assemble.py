@@ -58,10 +58,9 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
     if parts is None:
         return StackPlan(stack=name, owner="", environment="", row=row, notes=tuple(notes))
     if parts.pending:
-        notes.append(
-            f"an update was killed: {len(parts.pending)} operations are pending; run pulumi refresh -s {name} asks "
-            "for each"
-        )
+        number = len(parts.pending)
+        count = "1 operation is" if number == 1 else f"{number} operations are"
+        notes.append(f"an update was killed, and {count} pending: sizewell reconcile {name} lists what they created")
     if parts.expires_at is not None and f"ttl-{name}" not in looked.beside:
         notes.append(f"it expires on {parts.expires_at}, and without ttl-{name} only this run takes it down")
     accounts = tuple(gatherer.accounts(name))

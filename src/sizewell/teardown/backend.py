@@ -224,4 +224,5 @@ def _fault(arguments: Sequence[str], said: str) -> ServiceError:
     errors = (line.strip().removeprefix("error: ") for line in said.splitlines() if "error: " in line)
     reasons = " ".join(dict.fromkeys(error for error in errors if error != "update failed"))[:400]
     why = reasons or text[-400:] or "no reason given"
-    return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {why}")
+    fix = "" if "--stack" in arguments else "\n  fix: check PULUMI_BACKEND_URL, and the login to its store"
+    return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {why}{fix}")

@@ -316,7 +316,13 @@ def _expiry(stack: Stack, limits: Limits, at: datetime) -> Verdict | None:
     told = any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s)
     if at >= due and told:
         return _on_stack(stack, "destroy", "expired", f"it expired on {end:%Y-%m-%d} at 00:00 UTC")
-    return _on_stack(stack, "warn", "expired", f"it expired on {end:%Y-%m-%d} at 00:00 UTC", max(due, at))
+    return _on_stack(
+        stack,
+        "warn",
+        "expired",
+        f"it expired on {end:%Y-%m-%d} at 00:00 UTC",
+        max(due, _after_notice(stack, limits, at)),
+    )
 
 
 def _emptiness(stack: Stack, limits: Limits, at: datetime) -> Verdict:
@@ -341,7 +347,13 @@ def _emptiness(stack: Stack, limits: Limits, at: datetime) -> Verdict:
         return _on_stack(stack, "warn", "empty", f"{reason}; {stack.environment} is reported, not destroyed")
     if any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s):
         return _on_stack(stack, "destroy", "empty", reason)
-    return _on_stack(stack, "warn", "empty", reason, at + timedelta(seconds=limits.stack_grace_s))
+    return _on_stack(stack, "warn", "empty", reason, _after_notice(stack, limits, at))
+
+
+def _after_notice(stack: Stack, limits: Limits, at: datetime) -> datetime:
+    """When the grace after the first notice is over; where none was given, one is given now."""
+    first_s = min(stack.notices_s, default=at.timestamp())
+    return datetime.fromtimestamp(first_s + limits.stack_grace_s, UTC)
 
 
 def _on_stack(stack: Stack, action: Action, clause: str, reason: str, goes: datetime | None = None) -> Verdict:

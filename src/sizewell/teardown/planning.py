@@ -107,26 +107,28 @@ def to_json(plan: Plan) -> dict[str, Any]:
     return {**body, "sha256": _seal(body)}
 
 
-def must_be_own(data: Any, *, project: str, at: datetime, hours_max: float) -> dict[tuple[str, str], str]:
+def must_be_own(
+    data: Any, *, project: str, at: datetime, hours_max: float, source: str = "the plan"
+) -> dict[tuple[str, str], str]:
     """(stack, pool) -> action of what a plan takes away. UsageError where it is no plan, changed, of another project,
     or too old.
     """
     if not isinstance(data, Mapping) or not str(data.get("schema")).startswith(SCHEMA.rpartition("/")[0]):
-        raise UsageError(f"the plan is not a {SCHEMA}\n  fix: sizewell teardown plan --json > plan.json")
-    content("teardown-plan", data, "the plan")
+        raise UsageError(f"{source}: is not a {SCHEMA}\n  fix: sizewell teardown plan --json > plan.json")
+    content("teardown-plan", data, source)
     body = {key: value for key, value in data.items() if key != "sha256"}
     if data.get("sha256") != _seal(body):
-        raise UsageError("the plan was changed after it was made: its sha256 does not match\n  fix: plan again")
+        raise UsageError(f"{source}: was changed after it was made: its sha256 does not match\n  fix: plan again")
     if body["project"] != project:
         raise UsageError(
-            f"the plan is for project {body['project']}, but this is project {project}\n  fix: make the "
+            f"{source}: is for project {body['project']}, but this is project {project}\n  fix: make the "
             f"plan in this project"
         )
     made = datetime.fromisoformat(body["at"])
     age_h = (at - made).total_seconds() / 3600
     if not 0 <= age_h <= hours_max:
         told = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
-        raise UsageError(f"the plan is {told}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
+        raise UsageError(f"{source}: is {told}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
     return {
         (row["stack"], row["pool"]): row["action"]
         for stack in body["stacks"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +26,16 @@ class MonthOfStack:
     left_usd_per_month: Decimal | None = Decimal(0)  # of that; None: not all of it has a price
 
 
+# Acts of `wake` and `reconcile`: nothing is saved, held back or left over by them.
+BY_HAND: Final = frozenset({"wake", "adopt", "delete"})
+
+
 def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
     """Rows by month, owner and stack."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for record in records:
+        if record.get("action") in BY_HAND:
+            continue
         key = (str(record["at"])[:7], str(record.get("owner", "")), str(record["stack"]))
         groups.setdefault(key, []).append(record)
     rows = []

@@ -5,6 +5,7 @@ act; the journal has each act before it is begun and after it ended, so that an 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -188,7 +189,7 @@ class Runner:
         cloud = gatherer.cloud(unit.cloud, looked.name)
         self._record("begin", row)
         detail = act.empty(cloud, unit)
-        self._record("done", row, detail=detail, saves_usd_per_month=str(row.saves_usd_per_month or "?"))
+        self._record("done", row, detail=detail, saves_usd_per_month=_saved(row))
         self._say(row, "done", detail)
         return True
 
@@ -199,7 +200,7 @@ class Runner:
         for cloud in looked.parts.clouds:  # the login is the stack's, on each of them
             gatherer.cloud(cloud, looked.name)
         if looked.parts.pending:
-            fix = f"pulumi refresh -s {looked.name} asks for each; what it built has the tag sizewell-stack"
+            fix = f"sizewell reconcile {looked.name} lists them"
             self._say(
                 row, "held back", f"an update was killed, and the state may lack resources that it created: {fix}"
             )
@@ -245,7 +246,13 @@ class Runner:
         if unkept:
             self._fails(row, f"{len(unkept)} resources are still in its state, such as {unkept[0]}")
             return True
-        self._record("done", row, detail=detail, left=[resource.urn for resource in remains])
+        self._record(
+            "done",
+            row,
+            detail=detail,
+            saves_usd_per_month=_saved(row),
+            left=[resource.urn for resource in remains],
+        )
         self._say(row, "done", detail)
         self._asked_after(gatherer, looked.name, looked.beside)
         return True
@@ -367,15 +374,22 @@ class Runner:
                 if row.action != "warn" or not row.next_step:
                     continue
                 about = self._step(row, plan.at)
+                counts_s = self._counts_s(stack.environment, about)
                 told = self.journal.notices(row.stack, row.pool, about)
-                if row.pool:  # one that is older than samples are asked for is given again
-                    told = tuple(told_s for told_s in told if plan.at.timestamp() - told_s <= 86_400)
-                if told:
+                if any(plan.at.timestamp() - told_s <= counts_s for told_s in told):
                     continue
                 if not self.yes:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
                     continue
                 self._tell(stack, row, about)
+
+    def _counts_s(self, environment: str, about: str) -> float:
+        """For how long a notice counts; one that no longer does is given again: of an idle pool as far back as samples
+        are asked for, of emptiness as long as that has to last (as `Gatherer` reads it), of an end always.
+        """
+        if about == "idle":
+            return 86_400
+        return self.config.limits().empty_days.get(environment, 0.0) * 86_400 if about == "empty" else math.inf
 
     def _step(self, row: Row, at: datetime) -> str:
         """What a notice is about: an idle pool; emptiness; an end, and how far away it is."""
@@ -469,6 +483,11 @@ def _acts(stack: StackPlan) -> list[Row]:
     if stack.row.action == "destroy":
         return [stack.row]
     return [row for row in stack.pools if row.action == "empty"]
+
+
+def _saved(row: Row) -> str:
+    """US dollars per month of an act, as the journal has it; `?`: not known."""
+    return "?" if row.saves_usd_per_month is None else str(row.saves_usd_per_month)
 
 
 def _saving(stack: StackPlan) -> float:
