@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sizewell.cli import reconcile
 from sizewell.components.tags import sizewell_id
 from sizewell.teardown import gather
 from sizewell.teardown.orphans import Thing
@@ -90,4 +89,30 @@ def test_adopted_is_under_the_lock_and_with_a_record(
     assert (imported["type"], imported["logicalName"], imported["id"]) == (VPC, "net", "vpc-1")
     records = [json.loads(path.read_text()) for path in sorted((project.folder / "journal/journal").glob("*.json"))]
     assert [(record["kind"], record["action"]) for record in records] == [("begin", "adopt"), ("done", "adopt")]
-    assert reconcile.DESCRIPTION
+
+
+def test_deleted_is_what_nothing_of_value_depends_on(
+    sizewell: Sizewell, project: Project, cloud: list[Thing], monkeypatch: pytest.MonkeyPatch  # noqa: F811
+) -> None:  # fmt: skip
+    """What was adopted and not deleted is said with its reason."""
+    begun(project, "net")
+    project.pulumi("config", "set", "--path", "sizewell:accounts[0]", world.ACCOUNT, "--stack", "dev-aws")
+    cloud += [tagged("vpc-1", "net")]
+    adopted, reason = (
+        project.folder / "backend/.pulumi/stacks/sizewell/dev-aws.json",
+        "x depends on it and is protected",
+    )
+
+    def take_in(*_: Any) -> str:
+        held = json.loads(adopted.read_text())
+        resource = {"urn": world.urn("dev-aws", VPC, "net"), "type": VPC, "custom": True, "id": "vpc-1"}
+        held["checkpoint"]["latest"]["resources"].append(resource)
+        del held["checkpoint"]["latest"]["pending_operations"]
+        adopted.write_text(json.dumps(held))
+        return ""
+
+    monkeypatch.setattr("sizewell.teardown.act.take_in", take_in)
+    monkeypatch.setattr("sizewell.teardown.act.destroy_some", lambda *_, **__: pytest.fail("was destroyed"))
+    monkeypatch.setattr("sizewell.teardown.reconcile.why_kept", lambda *_, **__: reason)
+    done = sizewell("reconcile", "dev-aws", "--delete", "--yes")
+    assert f"adopted, not deleted: {VPC} net: {reason}" in done.out

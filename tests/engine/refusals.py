@@ -147,6 +147,8 @@ def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str
     """
     fitting = []
     for key, thing in things.items():
+        if thing["type"] != token:
+            continue
         told = [thing["inputs"][name] for name in TELLS_APART if isinstance(thing["inputs"].get(name), str)]
         if token == "azure-native:authorization:RoleAssignment":
             told = [thing["inputs"]["roleAssignmentName"]]
@@ -156,7 +158,7 @@ def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str
             told = [thing["inputs"]["rule"], thing["inputs"]["targetId"]]
         if token == "aws:autoscaling/tag:Tag":
             told.append(thing["inputs"]["tag"]["key"])
-        if thing["type"] == token and told and all(value in path for value in told):
+        if told and all(value in path for value in told):
             fitting.append((sum(map(len, told)), key))
     fitting.sort(reverse=True)  # a subnet `kubernetes` fits the path of `kubernetes-api` too, by less of it
     alone = len(fitting) == 1 or (len(fitting) > 1 and fitting[0][0] > fitting[1][0])

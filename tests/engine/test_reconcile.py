@@ -18,9 +18,10 @@ from test_interrupted import TRIES, nothing_twice, standing, tags_of, until_done
 
 from sizewell.components.tags import sizewell_id
 from sizewell.sizing.errors import ServiceError
+from sizewell.teardown.adoption import Sorted, why_kept
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import TAG, Thing
-from sizewell.teardown.reconcile import Reconciler
+from sizewell.teardown.reconcile import Comparison, Reconciler
 
 EXAMPLES = sorted(path.name.split(".")[1] for path in (harness.ROOT / "stacks/config").glob("Pulumi.*.yaml"))
 SMALL = "ttl-dev-gcp"
@@ -43,7 +44,7 @@ def reconciler(engine, stack):
         return sizewell_id(project="sizewell", stack=stack, type_token=kind, name=name)
 
     backend = Backend(root=engine.project, environment=engine.environment)
-    return Reconciler(backend=backend, stack=stack, things=things, identity_of=identity_of)
+    return Reconciler(backend=backend, stack=stack, project="sizewell", things=things, identity_of=identity_of)
 
 
 def state_file(engine, stack):
@@ -148,14 +149,14 @@ def settle():
         time.sleep(0.02)
 
 
-def in_order(engine, stack, how):
+def in_order(engine, stack, how, held=None):
     """Reconcile, and look again; how many things were in no state. What hangs on an orphan (a bucket's policy) is met
     once that is in the state.
     """
     met = 0
     for _ in range(4):
         nothing_twice(engine)
-        held = reconciler(engine, stack)
+        held = held or reconciler(engine, stack)
         found = held.look()
         assert found.fault == ""
         assert found.sorted.duplicates == ()
@@ -164,7 +165,7 @@ def in_order(engine, stack, how):
         if not found.sorted.matches and not found.sorted.pending:
             break
         if how == "adopt" or all(match.by_name_alone for match in found.sorted.matches):
-            held.take_in(found)
+            held.take_in(found.sorted.matches)
         else:
             held.delete(found, data=True, environment={})
         settle()
@@ -230,6 +231,62 @@ def test_an_update_that_was_killed(engine, how):
     assert count == kills
 
 
+def lose(engine, stack, folder):
+    """A state of which nothing stands, as after a destroy, or in place of one that was lost."""
+    held = json.loads(engine.run("stack", "export", "-s", stack).stdout)
+    held["deployment"]["resources"] = []
+    (folder / "empty.json").write_text(json.dumps(held))
+    engine.run("stack", "import", "-s", stack, "--file", str(folder / "empty.json"))
+
+
+@pytest.mark.parametrize(
+    "stack", [SMALL, *[pytest.param(stack, marks=pytest.mark.soak) for stack in ("checkpoints-dev-aws", "dev-azure")]]
+)
+def test_a_state_that_was_lost_is_adopted_anew(engine, stack, tmp_path):
+    """Its provider is in no state either. What no tag and no name shows is created again, and nothing twice."""
+    engine.run("stack", "init", stack)
+    engine.up(stack)
+    before = {key for key, each in standing(engine).items() if tags_of(each["inputs"])}
+    lose(engine, stack, tmp_path)
+    held = reconciler(engine, stack)
+    found = held.look()
+    assert (found.fault, found.sorted.duplicates, found.sorted.unmatched) == ("", (), ())
+    assert found.things == len(found.sorted.matches) == len(before) > 0
+    held.adopt(found)
+    in_order(engine, stack, "adopt", held)  # what only its name shows to be the stack's is listed now, and adopted
+    assert before <= {(each["type"].partition(":")[0], each.get("id")) for each in in_state(engine, stack)[0]}
+    engine.up(stack)
+    assert {key for key, each in standing(engine).items() if tags_of(each["inputs"])} == before
+    gone(engine, stack)
+
+
+def test_a_stack_that_was_destroyed_has_nothing_to_adopt(engine):
+    engine.run("stack", "init", SMALL)
+    engine.up(SMALL)
+    engine.destroy(SMALL)
+    found = reconciler(engine, SMALL).look()
+    assert found == Comparison(things=0, sorted=Sorted(matches=(), duplicates=(), unmatched=(), pending=()))
+
+
+def test_what_a_protected_resource_depends_on_is_not_destroyed(engine):
+    """The engine takes no --exclude-protected beside --target: it destroys what it can and fails."""
+    engine.run("stack", "init", SMALL)
+    engine.up(SMALL)
+    state = reconciler(engine, SMALL)._state()
+    topic = next(each for each in state.resources if each.type == "gcp:pubsub/topic:Topic")
+    alone = next(each for each in state.resources if each.type == "gcp:monitoring/alertPolicy:AlertPolicy")
+    above = next(each for each in state.resources if topic.urn in each.dependencies and each.id)
+    engine.run("state", "protect", above.urn, "-s", SMALL, "--yes")
+    held, before = reconciler(engine, SMALL), standing(engine)
+    assert why_kept(topic.urn, held._state(), data=True) == f"{above.name} depends on it and is protected"
+    assert why_kept(alone.urn, held._state(), data=True) == ""
+    held.backend.destroy_some(SMALL, [alone.urn], environment={})
+    assert standing(engine).keys() == before.keys() - {("gcp", alone.id)}
+    with pytest.raises(ServiceError, match="because it is protected"):
+        held.backend.destroy_some(SMALL, [topic.urn], environment={})
+    assert {("gcp", topic.id), ("gcp", above.id)} <= standing(engine).keys()
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("stack", EXAMPLES)
 def test_an_update_killed_at_thirty_points(engine, stack):
@@ -253,7 +310,7 @@ def test_answers_that_were_lost_are_adopted(engine, stack):
         done = engine.up(stack, "--continue-on-error", check=False)
         if done.returncode != 0:
             held = reconciler(engine, stack)
-            held.take_in(held.look())
+            held.adopt(held.look())
         return done
 
     assert until_done(engine, update) <= TRIES

@@ -13,7 +13,7 @@ import pytest
 
 from sizewell.components.tags import sizewell_id
 from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.adoption import BY_ARN, FROM_INPUTS, Match, Wanted, id_from_inputs, import_id, sort_out
+from sizewell.teardown.adoption import BY_ARN, FROM_INPUTS, Match, Wanted, id_from_inputs, import_id, sort_out, why_kept
 from sizewell.teardown.orphans import Thing
 from sizewell.teardown.reconcile import import_file, is_absence, wanted_of
 
@@ -234,3 +234,70 @@ def test_what_only_the_program_names_is_imported_as_the_engine_lists_it() -> Non
         ("above", "<PLACEHOLDER>"),
         ("netVpc", "vpc-1"),
     ]
+
+
+def entry(name: str, kind: str, **more: Any) -> StateResource:
+    return StateResource(urn=f"urn:pulumi:dev-aws::sizewell::{kind}::{name}", type=kind, name=name, id=name, **more)
+
+
+NET = entry("net", VPC)
+WITHIN = {
+    "nothing else": ((), "", ""),
+    "protected itself": ((entry("net", VPC, protect=True),), "it is protected", "it is protected"),
+    "a protected dependent": (
+        (NET, entry("sub", "aws:ec2/subnet:Subnet", dependencies=(NET.urn,), protect=True)),
+        *2 * ("sub depends on it and is protected",),
+    ),
+    "data two steps away": (
+        (
+            NET,
+            entry("sub", "aws:ec2/subnet:Subnet", dependencies=(NET.urn,)),
+            entry(
+                "fs",
+                "aws:fsx/lustreFileSystem:LustreFileSystem",
+                parent="urn:pulumi:dev-aws::sizewell::aws:ec2/subnet:Subnet::sub",
+            ),
+        ),
+        "fs depends on it and holds data (file system)",
+        "",
+    ),
+    "data that a destroy retains": (
+        (NET, entry("fs", "aws:efs/fileSystem:FileSystem", dependencies=(NET.urn,), retain_on_delete=True)),
+        *("", ""),
+    ),
+    "data beside it": ((NET, entry("fs", "aws:efs/fileSystem:FileSystem")), "", ""),
+    "a bucket's settings": (
+        (NET, entry("policy", "aws:s3/bucketPolicy:BucketPolicy", dependencies=(NET.urn,))),
+        *("", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WITHIN)
+def test_what_goes_with_a_resource_is_looked_at_before_it_is_destroyed(case: str) -> None:
+    resources, without, with_data = WITHIN[case]
+    state = State(project="sizewell", stack="dev-aws", resources=resources, pending_operations=())
+    assert why_kept(NET.urn, state, data=False) == without
+    assert why_kept(NET.urn, state, data=True) == with_data
+
+
+def lost(name: str, kind: str, **more: Any) -> Wanted:
+    return Wanted(urn=f"urn:pulumi:dev-aws::sizewell::{kind}::{name}", type=kind, name=name, listed=name, **more)
+
+
+def test_of_a_lost_state_what_depends_on_something_unseen_is_listed_too() -> None:
+    """After an update that was killed it is not: nothing is begun before what it depends on is in the state."""
+    hidden = lost("hidden", "aws:x/hidden:Hidden", inputs={})
+    below = lost("below", "aws:x/below:Below", inputs={}, needs=(hidden.urn,))
+    group = lost("group", VPC, inputs={}, parent="urn:pulumi:dev-aws::sizewell::a:b:C::component")
+    net = lost("net", VPC, inputs={}, needs=("urn:pulumi:dev-aws::sizewell::aws:x/hidden:Hidden::hidden",))
+    thing = Thing(identity="vpc-1", kind="ec2 vpc", tags={"sizewell-id": "tag-of-net"})
+    state = State(project="sizewell", stack="dev-aws", resources=(), pending_operations=())
+
+    def sort(*things: Thing, wanted: Any = (hidden, below, group, net), **more: Any) -> tuple[bool, set[str]]:
+        found = sort_out(things, state, wanted, lambda _, name: f"tag-of-{name}", **more)
+        return found.behind, set(found.unseen)
+
+    assert sort() == (False, {hidden.urn})  # `net` carries no tag here, as nothing with it was found
+    assert sort(thing) == (True, {hidden.urn, below.urn, group.urn})
+    assert sort(wanted=[below], doubtful=[hidden.urn]) == (False, {below.urn})

@@ -227,8 +227,8 @@ def run_ended(folder: Path) -> None:
 
 def publish(killer: Killer, folder: Path) -> None:
     """One more checkpoint: parts, then the manifest that makes it one, then the pointer."""
+    store = connect(f"file://{folder}/checkpoints/run")  # first: `checkpoint` imports the module that this loads
     checkpoint = script("checkpoint")
-    store = connect(f"file://{folder}/checkpoints/run")
     with pytest.MonkeyPatch.context() as patched:
         watched(killer, patched)
         step = 1 + max((manifest.step for manifest in checkpoint.newest(store)), default=0)
@@ -342,7 +342,9 @@ def reconcile(killer: Killer, folder: Path, how: str) -> None:
     backend = Engine(root=folder)
     object.__setattr__(backend, "killer", killer)
     with pytest.MonkeyPatch.context() as patched:
-        held = Looking(backend=backend, stack="dev-0", things=things, identity_of=lambda _, name: name)
+        held = Looking(
+            backend=backend, stack="dev-0", project="sizewell", things=things, identity_of=lambda _, name: name
+        )
         listed = held.look()
         orphans = {each.identity for each in unknown_to(things(held._state()), held._state())}
         assert orphans == {match.thing.identity for match in listed.sorted.matches if match.thing}
@@ -350,7 +352,7 @@ def reconcile(killer: Killer, folder: Path, how: str) -> None:
         journal = Journal(connect(f"file://{folder}/journal")).read()
         journal.write("begin", NOW, stack="dev-0", subject="", owner="", action=how, why="a person")
         if how == "adopt":
-            held.take_in(listed)
+            held.adopt(listed)
         else:
             held.delete(listed, data=False, environment={})
         journal.write("done", NOW, stack="dev-0", subject="", owner="", action=how, why="a person")

@@ -13,7 +13,7 @@ from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sizewell.recording.sources.state import State
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.gather import Gatherer
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.orphans import Thing
-    from sizewell.teardown.reconcile import Comparison, Reconciler
+    from sizewell.teardown.reconcile import Comparison, Outcome, Reconciler
 
 DESCRIPTION = """List resources that have a stack's tag but are in no state, as left by a killed update, a capacity
 error or a lost response. Each is matched with a resource of the stack by its tag. Resources that
@@ -74,17 +74,20 @@ def run(args: argparse.Namespace) -> int:
     reconciler = Reconciler(
         backend=backend,
         stack=args.stack,
+        project=name,
         things=lambda state: _things(gatherer, root, args.stack, state),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
     with output.progress(f"querying the clouds for {args.stack}"):
         comparison = reconciler.look()
     if args.yes:
-        gone = _act(args, reconciler, comparison, journal, _deleter(config, gatherer, args.stack))
+        outcome = _act(args, reconciler, comparison, journal, _deleter(config, gatherer, args.stack))
         comparison = reconciler.look()
         if not args.json:
-            for match in gone:
+            for match in outcome.done:
                 print(f"{'deleted' if args.delete else 'adopted'}: {match.wanted.type} {match.wanted.name}")
+            for match, why in outcome.kept:
+                print(f"adopted, not deleted: {match.wanted.type} {match.wanted.name}: {why}")
     if args.json:
         output.print_json(_document(comparison))
     else:
@@ -98,7 +101,7 @@ def _act(
     comparison: Comparison,
     journal: Journal,
     deleter: Mapping[str, str],
-) -> Sequence[Match]:
+) -> Outcome:
     """Adopt or delete under the stack's lock, with a record before and after."""
     action = "delete" if args.delete else "adopt"
     about = {"stack": args.stack, "subject": "", "owner": "", "action": action, "why": "a person"}
@@ -109,16 +112,16 @@ def _act(
         lock.must_hold()
         try:
             if args.delete:
-                done = reconciler.delete(comparison, data=args.data, environment=deleter)
+                outcome = reconciler.delete(comparison, data=args.data, environment=deleter)
             else:
-                done = reconciler.take_in(comparison)
+                outcome = reconciler.adopt(comparison)
         except SizewellError as error:
             journal.write("failed", datetime.now(UTC), **about, detail=str(error)[:2000])
             raise
-        journal.write("done", datetime.now(UTC), **about, resources=[match.wanted.urn for match in done])
+        journal.write("done", datetime.now(UTC), **about, resources=[match.wanted.urn for match in outcome.done])
     finally:
         lock.release()
-    return done
+    return outcome
 
 
 def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[str, str]:
@@ -131,13 +134,9 @@ def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[
 def _print(args: argparse.Namespace, comparison: Comparison) -> None:
     rows: list[tuple[str, str, str, str]] = []
     for match in comparison.sorted.matches:
-        kept = args.delete and match.data and not args.data
-        would = "adopt only, as it holds data" if kept else "delete" if args.delete else "adopt"
-        if args.delete and match.by_name_alone:
-            would = "kept, as only its name shows whose it is: check it, then --adopt,"
         kind, region = (match.thing.kind, match.thing.region) if match.thing else (match.wanted.type, "")
         identity = match.thing.identity if match.thing else match.identity
-        rows.append((kind, region, identity, f"{would} as {match.wanted.name}"))
+        rows.append((kind, region, identity, _would(args, match)))
     for things, what in (
         (comparison.sorted.duplicates, "a duplicate: delete the copy that is not used"),
         (comparison.sorted.unmatched, "not a resource of the stack"),
@@ -161,9 +160,21 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
     found = "1 resource has" if comparison.things == 1 else f"{comparison.things} resources have"
     absent = "1 is" if comparison.orphans == 1 else f"{comparison.orphans} are"
     print(f"{found} the tag of {args.stack}; {absent} not in the state")
-    if comparison.orphans or comparison.sorted.pending:
-        command = f"sizewell reconcile {args.stack} --{'delete' if args.delete else 'adopt'} --yes"
-        print("nothing was changed" if args.adopt or args.delete else f"to adopt them: {command}")
+    if comparison.sorted.matches or comparison.sorted.pending:
+        how = "delete" if args.delete else "adopt"
+        changed = "" if args.yes or not (args.adopt or args.delete) else "nothing was changed; "
+        print(
+            f"{changed}to {how} {'what is left' if args.yes else 'them'}: sizewell reconcile {args.stack} --{how} --yes"
+        )
+
+
+def _would(args: argparse.Namespace, match: Match) -> str:
+    """What the command does with a resource that it matched."""
+    if match.by_name_alone:
+        return f"{'kept' if args.delete else 'adopt as'} {match.wanted.name}: check it first, as only its name matches"
+    if args.delete and match.data and not args.data:
+        return f"adopt as {match.wanted.name}, and do not delete it, as it holds data ({match.data})"
+    return f"{'delete' if args.delete else 'adopt'} as {match.wanted.name}"
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from sizewell.recording.sources.state import State
 from sizewell.recording.wire import UNKNOWN_MARK
 from sizewell.teardown.orphans import Thing
-from sizewell.teardown.units import STATEFUL
+from sizewell.teardown.units import data_of
 
 ID_TAG: Final = "sizewell-id"
 TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
@@ -118,10 +118,12 @@ class Wanted:
         held = [(self.inputs or {}).get(key) for key in TAG_INPUTS]
         return any(ID_TAG in each if isinstance(each, Mapping) else ID_TAG in str(each) for each in held if each)
 
-    def may_be_there(self, known: Collection[str]) -> bool:
-        """Whether an update can have begun it: all that it depends on is among `known`, the URNs of the state."""
+    def may_be_there(self, known: Collection[str], *, behind: bool = False) -> bool:
+        """Whether an update can have begun it: all that it depends on is among `known`, the URNs of the state. One that
+        is `behind` may lack the component above it, which is in no cloud.
+        """
         provider = self.provider.rpartition("::")[0]
-        return all(urn in known for urn in (*self.needs, self.parent, provider) if urn)
+        return all(urn in known for urn in (*self.needs, "" if behind else self.parent, provider) if urn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,7 @@ class Match:
     @property
     def data(self) -> str:
         """What of value it holds; "" for none."""
-        return next((what for kind, what in STATEFUL.items() if self.wanted.type.startswith(kind)), "")
+        return data_of(self.wanted.type, self.wanted.inputs or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,7 @@ class Sorted:
     unmatched: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
     pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
     unseen: tuple[str, ...] = ()  # URNs of what may be there: it carries no tag, and its identity is not known
+    behind: bool = False  # the state is older than the cloud, which has things whose dependencies it does not know
 
 
 def pending_creations(state: State) -> list[Wanted]:
@@ -173,14 +176,22 @@ def pending_creations(state: State) -> list[Wanted]:
 
 
 def sort_out(
-    orphans: Sequence[Thing], state: State, wanted: Iterable[Wanted], identity_of: Callable[[str, str], str]
+    orphans: Sequence[Thing],
+    state: State,
+    wanted: Iterable[Wanted],
+    identity_of: Callable[[str, str], str],
+    *,
+    behind: bool = False,
+    doubtful: Collection[str] = (),
 ) -> Sorted:
     """Which resource each orphan is: by its tag, or where an operation is pending by what its inputs say.
 
-    `identity_of` gives the tag `sizewell-id` of a resource from its type and name.
+    `identity_of` gives the tag `sizewell-id` of a resource from its type and name. Where a state was lost, or an old
+    one restored, the cloud also has what depends on things that cannot be seen; after an update that was killed it
+    has not. `behind` says that this is known already; `doubtful` are URNs of which nobody knows whether they stand.
     """
     known = {identity_of(resource.type, resource.name) for resource in state.resources if resource.id}
-    urns = {resource.urn for resource in state.resources}
+    urns = {resource.urn for resource in state.resources} | set(doubtful)
     by_tag: dict[str, list[Thing]] = {}
     for thing in orphans:
         by_tag.setdefault(str((thing.tags or {}).get(ID_TAG, "")), []).append(thing)
@@ -189,6 +200,7 @@ def sort_out(
     pending: list[str] = []
     unseen: list[str] = []
     done: set[str] = set()
+    untagged: list[Wanted] = []
     for each in wanted:
         tag = identity_of(each.type, each.name)
         if each.urn in done or tag in known:
@@ -199,7 +211,15 @@ def sort_out(
             twice += things
         elif things:
             matches.append(Match(wanted=each, identity=import_id(each.type, things[0].identity), thing=things[0]))
-        elif each.pending or (not each.tagged and each.may_be_there(urns)):
+            behind = behind or not (each.pending or each.may_be_there(urns))
+        elif each.pending or not each.tagged:
+            untagged.append(each)
+    while untagged:
+        near = [each for each in untagged if each.pending or each.may_be_there(urns, behind=behind)]
+        if not near:
+            break
+        for each in near:
+            untagged.remove(each)
             identity = id_from_inputs(each, state)
             if identity:
                 matches.append(Match(wanted=each, identity=identity))
@@ -207,6 +227,9 @@ def sort_out(
                 pending.append(each.urn)
             else:
                 unseen.append(each.urn)
+        if not behind:
+            break
+        urns |= set(unseen)
     taken = {match.thing.identity for match in matches if match.thing} | {thing.identity for thing in twice}
     return Sorted(
         matches=tuple(matches),
@@ -214,7 +237,33 @@ def sort_out(
         unmatched=tuple(thing for thing in orphans if thing.identity not in taken),
         pending=tuple(pending),
         unseen=tuple(unseen),
+        behind=behind,
     )
+
+
+def why_kept(urn: str, state: State, *, data: bool) -> str:
+    """Why a resource is not destroyed by itself: what would go with it, as it is one of its dependents, is protected
+    or holds data (which `data` lets go); "" where it can go.
+    """
+    going = {urn}
+    while True:
+        more = {
+            each.urn
+            for each in state.resources
+            if each.urn not in going
+            and going & {*each.dependencies, each.parent, (each.provider or "").rpartition("::")[0], each.deleted_with}
+        }
+        if not more:
+            break
+        going |= more
+    for each in state.resources:
+        if each.urn not in going or each.external:
+            continue
+        what = "" if data or each.retain_on_delete else data_of(each.type, each.inputs)
+        reason = "is protected" if each.protect else f"holds data ({what})" if what else ""
+        if reason:
+            return f"it {reason}" if each.urn == urn else f"{each.name} depends on it and {reason}"
+    return ""
 
 
 def import_id(kind: str, identity: str) -> str:

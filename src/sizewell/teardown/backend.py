@@ -15,6 +15,7 @@ from typing import Any, Final
 from sizewell.sizing.errors import ServiceError, UsageError
 
 LEASE_TAG: Final = "sizewell:keep"
+_HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
 _STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -148,7 +149,9 @@ class Backend:
         )
 
     def destroy_some(self, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
-        """Destroy these resources and what depends on them, protected ones excluded, without the program."""
+        """Destroy these resources and what depends on them, without the program. ServiceError where
+        one of them is protected, and others may be gone then: the engine takes no --exclude-protected beside --target.
+        """
         targets = [word for urn in urns for word in ("--target", urn)]
         return self._run(
             *("destroy", "--stack", checked(stack), "--yes", "--skip-preview", "--target-dependents", *targets),
@@ -209,6 +212,11 @@ _KNOWN: Final = (
     ("snapshot integrity", "its state is broken", "restore an intact one: pulumi stack export --version"),
     ("load checkpoint", "its state cannot be read", "restore an intact one: the backend keeps a .bak next to it"),
     ("JSON input", "a state cannot be read", "restore an intact one: the backend keeps a .bak next to each"),
+    (
+        "has no entry in 'nameTable'",
+        "the state has no provider, and this pulumi does not import one",
+        "update pulumi, or create the provider alone: pulumi up --target URN, as `pulumi preview --json` names it",
+    ),
     ("unmarshal", "its state cannot be read", "restore an intact one: pulumi stack export --version"),
 )
 
@@ -220,9 +228,25 @@ def _fault(arguments: Sequence[str], said: str) -> ServiceError:
     for word, what, fix in _KNOWN:
         if word in text:
             return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {fix}")
-    # Warnings and the closing summary stand around the reason in no fixed order, and may be longer than it.
-    errors = (line.strip().removeprefix("error: ") for line in said.splitlines() if "error: " in line)
-    reasons = " ".join(dict.fromkeys(error for error in errors if error != "update failed"))[:400]
+    reasons = " ".join(dict.fromkeys(error for error in _errors(said) if error != "update failed"))[:600]
     why = reasons or text[-400:] or "no reason given"
     fix = "" if "--stack" in arguments else "\n  fix: check PULUMI_BACKEND_URL, and the login to its store"
     return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {why}{fix}")
+
+
+def _errors(said: str) -> list[str]:
+    """The errors of what the engine prints, each whole on one line. Where it sums them up under "Diagnostics:", those:
+    progress above it repeats them, and warnings and counts stand around them in no fixed order.
+    """
+    errors: list[list[str]] = []
+    opened = False
+    for line in (said.partition("Diagnostics:\n")[2] or said).splitlines():
+        _, mark, error = line.partition("error: ")
+        if mark:
+            errors.append([error])
+            opened = True
+        elif "warning: " in line or _HEADING.match(line):
+            opened = False
+        elif opened and line.strip():
+            errors[-1].append(line)
+    return [" ".join(" ".join(lines).split()) for lines in errors]

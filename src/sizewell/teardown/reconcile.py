@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act
-from sizewell.teardown.adoption import Match, Sorted, Wanted, pending_creations, sort_out
+from sizewell.teardown.adoption import Match, Sorted, Wanted, pending_creations, sort_out, why_kept
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import Thing, unknown_to
 
@@ -34,6 +34,9 @@ UNASKED: Final = re.compile(
 )
 
 
+ROUNDS: Final = 5  # of adopting what depends on what the one before adopted; what is left then is listed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What a cloud has with the stack's tag: how much, and of it what is in no state."""
@@ -48,23 +51,31 @@ class Comparison:
         return len(self.sorted.matches) + len(self.sorted.duplicates) + len(self.sorted.unmatched)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What was adopted or deleted, and what was adopted alone, with the reason."""
+
+    done: tuple[Match, ...]
+    kept: tuple[tuple[Match, str], ...] = ()
+
+
 @dataclass(slots=True)
 class Reconciler:
     """Looks at one stack, and takes in or deletes what is in no state."""
 
     backend: Backend
     stack: str
+    project: str  # as Pulumi.yaml names it: a state of which nothing stands names none
     things: Callable[[State], Sequence[Thing]]  # everything with the stack's tag, in each of its clouds
     identity_of: Callable[[str, str], str]  # the tag `sizewell-id` of a resource, by its type and name
     _creations: dict[str, Any] = field(default_factory=dict)
-    _project: str = ""
+    _behind: bool = False  # adopting takes away what shows that a state was lost
 
     def look(self) -> Comparison:
         """Ask the cloud what has the stack's tag, the program what it would create, and the providers whether what
         carries no tag is there. ServiceError where the backend does not respond, CloudError where a cloud does not.
         """
         state = self._state()
-        self._project = state.project
         things = self.things(state)
         orphans = unknown_to(things, state)
         wanted, fault = pending_creations(state), ""
@@ -72,9 +83,13 @@ class Reconciler:
             wanted += self._would_create()
         except ServiceError as error:
             fault = str(error).partition("\n")[0]
-        return Comparison(
-            things=len(things), sorted=self._asked(sort_out(orphans, state, wanted, self.identity_of)), fault=fault
-        )
+        doubtful: frozenset[str] = frozenset()
+        while True:
+            found = sort_out(orphans, state, wanted, self.identity_of, behind=self._behind, doubtful=doubtful)
+            self._behind, asked = found.behind, self._asked(found)
+            if not found.behind or doubtful >= set(asked.unseen):
+                return Comparison(things=len(things), sorted=asked, fault=fault)
+            doubtful |= set(asked.unseen)
 
     def _asked(self, orphans: Sorted) -> Sorted:
         """Of what no list of tags shows, what the providers say is there."""
@@ -104,16 +119,32 @@ class Reconciler:
             path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
             return self.backend.refused_imports(self.stack, path)
 
-    def take_in(self, comparison: Comparison) -> tuple[Match, ...]:
-        """Adopt what matches; what is in the state now. ServiceError where the engine does not do it."""
-        if comparison.sorted.matches:
-            self._import(comparison.sorted.matches)
+    def adopt(self, comparison: Comparison) -> Outcome:
+        """Adopt what matches, and what depends on it and is only known once it is in the state (a bucket's policy, once
+        the bucket is). ServiceError where the engine does not do it.
+        """
+        more: Sequence[Match] = comparison.sorted.matches
+        done: tuple[Match, ...] = ()
+        tried: set[str] = set()
+        for _ in range(ROUNDS):
+            done += self.take_in(more)
+            tried |= {match.wanted.urn for match in more}
+            found = self.look().sorted.matches
+            more = [match for match in found if match.wanted.urn not in tried and not match.by_name_alone]
+            if not more:
+                break
+        return Outcome(done=done)
+
+    def take_in(self, matches: Sequence[Match]) -> tuple[Match, ...]:
+        """Adopt these; which of them are in the state now. ServiceError where the engine does not do it."""
+        if matches:
+            self._import(matches)
         state = self._state()
         if state.pending_operations:
             act.forget_pending(self.backend, self.stack)
             state = self._state()
         known = {resource.urn for resource in state.resources if resource.id}
-        return tuple(match for match in comparison.sorted.matches if match.wanted.urn in known)
+        return tuple(match for match in matches if match.wanted.urn in known)
 
     def _import(self, matches: Sequence[Match]) -> None:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
@@ -121,16 +152,18 @@ class Reconciler:
             path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
             act.take_in(self.backend, self.stack, path)
 
-    def delete(self, comparison: Comparison, *, data: bool, environment: Mapping[str, str]) -> tuple[Match, ...]:
-        """Adopt what matches and delete it, and what the state has that depends on it; what holds data stays in the
-        state unless `data`. What only its name says to be the stack's is left as it is. What was deleted.
+    def delete(self, comparison: Comparison, *, data: bool, environment: Mapping[str, str]) -> Outcome:
+        """Adopt what matches and delete it, and what the state has that depends on it; where one of these is protected,
+        or holds data and `data` is not set, it stays in the state. What only its name says to be the stack's is left
+        as it is.
         """
-        ours = tuple(match for match in comparison.sorted.matches if not match.by_name_alone)
-        taken = self.take_in(replace(comparison, sorted=replace(comparison.sorted, matches=ours)))
-        going = tuple(match for match in taken if data or not match.data)
+        taken = self.take_in([match for match in comparison.sorted.matches if not match.by_name_alone])
+        state = self._state()
+        reasons = [(match, why_kept(match.wanted.urn, state, data=data)) for match in taken]
+        going = tuple(match for match, why in reasons if not why)
         if going:
             act.destroy_some(self.backend, self.stack, [match.wanted.urn for match in going], environment=environment)
-        return going
+        return Outcome(done=going, kept=tuple((match, why) for match, why in reasons if why))
 
     def _state(self) -> State:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
@@ -141,7 +174,7 @@ class Reconciler:
     def _would_create(self) -> list[Wanted]:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
             self._creations = self.backend.creations(self.stack, Path(folder) / "import.json")
-        return wanted_of(self._creations, self._project, self.stack)
+        return wanted_of(self._creations, self.project, self.stack)
 
 
 def is_absence(refusal: str) -> bool:
@@ -166,7 +199,7 @@ def wanted_of(creations: Mapping[str, Any], project: str, stack: str) -> list[Wa
     planned = creations.get("planned") or {}
     wanted = []
     for name, each in entries.items():
-        if each.get("component"):
+        if each.get("component") or str(each["type"]).startswith("pulumi:"):  # a provider stands in no cloud
             continue
         urn = urn_of(name)
         state = planned.get(urn, {})
@@ -198,11 +231,18 @@ def import_file(creations: Mapping[str, Any], matches: Sequence[Match]) -> dict[
             above(str(entries[name].get("parent") or ""))
             resources[name] = dict(entries[name])
 
+    def provider(name: str) -> None:
+        if name in entries and name not in resources:
+            above(str(entries[name].get("parent") or ""))
+            resources[name] = {key: value for key, value in entries[name].items() if key != "id"}
+
     for number, match in enumerate(matches):
         wanted = match.wanted
         if not wanted.pending:
-            above(str(entries[wanted.listed].get("parent") or ""))
-            resources[wanted.listed] = {**entries[wanted.listed], "id": match.identity}
+            entry = entries[wanted.listed]
+            above(str(entry.get("parent") or ""))
+            provider(str(entry.get("provider") or ""))
+            resources[wanted.listed] = {**entry, "id": match.identity}
             continue
         each = {"type": wanted.type, "name": f"pending-{number}", "logicalName": wanted.name, "id": match.identity}
         for key, urn in (("parent", wanted.parent), ("provider", wanted.provider.rpartition("::")[0])):

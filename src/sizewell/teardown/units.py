@@ -291,9 +291,19 @@ def _stateful(state: State) -> Iterator[tuple[str, StateResource]]:
     for resource in state.resources:
         if resource.protect or resource.retain_on_delete or resource.external:
             continue
-        what = next((what for kind, what in STATEFUL.items() if resource.type.startswith(kind)), "")
-        settings = resource.type.startswith("aws:s3/bucket") and not resource.type.endswith((":Bucket", ":BucketV2"))
-        compute = resource.inputs.get("properties") or {}
-        cluster = isinstance(compute, Mapping) and compute.get("computeType") not in (None, "ComputeInstance")
-        if what and not settings and not cluster:
+        what = data_of(resource.type, resource.inputs)
+        if what:
             yield what, resource
+
+
+def data_of(kind: str, inputs: Mapping[str, Any]) -> str:
+    """What a resource of this type holds that a destroy takes with it; "" for none.
+
+    >>> data_of("aws:s3/bucket:Bucket", {}), data_of("aws:s3/bucketPolicy:BucketPolicy", {})
+    ('bucket', '')
+    """
+    what = next((what for start, what in STATEFUL.items() if kind.startswith(start)), "")
+    settings = kind.startswith("aws:s3/bucket") and not kind.endswith((":Bucket", ":BucketV2"))
+    compute = inputs.get("properties") or {}
+    cluster = isinstance(compute, Mapping) and compute.get("computeType") not in (None, "ComputeInstance")
+    return "" if settings or cluster else what
