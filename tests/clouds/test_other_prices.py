@@ -73,7 +73,7 @@ def test_a_refresh_by_gpuhunt_is_checked_like_any_other(gpuhunt, tmp_path, monke
     ]
     assert main(["prices", "refresh", "--cloud", "vultr", "--kind", "on-demand", "--on", DAY.isoformat()]) == 0
     out = capsys.readouterr().out
-    assert "1 prices accepted" in out
+    assert "1 price accepted" in out
     assert "listed twice at different prices" in out
     assert "more than 3 times" in out
     price = catalog.load().price("vultr", "vcg-l40s-16c-180g-48vram", "all", "on-demand", DAY)

@@ -52,6 +52,8 @@ def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
         ({"halt_missing_percent": 0}, "halt_missing_percent"),
         ({"environments": {"dev": {"windows": [{"days": ["mon"], "start": "25:00", "end": "1:00", "time_zone": "UTC"}]}}}, "start"),
         ({"environments": {"dev": {"empty_days": 0}}}, "empty_days"),
+        ({"environments": {"dev": {"empty_days": 1}}}, "environments.dev.empty_days"),
+        ({"environments": {"dev": {"empty_days": 3}}, "stack_grace_hours": 49}, "environments.dev.empty_days"),
         ({"protected": {"dev-aws": {"until": "2026-12-31"}}}, "reason"),
         ({"protected": {"dev-aws": {"reason": "x"}}}, "until"),
         ({"limits": {}}, "limits"),

@@ -337,7 +337,7 @@ def test_emptiness_needs_a_count_of_all_the_time(evening):
     group(physical, 0)
     evening.shelf.put("dev-aws", world.component("dev-aws", "train"), world.group("dev-aws", "train", physical))
     assert evening.plan().stacks[0].row.clause == "uncounted"
-    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}}
+    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}, "stack_grace_hours": 2}
     sizes(physical, evening.now, hours=7)
     assert evening.plan().stacks[0].row.clause == "empty"
     sizes(physical, evening.now - timedelta(hours=3), hours=0.1, size=1)
@@ -349,11 +349,11 @@ def test_a_notice_of_an_earlier_emptiness_is_given_again(evening):
     physical = "sizewell-dev-aws-train"
     group(physical, 0)
     evening.shelf.put("dev-aws", world.component("dev-aws", "train"), world.group("dev-aws", "train", physical))
-    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}}
+    evening.settings = {"environments": {"dev": {"empty_days": 0.25}}, "stack_grace_hours": 2}
     sizes(physical, evening.now, hours=7)
     evening.told("empty", minutes=600, subject="")
     row = evening.plan().stacks[0].row
-    assert (row.action, row.next_step, row.next_at) == ("warn", "destroy", evening.now + timedelta(hours=24))
+    assert (row.action, row.next_step, row.next_at) == ("warn", "destroy", evening.now + timedelta(hours=2))
     assert evening.outcomes() == [("dev-aws", "notice", "told")]
     assert evening.outcomes() == []
 
@@ -869,7 +869,7 @@ def test_what_a_destroy_left_unprotected_is_a_failure(evening, monkeypatch):
     monkeypatch.setattr(act, "destroy", lambda *_, **__: "")
     (result,) = [each for each in evening.run() if each.action == "destroy"]
     assert result.outcome == "failed"
-    assert "still in its state, such as urn:pulumi:" in result.detail
+    assert "still in its state: 1 resource, such as urn:pulumi:" in result.detail
     assert [record["kind"] for record in evening.journal.records if record["kind"] in ("done", "failed")] == ["failed"]
 
 

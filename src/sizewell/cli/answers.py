@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sizewell.cli import output
 from sizewell.sizing.errors import SpecError, UsageError
+from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -113,7 +114,7 @@ def size_all(
     from sizewell.sizing.choose.decide import decide
 
     if stack is not None:
-        with output.progress(f"sizing the {len(specs)} workloads of {stack}"):
+        with output.progress(f"sizing {plural(len(specs), 'workload')} of {stack}"):
             return [decide(specs, catalog, stack=stack, on=on, environment=environment)]
     answers: list[Answer] = []
     with output.progress("sizing") as tell:

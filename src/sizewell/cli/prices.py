@@ -12,6 +12,7 @@ from sizewell.cli.answers import iso_date
 from sizewell.cli.moves import print_moves
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.files import write_whole
+from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -325,9 +326,9 @@ def _import(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({**document, "file": project.shown(path)})
         return 0
-    counts = f"{len(imported.rates.rates):,} rates"
+    counts = f"{plural(len(imported.rates.rates), 'rate')}"
     if imported.rates.commitments:
-        counts += f", {len(imported.rates.commitments):,} commitments"
+        counts += f", {plural(len(imported.rates.commitments), 'commitment')}"
     print(f"wrote {project.shown(path)}: {counts}; review and commit it")
     return 0
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.cli import output, project
 from sizewell.cli.teardown import opened, project_name
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         )
     if comparison.fault:
         print(f"it is not known what the program would build: {comparison.fault}")
-    found = "1 resource has" if comparison.things == 1 else f"{comparison.things} resources have"
+    found = f"{plural(comparison.things, 'resource')} {'has' if comparison.things == 1 else 'have'}"
     absent = "1 is" if comparison.orphans == 1 else f"{comparison.orphans} are"
     print(f"{found} the tag of {args.stack}; {absent} not in the state")
     if comparison.sorted.matches or comparison.sorted.pending:

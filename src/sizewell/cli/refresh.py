@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -479,9 +480,9 @@ def _report(
             }
         )
         return
-    print(f"{len(accepted.offers):,} prices accepted, {accepted.unchanged:,} unchanged")
+    print(f"{plural(len(accepted.offers), 'price')} accepted, {accepted.unchanged:,} unchanged")
     if fees.fees or fees.unchanged:
-        print(f"{len(fees.fees):,} fees accepted, {fees.unchanged:,} unchanged")
+        print(f"{plural(len(fees.fees), 'fee')} accepted, {fees.unchanged:,} unchanged")
     for reason, rows in refused.items():
         print(f"refused, {reason}: {len(rows):,}")
         for row in rows[:EXAMPLES_MAX]:

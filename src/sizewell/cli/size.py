@@ -21,6 +21,7 @@ from sizewell.cli.answers import (
     size_all,
 )
 from sizewell.sizing.errors import DecisionError, SizewellError, UsageError
+from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
     with output.progress("reading the catalog") as tell:
         catalog = load()
-        tell(f"reading {len(paths):,} specs")
+        tell(f"reading {plural(len(paths), 'spec')}")
         specs = read_all(paths, catalog)
     if args.show_spec:
         return _show(specs, as_json=args.json)

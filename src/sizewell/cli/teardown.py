@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sizewell.cli import output, project
 from sizewell.cli.answers import file_or_stdin
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -443,7 +444,9 @@ def _replay(args: argparse.Namespace) -> int:
     console = output.console()
     console.print(table)
     stopped = sum(verdict.action in ("empty", "destroy") for _, *both in steps for verdict in _flat(both))
-    console.print(f"\n{len(steps)} steps; {stopped} decisions would scale down or destroy something")
+    console.print(
+        f"\n{plural(len(steps), 'step')}; {plural(stopped, 'decision')} would scale down or destroy something"
+    )
     return 0
 
 

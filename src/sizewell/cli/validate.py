@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.cli import output
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.validation.report import Table
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         console.print(f"{'' if index == 0 else chr(10)}{table.title}", style="bold")
         console.print(made)
     core = sum(row.core for row in report.rows)
-    console.print(f"\n{len(report.rows)} cases graded, {core} of them core; {report.ungraded} not gradeable")
+    console.print(f"\n{plural(len(report.rows), 'case')} graded, {core} of them core; {report.ungraded} not gradeable")
     if args.json:
         _write(Path(args.json), report.to_json())
     return 0
@@ -93,4 +94,4 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
     import json
 
     output.write_file(path, [json.dumps(rows, indent=1, ensure_ascii=False), "\n"], "--json")
-    output.note(f"wrote {len(rows)} rows to {path}")
+    output.note(f"wrote {plural(len(rows), 'row')} to {path}")

@@ -384,3 +384,15 @@ def short_number(value: float) -> str:
 def _three(value: float) -> str:
     text = f"{value:.3g}"
     return f"{value:.0f}" if "e" in text else text
+
+
+def plural(number: int, word: str) -> str:
+    """A count and its word.
+
+    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "day")
+    ('1 policy', '2 policies', '0 days')
+    """
+    if number == 1:
+        return f"1 {word}"
+    many = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeou" else f"{word}s"
+    return f"{number:,} {many}"

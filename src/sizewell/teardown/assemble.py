@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
 
 from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.gather import Gatherer, Looked, LookedStack, missing_share
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
@@ -129,7 +130,8 @@ def _stays(usage: PoolUsage, looked: LookedStack) -> bool:
 
 def _half_idle(usage: PoolUsage) -> str:
     return (
-        f"{usage.pool}: busy {usage.busy:.0%} of {len(usage.hours)} hours on {usage.nodes} x {usage.instance_type}; "
+        f"{usage.pool}: busy {usage.busy:.0%} of {plural(len(usage.hours), 'hour')} on "
+        f"{usage.nodes} x {usage.instance_type}; "
         f"to check whether fewer or smaller machines suffice: sizewell teardown observed {usage.stack}"
     )
 

@@ -4,7 +4,7 @@ docs/reference/teardown.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -206,6 +206,25 @@ def parse_config(data: Any) -> TeardownConfig:
     """The content of the file. ConfigError with every fault."""
     content("teardown", data, PATH)
     try:
-        return TeardownConfig.model_validate(data)
+        config = TeardownConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None
+    if faults := list(_hasty(config)):
+        raise ConfigError(faults, subject=PATH)
+    return config
+
+
+def _hasty(config: TeardownConfig) -> Iterator[Fault]:
+    """Environments whose empty stacks would be told of again and again and never destroyed: a notice counts for as long
+    as the emptiness has to last, and a run has to come between the end of the grace and the end of that.
+    """
+    least = 2 * config.stack_grace_hours / 24
+    for name, environment in config.environments.items():
+        if environment.empty_days is not None and environment.empty_days < least:
+            yield Fault(
+                path=f"environments.{name}.empty_days",
+                message=f"must be at least {least:g}, twice the {config.stack_grace_hours:g} hours of "
+                f"stack_grace_hours, got {environment.empty_days:g}: a notice would "
+                "lapse before a run finds its grace over",
+                fix="raise it, or lower stack_grace_hours",
+            )

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from sizewell.clouds.aws import Aws
 from sizewell.sizing.errors import ServiceError, SizewellError
+from sizewell.sizing.units import plural
 from sizewell.teardown import act, saves
 from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.clock import must_be_right
@@ -244,7 +245,7 @@ class Runner:
         unkept = [resource.urn for resource in remains if not resource.protect]
         detail = f"its state was kept in {export}; {len(remains)} protected resources remain"
         if unkept:
-            self._fails(row, f"{len(unkept)} resources are still in its state, such as {unkept[0]}")
+            self._fails(row, f"still in its state: {plural(len(unkept), 'resource')}, such as {unkept[0]}")
             return True
         self._record(
             "done",

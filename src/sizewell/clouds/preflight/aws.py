@@ -13,6 +13,7 @@ from sizewell.clouds.calls import CloudError
 from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, Resource, demanded
+from sizewell.sizing.units import plural
 
 # The call that makes each resource: what the caller's rights are simulated for. The names are botocore's, which a test
 # compares; ec2 security-group rules and tags are parts of the same calls.
@@ -332,7 +333,9 @@ def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
     topics = {topic.name: str(topic.inputs.get("name")) for topic in needs.of("aws:sns/topic:Topic")}
     if not subscribed:
         yield wrong(
-            about, f"{len(topics)} topics without a subscription: notices are not delivered", "set sizewell:notify"
+            about,
+            f"{plural(len(topics), 'topic')} without a subscription: notices are not delivered",
+            "set sizewell:notify",
         )
         return
     by_topic: dict[str, list[dict[str, Any]]] = {}
@@ -365,7 +368,7 @@ def _receivers(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
         if who:
             yield wrong(about, f"{what}: {', '.join(sorted(who))}", fix)
     if not any(who for who, _, _ in faults):
-        yield Finding(about, "ok", f"{len(subscribed)} subscriptions, all confirmed")
+        yield Finding(about, "ok", f"{plural(len(subscribed), 'subscription')}, all confirmed")
 
 
 def _declared(subscribed: Iterable[Resource], topics: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -479,7 +482,7 @@ def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
         )
         if row["EvalDecision"] != "allowed"
     ]
-    counted = f"{len(actions)} actions simulated, {len(unjudged)} resource types not checked"
+    counted = f"{plural(len(actions), 'action')} simulated, {plural(len(unjudged), 'resource type')} not checked"
     if denied:
         fix = f"an administrator has to allow {arn}: {', '.join(denied)}"
         yield wrong("rights", f"{len(denied)} of {counted}: denied {', '.join(denied)}", fix)

@@ -12,6 +12,7 @@ from sizewell.clouds.calls import CloudError
 from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs
+from sizewell.sizing.units import plural
 
 API: Final = {
     "subscription": "2022-12-01",
@@ -368,7 +369,8 @@ def _rights(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
         )
     )
     denied = [action for action in wanted if not any(_allows(row, action) for row in rows)]
-    counted = f"{len(wanted)} actions compared, {sum(kind not in ACTIONS for kind in kinds)} resource types not checked"
+    unchecked = plural(sum(kind not in ACTIONS for kind in kinds), "resource type")
+    counted = f"{plural(len(wanted), 'action')} compared, {unchecked} not checked"
     if denied:
         fix = f"an administrator has to assign a role at /{at} with: {', '.join(denied)}"
         yield wrong("rights", f"{len(denied)} of {counted}: missing {', '.join(denied)}", fix)

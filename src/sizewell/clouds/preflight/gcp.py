@@ -11,6 +11,7 @@ from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight import service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, demanded
+from sizewell.sizing.units import plural
 
 # A module of the provider -> the API that its resources are made by, and the right that making the main one takes.
 APIS: Final = {
@@ -261,7 +262,7 @@ def _rights(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
     answer = google.reader("cloudresourcemanager").query(
         f"v3/projects/{project}:testIamPermissions", {"permissions": wanted}
     )
-    counted = f"{len(wanted)} permissions tested, {unjudged} resource types not checked"
+    counted = f"{plural(len(wanted), 'permission')} tested, {plural(unjudged, 'resource type')} not checked"
     if denied := sorted(set(wanted) - set(answer.get("permissions", []))):
         fix = f"an administrator of {project} has to grant a role with: {', '.join(denied)}"
         yield wrong("rights", f"{len(denied)} of {counted}: missing {', '.join(denied)}", fix)
@@ -307,7 +308,7 @@ def _receivers(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
         if who:
             yield wrong("receivers", f"{what}: {', '.join(who)}", fix)
     if not any(who for who, _, _ in faults):
-        yield Finding("receivers", "ok", f"{len(people) or len(channels)} channels")
+        yield Finding("receivers", "ok", plural(len(people) or len(channels), "channel"))
 
 
 def _channel(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Undetermined, Violation
 from sizewell.resources.stackfacts import StackFacts
+from sizewell.sizing.units import plural
 
 
 def hourly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
@@ -19,8 +20,7 @@ def hourly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     hourly = facts.pricing.cost().run_rate.usd_per_month.ceiling / 730
     if hourly <= limit:
         missing = facts.pricing.cost().unpriced
-        lines = "1 line" if len(missing) == 1 else f"{len(missing)} lines"
-        return [("", Undetermined(f"the price of {lines} without one") if missing else None)]
+        return [("", Undetermined(f"the price of {plural(len(missing), 'line')} without one") if missing else None)]
     return [
         (
             "",

@@ -6,6 +6,7 @@ from sizewell.policy.rule import Parameter, Parameters, Rule, StackVerdicts, Und
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import get
 from sizewell.sizing.records.budget import MONTHLY, of_stack
+from sizewell.sizing.units import plural
 
 
 def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
@@ -29,7 +30,7 @@ def monthly_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     limit = min(limits)
     if expected <= limit:
         missing = facts.pricing.cost().unpriced
-        return [("", Undetermined(f"the price of {len(missing)} lines without one") if missing else None)]
+        return [("", Undetermined(f"the price of {plural(len(missing), 'line')} without one") if missing else None)]
     return [
         (
             "",

@@ -8,6 +8,7 @@ from typing import Final
 from sizewell.preview import records
 from sizewell.preview.render import text
 from sizewell.preview.render.escape import code, html, words
+from sizewell.sizing.units import plural
 
 _MOST_CHOICES = 8
 SERVICES: Final = {"sagemaker": "SageMaker", "vertex": "Vertex AI", "azureml": "Azure ML", "cloud-run": "Cloud Run"}
@@ -146,7 +147,7 @@ def _why(stack: records.Stack) -> Iterator[str]:
 
 def _guard_in_short(stack: records.Stack) -> str:
     watched = sum(each.signal != "none" for each in stack.guarded)
-    return f"{watched} of {text.plural(len(stack.guarded), 'component')} covered"
+    return f"{watched} of {plural(len(stack.guarded), 'component')} covered"
 
 
 def _guard(stack: records.Stack) -> Iterator[str]:
@@ -188,9 +189,9 @@ def _policies(stack: records.Stack) -> Iterator[str]:
             "..", "."
         )
     if stood:
-        yield f"- {text.plural(stood, 'finding')} that the base has as well"
+        yield f"- {plural(stood, 'finding')} that the base has as well"
     if not stack.policies.findings:
-        yield f"{text.plural(stack.policies.passed, 'policy')} passed."
+        yield f"{plural(stack.policies.passed, 'policy')} passed."
 
 
 def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:
@@ -223,9 +224,7 @@ def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -
 
 def provenance_in_words(source: records.Provenance) -> str:
     """Which prices: list prices of the catalog of a date, own rates, who evaluated the program."""
-    age = (
-        f" ({text.plural(source.age_days, 'day')} old)" if source.age_days is not None and source.age_days >= 0 else ""
-    )
+    age = f" ({plural(source.age_days, 'day')} old)" if source.age_days is not None and source.age_days >= 0 else ""
     parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])} as of {words(source.catalog_as_of)}{age}"]
     parts.append(f"own rates from {words(source.discounts)}" if source.discounts else "no own rates loaded")
     if source.usage:

@@ -11,12 +11,13 @@ from sizewell.preview import records
 from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import charts, text
 from sizewell.preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
+from sizewell.sizing.units import plural
 
 
 def render(preview: records.Preview) -> str:
     """The page as text."""
     names = ", ".join(stack.stack for stack in preview.stacks)
-    title = names if len(preview.stacks) <= 3 else text.plural(len(preview.stacks), "stack")
+    title = names if len(preview.stacks) <= 3 else plural(len(preview.stacks), "stack")
     parts = [
         f'<p class="soft">{preview.on.isoformat()}{escape(_bases(preview))}</p>',
         *_alerts(preview),
@@ -173,7 +174,7 @@ def _stack(stack: records.Stack, *, many: bool) -> Iterator[str]:
         yield table("", heads, rows, right=1, narrow=True, label=f"Components of {stack.stack}")
     if stack.unchanged.components:
         cost = text.usd(stack.unchanged.usd_per_month.expected) + (" + ?" if stack.unchanged.unpriced else "")
-        yield f'<p class="soft">{text.plural(stack.unchanged.components, "component")} unchanged, {cost} per month</p>'
+        yield f'<p class="soft">{plural(stack.unchanged.components, "component")} unchanged, {cost} per month</p>'
     yield from _budget(stack)
     yield from _folds(stack)
     yield "</section>"
@@ -266,12 +267,12 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
             for finding in text.findings(stack.policies)
         ]
-        passed = f"<p>{text.plural(stack.policies.passed, 'policy')} passed</p>"
+        passed = f"<p>{plural(stack.policies.passed, 'policy')} passed</p>"
         yield fold("Policies", [f"<ul>{''.join(lines)}</ul>" if lines else "", passed])
     new, stood = text.missing_prices(stack)
     listed = [f"<li>unpriced: {escape(line)}</li>" for line in new]
     if stood:
-        title = f"{text.plural(len(stood), 'unpriced line')} that the base has as well"
+        title = f"{plural(len(stood), 'unpriced line')} that the base has as well"
         listed.append(f"<li>{fold(title, ['<ul>', *(f'<li>{escape(line)}</li>' for line in stood), '</ul>'])}</li>")
     listed += [f"<li>outside the totals: {escape(line)}</li>" for line in stack.outside]
     listed += [f"<li>{escape(note)}</li>" for note in stack.notes]

@@ -13,6 +13,7 @@ from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import text
 from sizewell.preview.render.escape import code, marker, words
 from sizewell.preview.render.folds import folds_of, provenance_alone
+from sizewell.sizing.units import plural
 
 LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
@@ -58,7 +59,7 @@ def _comment(preview: records.Preview, folds: list[str], dropped: int, rows: int
     for fold in folds:
         parts += [fold, ""]
     if dropped:
-        left_out = f"{text.plural(dropped, 'section')} left out: too long for one comment."
+        left_out = f"{plural(dropped, 'section')} left out: too long for one comment."
         parts += [f"{left_out} Full report: `sizewell preview --format html`", ""]
     names = " ".join(stack.stack for stack in preview.stacks[:1])
     parts += [_foot(preview), _marker(preview, names)]
@@ -70,7 +71,7 @@ def _title(preview: records.Preview) -> str:
         stack = preview.stacks[0]
         where = "".join(f" · {words(region, 40)}" for region in stack.regions[:3])
         return f"### Cost preview · {code(stack.stack)}{where}"
-    return f"### Cost preview · {text.plural(len(preview.stacks), 'stack')}"
+    return f"### Cost preview · {plural(len(preview.stacks), 'stack')}"
 
 
 def _headlines(preview: records.Preview) -> Iterator[str]:
@@ -105,7 +106,7 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
     ]
     stacks = sum(bool(stack.policies and stack.policies.failed) for stack in preview.stacks)
     yield from _some(
-        findings, f"**Policy failed**: {len(findings)} findings in {text.plural(stacks, 'stack')}, folded below  "
+        findings, f"**Policy failed**: {len(findings)} findings in {plural(stacks, 'stack')}, folded below  "
     )
     rails = [f"**Over the limit**: {words(rail)}  " for rail in text.broken(preview.guardrails)]
     yield from _some(rails, f"**Over the limit**: {len(rails)} limits in all  ")
@@ -131,19 +132,19 @@ def _counts(preview: records.Preview) -> str:
     parts = []
     if needs:
         briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
-        parts.append(f"{text.plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
+        parts.append(f"{plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
     new, stood = (sum(map(len, lines)) for lines in zip(*map(text.missing_prices, preview.stacks), strict=True))
     parts.append(f"**{new} unpriced**" if new else "0 unpriced")
     if stood:
         parts.append(f"{stood} unpriced in the base too")
     weak = sum(text.low_confidence(stack) for stack in preview.stacks)
     if weak:
-        parts.append(f"{text.plural(weak, 'low-confidence line')}")
+        parts.append(f"{plural(weak, 'low-confidence line')}")
     same = sum(stack.unchanged.components for stack in preview.stacks)
     if same:
         cost = sum((stack.unchanged.usd_per_month.expected for stack in preview.stacks), Decimal(0))
         open_ended = " + ?" if any(stack.unchanged.unpriced for stack in preview.stacks) else ""
-        parts.append(f"{text.plural(same, 'component')} unchanged ({text.dollars(cost)}{open_ended}/month)")
+        parts.append(f"{plural(same, 'component')} unchanged ({text.dollars(cost)}{open_ended}/month)")
     return " · ".join(parts)
 
 
@@ -227,7 +228,7 @@ def _components(stack: records.Stack, most: int) -> Iterator[str]:
     rest = rows[most:]
     if rest:
         total = sum((row.change for row in rest), Decimal(0))
-        yield _row("", f"{text.plural(len(rest), 'more component')}", "", "", text.signed(total))
+        yield _row("", f"{plural(len(rest), 'more component')}", "", "", text.signed(total))
 
 
 def _needs(needs: list[tuple[records.Stack, records.Need]], most: int, *, many: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from sizewell.preview import records
 from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.preview.render import text
 from sizewell.preview.render.folds import predicted, provenance_in_words
+from sizewell.sizing.units import plural
 
 _STYLES = {"+": "red", "-": "green", "~": "yellow", "=": "dim"}
 
@@ -136,7 +137,7 @@ def _rows(console: Console, stack: records.Stack) -> None:
         console.print(table)
     if stack.unchanged.components:
         cost = stack.unchanged.usd_per_month.expected
-        same = text.plural(stack.unchanged.components, "component")
+        same = plural(stack.unchanged.components, "component")
         open_ended = " + ?" if stack.unchanged.unpriced else ""
         console.print(Text(f"{same} unchanged, {text.usd(cost)}{open_ended} per month", style="dim"))
 
@@ -174,7 +175,7 @@ def _lists(console: Console, stack: records.Stack) -> None:
     counts = stack.coverage
     console.print(
         Text(
-            f"{text.plural(counts.detected, 'resource')}: {counts.estimated} estimated, {counts.free} free, "
+            f"{plural(counts.detected, 'resource')}: {counts.estimated} estimated, {counts.free} free, "
             f"{counts.unpriced} unpriced, {counts.unknown} of unknown type",
             style="dim",
         )

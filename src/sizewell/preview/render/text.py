@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 from sizewell.preview import records
 from sizewell.preview.guardrails import in_words
+from sizewell.sizing.units import plural
 
 FLOOR_NOTE = "everything scaled to zero, but still billing."
 CEILING_NOTE = "everything on, 24x7, no schedule."
@@ -68,18 +69,6 @@ def percent(change: Decimal, before: Decimal) -> str:
     share = change / before * 100
     places = Decimal(1) if abs(share) >= 10 or share == 0 else Decimal("0.1")
     return f"{share.quantize(places):+f} %" if share else "0 %"
-
-
-def plural(number: int, word: str) -> str:
-    """A count and its word.
-
-    >>> plural(1, "policy"), plural(2, "policy"), plural(0, "day")
-    ('1 policy', '2 policies', '0 days')
-    """
-    if number == 1:
-        return f"1 {word}"
-    many = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeou" else f"{word}s"
-    return f"{number:,} {many}"
 
 
 def shorten(text: str, width: int) -> str:
