@@ -261,11 +261,19 @@ def test_a_state_that_was_lost_is_adopted_anew(engine, stack, tmp_path):
 
 
 def test_a_stack_that_was_destroyed_has_nothing_to_adopt(engine):
+    """Also where a cloud still lists the tags of what is gone."""
     engine.run("stack", "init", SMALL)
     engine.up(SMALL)
+    before = reconciler(engine, SMALL)
+    listed = before.things(before._state())
     engine.destroy(SMALL)
     found = reconciler(engine, SMALL).look()
     assert found == Comparison(things=0, sorted=Sorted(matches=(), duplicates=(), unmatched=(), pending=()))
+    after = reconciler(engine, SMALL)
+    after.things = lambda _: listed
+    found = after.look()
+    assert (found.orphans, found.sorted.unseen, found.sorted.pending) == (0, (), ())
+    assert {thing.identity for thing in found.sorted.gone} == {thing.identity for thing in listed} != set()
 
 
 def test_what_a_protected_resource_depends_on_is_not_destroyed(engine):

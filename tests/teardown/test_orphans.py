@@ -25,8 +25,12 @@ def state(*resources: StateResource) -> State:
     return State(project="sizewell", stack="dev-aws", resources=resources)
 
 
-def known(identity: str, **outputs: Any) -> StateResource:
-    return StateResource(urn="u", type="t", name="n", id=identity, outputs=outputs)
+def known(identity: str, kind: str = "t", **outputs: Any) -> StateResource:
+    return StateResource(urn="u", type=kind, name="n", id=identity, outputs=outputs)
+
+
+GROUP, NODES = "aws:autoscaling/group:Group", "aws:eks/nodeGroup:NodeGroup"
+POOL = "gcp:container/nodePool:NodePool"
 
 
 @pytest.fixture
@@ -69,17 +73,40 @@ def test_a_machine_of_nobody_is_found_and_one_of_a_group_is_not(account: Any) ->
 @pytest.mark.parametrize(
     ("tags", "resource", "lost"),
     [
-        ({"aws:autoscaling:groupName": "group"}, known("group", name="group"), False),
-        ({"aws:autoscaling:groupName": "another"}, known("group", name="group"), True),
-        ({"aws:ec2:fleet-id": "fleet-1"}, known("fleet-1"), False),
-        ({"eks:nodegroup-name": "nodes"}, known("cluster:nodes"), False),
-        ({"goog-k8s-node-pool-name": "train"}, known("p/r/c/train", name="train"), False),
+        ({"aws:autoscaling:groupName": "group"}, known("group", GROUP, name="group"), False),
+        ({"aws:autoscaling:groupName": "group"}, known("group", "aws:iam/role:Role", name="group"), True),
+        ({"aws:autoscaling:groupName": "another"}, known("group", GROUP, name="group"), True),
+        ({"aws:ec2:fleet-id": "fleet-1"}, known("fleet-1", "aws:ec2/fleet:Fleet"), False),
+        ({"eks:nodegroup-name": "nodes"}, known("cluster:nodes", NODES), False),
+        ({"goog-k8s-node-pool-name": "train"}, known("p/r/c/train", POOL, name="train"), False),
         ({}, known("i-2"), True),
         ({}, known("i-1"), False),
     ],
 )
 def test_what_a_known_group_made_is_no_orphan(tags: dict[str, str], resource: StateResource, *, lost: bool) -> None:
     thing = Thing(identity=f"arn:aws:ec2:{REGION}:1:instance/i-1", kind="ec2 instance", tags=tags)
+    assert bool(unknown_to([thing], state(resource))) == lost
+
+
+NAMED = "sizewell-dev-aws-train-nodes"
+GROUP_ARN = f"arn:aws:autoscaling:{REGION}:1:autoScalingGroup:7f3c:autoScalingGroupName/{NAMED}"
+
+
+@pytest.mark.parametrize(
+    ("identity", "inputs", "outputs", "lost"),
+    [
+        (GROUP_ARN, {"tags": {"sizewell-id": "role"}}, {"name": NAMED}, True),  # another's name
+        (GROUP_ARN, {"tags": [{"key": "sizewell-id", "value": "group"}]}, {"name": NAMED}, False),
+        (GROUP_ARN, {"tags": {"sizewell-id": "group"}}, {"name": "another"}, True),  # a second one of it
+        (GROUP_ARN, {}, {"arn": GROUP_ARN}, False),  # of a release without the tag
+        (GROUP_ARN, {}, {"name": NAMED}, True),
+    ],
+)
+def test_a_name_that_another_resource_has_too_makes_nothing_known(
+    identity: str, inputs: dict[str, Any], outputs: dict[str, Any], *, lost: bool
+) -> None:
+    resource = StateResource(urn="u", type="t", name="n", id="x", inputs=inputs, outputs=outputs)
+    thing = Thing(identity=identity, kind="autoscaling autoScalingGroup", tags={"sizewell-id": "group"})
     assert bool(unknown_to([thing], state(resource))) == lost
 
 

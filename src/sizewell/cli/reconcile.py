@@ -133,21 +133,22 @@ def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[
 
 
 def _print(args: argparse.Namespace, comparison: Comparison) -> None:
-    rows: list[tuple[str, str, str, str]] = []
+    rows: list[tuple[str, str]] = []
     for match in comparison.sorted.matches:
-        kind, region = (match.thing.kind, match.thing.region) if match.thing else (match.wanted.type, "")
-        identity = match.thing.identity if match.thing else match.identity
-        rows.append((kind, region, identity, _would(args, match)))
+        identity = match.thing.identity if match.thing else f"{match.wanted.type} {match.identity}"
+        rows.append((identity, _would(args, match)))
     for things, what in (
         (comparison.sorted.duplicates, "a duplicate: delete the copy that is not used"),
         (comparison.sorted.unmatched, "not a resource of the stack"),
     ):
-        rows += [(thing.kind, thing.region, thing.identity, what) for thing in things]
-    table = output.table("kind", "region", "resources that are in no state", "what it is")
+        rows += [(thing.identity, what) for thing in things]
+    table = output.table("in no state", "what it is")
     for row in rows:
         table.add_row(*row)
     if rows:
         output.console().print(table)
+    for thing in comparison.sorted.gone:
+        print(f"gone: {thing.identity}: only its tag is listed still")
     for urn in comparison.sorted.unseen:
         name, kind = urn.rpartition("::")[2], urn.split("::")[2].rpartition("$")[2]
         why = "it cannot have tags, and no provider can tell whether it exists"
@@ -194,6 +195,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         ],
         "duplicates": [asdict(thing) for thing in comparison.sorted.duplicates],
         "unmatched": [asdict(thing) for thing in comparison.sorted.unmatched],
+        "gone": [asdict(thing) for thing in comparison.sorted.gone],
         "pending": list(comparison.sorted.pending),
         "unseen": list(comparison.sorted.unseen),
         "fault": comparison.fault,

@@ -17,11 +17,9 @@ from typing import Any, Final
 
 from sizewell.recording.sources.state import State
 from sizewell.recording.wire import UNKNOWN_MARK
-from sizewell.teardown.orphans import Thing
+from sizewell.teardown.orphans import ID_TAG, Thing, own_tag
 from sizewell.teardown.units import data_of
 
-ID_TAG: Final = "sizewell-id"
-TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
 # Amazon's types that are imported by their whole ARN; the others by what the ARN ends with.
 BY_ARN: Final = frozenset(
     {
@@ -115,8 +113,7 @@ class Wanted:
     @property
     def tagged(self) -> bool:
         """Whether it would carry the tag by which a cloud lists it."""
-        held = [(self.inputs or {}).get(key) for key in TAG_INPUTS]
-        return any(ID_TAG in each if isinstance(each, Mapping) else ID_TAG in str(each) for each in held if each)
+        return bool(own_tag(self.inputs or {}))
 
     def may_be_there(self, known: Collection[str], *, behind: bool = False) -> bool:
         """Whether an update can have begun it: all that it depends on is among `known`, the URNs of the state. One that
@@ -156,6 +153,7 @@ class Sorted:
     unmatched: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
     pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
     unseen: tuple[str, ...] = ()  # URNs of what may be there: it carries no tag, and its identity is not known
+    gone: tuple[Thing, ...] = ()  # their tags are still listed
     behind: bool = False  # the state is older than the cloud, which has things whose dependencies it does not know
 
 

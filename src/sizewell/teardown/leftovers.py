@@ -62,7 +62,7 @@ _FREE: Final = frozenset(
         *("ec2 vpc", "ec2 subnet", "ec2 security-group", "ec2 security-group-rule", "ec2 route-table"),
         *("ec2 network-interface", "ec2 internet-gateway", "ec2 launch-template", "ec2 placement-group"),
         *("ec2 network-acl", "ec2 vpc-flow-log", "ec2 key-pair", "iam role", "iam policy", "iam instance-profile"),
-        *("sns notices", "ssm document", "autoscaling autoScalingGroup", "eks nodegroup", "eks addon"),
+        *("sns", "sqs", "events rule", "ssm document", "autoscaling autoScalingGroup", "eks nodegroup", "eks addon"),
         *("compute.googleapis.com/Network", "compute.googleapis.com/Subnetwork", "compute.googleapis.com/Firewall"),
         *("compute.googleapis.com/Route", "compute.googleapis.com/InstanceTemplate", "pubsub.googleapis.com/Topic"),
         *("iam.googleapis.com/ServiceAccount", "pubsub.googleapis.com/Subscription"),

@@ -16,14 +16,16 @@ from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import State, StateResource
 
 TAG: Final = "sizewell-stack"
-# Tags that the clouds themselves put on what they made for something else.
-MADE_BY: Final = (
-    "aws:autoscaling:groupName",
-    "aws:ec2:fleet-id",
-    "eks:nodegroup-name",
-    "goog-k8s-node-pool-name",
-    "aks-managed-poolName",
-)
+ID_TAG: Final = "sizewell-id"
+TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
+# Tags that the clouds themselves put on what they made for something else, and what that is.
+MADE_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "aws:autoscaling:groupName": ("aws:autoscaling/group:Group",),
+    "aws:ec2:fleet-id": ("aws:ec2/fleet:Fleet",),
+    "eks:nodegroup-name": ("aws:eks/nodeGroup:NodeGroup",),
+    "goog-k8s-node-pool-name": ("gcp:container/nodePool:NodePool",),
+    "aks-managed-poolName": ("azure-native:containerservice:AgentPool",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +107,50 @@ def in_azure(azure: Azure, subscription: str, tag: str) -> list[Thing]:
 
 
 def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
-    """Of what a cloud has, what the state neither names nor made through something that it names."""
+    """Of what a cloud has, what the state neither names nor made through something that it names.
+
+    A group of machines, its role and its rule may all have one name: what carries the tag of a resource is compared
+    with the names of that resource alone, and what was made for another with those of its type.
+    """
     known = set[str]()
+    of_tag: dict[str, set[str]] = {}
+    of_type: dict[str, set[str]] = {}
     for resource in state.resources:
-        known |= {name.lower() for name in _names(resource) if name}  # a component has no identity
-    return [
-        thing
-        for thing in things
-        if not _is_known(thing.identity.lower(), known)
-        and not any((thing.tags or {}).get(maker, "").lower() in known for maker in MADE_BY)
-    ]
+        names = {name.lower() for name in _names(resource) if name}  # a component has no identity
+        known |= names
+        of_tag.setdefault(own_tag(resource.inputs), set()).update(names)
+        of_type.setdefault(resource.type, set()).update(names)
+
+    def is_known(thing: Thing) -> bool:
+        tag, identity = (thing.tags or {}).get(ID_TAG, ""), thing.identity.lower()
+        if not tag:
+            return _is_known(identity, known)
+        return _is_known(identity, of_tag[tag]) if tag in of_tag else identity in known
+
+    def is_made(thing: Thing) -> bool:
+        tags = thing.tags or {}
+        made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kinds in MADE_BY.items() for kind in kinds)
+        return any(maker in names for maker, names in made)
+
+    return [thing for thing in things if not is_known(thing) and not is_made(thing)]
+
+
+def own_tag(inputs: Mapping[str, Any]) -> str:
+    """The tag by which a cloud lists a resource, out of its inputs; "" where it carries none.
+
+    >>> own_tag({"tags": {"sizewell-id": "a1"}}), own_tag({"tags": [{"key": "sizewell-id", "value": "b2"}]})
+    ('a1', 'b2')
+    """
+    for held in (inputs.get(key) for key in TAG_INPUTS):
+        if isinstance(held, Mapping):
+            pairs = list(held.items())
+        else:
+            entries = [each for each in held or () if isinstance(each, Mapping)] if isinstance(held, list) else []
+            pairs = [(each.get("key"), each.get("value")) for each in entries]
+        found = next((str(value) for key, value in pairs if key == ID_TAG), "")
+        if found:
+            return found
+    return ""
 
 
 def _is_known(identity: str, known: set[str]) -> bool:
@@ -138,8 +174,13 @@ def _names(resource: StateResource) -> Iterable[str]:
 
 
 def _kind(arn: str) -> str:
-    parts = arn.split(":", 5)
-    return f"{parts[2]} {parts[5].replace(':', '/').partition('/')[0]}"
+    """The service of an ARN, and the type of the resource where it names one; a topic, a queue or a bucket has none.
+
+    >>> _kind("arn:aws:ec2:us-east-1:1:vpc/vpc-1"), _kind("arn:aws:sns:us-east-1:1:notices")
+    ('ec2 vpc', 'sns')
+    """
+    service, resource = arn.split(":")[2], arn.split(":", 5)[5].replace(":", "/")
+    return f"{service} {resource.partition('/')[0]}" if "/" in resource else service
 
 
 def _gone(aws: Aws, region: str, things: Sequence[Thing]) -> set[str]:

@@ -92,9 +92,12 @@ class Reconciler:
             doubtful |= set(asked.unseen)
 
     def _asked(self, orphans: Sorted) -> Sorted:
-        """Of what no list of tags shows, what the providers say is there."""
-        tagged = [match for match in orphans.matches if match.thing is not None]
-        asked = [match for match in orphans.matches if match.thing is None]
+        """What the providers say is there: of what no list of tags shows, and of what one shows, as tags outlive what
+        they were on.
+        """
+        asked = list(orphans.matches)
+        sure: list[Match] = []
+        gone: list[Thing] = []
         pending, unseen = list(orphans.pending), list(orphans.unseen)
         while asked:
             try:
@@ -103,7 +106,10 @@ class Reconciler:
                 refused = {match.wanted.urn: "not known" for match in asked}
             for match in asked:
                 why = refused.get(match.wanted.urn, "")
-                if match.wanted.pending and why:
+                if why and match.thing is not None:
+                    gone += [match.thing] if is_absence(why) else []
+                    sure += [] if is_absence(why) else [match]
+                elif match.wanted.pending and why:
                     pending.append(match.wanted.urn)
                 elif why and not is_absence(why):
                     unseen.append(match.wanted.urn)
@@ -111,7 +117,7 @@ class Reconciler:
             if not refused or len(left) == len(asked):
                 break
             asked = left
-        return replace(orphans, matches=(*tagged, *asked), pending=tuple(pending), unseen=tuple(unseen))
+        return replace(orphans, matches=(*sure, *asked), pending=tuple(pending), unseen=tuple(unseen), gone=tuple(gone))
 
     def _refused(self, matches: Sequence[Match]) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
