@@ -6,6 +6,9 @@ CHECKOUT is a working copy of github.com/cli99/llm-analysis or github.com/calcul
 SIZEWELL_LLM_ANALYSIS and SIZEWELL_CALCULON do as well. Neither is part of this project. Each is asked for what it can
 describe: dense language models, 16 bits, all weights trained, on parts it knows, without context parallelism. It gets
 the layout that Sizewell timed, stated or completed, and the fractions of peak that it recommends.
+
+With --left-out FILE, as `sizewell validate --left-out --json FILE` writes it, Sizewell's error with the source of each
+case left out of its fit stands beside the fitted one.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +35,7 @@ from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.validation import cases as published
+from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import CannotPredictError
 from sizewell.sizing.validation.memory_predictions import counted_bytes, unit_bytes
 from sizewell.sizing.validation.training_cases import training_case
@@ -55,6 +59,7 @@ class Tally:
     ours: list[float] = field(default_factory=list)
     their_s: list[float] = field(default_factory=list)
     our_s: list[float] = field(default_factory=list)
+    left_out: list[float] = field(default_factory=list)  # ours again, without the case's source
     declined: int = 0
 
 
@@ -63,7 +68,9 @@ def main(argv: list[str] | None = None) -> bool:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--llm-analysis", default=os.environ.get("SIZEWELL_LLM_ANALYSIS"), metavar="CHECKOUT")
     parser.add_argument("--calculon", default=os.environ.get("SIZEWELL_CALCULON"), metavar="CHECKOUT")
+    parser.add_argument("--left-out", metavar="FILE", help="rows of `sizewell validate --left-out --json`")
     arguments = parser.parse_args([] if argv is None else argv)
+    unseen = left_out_errors(arguments.left_out)
     wanted = (("llm-analysis", arguments.llm_analysis, llm_analysis), ("calculon", arguments.calculon, calculon))
     for name, path, loaded in wanted:
         if not path:
@@ -72,9 +79,20 @@ def main(argv: list[str] | None = None) -> bool:
             )
             continue
         predictor = loaded(Path(path))
-        for what, tally in (("training time", times(predictor)), ("training memory", memories(predictor))):
+        for what, tally in (
+            ("training time", times(predictor, unseen)),
+            ("training memory", memories(predictor, unseen)),
+        ):
             report(name, what, tally)
     return False
+
+
+def left_out_errors(path: str | None) -> dict[str, float]:
+    """Absolute percentage error by case, of the rows that `sizewell validate --left-out --json` wrote; {} for none."""
+    if path is None:
+        return {}
+    rows = json.loads(Path(path).read_text(encoding="utf-8"))
+    return {row["id"]: abs(row["error_pct"]) for row in rows if row["error_pct"] is not None}
 
 
 def report(name: str, what: str, tally: Tally) -> None:
@@ -83,14 +101,15 @@ def report(name: str, what: str, tally: Tally) -> None:
         print(f"   {name}, {what}: answers none of {tally.declined} cases")
         return
     median = statistics.median
+    beside = f", its source left out {median(tally.left_out):.1f} %" if tally.left_out else ""
     print(
         f"   {name}, {what}: {len(tally.theirs)} cases answered, {tally.declined} not described; median error "
-        f"{median(tally.theirs):.1f} % (Sizewell {median(tally.ours):.1f} %); per prediction "
+        f"{median(tally.theirs):.1f} % (Sizewell fitted {median(tally.ours):.1f} %{beside}); per prediction "
         f"{1e3 * median(tally.their_s):.2f} ms (Sizewell {1e3 * median(tally.our_s):.2f} ms)"
     )
 
 
-def times(predictor: Predictor) -> Tally:
+def times(predictor: Predictor, unseen: Mapping[str, float]) -> Tally:
     """Training time: every graded case whose job the predictor can describe, in the published unit."""
     tally = Tally()
     for case in published.read([]):
@@ -108,11 +127,11 @@ def times(predictor: Predictor) -> Tally:
         except (NotDescribedError, CannotPredictError):
             tally.declined += 1
             continue
-        _add(tally, case.value, figures, (between - started, done - between))
+        _add(tally, case, figures, (between - started, done - between), unseen)
     return tally
 
 
-def memories(predictor: Predictor) -> Tally:
+def memories(predictor: Predictor, unseen: Mapping[str, float]) -> Tally:
     """Training memory: every graded peak of pre-training and full fine-tuning."""
     tally = Tally()
     for case in published.read([]):
@@ -134,15 +153,21 @@ def memories(predictor: Predictor) -> Tally:
             tally.declined += 1
             continue
         figures = [size / unit_bytes(case) for size in (theirs, ours)]
-        _add(tally, case.value, figures, (between - started, done - between))
+        _add(tally, case, figures, (between - started, done - between), unseen)
     return tally
 
 
-def _add(tally: Tally, value: float, figures: list[float], seconds: tuple[float, float]) -> None:
-    tally.theirs.append(100 * abs(figures[0] / value - 1))
-    tally.ours.append(100 * abs(figures[1] / value - 1))
+def _add(
+    tally: Tally, case: Case, figures: list[float], seconds: tuple[float, float], unseen: Mapping[str, float]
+) -> None:
+    if unseen and case.id not in unseen:
+        return  # all medians are over the same cases
+    tally.theirs.append(100 * abs(figures[0] / case.value - 1))
+    tally.ours.append(100 * abs(figures[1] / case.value - 1))
     tally.their_s.append(seconds[0])
     tally.our_s.append(seconds[1])
+    if unseen:
+        tally.left_out.append(unseen[case.id])
 
 
 def _describable(job: TrainingJob, layout: Layout) -> None:
