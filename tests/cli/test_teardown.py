@@ -58,3 +58,24 @@ def test_what_is_no_timeline_is_refused(tmp_path: Path, sizewell: Sizewell, text
 def test_a_file_that_is_not_there_and_an_action_that_is_missing(sizewell: Sizewell) -> None:
     assert sizewell("teardown", "replay", "nowhere.json").code == 64
     assert sizewell("teardown").code == 64
+
+
+def test_a_report_says_below_its_figures_why_something_stayed(
+    tmp_path: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sentences wrap in no column: each stands on a line of its own."""
+    about = {"owner": "ml-platform", "stack": "dev-aws", "action": "destroy", "at": "2026-11-04T12:00:00+00:00"}
+    why = "holds data: file system scratch (no backup is made), disk notebook; --data dev-aws lets it go"
+    records = [
+        {"kind": "held", **about, "detail": why},
+        {"kind": "failed", **about, "detail": "x"},
+        {"kind": "left", **about, "left": ["disk vol-1 (8.00 USD per month)"], "usd_per_month": "8.00"},
+    ]
+    journal = type("Journal", (), {"records": records})()
+    monkeypatch.setattr("sizewell.cli.teardown.opened", lambda _: (None, journal, None))
+    done = sizewell("teardown", "report")
+    assert done.code == 0, done.err
+    assert f"dev-aws, 2026-11: held back: {why}\n" in done.out
+    assert "dev-aws, 2026-11: left over: disk vol-1 (8.00 USD per month)\n" in done.out
+    row = next(line for line in done.out.splitlines() if line.startswith("2026-11"))
+    assert row.split()[3:] == ["0", "0", "1", "1", "0.00", "8.00"]

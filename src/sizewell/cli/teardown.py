@@ -338,20 +338,24 @@ def _report(args: argparse.Namespace) -> int:
         "stack",
         "emptied",
         "destroyed",
-        "saved, USD/month",
         "held back",
+        "failed",
+        "saved",
         "left over",
-        right=("emptied", "destroyed", "saved, USD/month"),
+        right=("emptied", "destroyed", "held back", "failed", "saved", "left over"),
     )
     for row in rows:
         saved = f"{row.saved_usd_per_month:,.2f}{' + ?' if row.unpriced else ''}"
-        held, left = "; ".join(row.held_back), "; ".join(row.left_over)
-        if row.left_over:
-            usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
-            left = f"{left} ({usd} USD/month)"
-        table.add_row(row.month, row.owner, row.stack, str(row.emptied), str(row.destroyed), saved, held, left)
+        usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
+        counts = (row.emptied, row.destroyed, len(row.held_back), row.failed)
+        table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, usd if row.left_over else "")
     if rows:
         output.console().print(table)
+        print("saved and left over: US dollars per month")
+        for row in rows:  # why: sentences, which no column holds
+            for what, reasons in (("held back", row.held_back), ("left over", row.left_over)):
+                for reason in reasons:
+                    print(f"{row.stack}, {row.month}: {what}: {reason}")
     else:
         print("no run has recorded anything yet: `sizewell teardown run --yes` does, once an hour")
     return 0
