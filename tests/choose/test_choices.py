@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from typing import get_args
 
 import pytest
 import yaml
@@ -10,7 +11,9 @@ from sizewell.cli import many
 from sizewell.sizing.catalog.buildable import refusal
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
+from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.spec.model import Training
 from sizewell.sizing.spec.read import parse_spec
 
 ON = date(2026, 11, 20)
@@ -200,3 +203,47 @@ def test_no_confidential_machine_is_chosen(facts):
     answer = decide([only], facts, stack="", on=ON)
     assert not isinstance(answer, Decision)
     assert "confidential virtual machines cannot be provisioned" in {one.reason for one in answer.nearest}
+
+
+def test_every_optimizer_that_a_spec_may_name_is_sized(facts):
+    names = get_args(Training.model_fields["optimizer"].annotation)
+    assert len(names) > 6
+    needs = {}
+    for name in names:
+        training = {**TUNE["training"], "method": "full", "optimizer": name}
+        need = decided(facts, **(TUNE | {"training": training, "resources": {"accelerators": "h200"}})).memory
+        needs[name] = need
+    assert needs["adamw-8bit"].breakdown["optimizer"] < needs["adamw"].breakdown["optimizer"]
+
+
+def test_a_fleet_of_edge_devices_is_no_alternative_to_a_rented_machine(facts):
+    """One Jetson does what one T4 does for a few images; 74 of them stand for no MI300X machine."""
+    run = spec(
+        kind="batch-inference",
+        model="BAAI/bge-m3",
+        batch={"records": "100M", "tokens_per_record": 512, "window": "24h"},
+    )
+    few = spec(
+        kind="inference", model="resnet-50", traffic={"rps": 20, "images": {"resolution": 224}}, slo={"latency": "30ms"}
+    )
+    listed = []
+    for one in (run, few):
+        answer = decide([one], facts, stack="", on=date(2026, 11, 23))  # edge devices have prices since the 22nd
+        assert isinstance(answer, Decision)
+        listed.append([other.nodes for other in answer.workloads[0].alternatives if other.cloud == "edge"])
+    assert max([0, *listed[0]]) <= 4
+    assert listed[1]
+
+
+def test_a_step_that_devices_hardly_divide_says_which_would(facts):
+    training = {**PRETRAIN["training"], "sequence_length": 8000, "global_batch": "4M"}
+    workload = decided(facts, **(PRETRAIN | {"training": training}))
+    assert any("training.global_batch: 4096000 (512 samples)" in said for said in workload.assumptions)
+    assert not any("would divide among most" in said for said in decided(facts, **PRETRAIN).assumptions)
+
+
+def test_records_longer_than_the_model_reads_are_refused(facts):
+    batch = {"records": "1M", "tokens_per_record": 8000, "window": "4h"}
+    wrong = {"name": "w", "kind": "batch-inference", "model": "google-bert/bert-base-uncased", "batch": batch}
+    with pytest.raises(SpecError, match=r"batch.tokens_per_record: input and output are 8000 tokens.*allows 512"):
+        parse_spec(yaml.safe_dump(wrong), "test", catalog=facts)

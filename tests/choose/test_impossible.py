@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import pytest
 
@@ -90,3 +91,72 @@ def test_a_wish_that_is_only_out_of_reach_of_prediction_is_not_called_impossible
         sizing = size_one(one, facts, stack="", on=ON)
         assert sizing.best() is not None
         assert impossible(sizing) == ()
+
+
+def test_what_a_spec_excludes_is_not_called_near_while_it_allows_a_machine(facts):
+    """An accelerator that only places without components have: its own figures answer, edge devices among them."""
+    for word, cause in (("rtx-4090", "memory"), ("jetson-orin", "slo")):
+        model = "deepseek-ai/DeepSeek-V3" if word == "rtx-4090" else "meta-llama/Llama-3.2-3B"
+        one = chat(model=model, slo={"tpot": "60ms"}, resources={"accelerators": word})
+        answer = decide([one], facts, stack="", on=date(2026, 11, 23))  # edge devices have prices since the 22nd
+        assert isinstance(answer, NothingFits)
+        assert answer.nearest[0].cloud == "edge"
+        assert answer.nearest[0].cause.value == cause
+        assert not [r for r in answer.nearest if r.cause.value == "constraint"]
+        assert any("edge devices are sized but not provisioned" in way for way in answer.relax)
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason", "way"),
+    [
+        ({"resources": {"tpu": {"type": "v5e"}}, "engine": "tensorrt-llm"}, "tensorrt-llm has no release", "use engine: vllm"),
+        ({"resources": {"accelerators": "gaudi3"}, "framework": "jax"}, "jax does not run", "use framework: pytorch"),
+        (
+            {"resources": {"accelerators": "tpu-v5e"}, "model": {"name": LARGE, "weights": "int4"}},
+            "int4 weights have no released kernels for tpu",
+            "use model.weights: bf16 or fp16",
+        ),
+    ],
+)  # fmt: skip
+def test_software_that_an_accelerator_cannot_run_comes_with_its_own_way_out(facts, wish, reason, way):
+    answer = answer_of(chat(**wish), facts)
+    assert reason in answer.nearest[0].reason
+    assert answer.relax[0].startswith(way), answer.relax
+
+
+def test_a_precision_that_an_accelerator_lacks_names_the_one_that_it_has(facts):
+    answer = answer_of(tune(resources={"accelerators": "t4"}), facts)
+    assert answer.nearest[0].reason == "T4 has no bf16 units"
+    assert answer.relax[0] == "use model.precision: fp16"
+
+
+def test_figures_on_both_sides_of_a_limit_are_never_shown_alike(facts):
+    """A list of all rejections of many services: 60 ms with 60 allowed, or 36.2 GiB with 36.2 usable, explains nothing."""
+    seen = 0
+    for model in ("mistralai/Mixtral-8x22B-Instruct-v0.1", "Qwen/Qwen2.5-7B-Instruct", LARGE):
+        for rejection in size_one(chat(model=model, slo={"tpot": "60ms"}), facts, stack="", on=ON).rejections:
+            for pattern in (r"after ([\d.]+) ms, ([\d.]+) allowed", r"needs ([\d.]+) GiB.*, ([\d.]+) GiB usable"):
+                for needed, allowed in re.findall(pattern, rejection.reason):
+                    assert needed != allowed, rejection.reason
+                    assert float(needed) > float(allowed), rejection.reason
+                    seen += 1
+    assert seen > 100
+
+
+def test_a_mixture_given_by_its_sizes_alone_is_served_like_one(facts):
+    """A trillion parameters of which 32 billion are active: no token reads all of them."""
+    one = chat(model={"params": "1T", "active_params": "32B", "weights": "fp8"}, slo={"tpot": "60ms"})
+    answer = decide([one], facts, stack="", on=ON)
+    assert isinstance(answer, Decision), answer
+    assert answer.workloads[0].performance.grade == "calibrated"
+
+
+def test_a_factor_above_one_is_never_rounded_to_one(facts):
+    one = chat(
+        model="meta-llama/Llama-3.1-405B",
+        slo={"tpot": "12ms"},
+        traffic={"rps": 0.1, "input_tokens": 100, "output_tokens": 100},
+    )
+    (wish,) = answer_of(one, facts).impossible
+    assert "1.0 times" not in wish
+    assert re.search(r": 1\.0[1-9] times what is required", wish), wish

@@ -25,6 +25,8 @@ from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.spec.hf_config import from_hf_config
+from sizewell.sizing.spec.model_dimensions import from_dimensions
+from sizewell.sizing.spec.sections import Dimensions
 from sizewell.sizing.validation.cases import read
 from sizewell.sizing.validation.describe import CannotPredictError, architecture_of
 
@@ -218,6 +220,47 @@ def test_the_text_part_and_the_vision_tower_of_a_vision_language_model():
     assert a.sliding_window == 1024
     assert local_layers(a) == 32 - 5
     assert a.extra_params == pytest.approx(417e6, rel=0.02)
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(True, False), (False, True)])
+def test_a_file_that_contradicts_itself_about_its_embeddings_is_counted_with_two_and_says_so(outer, inner):
+    text = {**LLAMA_CONFIG, "tie_word_embeddings": inner}
+    a = from_hf_config({"model_type": "vlm", "text_config": text, "tie_word_embeddings": outer}, "vlm")
+    assert not a.tied_embeddings
+    assert any(f"is {str(outer).lower()} at the top level" in line for line in a.assumed)
+    agreed = from_hf_config({"text_config": {**text, "tie_word_embeddings": True}, "tie_word_embeddings": True}, "vlm")
+    assert agreed.tied_embeddings
+    assert not any("tie_word_embeddings" in line for line in agreed.assumed)
+
+
+def test_what_a_nested_part_leaves_out_is_as_its_type_has_it():
+    """As llava-hf/llava-1.5-7b-hf and google/gemma-3-4b-it are published: Vicuna-7B, and 3.88B beside the tower."""
+    llava = from_hf_config({"text_config": {"model_type": "llama", "vocab_size": 32064}}, "llava")
+    assert params_total(llava) == 6_738_939_904
+    assert any("num_hidden_layers" in line and "text_config leaves them out" in line for line in llava.assumed)
+    stated = {"model_type": "gemma3_text", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34,
+              "sliding_window": 1024}  # fmt: skip
+    gemma = from_hf_config({"model_type": "gemma3", "text_config": stated}, "gemma")
+    assert params_total(gemma) == pytest.approx(3.88e9, rel=0.002)
+    with pytest.raises(SpecError, match="no layers"):
+        from_hf_config({"model_type": "llama", "vocab_size": 32064}, "not nested")
+
+
+@pytest.mark.parametrize("billions", [3, 7, 8, 13, 30, 34, 70, 110, 405])
+def test_a_model_of_stated_size_has_heads_that_groups_of_eight_devices_divide(billions):
+    a = from_dimensions(Dimensions(params=billions * 10**9), "m")
+    assert a.heads % 8 == 0
+    assert (a.kv_heads, a.hidden) == (8, 128 * a.heads)
+    assert params_total(a) == pytest.approx(billions * 1e9, rel=0.001)
+
+
+# Published mixtures by what their names say: parameters, and how many are active.
+@pytest.mark.parametrize(("total", "active"), [(1000, 32), (671, 37), (235, 22), (47, 13), (30, 3)])
+def test_a_mixture_of_stated_size_reads_its_active_parameters_and_holds_all(total, active):
+    a = from_dimensions(Dimensions(params=total * 10**9, active_params=active * 10**9), "m")
+    assert params_total(a) == pytest.approx(total * 1e9, rel=0.01)
+    assert params_active(a) == pytest.approx(active * 1e9, rel=0.02)
+    assert "experts" in a.assumed[0]
 
 
 def test_what_is_missing_is_named():

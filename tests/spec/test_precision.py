@@ -159,6 +159,9 @@ OTHERS = {
     "t5": {"model_type": "t5", "is_encoder_decoder": True, "num_decoder_layers": 24},
     "bart": {"model_type": "bart", "is_encoder_decoder": True},
     "whisper": {"model_type": "whisper", "is_encoder_decoder": True},
+    "clip": {"model_type": "clip", "text_config": LLAMA, "vision_config": {}},
+    "siglip": {"model_type": "siglip", "text_config": LLAMA},
+    "some_new_detector": {"model_type": "some_new_detector", "architectures": ["SomeNewForObjectDetection"]},
 }
 
 
@@ -167,4 +170,29 @@ def test_other_kinds_of_model_are_refused_by_name_and_never_counted_as_a_plain_t
     (tmp_path / "config.json").write_text(json.dumps({**LLAMA, **OTHERS[kind]}))
     (tmp_path / "s.yaml").write_text(CHAT.format("./config.json"))
     with pytest.raises(SpecError, match=f"{kind} is a.*not counted from its config.json"):
+        requirements(read_spec(tmp_path / "s.yaml", CATALOG), CATALOG)
+
+
+# Files that lie beside a model's config.json, or in its place, by what their formats always state.
+FILES = {
+    "a LoRA adapter's": (
+        {"base_model_name_or_path": "meta-llama/Llama-3.1-8B", "peft_type": "LORA", "r": 16},
+        "configuration of a lora for meta-llama/Llama-3.1-8B.*\n.*model: meta-llama/Llama-3.1-8B",
+    ),
+    "a pipeline's": (
+        {"_class_name": "FluxPipeline", "_diffusers_version": "0.30.0"},
+        "pipeline of diffusers .FluxPipeline",
+    ),
+    "a tokenizer's": ({"tokenizer_class": "LlamaTokenizer"}, "tokenizer_config.json.*\n.*use its config.json"),
+    "the weights' index": ({"metadata": {}, "weight_map": {}}, "index of its weights"),
+    "a preprocessor's": ({"image_processor_type": "CLIPImageProcessor"}, "preprocessor_config.json"),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_another_file_of_a_model_is_refused_for_what_it_is(file, tmp_path):
+    content, message = FILES[file]
+    (tmp_path / "config.json").write_text(json.dumps(content))
+    (tmp_path / "s.yaml").write_text(CHAT.format("./config.json"))
+    with pytest.raises(SpecError, match=message):
         requirements(read_spec(tmp_path / "s.yaml", CATALOG), CATALOG)

@@ -112,6 +112,10 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "a GPU size without unit": (having(TRAINING, resources="{gpu: 80..}"), (("resources.gpu: must " "be a size"), "GB or GiB")),
     # choices
     "unknown precision": (having(TRAINING, model="{params: 8B, precision: bf61}"), ("model.precision", "did you mean bf16?")),
+    "a step of more than all samples": (
+        having(TUNING, training="{samples: 100, epochs: 2, sequence_length: 2048, global_batch: 4M}"),
+        ("training.global_batch: one step of 4M is more than the whole run of 200 samples of 2048", "counts tokens"),
+    ),
     "unknown optimizer": (
         having(TRAINING, training="{tokens: 1B, sequence_length: 512, optimizer: adanw}"),
         ("training.optimizer: must be adamw | adam", "'adanw'", "did you mean adamw?"),

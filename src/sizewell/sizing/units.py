@@ -360,6 +360,19 @@ def short_duration(seconds: float) -> str:
     return f"{_three(seconds * 1000)} ms"
 
 
+def told_apart(value: float, limit: float, digits: int = 0) -> tuple[str, str]:
+    """Two figures of which one is beyond the other, with so many decimals (at least `digits`) that a reader sees it.
+
+    >>> told_apart(60.2, 60.0), told_apart(8698.4, 2000.0), told_apart(36.24, 36.21, 1)
+    (('60.2', '60.0'), ('8698', '2000'), ('36.24', '36.21'))
+    """
+    for places in range(digits, digits + 3):
+        texts = f"{value:.{places}f}", f"{limit:.{places}f}"
+        if value == limit or texts[0] != texts[1]:
+            break
+    return texts
+
+
 def gib(size: float) -> float:
     """Bytes as GiB, for a reader.
 

@@ -26,7 +26,8 @@ from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
-from sizewell.sizing.spec.software import SOFTWARE
+from sizewell.sizing.records.jobs import ServingJob, TrainingJob
+from sizewell.sizing.spec.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -236,9 +237,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
     if unbuilt := buildable.refusal(shape, scheduler=need.scheduler, managed=need.team.managed):
         return _rejected(shape, Cause.CONSTRAINT, unbuilt)
-    unfit = _runtime(accelerator, need)
+    unfit, way_out = _runtime(accelerator, need)
     if unfit:
-        return _rejected(shape, Cause.RUNTIME, unfit, relax="change framework or model.weights")
+        return _rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     estimated = _estimated(shape, context)
     if not offers:
@@ -255,7 +256,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     if not wanted:
         sold = ", ".join(sorted({deal.market for deal in deals}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
-        block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed}}"
+        block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed, max_price: ... USD}}"
         relax = block if sold == "capacity-block" else "change spot_policy or capacity"
         return _rejected(shape, Cause.MARKET, reason, relax=relax)
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
@@ -400,39 +401,57 @@ def _on_processor(need: Requirements) -> str:
     return processors.refusal(need.serving)
 
 
-def _runtime(accelerator: Accelerator, need: Requirements) -> str:
-    """Why the software cannot run on the accelerator; "" when it can."""
-    runtime = accelerator.runtime
+def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
+    """Why the software cannot run on the accelerator, and the way out; two empty texts when it can."""
+    runtime, other = accelerator.runtime, "name another accelerator in resources"
     if runtime == host.RUNTIME:
-        return _on_processor(need)
+        return _on_processor(need), "use machines with accelerators"
     if accelerator.no_builds:
-        return accelerator.no_builds
+        return accelerator.no_builds, other
     if runtime != "cuda" and runtime not in _FORMATS:
-        return f"{accelerator.name} is not supported by released builds of the frameworks ({runtime})"
+        return f"{accelerator.name} is not supported by released builds of the frameworks ({runtime})", other
     if runtime != "cuda" and need.framework not in accelerator.frameworks:
-        return f"{need.framework} does not run on {accelerator.name} ({', '.join(accelerator.frameworks) or runtime})"
+        has = ", ".join(accelerator.frameworks)
+        way = f"use framework: {' or '.join(accelerator.frameworks)}" if has else other
+        return f"{need.framework} does not run on {accelerator.name} ({has or runtime})", way
     if need.engine and runtime not in SOFTWARE[need.engine].runtimes:
-        return f"{need.engine} has no release for {accelerator.name} ({runtime})"
+        work = SOFTWARE[need.engine].work
+        builds = [name for name in named_for(work) if runtime in SOFTWARE[name].runtimes]
+        way = f"use engine: {' or '.join(builds)}, or leave engine out" if builds else other
+        return f"{need.engine} has no release for {accelerator.name} ({runtime})", way
     named = need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
     if runtime in _PORTED and not named and not (runtime == "tpu" and need.framework != "pytorch"):
-        return f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow it"
+        reason = (
+            f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow it"
+        )
+        return reason, f"resources: {{accelerators: {accelerator.key}}}, once the model is ported"
     job = need.training or need.serving
-    if job is None:
-        return ""
+    return ("", "") if job is None else _number_format(accelerator, need, job)
+
+
+def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJob | ServingJob) -> tuple[str, str]:
+    """As `_runtime`: what has no kernels or no units for the precision of the work."""
+    runtime = accelerator.runtime
     weights = job.weights or getattr(job, "precision", "bf16")
     if runtime != "cuda" and weights not in _FORMATS[runtime]:
-        return f"{weights} weights have no released kernels for {runtime}"
+        way = f"use model.weights: {' or '.join(sorted(_FORMATS[runtime]))}"
+        return f"{weights} weights have no released kernels for {runtime}", way
     if peak_flop_per_s(accelerator, getattr(job, "precision", weights)) <= 0:
-        return f"the catalog has no FLOP/s of {accelerator.name} in {weights}"
+        return (
+            f"the catalog has no FLOP/s of {accelerator.name} in {weights}",
+            "change model.precision or model.weights",
+        )
     if need.training is not None:
         precision = need.training.precision
         if precision in ("bf16", "fp8", "fp4") and not accelerator.flop_per_s.get(precision):
-            return f"{accelerator.name} has no {precision} units"
+            instead = next((name for name in ("bf16", "fp16") if accelerator.flop_per_s.get(name)), "fp32")
+            return f"{accelerator.name} has no {precision} units", f"use model.precision: {instead}"
         if need.training.method == "qlora" and runtime != "cuda":
-            return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}"
+            way = "use training.method: lora, or a GPU of NVIDIA"
+            return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}", way
         if accelerator.family == "inferentia":
-            return f"{accelerator.name} is built for inference; use Trainium for training"
-    return ""
+            return f"{accelerator.name} is built for inference; use Trainium for training", "use Trainium"
+    return "", ""
 
 
 def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:

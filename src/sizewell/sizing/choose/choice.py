@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
+from sizewell.sizing.catalog.records import EDGE
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2
+EDGE_DEVICES = 4  # the most that are listed as an alternative
 FALLBACKS = 3
 CENT = 0.005
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
@@ -135,7 +137,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     elsewhere: list[Option] = []
     for option in sizing.options:
         name = (option.cloud, option.instance_type)
-        if name in seen or _kind(option) in kinds:
+        if name in seen or _kind(option) in kinds or _desks(option):
             continue
         group, most = (
             (buildable, ALTERNATIVES_BUILDABLE) if option.candidate.buildable else (elsewhere, ALTERNATIVES_ELSEWHERE)
@@ -152,6 +154,11 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     first = sum(_withheld(option, sizing.need) for option in others)
     listed = [_alternative(option, chosen, sizing.need) for option in [*others[:first], *ranked, *others[first:]]]
     return (*listed, *_by_the_token(sizing))
+
+
+def _desks(option: Option) -> bool:
+    """Whether an option is a fleet of edge devices: one stands where it is used, dozens replace no rented machine."""
+    return option.cloud == EDGE and option.fleet.nodes > EDGE_DEVICES
 
 
 def _withheld(option: Option, need: Requirements) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
 
 NEAREST = 5
+EXCLUDED = (Cause.REGION, Cause.CONSTRAINT)  # by the spec itself
 ELSEWHERE = {  # places that Sizewell does not provision in, and what people do who have machines there
     "on-premises": "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md",
     "edge": "edge devices are sized but not provisioned: install the model yourself, or name a cloud in infra",
@@ -140,21 +141,23 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     """The nearest rejections of one workload, one for each reason, and how to make them fit."""
     asked = {place for place, _, _ in sizing.need.places}
     clouds = asked if asked and not asked & set(PROVISIONABLE) else set(PROVISIONABLE)
-    pool = [r for r in sizing.rejections if r.cloud in clouds and r.cause is not Cause.ACCELERATOR]
+    judged = [r for r in sizing.rejections if r.cause is not Cause.ACCELERATOR]
+    pool = [r for r in judged if r.cloud in clouds]
     if cloud is not None:
         pool = [r for r in pool if r.cloud == cloud] or pool
+    # What the spec excludes came near nothing: it is shown only where the spec allows no machine at all.
+    pool = [r for r in pool if r.cause not in EXCLUDED] or [r for r in judged if r.cause not in EXCLUDED] or pool
     ranked = sorted(pool, key=nearness)
     nearest: list[Rejection] = []
     for rejection in ranked:
         if len(nearest) < NEAREST and rejection.reason not in {near.reason for near in nearest}:
             nearest.append(rejection)
     beyond = impossible(sizing)
-    # What the spec excludes is no solution while something that it allows came near.
-    allowed = [r for r in nearest if r.cause not in (Cause.REGION, Cause.CONSTRAINT)] or nearest
-    ways = {r.cause: r.relax for r in reversed(allowed) if r.relax}  # of each cause the nearest's
+    ways = {r.cause: r.relax for r in reversed(nearest) if r.relax}  # of each cause the nearest's
     named = Cause.TOO_SLOW if sizing.need.training else Cause.MEMORY
     others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not named]
-    others += [way for place, way in ELSEWHERE.items() if place in clouds]
+    shown = clouds | {r.cloud for r in nearest}
+    others += [way for place, way in ELSEWHERE.items() if place in shown]
     relax = list(dict.fromkeys([*(wish.relax for wish in beyond), *others]))
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None:
@@ -171,6 +174,8 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
 
 
 def _times(factor: float) -> str:
+    if factor < 1.1:  # where "1.0 times" would say that it is enough
+        return f"{max(factor, 1.001):.3g} times" if factor < 1.01 else f"{factor:.2f} times"
     return f"{factor:.1f} times" if factor < 100 else f"{factor:,.0f} times"
 
 

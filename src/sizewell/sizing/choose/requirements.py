@@ -334,6 +334,11 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
             notes.append(
                 f"{batch} samples per step: {run.global_batch:,} tokens are not divisible by the sequence length"
             )
+        elif better := divisible(batch):
+            notes.append(
+                f"{batch} samples per step divide among few numbers of devices: training.global_batch: "
+                f"{better * per_sample} ({better} samples) would divide among most"
+            )
     elif spec.kind == "training" and language:
         from sizewell.sizing.predict.architecture import params_total
 
@@ -383,6 +388,16 @@ def whole_samples(samples: float) -> int:
         if near and abs(near - samples) <= 0.05 * samples:
             return near
     return max(1, round(samples))
+
+
+def divisible(samples: int) -> int:
+    """The multiple of 64 within 5 % of a stated number of samples that groups of devices hardly divide; 0 for others.
+
+    >>> divisible(500), divisible(512), divisible(96), divisible(24)
+    (512, 0, 0, 0)
+    """
+    better = round(samples / 64) * 64
+    return better if samples % 8 and 0 < abs(better - samples) <= 0.05 * samples else 0
 
 
 def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:

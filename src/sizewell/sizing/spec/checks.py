@@ -170,6 +170,14 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     if run.tokens is not None and run.global_batch is not None and run.global_batch > run.tokens:
         message = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(run.tokens)}"
         faults.append(_fault("training.global_batch", message, "correct one of them"))
+    if run.samples is not None and run.global_batch is not None and run.sequence_length is not None:
+        whole = run.samples * (run.epochs or 1)
+        if run.global_batch > whole * run.sequence_length:
+            message = (
+                f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(whole)} samples "
+                f"of {show_count(run.sequence_length)}"
+            )
+            faults.append(_fault("training.global_batch", message, "correct one of them; global_batch counts tokens"))
     if run.tokens is not None and run.sequence_length is not None and run.tokens < run.sequence_length:
         message = f"{run.tokens} tokens are less than one sequence of {run.sequence_length}"
         faults.append(_fault("training.tokens", message, "write the whole run, such as 55B"))

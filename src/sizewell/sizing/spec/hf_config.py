@@ -1,5 +1,7 @@
 """Hugging Face `config.json` -> Architecture, by the dimensions that it states under whatever name.
 
+The language model of a multimodal file leaves out what its own type has by default; that is filled in from `_NESTED`.
+
 What decides no bytes is skipped; what the file leaves open and sizing needs is assumed and listed in `assumed`; a
 dimension without which no size follows is refused by name.
 """
@@ -75,6 +77,21 @@ _KNOWN = _ENCODERS | _UNGATED | {
 _LLAMA_4_LOCAL_ATTENTION = 8192
 
 
+# Defaults of the configuration classes of Transformers (4.57), which a nested part is written without.
+_NESTED: Mapping[str, Mapping[str, int]] = {
+    "llama": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "intermediate_size": 11008,
+              "vocab_size": 32000},
+    "mistral": {"num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8,
+                "intermediate_size": 14336, "vocab_size": 32000},
+    "gemma": {"num_hidden_layers": 28, "hidden_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 16,
+              "head_dim": 256, "intermediate_size": 24576, "vocab_size": 256000},
+    "gemma2": {"num_hidden_layers": 26, "hidden_size": 2304, "num_attention_heads": 8, "num_key_value_heads": 4,
+               "head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000, "sliding_window": 4096},
+    "gemma3_text": {"num_hidden_layers": 26, "hidden_size": 2304, "num_attention_heads": 8, "num_key_value_heads": 4,
+                    "head_dim": 256, "intermediate_size": 9216, "vocab_size": 262208, "sliding_window": 4096},
+}  # fmt: skip
+
+
 def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
     """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
 
@@ -89,9 +106,11 @@ def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
 
 def _read(config: Mapping[str, Any], name: str) -> Architecture:
     """The architecture of a configuration, not checked yet."""
-    text = _text_part(config)
+    text, assumed = _text_part(config)
+    if wrong := _other_file(config, name):
+        raise SpecError([wrong], subject=name)
     if other := _other_kind(config, text):
-        model_type = str(text.get("model_type") or config.get("model_type") or "a model without a type")
+        model_type = str(config.get("model_type") or text.get("model_type") or "a model without a type")
         raise SpecError(
             [
                 Fault(
@@ -106,7 +125,6 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
     kind = _kind(config, text)
     if kind == "vision":
         return _vision_transformer(text, name)
-    assumed: list[str] = []
     dims = {field: _first(text, names) for field, names in _NAMES.items()}
     missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
     if missing:
@@ -173,7 +191,7 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         ffn=int(text.get("intermediate_size_mlp") or ffn) if model_type.startswith("llama4") else int(ffn),
         gated=gated,
         vocab=int(dims["vocab"]),
-        tied_embeddings=_tied(config, text, model_type),
+        tied_embeddings=_tied(config, text, model_type, assumed),
         experts=experts,
         experts_per_token=_experts_per_token(dims["experts_per_token"], experts, assumed),
         expert_ffn=expert_ffn,
@@ -213,12 +231,36 @@ def _per_layer_tables(text: Mapping[str, Any], layers: int, hidden: int) -> int:
     return layers * width * (rows + 3 * hidden)
 
 
-def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    for key in ("text_config", "language_config", "llm_config"):
+_TEXT_PARTS = ("text_config", "language_config", "llm_config")
+
+
+def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
+    """The language model's part with what its type has by default, and a line that says what was filled in."""
+    for key in _TEXT_PARTS:
         part = config.get(key)
         if isinstance(part, Mapping):
-            return {**{k: v for k, v in config.items() if k == "tie_word_embeddings"}, **part}
-    return config
+            usual = _NESTED.get(str(part.get("model_type")), {})
+            left_out = [name for name in usual if name not in part]
+            line = f"{', '.join(left_out)} as {part.get('model_type')} has them by default: {key} leaves them out"
+            return {**usual, **part}, [line] if left_out else []
+    return config, []
+
+
+def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
+    """A file of a model's folder that is not its configuration, by what only such files state."""
+    if base := config.get("base_model_name_or_path"):
+        kind = str(config.get("peft_type") or "adapter").lower()
+        message = f"is the configuration of a {kind} for {base}, not of a model"
+        return Fault(path=name, message=message, fix=f"name the base model: model: {base}")
+    if config.get("_class_name") and "num_layers" not in config:
+        message = f"is the index of a pipeline of diffusers ({config['_class_name']}), not the configuration of a model"
+        fix = "name a model of the catalog, or state model: {family: diffusion, params, forward_flop_per_sample}"
+        return Fault(path=name, message=message, fix=fix)
+    for key, file in (("tokenizer_class", "tokenizer_config.json"), ("weight_map", "the index of its weights"),
+                      ("image_processor_type", "preprocessor_config.json")):  # fmt: skip
+        if key in config and "model_type" not in config and "architectures" not in config:
+            return Fault(path=name, message=f"is {file} of a model, not its configuration", fix="use its config.json")
+    return None
 
 
 def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:
@@ -247,8 +289,20 @@ def _gated(text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool
     return True
 
 
-def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str) -> bool:
-    stated = text.get("tie_word_embeddings", config.get("tie_word_embeddings"))
+def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool:
+    """Whether one matrix serves both ends. Where a multimodal file contradicts itself it is counted as two.
+
+    Transformers 4 goes by the language model's part, 5 by the top level (vLLM then copies that down), and the weights
+    have what they were saved with: only two matrices are safe to count on.
+    """
+    inner, outer = text.get("tie_word_embeddings"), config.get("tie_word_embeddings")
+    if text is not config and inner is not None and outer is not None and bool(inner) != bool(outer):
+        assumed.append(
+            f"output embeddings of their own: tie_word_embeddings is {str(bool(outer)).lower()} at the top level, by "
+            f"which Transformers 5 goes, and {str(bool(inner)).lower()} in the language model's part, by which 4 goes"
+        )
+        return False
+    stated = inner if inner is not None else outer
     if stated is not None:
         return bool(stated)
     ties_by_default = {"gpt2", "opt", "bloom", "mpt", "falcon", "gemma", "gemma2", "gemma3", "gemma3_text", "cohere"}
@@ -312,6 +366,13 @@ _UNUSUAL_TYPES: Mapping[str, str] = {
 _SPEECH = frozenset({"whisper", "wav2vec2", "wav2vec2-bert", "hubert", "wavlm", "speech_to_text", "parakeet_ctc",
                      "moshi", "moonshine", "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet",
                      "granite_speech"})  # fmt: skip
+_PAIRED = frozenset({"clip", "siglip", "siglip2", "align", "altclip", "blip", "chinese_clip", "clap", "clipseg",
+                     "flava", "groupvit", "metaclip_2", "owlvit", "owlv2", "vision-text-dual-encoder", "x_clip",
+                     "bridgetower", "clvp", "jina_clip"})  # fmt: skip
+_TASKS = ("ForImageClassification", "ForObjectDetection", "ForCTC", "ForAudioClassification", "ForSemanticSegmentation",
+          "ForInstanceSegmentation", "ForUniversalSegmentation", "ForDepthEstimation", "ForImageSegmentation",
+          "ForVideoClassification", "ForTextToSpeech", "ForTextToWaveform", "ForPrediction", "ForImageToImage",
+          "ForZeroShotObjectDetection", "ForMaskedImageModeling", "ForTextToSpectrogram", "ForXVector")  # fmt: skip
 _RECURRENT_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "recurrent_gemma",
                               "jamba", "zamba", "zamba2", "bamba", "nemotron_h", "falcon_h1", "granitemoehybrid",
                               "qwen3_next", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "xlstm"})  # fmt: skip
@@ -331,6 +392,11 @@ def _other_kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
     kinds = text.get("layer_types")
     if model_type in _SPEECH:
         return "a speech model"
+    if str(config.get("model_type") or "").lower() in _PAIRED:
+        return "a pair of encoders"
+    made_for = [str(architecture) for architecture in config.get("architectures") or []]
+    if model_type != "vit" and any(architecture.endswith(_TASKS) for architecture in made_for):
+        return f"a model for another task ({', '.join(made_for)})"
     recurrent_layers = isinstance(kinds, list) and any(kind in _RECURRENT_LAYERS for kind in kinds)
     if model_type in _RECURRENT_TYPES or recurrent_layers or any(text.get(key) for key in _RECURRENT_KEYS):
         return "a state-space, recurrent or hybrid model"

@@ -1,7 +1,8 @@
 """A model from the figures that a spec states: what is left out is estimated from the parameter count, and listed.
 
 The estimates are the proportions of published decoders of that size: hidden about 100 to 128 times the layers, heads of
-128, eight KV heads from 3B parameters on, a gated feed-forward block of 3.5 times hidden. Whatever they give, the
+128 in a number that groups of devices divide, eight KV heads from 3B parameters on, a gated feed-forward block of 3.5
+times hidden; eight experts for a token where fewer parameters are active than there are. Whatever they give, the
 parameter count is the stated one.
 """
 
@@ -50,7 +51,7 @@ def _completed(a: Architecture, dims: Dimensions) -> Architecture:
         # 12 h^2 per layer; with layers = h / 112 that is 12 h^3 / 112 in all.
         cube = params / 12 * 112 if not layers else 0.0
         raw = cube ** (1 / 3) if cube else (params / 12 / layers) ** 0.5
-        hidden = max(128, round(raw / 128) * 128)
+        hidden = _width(raw)
     if not layers:
         layers = max(1, round(params / (12 * hidden * hidden)))
     heads = a.heads or max(1, hidden // (a.head_dim or 128))
@@ -68,12 +69,40 @@ def _completed(a: Architecture, dims: Dimensions) -> Architecture:
         vocab=a.vocab or 32_000,
     )
     if dims.params and not a.ffn and not a.experts:
-        full = _with_params(full, dims.params)
+        sparse = dims.active_params and dims.active_params < SPARSE * dims.params
+        if sparse:
+            assumed.append("experts")
+            full = _with_experts(full, dims.params, dims.active_params or 0)
+        else:
+            full = _with_params(full, dims.params)
     if dims.params and assumed:
         counted = params_total(full)
         full = replace(full, extra_params=max(0, dims.params - counted)) if not a.extra_params else full
     note = f"{', '.join(assumed)} estimated from {dims.params or 0:,} parameters" if assumed else ""
     return replace(full, assumed=(note,) if note else ())
+
+
+SPARSE = 0.9  # active parameters of all, under which there are experts that a token does not visit
+EXPERTS_PER_TOKEN = 8  # what most published mixtures have
+
+
+def _width(raw: float) -> int:
+    """Whole heads of 128: from 24 on in eights, from 8 on in fours, as groups of devices have to divide them.
+
+    >>> _width(4210.0), _width(8680.0), _width(1500.0), _width(100.0)
+    (4096, 8192, 1536, 128)
+    """
+    step = 128 * (8 if raw >= 24 * 128 else 4 if raw >= 8 * 128 else 1)
+    return max(128, round(raw / step) * step)
+
+
+def _with_experts(a: Architecture, params: int, active: int) -> Architecture:
+    """Experts in place of the feed-forward block: all take `params` with the rest, those of a token `active`."""
+    rest = params_total(replace(a, ffn=0))
+    visited = max(active - rest, active // 2)
+    experts = round(EXPERTS_PER_TOKEN * (params - rest) / visited)
+    width = (params - rest) / (experts * (3 if a.gated else 2) * a.hidden * a.layers)
+    return replace(a, ffn=0, experts=experts, experts_per_token=EXPERTS_PER_TOKEN, expert_ffn=max(1, int(width)))
 
 
 def _with_params(a: Architecture, params: int) -> Architecture:

@@ -77,6 +77,16 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 fix="shorten them, or use a model with a longer context",
             )
         )
+    record = ((spec.batch.tokens_per_record or 0) + spec.batch.output_tokens_per_record) if spec.batch else 0
+    if limit and record > limit:
+        faults.append(
+            Fault(
+                path="batch.tokens_per_record",
+                found=record,
+                message=f"input and output are {record} tokens, {spec.model.name} allows {limit}",
+                fix=f"split records into parts of at most {limit}, or use a model with a longer context",
+            )
+        )
     speaks = architecture.kind == "decoder"
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
         faults.append(

@@ -14,6 +14,7 @@ from sizewell.sizing.predict.layouts.bounds import ComputeBound, memory_floor_by
 from sizewell.sizing.predict.layouts.space import Column, Space
 from sizewell.sizing.predict.memory import Runtimes, edges, usable_bytes
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
+from sizewell.sizing.units import told_apart
 
 GIB = 2**30
 BLOCK = 1 << 18  # layouts times clusters bounded at once
@@ -168,11 +169,12 @@ class Hunt:
         if not legal:
             return LayoutRefusal(cause="layout", reason=_why_none(self.region.job, self.cluster))
         least = max(self._least, int(self._leanest)) if math.isfinite(self._leanest) else self._least
+        needs, has = told_apart(least / GIB, self.device.usable / GIB, 1)
         return LayoutRefusal(
             cause="memory",
             reason=(
-                f"needs {least / GIB:.1f} GiB per device in the smallest of {legal} layouts on "
-                f"{self.cluster.devices} x {self.cluster.accelerator.name}, {self.device.usable / GIB:.1f} GiB usable"
+                f"needs {needs} GiB per device in the smallest of {legal} layouts on "
+                f"{self.cluster.devices} x {self.cluster.accelerator.name}, {has} GiB usable"
             ),
             need_bytes=least,
             usable_bytes=self.device.usable,

@@ -55,6 +55,7 @@ _OPTIMIZERS: Mapping[str, tuple[float, bool]] = {
     "sgd": (0.0, True),
 }
 _ALIASES: Mapping[str, str] = {
+    "adamw-8bit": "adamw8bit",  # as a spec writes it
     "adamw_8bit": "adamw8bit",
     "adam8bit": "adamw8bit",
     "paged_adamw_8bit": "adamw8bit",

@@ -23,6 +23,7 @@ from sizewell.sizing.predict.performance.serving_samples import (
     samples_saturated,
 )
 from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, ServingJob
+from sizewell.sizing.units import told_apart
 
 GIB = 2**30
 SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
@@ -124,8 +125,9 @@ def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal
     needed = int(parts.fixed + parts.graphs + sequence_bytes(job, parts))
     usable = serving_usable_bytes(job, parts, cluster.accelerator)
     over = f" over {tensor} devices" if tensor > 1 else ""
+    needs, has = told_apart(needed / GIB, usable / GIB, 1)
     return ServingRefusal(
-        reason=f"needs {needed / GIB:.1f} GiB per device{over} for one request, {usable / GIB:.1f} GiB usable",
+        reason=f"needs {needs} GiB per device{over} for one request, {has} GiB usable",
         needed_bytes=needed,
         usable_bytes=usable,
     )
