@@ -59,7 +59,7 @@ def test_what_a_killed_update_left_is_listed_and_nothing_changes(
     before = project.pulumi("stack", "export", "--stack", "dev-aws")
     listed = code(sizewell("reconcile", "dev-aws"), 6)
     assert "adopt as net" in listed.out
-    assert "not a resource of the stack" in listed.out
+    assert "no resource of the stack" in listed.out
     assert "2 resources have the tag of dev-aws; 2 are not in the state" in listed.out
     assert "never" in listed.out
     data: Any = json.loads(code(sizewell("reconcile", "dev-aws", "--delete", "--json"), 6).out)

@@ -13,7 +13,18 @@ import pytest
 
 from sizewell.components.tags import sizewell_id
 from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.adoption import BY_ARN, FROM_INPUTS, Match, Wanted, id_from_inputs, import_id, sort_out, why_kept
+from sizewell.teardown.adoption import (
+    BY_ARN,
+    FROM_INPUTS,
+    OF_ARN,
+    UNIMPORTABLE,
+    Match,
+    Wanted,
+    id_from_inputs,
+    import_id,
+    sort_out,
+    why_kept,
+)
 from sizewell.teardown.orphans import Thing
 from sizewell.teardown.reconcile import import_file, is_absence, wanted_of
 
@@ -25,7 +36,7 @@ def documented(kind: str) -> list[str]:
     """The identities in the provider's own examples of `pulumi import` for a type."""
     package, module, name = re.fullmatch(r"([a-z-]+):([^:]*):(\w+)", kind).groups()  # type: ignore[union-attr]
     module, _, leaf = module.partition("/")
-    sdk = importlib.import_module(f"pulumi_{package.replace('-', '_')}.{module}")
+    sdk = importlib.import_module(f"pulumi_{package.replace('-', '_')}.{module.replace('lambda', 'lambda_')}")
     text = Path(inspect.getfile(getattr(sdk, name))).read_text(encoding="utf-8")
     assert leaf or package == "azure-native"
     examples = re.findall(rf"pulumi import {re.escape(kind)} \S+ (.+)", text)
@@ -101,12 +112,73 @@ def test_what_is_imported_by_its_arn(kind: str) -> None:
         ("aws:s3/bucket:Bucket", "s3", "petsnap-data", "petsnap-data"),
         ("aws:sns/topic:Topic", "sns", "notices", ACCOUNT % ("sns", "notices")),
         ("aws:fsx/lustreFileSystem:LustreFileSystem", "fsx", "file-system/fs-1", "fs-1"),
+        ("aws:autoscaling/group:Group", "autoscaling", "autoScalingGroup:7f3c:autoScalingGroupName/nodes", "nodes"),
+        ("aws:budgets/budget:Budget", "budgets", "budget/gpus", "123456789012:gpus"),
+        ("aws:cloudwatch/eventRule:EventRule", "events", "rule/bus/stop", "bus/stop"),
+        ("aws:ecr/repository:Repository", "ecr", "repository/sizewell/chat", "sizewell/chat"),
+        ("aws:ecs/service:Service", "ecs", "service/cluster/chat", "cluster/chat"),
+        (
+            "aws:eks/accessEntry:AccessEntry",
+            "eks",
+            "access-entry/train/role/123456789012/nodes/6e0a",
+            "train:arn:aws:iam::123456789012:role/nodes",
+        ),
+        (
+            "aws:eks/podIdentityAssociation:PodIdentityAssociation",
+            "eks",
+            "podidentityassociation/train/a-1",
+            "train,a-1",
+        ),
+        ("aws:s3/accessPoint:AccessPoint", "s3", "accesspoint/data", "123456789012:data"),
+        ("aws:sqs/queue:Queue", "sqs", "lost", "https://sqs.us-east-1.amazonaws.com/123456789012/lost"),
     ],
 )
 def test_an_arn_gives_the_identity_that_is_imported(kind: str, service: str, rest: str, identity: str) -> None:
     assert import_id(kind, ACCOUNT % (service, rest)) == identity
     assert any(example.startswith("arn:") == identity.startswith("arn:") for example in documented(kind))
     assert any(example.count(":") == identity.count(":") for example in documented(kind))
+
+
+TYPES = re.compile(r"aws:[a-zA-Z0-9]+/[a-zA-Z0-9]+:[A-Z][A-Za-z0-9]+")
+
+
+def test_each_tagged_type_is_imported_as_its_provider_documents() -> None:
+    """Every type of AWS that the package names: one whose examples are whole ARNs, or made of several parts, is listed.
+    An example of one word is what ends an ARN.
+    """
+    source = Path(__file__).parents[2] / "src/sizewell"
+    kinds = {kind for path in source.rglob("*.py") for kind in TYPES.findall(path.read_text(encoding="utf-8"))}
+    checked, wrong = 0, []
+    for kind in sorted(kinds):
+        package, name = re.fullmatch(r"aws:(\w+)/\w+:(\w+)", kind).groups()  # type: ignore[union-attr]
+        made = getattr(importlib.import_module(f"pulumi_aws.{package}".replace(".lambda", ".lambda_")), name)
+        if "tags" not in inspect.signature(made._internal_init).parameters:
+            continue
+        examples = [example for example in documented(kind) if "outpost" not in example]
+        checked += bool(examples)
+        if examples and all(example.startswith("arn:") for example in examples):
+            wrong += [(kind, examples)] if kind not in BY_ARN else []
+        elif any(mark in example for mark in (":", ",", "/") for example in examples):
+            wrong += [(kind, examples)] if kind not in OF_ARN and kind not in FROM_INPUTS else []
+    assert wrong == []
+    assert checked > 60
+
+
+@pytest.mark.parametrize("kind", sorted(UNIMPORTABLE))
+def test_what_its_provider_says_it_does_not_import(kind: str) -> None:
+    package, name = re.fullmatch(r"gcp:(\w+)/\w+:(\w+)", kind).groups()  # type: ignore[union-attr]
+    sdk = importlib.import_module(f"pulumi_gcp.{package}")
+    assert "does not support import" in Path(inspect.getfile(getattr(sdk, name))).read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_imported_is_said_and_not_adopted() -> None:
+    kind = "gcp:workflows/workflow:Workflow"
+    state = State(project="sizewell", stack="dev-aws", resources=(), pending_operations=())
+    identity = "workflows.googleapis.com/projects/p/locations/l/workflows/end"
+    flow = Thing(identity=identity, kind="workflows.googleapis.com/Workflow", tags={"sizewell-id": tag(kind, "end")})
+    found = sort_out([flow], state, [wanted(kind, "end")], tag)
+    assert (found.matches, found.unmatched, found.pending) == ((), (), ())
+    assert found.refused == ((flow, "its provider does not import a Workflow"),)
 
 
 def test_asset_names_and_arm_ids() -> None:
@@ -125,7 +197,7 @@ def tag(kind: str, name: str) -> str:
 
 
 def thing(identity: str, kind: str = "", name: str = "") -> Thing:
-    return Thing(identity=identity, kind="k", tags={"sizewell-id": tag(kind, name)} if kind else {})
+    return Thing(identity=identity, kind="ec2 vpc", tags={"sizewell-id": tag(kind, name)} if kind else {})
 
 
 def wanted(kind: str, called: str, **inputs: Any) -> Wanted:
@@ -301,3 +373,55 @@ def test_of_a_lost_state_what_depends_on_something_unseen_is_listed_too() -> Non
     assert sort() == (False, {hidden.urn})  # `net` carries no tag here, as nothing with it was found
     assert sort(thing) == (True, {hidden.urn, below.urn, group.urn})
     assert sort(wanted=[below], doubtful=[hidden.urn]) == (False, {below.urn})
+
+
+ASG, AKS = "aws:autoscaling/group:Group", "azure-native:containerservice:ManagedCluster"
+GROUP_ARN = ACCOUNT % ("autoscaling", "autoScalingGroup:7f3c:autoScalingGroupName/train-nodes")
+RG = "/subscriptions/s/resourceGroups"
+
+
+def of_group(kind: str, identity: str, maker: str = "train-nodes") -> Thing:
+    tags = {"sizewell-id": "tag-of-train", **({"aws:autoscaling:groupName": maker} if maker else {})}
+    return Thing(identity=identity, kind=kind, region="us-east-1", tags=tags)
+
+
+MACHINES = [of_group("ec2 instance", ACCOUNT % ("ec2", f"instance/i-{number}")) for number in range(2)]
+DISK = of_group("ec2 volume", ACCOUNT % ("ec2", "volume/vol-1"), maker="")
+GROUP = of_group("autoscaling autoScalingGroup", GROUP_ARN, maker="")
+CLUSTER = [
+    Thing(identity=f"{RG}/{group}/providers/{kind}/{name}", kind=kind, tags={"sizewell-id": "tag-of-train"})
+    for group, kind, name in (
+        ("dev", "Microsoft.ContainerService/managedClusters", "train"),
+        ("MC_dev_train", "Microsoft.Network/loadBalancers", "kubernetes"),
+        ("MC_dev_train", "Microsoft.Network/publicIPAddresses", "7c"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("type_", "things", "identities", "twice", "left"),
+    [
+        pytest.param(ASG, [GROUP], ["train-nodes"], 0, 0, id="a group"),
+        pytest.param(ASG, [*MACHINES, GROUP, DISK], ["train-nodes"], 0, 0, id="and what it made"),
+        pytest.param(ASG, MACHINES, ["train-nodes"], 0, 0, id="its machines alone"),
+        pytest.param(ASG, [MACHINES[0]], ["train-nodes"], 0, 0, id="one machine alone"),
+        pytest.param(ASG, [DISK], [], 0, 1, id="a disk alone is no group"),
+        pytest.param(ASG, [GROUP, GROUP], [], 2, 0, id="two groups"),
+        pytest.param(AKS, CLUSTER, [CLUSTER[0].identity], 0, 0, id="a cluster with what AKS makes"),
+    ],
+)
+def test_machines_that_carry_a_group_s_tag_are_not_the_group(
+    type_: str, things: list[Thing], identities: list[str], twice: int, left: int
+) -> None:
+    state = State(project="sizewell", stack="dev-aws", resources=(), pending_operations=())
+    wanted = lost("train", type_, inputs={"tags": {"sizewell-id": "tag-of-train"}})
+    found = sort_out(things, state, [wanted], lambda _, name: f"tag-of-{name}")
+    assert [match.identity for match in found.matches] == identities
+    assert (len(found.duplicates), len(found.unmatched)) == (twice, left)
+
+
+def test_of_a_known_group_a_disk_that_was_left_is_no_duplicate() -> None:
+    group = StateResource(urn="u", type=ASG, name="train", id="train-nodes", outputs={"name": "train-nodes"})
+    state = State(project="sizewell", stack="dev-aws", resources=(group,), pending_operations=())
+    found = sort_out([DISK, GROUP], state, [], lambda _, name: f"tag-of-{name}")
+    assert (found.duplicates, found.unmatched) == ((GROUP,), (DISK,))

@@ -31,6 +31,7 @@ def known(identity: str, kind: str = "t", **outputs: Any) -> StateResource:
 
 GROUP, NODES = "aws:autoscaling/group:Group", "aws:eks/nodeGroup:NodeGroup"
 POOL = "gcp:container/nodePool:NodePool"
+GKE, EKS = "gcp:container/cluster:Cluster", "aws:eks/cluster:Cluster"
 
 
 @pytest.fixture
@@ -79,6 +80,9 @@ def test_a_machine_of_nobody_is_found_and_one_of_a_group_is_not(account: Any) ->
         ({"aws:ec2:fleet-id": "fleet-1"}, known("fleet-1", "aws:ec2/fleet:Fleet"), False),
         ({"eks:nodegroup-name": "nodes"}, known("cluster:nodes", NODES), False),
         ({"goog-k8s-node-pool-name": "train"}, known("p/r/c/train", POOL, name="train"), False),
+        ({"goog-k8s-cluster-name": "train"}, known("p/r/train", GKE, name="train"), False),
+        ({"goog-k8s-cluster-name": "train"}, known("p/r/c/train", POOL, name="train"), True),
+        ({"aws:eks:cluster-name": "train"}, known("train", EKS), False),
         ({}, known("i-2"), True),
         ({}, known("i-1"), False),
     ],
@@ -108,6 +112,21 @@ def test_a_name_that_another_resource_has_too_makes_nothing_known(
     resource = StateResource(urn="u", type="t", name="n", id="x", inputs=inputs, outputs=outputs)
     thing = Thing(identity=identity, kind="autoscaling autoScalingGroup", tags={"sizewell-id": "group"})
     assert bool(unknown_to([thing], state(resource))) == lost
+
+
+@pytest.mark.parametrize(
+    ("group", "lost"), [("MC_dev_train_eastus", False), ("mc_DEV_train_eastus", False), ("dev", True)]
+)
+def test_what_aks_makes_in_a_group_of_its_own_is_no_orphan(group: str, *, lost: bool) -> None:
+    """It carries the cluster's tags (https://learn.microsoft.com/azure/aks/use-tags), the group itself too."""
+    kind = "azure-native:containerservice:ManagedCluster"
+    cluster = known("/subscriptions/s/c", kind, nodeResourceGroup="MC_dev_train_eastus")
+    path = f"/subscriptions/s/resourceGroups/{group}"
+    tags = {"sizewell-id": "cluster"}
+    balancer = Thing(identity=f"{path}/providers/Microsoft.Network/loadBalancers/kubernetes", kind="x", tags=tags)
+    own = Thing(identity=path, kind="Microsoft.Resources/resourceGroups", tags=tags)
+    assert bool(unknown_to([balancer], state(cluster))) == lost
+    assert bool(unknown_to([own], state(cluster))) == lost
 
 
 def test_components_of_a_state_make_nothing_known() -> None:

@@ -139,7 +139,7 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         rows.append((identity, _would(args, match)))
     for things, what in (
         (comparison.sorted.duplicates, "a duplicate: delete the copy that is not used"),
-        (comparison.sorted.unmatched, "not a resource of the stack"),
+        (comparison.sorted.unmatched, "no resource of the stack: left by one, or made by hand"),
     ):
         rows += [(thing.identity, what) for thing in things]
     table = output.table("in no state", "what it is")
@@ -147,6 +147,8 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         table.add_row(*row)
     if rows:
         output.console().print(table)
+    for thing, reason in comparison.sorted.refused:
+        print(f"cannot be adopted: {thing.identity}: {reason}; delete it by hand, and the next update creates it again")
     for thing in comparison.sorted.gone:
         print(f"gone: {thing.identity}: only its tag is listed still")
     for urn in comparison.sorted.unseen:
@@ -195,6 +197,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         ],
         "duplicates": [asdict(thing) for thing in comparison.sorted.duplicates],
         "unmatched": [asdict(thing) for thing in comparison.sorted.unmatched],
+        "refused": [{**asdict(thing), "why": why} for thing, why in comparison.sorted.refused],
         "gone": [asdict(thing) for thing in comparison.sorted.gone],
         "pending": list(comparison.sorted.pending),
         "unseen": list(comparison.sorted.unseen),

@@ -12,26 +12,59 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sizewell.recording.sources.state import State
 from sizewell.recording.wire import UNKNOWN_MARK
-from sizewell.teardown.orphans import ID_TAG, Thing, own_tag
+from sizewell.teardown.orphans import ID_TAG, PARTS, Thing, is_of, maker_of, own_tag
 from sizewell.teardown.units import data_of
 
 # Amazon's types that are imported by their whole ARN; the others by what the ARN ends with.
 BY_ARN: Final = frozenset(
     {
-        *("aws:iam/policy:Policy", "aws:sns/topic:Topic", "aws:sfn/stateMachine:StateMachine"),
-        *("aws:secretsmanager/secret:Secret", "aws:acm/certificate:Certificate", "aws:lb/loadBalancer:LoadBalancer"),
-        *("aws:lb/targetGroup:TargetGroup", "aws:lb/listener:Listener", "aws:ecs/taskDefinition:TaskDefinition"),
-        *("aws:ecs/capacityProvider:CapacityProvider", "aws:batch/jobQueue:JobQueue"),
+        *("aws:iam/policy:Policy", "aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:sns/topic:Topic"),
+        *("aws:sfn/stateMachine:StateMachine", "aws:secretsmanager/secret:Secret", "aws:acm/certificate:Certificate"),
+        *("aws:lb/loadBalancer:LoadBalancer", "aws:lb/targetGroup:TargetGroup", "aws:lb/listener:Listener"),
+        *("aws:lb/listenerRule:ListenerRule", "aws:alb/loadBalancer:LoadBalancer", "aws:msk/cluster:Cluster"),
+        *("aws:ecs/taskDefinition:TaskDefinition", "aws:ecs/capacityProvider:CapacityProvider"),
+        *("aws:batch/jobQueue:JobQueue", "aws:batch/jobDefinition:JobDefinition"),
+        *("aws:sagemaker/app:App", "aws:sagemaker/mlflowApp:MlflowApp", "aws:sagemaker/space:Space"),
+        *("aws:sagemaker/userProfile:UserProfile", "aws:s3/vectorsVectorBucket:VectorsVectorBucket"),
+        *("aws:bedrock/customModel:CustomModel", "aws:bedrock/evaluationJob:EvaluationJob"),
+        "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",
+    }
+)
+# And those that are imported by several parts of it; {1}, {2}: parts of its path, {1-}: all of them.
+OF_ARN: Final[Mapping[str, str]] = {
+    "aws:autoscaling/group:Group": "{1}",  # autoScalingGroup:UUID:autoScalingGroupName/NAME
+    "aws:bedrock/guardrail:Guardrail": "{1},DRAFT",
+    "aws:budgets/budget:Budget": "{account}:{1}",
+    "aws:cloudwatch/eventRule:EventRule": "{1-}",  # rule/NAME, or rule/BUS/NAME
+    "aws:ecr/repository:Repository": "{1-}",
+    "aws:ecs/service:Service": "{1-}",  # service/CLUSTER/NAME
+    "aws:eks/accessEntry:AccessEntry": "{1}:arn:aws:iam::{3}:{2}/{4}",  # access-entry/CLUSTER/role/ACCOUNT/NAME/UUID
+    "aws:eks/addon:Addon": "{1}:{2}",
+    "aws:eks/capability:Capability": "{1},{2}",
+    "aws:eks/fargateProfile:FargateProfile": "{1}:{2}",
+    "aws:eks/nodeGroup:NodeGroup": "{1}:{2}",
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": "{1},{2}",
+    "aws:s3/accessPoint:AccessPoint": "{account}:{1}",
+    "aws:sqs/queue:Queue": "https://sqs.{region}.amazonaws.com/{account}/{0}",
+}
+# Types of which the provider's own page says that it does not import them.
+UNIMPORTABLE: Final = frozenset(
+    {
+        *("gcp:compute/instanceFromTemplate:InstanceFromTemplate", "gcp:container/registry:Registry"),
+        *("gcp:dataflow/flexTemplateJob:FlexTemplateJob", "gcp:dataproc/cluster:Cluster"),
+        *("gcp:serviceaccount/key:Key", "gcp:vertex/aiDataset:AiDataset", "gcp:workflows/workflow:Workflow"),
+        "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
     }
 )
 # What carries no tag: its identity out of its inputs. {project}, {region} and {subscription} are the provider's where
 # the inputs have none. Several names: the first that is there.
 FROM_INPUTS: Final[Mapping[str, str]] = {
+    "aws:appautoscaling/target:Target": "{serviceNamespace}/{resourceId}/{scalableDimension}",
     "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
     "aws:autoscaling/schedule:Schedule": "{autoscalingGroupName}/{scheduledActionName}",
     "aws:autoscaling/tag:Tag": "{autoscalingGroupName},{tag.key}",
@@ -153,6 +186,7 @@ class Sorted:
     unmatched: tuple[Thing, ...]  # no resource of the stack: of another release or decision, or made by hand
     pending: tuple[str, ...]  # URNs of creations that are in no cloud, as far as names and tags tell
     unseen: tuple[str, ...] = ()  # URNs of what may be there: it carries no tag, and its identity is not known
+    refused: tuple[tuple[Thing, str], ...] = ()  # resources of the stack that no provider imports, and why
     gone: tuple[Thing, ...] = ()  # their tags are still listed
     behind: bool = False  # the state is older than the cloud, which has things whose dependencies it does not know
 
@@ -188,13 +222,17 @@ def sort_out(
     one restored, the cloud also has what depends on things that cannot be seen; after an update that was killed it
     has not. `behind` says that this is known already; `doubtful` are URNs of which nobody knows whether they stand.
     """
-    known = {identity_of(resource.type, resource.name) for resource in state.resources if resource.id}
+    known = {identity_of(resource.type, resource.name): resource.type for resource in state.resources if resource.id}
     urns = {resource.urn for resource in state.resources} | set(doubtful)
     by_tag: dict[str, list[Thing]] = {}
     for thing in orphans:
         by_tag.setdefault(str((thing.tags or {}).get(ID_TAG, "")), []).append(thing)
     matches: list[Match] = []
-    twice = [thing for tag, things in by_tag.items() if tag in known for thing in things]
+    twice = [
+        thing for tag, things in by_tag.items() if tag in known for thing in things if is_of(thing.kind, known[tag])
+    ]
+    made: list[Thing] = []
+    refused: list[tuple[Thing, str]] = []
     pending: list[str] = []
     unseen: list[str] = []
     done: set[str] = set()
@@ -204,11 +242,16 @@ def sort_out(
         if each.urn in done or tag in known:
             continue
         done.add(each.urn)
-        things = by_tag.get(tag, [])
+        things, parts = _split(by_tag.get(tag, []), each.type)
+        made += parts
         if len(things) > 1:
             twice += things
+        elif things and each.type in UNIMPORTABLE:
+            urns.add(each.urn)
+            refused.append((things[0], f"its provider does not import a {each.type.rpartition(':')[2]}"))
         elif things:
-            matches.append(Match(wanted=each, identity=import_id(each.type, things[0].identity), thing=things[0]))
+            identity = id_from_inputs(each, state) or import_id(each.type, things[0].identity)
+            matches.append(Match(wanted=each, identity=identity, thing=things[0]))
             behind = behind or not (each.pending or each.may_be_there(urns))
         elif each.pending or not each.tagged:
             untagged.append(each)
@@ -228,15 +271,31 @@ def sort_out(
         if not behind:
             break
         urns |= set(unseen)
-    taken = {match.thing.identity for match in matches if match.thing} | {thing.identity for thing in twice}
+    taken = {match.thing.identity for match in matches if match.thing}
+    taken |= {thing.identity for thing in (*twice, *made, *(thing for thing, _ in refused))}
     return Sorted(
         matches=tuple(matches),
         duplicates=tuple(twice),
         unmatched=tuple(thing for thing in orphans if thing.identity not in taken),
         pending=tuple(pending),
         unseen=tuple(unseen),
+        refused=tuple(refused),
         behind=behind,
     )
+
+
+def _split(things: Sequence[Thing], type_: str) -> tuple[list[Thing], list[Thing]]:
+    """Of what carries the tag of a resource: what may be that resource, and what it made. Where a cloud does not list a
+    group, the machines of it do: they name it.
+    """
+    alike = [thing for thing in things if is_of(thing.kind, type_)]
+    if alike:
+        return alike, [thing for thing in things if thing not in alike]
+    makers = {maker_of(thing, type_): thing for thing in things}
+    if makers.keys() - {""}:
+        groups = [replace(thing, identity=maker, kind=type_) for maker, thing in makers.items() if maker]
+        return groups, list(things)
+    return [thing for thing in things if thing.kind not in PARTS], []
 
 
 def why_kept(urn: str, state: State, *, data: bool) -> str:
@@ -273,7 +332,7 @@ def import_id(kind: str, identity: str) -> str:
     'petsnap'
     """
     if identity.startswith("arn:") and kind not in BY_ARN:
-        return _of_arn(kind, identity.split(":", 5)[2], identity.split(":", 5)[5])
+        return _of_arn(kind, identity)
     host, _, path = identity.partition("/")
     if host.endswith(".googleapis.com"):
         if kind == "gcp:container/nodePool:NodePool":
@@ -282,12 +341,17 @@ def import_id(kind: str, identity: str) -> str:
     return identity
 
 
-def _of_arn(kind: str, service: str, rest: str) -> str:
-    if service == "eks" and kind != "aws:eks/cluster:Cluster":  # nodegroup/CLUSTER/NAME/UUID
-        return ":".join(rest.split("/")[1:3])
+def _of_arn(kind: str, arn: str) -> str:
+    _, partition, service, region, account, rest = arn.split(":", 5)
+    form = OF_ARN.get(kind)
+    if form is not None:
+        parts = rest.split("/")
+        known = {str(place): part for place, part in enumerate(parts)}
+        known |= {"region": region, "account": account, "1-": "/".join(parts[1:])}
+        return _PLACE.sub(lambda place: known.get(place[1], ""), form).replace("arn:aws:", f"arn:{partition}:")
     if kind == "aws:cloudwatch/logGroup:LogGroup":  # log-group:/aws/vpc/flow
         return rest.partition(":")[2].removesuffix(":*")
-    if service in ("ssm", "secretsmanager", "iam") and "/" in rest:
+    if service in ("ssm", "iam") and "/" in rest:
         return rest.rpartition("/")[2]
     for separator in (":", "/"):
         if separator in rest:

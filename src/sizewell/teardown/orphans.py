@@ -6,6 +6,7 @@ maker, though no state names it; so is what is attached to such a machine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,8 +24,24 @@ MADE_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "aws:autoscaling:groupName": ("aws:autoscaling/group:Group",),
     "aws:ec2:fleet-id": ("aws:ec2/fleet:Fleet",),
     "eks:nodegroup-name": ("aws:eks/nodeGroup:NodeGroup",),
+    "aws:eks:cluster-name": ("aws:eks/cluster:Cluster",),
     "goog-k8s-node-pool-name": ("gcp:container/nodePool:NodePool",),
+    "goog-k8s-cluster-name": ("gcp:container/cluster:Cluster",),
     "aks-managed-poolName": ("azure-native:containerservice:AgentPool",),
+}
+
+
+# Kinds that groups and clusters make, with their tags: none of them is the group.
+PARTS: Final = frozenset(
+    {
+        *("ec2 instance", "ec2 volume", "ec2 network-interface", "ec2 spot-instances-request"),
+        *("compute.googleapis.com/Instance", "compute.googleapis.com/Disk"),
+    }
+)
+# Whose tag names it by the identity by which its provider imports it.
+MACHINES_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "aws:autoscaling/group:Group": ("aws:autoscaling:groupName",),
+    "aws:ec2/fleet:Fleet": ("aws:ec2:fleet-id",),
 }
 
 
@@ -127,12 +144,45 @@ def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
             return _is_known(identity, known)
         return _is_known(identity, of_tag[tag]) if tag in of_tag else identity in known
 
+    # AKS puts a cluster's tags on all that it makes in a resource group of its own: balancers, addresses, that group.
+    groups = {str(resource.outputs.get("nodeResourceGroup") or "").lower() for resource in state.resources} - {""}
+
     def is_made(thing: Thing) -> bool:
         tags = thing.tags or {}
+        if groups & set(thing.identity.lower().partition("/resourcegroups/")[2].split("/")[:1]):
+            return True
         made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kinds in MADE_BY.items() for kind in kinds)
         return any(maker in names for maker, names in made)
 
     return [thing for thing in things if not is_known(thing) and not is_made(thing)]
+
+
+def is_of(kind: str, type_: str) -> bool:
+    """Whether a cloud's kind and a provider's type name the same sort of thing; a part of it carries its tags too.
+
+    >>> is_of("autoscaling autoScalingGroup", "aws:autoscaling/group:Group")
+    True
+    >>> is_of("ec2 instance", "aws:autoscaling/group:Group")
+    False
+    >>> is_of("Microsoft.ContainerService/managedClusters", "azure-native:containerservice:ManagedCluster")
+    True
+    """
+    if not re.search(r"[ /]", kind):  # a service whose ARNs name no sort, such as sns
+        return True
+    a, b = (
+        "".join(letter for letter in name.lower() if letter.isalnum())
+        for name in (re.split(r"[ /]", kind)[-1], type_.rpartition(":")[2])
+    )
+    a = a.removesuffix("es") if a.endswith("sses") else a.removesuffix("s")
+    return bool(a) and (a.endswith(b) or b.endswith(a))
+
+
+def maker_of(thing: Thing, type_: str) -> str:
+    """The identity of the group or fleet of this type that made a machine, as the cloud's own tag on it says; "" for
+    none.
+    """
+    found = ((thing.tags or {}).get(tag, "") for tag in MACHINES_OF.get(type_, ()))
+    return next(filter(None, found), "")
 
 
 def own_tag(inputs: Mapping[str, Any]) -> str:

@@ -48,7 +48,8 @@ class Comparison:
     @property
     def orphans(self) -> int:
         """How many things are in no state, as far as tags, names and the providers tell."""
-        return len(self.sorted.matches) + len(self.sorted.duplicates) + len(self.sorted.unmatched)
+        found = self.sorted
+        return len(found.matches) + len(found.duplicates) + len(found.unmatched) + len(found.refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,19 +97,19 @@ class Reconciler:
         they were on.
         """
         asked = list(orphans.matches)
-        sure: list[Match] = []
+        unimportable = list(orphans.refused)
         gone: list[Thing] = []
         pending, unseen = list(orphans.pending), list(orphans.unseen)
         while asked:
             try:
                 refused = self._refused(asked)
-            except ServiceError:
-                refused = {match.wanted.urn: "not known" for match in asked}
+            except ServiceError:  # nobody could be asked: of what a list of tags shows that is enough
+                refused = {match.wanted.urn: "not known" for match in asked if match.thing is None}
             for match in asked:
                 why = refused.get(match.wanted.urn, "")
                 if why and match.thing is not None:
                     gone += [match.thing] if is_absence(why) else []
-                    sure += [] if is_absence(why) else [match]
+                    unimportable += [] if is_absence(why) else [(match.thing, why)]
                 elif match.wanted.pending and why:
                     pending.append(match.wanted.urn)
                 elif why and not is_absence(why):
@@ -117,7 +118,14 @@ class Reconciler:
             if not refused or len(left) == len(asked):
                 break
             asked = left
-        return replace(orphans, matches=(*sure, *asked), pending=tuple(pending), unseen=tuple(unseen), gone=tuple(gone))
+        return replace(
+            orphans,
+            matches=tuple(asked),
+            pending=tuple(pending),
+            unseen=tuple(unseen),
+            gone=tuple(gone),
+            refused=tuple(unimportable),
+        )
 
     def _refused(self, matches: Sequence[Match]) -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
