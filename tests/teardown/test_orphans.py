@@ -71,6 +71,25 @@ def test_a_machine_of_nobody_is_found_and_one_of_a_group_is_not(account: Any) ->
     assert {thing.kind for thing in orphans} == {"ec2 instance", "ec2 volume"}
 
 
+def test_a_group_without_machines_is_found(account: Any) -> None:
+    """The tagging API lists no group; one of another stack is not listed either."""
+    template = account.create_launch_template(LaunchTemplateName="t", LaunchTemplateData={"ImageId": "ami-12c6146b"})
+    scaling = boto3.client("autoscaling", REGION)
+    for name, stack in (("mine", "dev-aws"), ("other", "dev-b")):
+        scaling.create_auto_scaling_group(
+            AutoScalingGroupName=name,
+            LaunchTemplate={"LaunchTemplateId": template["LaunchTemplate"]["LaunchTemplateId"], "Version": "$Latest"},
+            MinSize=0,
+            MaxSize=2,
+            AvailabilityZones=[f"{REGION}a"],
+            Tags=[{"Key": "sizewell-stack", "Value": stack, "PropagateAtLaunch": True}],
+        )
+    (group,) = in_aws(Aws(Deadline(30)), [REGION], "dev-aws")
+    assert (group.kind, group.identity.rpartition("/")[2]) == ("autoscaling autoScalingGroup", "mine")
+    assert unknown_to([group], state()) == [group]
+    assert unknown_to([group], state(known("mine", GROUP, name="mine"))) == []
+
+
 @pytest.mark.parametrize(
     ("tags", "resource", "lost"),
     [
@@ -151,8 +170,11 @@ def test_google_and_azure_are_asked_by_tag(monkeypatch: pytest.MonkeyPatch) -> N
         assert unknown_to([disk], state(known("projects/p/zones/z/disks/other"))) == [disk]
         assert unknown_to([disk], state(known("projects/p/zones/z/disks/d"))) == []
         identity = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/D"
+        group = "/subscriptions/s/resourceGroups/g"
         server.reply("GET /subscriptions/s/resources", Reply({"value": [{"id": identity, "type": "disk"}]}))
-        (own,) = in_azure(Azure(Deadline(30)), "s", "dev-azure")
+        server.reply("GET /subscriptions/s/resourcegroups", Reply({"value": [{"id": group}]}))
+        own, around = in_azure(Azure(Deadline(30)), "s", "dev-azure")
+        assert around.identity == group
         assert unknown_to([own], state(known(identity.lower()))) == []
         assert unknown_to([own], state()) == [own]
         assert any("sizewell-stack" in asked for asked in server.asked)

@@ -52,6 +52,9 @@ OF_ARN: Final[Mapping[str, str]] = {
     "aws:s3/accessPoint:AccessPoint": "{account}:{1}",
     "aws:sqs/queue:Queue": "https://sqs.{region}.amazonaws.com/{account}/{0}",
 }
+# What carries tags that the Resource Groups Tagging API does not list (its page "Services that support …" says so of
+# roles): it is looked up by its name.
+UNLISTED: Final = frozenset({"aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile"})
 # Types of which the provider's own page says that it does not import them.
 UNIMPORTABLE: Final = frozenset(
     {
@@ -61,8 +64,8 @@ UNIMPORTABLE: Final = frozenset(
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
     }
 )
-# What carries no tag: its identity out of its inputs. {project}, {region} and {subscription} are the provider's where
-# the inputs have none. Several names: the first that is there.
+# What carries no tag, or whose tags no cloud lists: its identity out of its inputs. {project}, {region} and
+# {subscription} are the provider's where the inputs have none. Several names: the first that is there.
 FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:appautoscaling/target:Target": "{serviceNamespace}/{resourceId}/{scalableDimension}",
     "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
@@ -71,6 +74,8 @@ FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:cloudwatch/eventTarget:EventTarget": "{rule}/{targetId}",
     "aws:ec2/route:Route": "{routeTableId}_{destinationCidrBlock|destinationIpv6CidrBlock|destinationPrefixListId}",
     "aws:ec2/routeTableAssociation:RouteTableAssociation": "{subnetId|gatewayId}/{routeTableId}",
+    "aws:iam/instanceProfile:InstanceProfile": "{name}",
+    "aws:iam/role:Role": "{name}",
     "aws:iam/rolePolicy:RolePolicy": "{role}:{name}",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
     "aws:kms/alias:Alias": "{name}",
@@ -253,7 +258,7 @@ def sort_out(
             identity = id_from_inputs(each, state) or import_id(each.type, things[0].identity)
             matches.append(Match(wanted=each, identity=identity, thing=things[0]))
             behind = behind or not (each.pending or each.may_be_there(urns))
-        elif each.pending or not each.tagged:
+        elif each.pending or not each.tagged or each.type in UNLISTED:
             untagged.append(each)
     while untagged:
         near = [each for each in untagged if each.pending or each.may_be_there(urns, behind=behind)]
@@ -262,7 +267,7 @@ def sort_out(
         for each in near:
             untagged.remove(each)
             identity = id_from_inputs(each, state)
-            if identity:
+            if identity and each.type not in UNIMPORTABLE:
                 matches.append(Match(wanted=each, identity=identity))
             elif each.pending:
                 pending.append(each.urn)

@@ -83,7 +83,28 @@ def in_aws(aws: Aws, regions: Iterable[str], tag: str, *, key: str = TAG) -> lis
         ]
         gone = _gone(aws, region, tagged_things)
         things += [thing for thing in tagged_things if thing.identity.rpartition("/")[2] not in gone]
+        listed = {thing.identity for thing in tagged_things}
+        things += [thing for thing in _groups(aws, region, tag, key) if thing.identity not in listed]
     return things
+
+
+def _groups(aws: Aws, region: str, tag: str, key: str) -> list[Thing]:
+    """Auto Scaling groups, of which the tagging API returns none
+    (https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/supported-services.html).
+    """
+    groups = aws.pages(
+        *("autoscaling", region, "describe_auto_scaling_groups", "AutoScalingGroups"),
+        Filters=[{"Name": f"tag:{key}", "Values": [tag]}],
+    )
+    return [
+        Thing(
+            identity=str(each["AutoScalingGroupARN"]),
+            kind=_kind(str(each["AutoScalingGroupARN"])),
+            region=region,
+            tags={str(entry["Key"]): str(entry["Value"]) for entry in each.get("Tags", [])},
+        )
+        for each in groups
+    ]
 
 
 def in_google(google: Google, project: str, tag: str, *, key: str = TAG) -> list[Thing]:
@@ -106,12 +127,14 @@ def in_google(google: Google, project: str, tag: str, *, key: str = TAG) -> list
 
 
 def in_azure(azure: Azure, subscription: str, tag: str) -> list[Thing]:
-    """Everything with a stack's tag in a subscription."""
-    rows = azure.reader().pages(
-        f"/subscriptions/{subscription}/resources",
-        items="value",
-        **{"api-version": "2021-04-01", "$filter": f"tagName eq '{TAG}' and tagValue eq '{tag}'"},
-    )
+    """Everything with a stack's tag in a subscription: its resources, and the groups that they are in."""
+    reader = azure.reader()
+    wanted = {"api-version": "2021-04-01", "$filter": f"tagName eq '{TAG}' and tagValue eq '{tag}'"}
+    rows = [
+        row
+        for listed in ("resources", "resourcegroups")
+        for row in reader.pages(f"/subscriptions/{subscription}/{listed}", items="value", **wanted)
+    ]
     return [
         Thing(
             identity=str(each["id"]),
