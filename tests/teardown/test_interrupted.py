@@ -139,6 +139,7 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
             journal=Journal(connect(config.journal)).read(),
             fresh=fresh,
             exports=folder / "exports",
+            project="sizewell",
             yes=True,
             now=lambda: at,
         )

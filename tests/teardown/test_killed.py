@@ -207,6 +207,7 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
             journal=Journal(connect(journal)).read(),
             fresh=fresh,
             exports=folder / "exports",
+            project="sizewell",
             yes=True,
             now=lambda: at,
         )

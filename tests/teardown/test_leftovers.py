@@ -14,11 +14,12 @@ from sizewell.clouds.calls import Deadline
 from sizewell.clouds.gcp import Google
 from sizewell.sizing.catalog import load
 from sizewell.teardown import leftovers
-from sizewell.teardown.orphans import Thing
+from sizewell.teardown.orphans import Owner, Thing
 from tests.clouds.rest_server import Reply, serving
 
 CATALOG = load()
 ON = date(2026, 11, 20)
+OF = Owner(project="sizewell", stack="dev")
 PLACE = "projects/p/zones/us-central1-a/disks/d"
 GROUP = "/subscriptions/s/resourceGroups/g/providers"
 
@@ -27,7 +28,7 @@ def priced(cloud: Any, thing: Thing) -> Decimal | None:
     """Of a thing that has the stack's tag."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(leftovers, "in_cloud", lambda *_: [thing])
-        (left,) = leftovers.left_over(cloud, ["p"], ["us-east-1"], "dev", clusters=[], catalog=CATALOG, on=ON)
+        (left,) = leftovers.left_over(cloud, ["p"], ["us-east-1"], OF, clusters=[], catalog=CATALOG, on=ON)
     return left.usd_per_month
 
 

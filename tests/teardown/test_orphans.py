@@ -15,7 +15,7 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import Deadline
 from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.orphans import Thing, in_aws, in_azure, in_google, unknown_to
+from sizewell.teardown.orphans import Owner, Thing, in_aws, in_azure, in_cloud, in_google, unknown_to
 from tests.clouds.rest_server import Reply, serving
 
 REGION = "us-east-1"
@@ -69,6 +69,15 @@ def test_a_machine_of_nobody_is_found_and_one_of_a_group_is_not(account: Any) ->
     assert sorted(names) == sorted([lost, adrift])
     assert other not in names
     assert {thing.kind for thing in orphans} == {"ec2 instance", "ec2 volume"}
+
+
+def test_what_another_project_has_of_the_stack_s_name_is_left_out(account: Any) -> None:
+    """Two projects may each have a stack dev-aws in one account."""
+    own, other = (machine(account, **{"sizewell-project": project}) for project in ("vision", "speech"))
+    by_hand = machine(account)  # a person copied one tag of it
+    things = in_cloud(Aws(Deadline(30)), [], [REGION], Owner(project="vision", stack="dev-aws"))
+    assert {thing.identity.rpartition("/")[2] for thing in things} == {own, by_hand}
+    assert other not in {own, by_hand}
 
 
 def test_a_group_without_machines_is_found(account: Any) -> None:

@@ -89,6 +89,7 @@ class Evening:
             journal=self.journal,
             fresh=self.gatherer,
             exports=self.folder / "exports",
+            project="sizewell",
             now=lambda: self.now,
             **{"yes": True, **more},
         )

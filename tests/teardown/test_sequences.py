@@ -142,6 +142,7 @@ class Site:
             journal=Journal(connect(self.config.journal)).read(),
             fresh=fresh,
             exports=self.folder / "exports",
+            project="sizewell",
             yes=True,
             data=[STACK],
             now=lambda: self.now,

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         backend=backend,
         stack=args.stack,
         project=name,
-        things=lambda state: _things(gatherer, root, args.stack, state),
+        things=lambda state: _things(gatherer, root, args.stack, state, name),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
     with output.progress(f"querying the clouds for {args.stack}"):
@@ -215,11 +215,12 @@ def _decision(root: Path, stack: str) -> Decision | None:
         return None
 
 
-def _things(gatherer: Gatherer, root: Path, stack: str, state: State) -> list[Thing]:
+def _things(gatherer: Gatherer, root: Path, stack: str, state: State, project_: str) -> list[Thing]:
     """Everything with the stack's tag in each of its clouds: those of its state, and of its decision where an update
     was killed before much stood.
     """
-    from sizewell.teardown.orphans import in_cloud
+    from sizewell.components.tags import legal
+    from sizewell.teardown.orphans import Owner, in_cloud
     from sizewell.teardown.units import stack_parts
 
     parts, decision = stack_parts(state, stack), _decision(root, stack)
@@ -231,19 +232,11 @@ def _things(gatherer: Gatherer, root: Path, stack: str, state: State) -> list[Th
             f"cloud has no resources"
         )
     regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud == "aws")}
-    accounts = gatherer.accounts(stack)
-    return [
-        thing for cloud in clouds for thing in in_cloud(gatherer.cloud(cloud, stack), accounts, regions, _legal(stack))
-    ]
+    accounts, of = gatherer.accounts(stack), Owner(project=legal(project_), stack=legal(stack))
+    return [thing for cloud in clouds for thing in in_cloud(gatherer.cloud(cloud, stack), accounts, regions, of)]
 
 
 def _identity(project_: str, stack: str, kind: str, name: str) -> str:
     from sizewell.components.tags import sizewell_id
 
     return sizewell_id(project=project_, stack=stack, type_token=kind, name=name)
-
-
-def _legal(stack: str) -> str:
-    from sizewell.components.tags import legal
-
-    return legal(stack)

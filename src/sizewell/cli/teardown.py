@@ -297,6 +297,7 @@ def _run(args: argparse.Namespace) -> int:
         fresh=fresh,
         looked=looked,
         exports=exports,
+        project=project_name(root),
         yes=args.yes,
         data=args.data,
         images=args.images,

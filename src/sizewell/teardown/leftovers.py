@@ -20,7 +20,7 @@ from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.money import Priced
-from sizewell.teardown.orphans import Thing, in_aws, in_cloud, in_google
+from sizewell.teardown.orphans import Owner, Thing, in_aws, in_cloud, in_google
 from sizewell.teardown.planning import HOURS_PER_MONTH
 
 Stored = tuple[str, Decimal]  # the fee of a month, and how many of its units
@@ -97,7 +97,7 @@ def left_over(
     cloud: Aws | Google | Azure,
     accounts: Sequence[str],
     regions: Iterable[str],
-    tag: str,
+    of: Owner,
     *,
     clusters: Sequence[str],
     catalog: Catalog,
@@ -107,7 +107,7 @@ def left_over(
     respond: then nobody knows.
     """
     regions = tuple(regions)
-    things = {thing.identity: thing for thing in in_cloud(cloud, accounts, regions, tag)}
+    things = {thing.identity: thing for thing in in_cloud(cloud, accounts, regions, of)}
     for cluster in clusters:
         if isinstance(cloud, Aws):
             asked = [("kubernetes.io/cluster/" + cluster, "owned"), *((key, cluster) for key in CLUSTER_TAGS)]

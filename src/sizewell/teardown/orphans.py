@@ -17,6 +17,7 @@ from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import State, StateResource
 
 TAG: Final = "sizewell-stack"
+PROJECT_TAG: Final = "sizewell-project"
 ID_TAG: Final = "sizewell-id"
 TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
 # Tags that the clouds themselves put on what they made for something else, and what that is.
@@ -55,13 +56,25 @@ class Thing:
     tags: Mapping[str, str] | None = None
 
 
-def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], tag: str) -> list[Thing]:
-    """Everything with a stack's tag in its accounts, of Amazon's in some regions. CloudError where one is refused."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A stack and its project, as tags spell them: two projects may have a stack of one name in one account."""
+
+    project: str
+    stack: str
+
+
+def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], of: Owner) -> list[Thing]:
+    """Everything with a stack's tag in its accounts, of Amazon's in some regions; what carries the tag of another
+    project is left out. CloudError where one is refused.
+    """
     if isinstance(cloud, Aws):
-        return in_aws(cloud, regions, tag)
-    if isinstance(cloud, Google):
-        return [thing for account in accounts for thing in in_google(cloud, account, tag)]
-    return [thing for account in accounts for thing in in_azure(cloud, account, tag)]
+        things = in_aws(cloud, regions, of.stack)
+    elif isinstance(cloud, Google):
+        things = [thing for account in accounts for thing in in_google(cloud, account, of.stack)]
+    else:
+        things = [thing for account in accounts for thing in in_azure(cloud, account, of.stack)]
+    return [thing for thing in things if (thing.tags or {}).get(PROJECT_TAG, of.project) == of.project]
 
 
 def in_aws(aws: Aws, regions: Iterable[str], tag: str, *, key: str = TAG) -> list[Thing]:

@@ -23,6 +23,7 @@ from sizewell.teardown.gather import Gatherer, LookedStack
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
+from sizewell.teardown.orphans import Owner
 from sizewell.teardown.planning import Plan, Row, StackPlan
 from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
@@ -51,10 +52,11 @@ class Runner:
     journal: Journal
     fresh: Callable[[], Gatherer]
     exports: Path
+    project: str  # as Pulumi.yaml names it
     yes: bool = False
     data: Sequence[str] = ()  # stacks whose data may go
     images: Sequence[str] = ()  # stacks whose image stores go with them
-    tag_of: Callable[[str], str] = str.lower  # a stack's name as its tag spells it
+    tag_of: Callable[[str], str] = str.lower  # a name as tags spell it
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     cluster: str = ""  # the Kubernetes cluster that this runs in; "": none
     send: Callable[[str, Mapping[str, Any]], None] | None = None
@@ -306,7 +308,7 @@ class Runner:
                     gatherer.cloud(cloud, name),
                     gatherer.accounts(name),
                     places["regions"],
-                    self.tag_of(name),
+                    Owner(project=self.tag_of(self.project), stack=self.tag_of(name)),
                     clusters=places["clusters"],
                     catalog=gatherer.catalog,
                     on=self.now().date(),
