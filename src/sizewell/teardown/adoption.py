@@ -10,6 +10,7 @@ Forms of identities are those that the providers document under "Import".
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +55,8 @@ OF_ARN: Final[Mapping[str, str]] = {
 }
 # What carries tags that the Resource Groups Tagging API does not list (its page "Services that support …" says so of
 # roles): it is looked up by its name.
-UNLISTED: Final = frozenset({"aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile"})
+# What IAM has else is listed in one region, which may not be the stack's.
+UNLISTED: Final = frozenset({"aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile", "aws:iam/policy:Policy"})
 # Types of which the provider's own page says that it does not import them.
 UNIMPORTABLE: Final = frozenset(
     {
@@ -64,8 +66,8 @@ UNIMPORTABLE: Final = frozenset(
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
     }
 )
-# What carries no tag, or whose tags no cloud lists: its identity out of its inputs. {project}, {region} and
-# {subscription} are the provider's where the inputs have none. Several names: the first that is there.
+# What carries no tag, or whose tags no cloud lists: its identity out of its inputs. {project}, {region},
+# {account} and {subscription} are the provider's where the inputs have none. Several names: the first that is there.
 FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:appautoscaling/target:Target": "{serviceNamespace}/{resourceId}/{scalableDimension}",
     "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
@@ -75,6 +77,7 @@ FROM_INPUTS: Final[Mapping[str, str]] = {
     "aws:ec2/route:Route": "{routeTableId}_{destinationCidrBlock|destinationIpv6CidrBlock|destinationPrefixListId}",
     "aws:ec2/routeTableAssociation:RouteTableAssociation": "{subnetId|gatewayId}/{routeTableId}",
     "aws:iam/instanceProfile:InstanceProfile": "{name}",
+    "aws:iam/policy:Policy": "arn:aws:iam::{account}:policy/{name}",
     "aws:iam/role:Role": "{name}",
     "aws:iam/rolePolicy:RolePolicy": "{role}:{name}",
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
@@ -396,4 +399,7 @@ def _provider_of(wanted: Wanted, state: State) -> dict[str, Any]:
     provider = next((resource for resource in state.resources if resource.urn == urn), None)
     inputs = provider.inputs if provider is not None else {}
     named = {"project": inputs.get("project"), "region": inputs.get("region"), "location": inputs.get("location")}
-    return {**named, "subscription": inputs.get("subscriptionId")}
+    accounts = inputs.get("allowedAccountIds") or []
+    accounts = json.loads(accounts) if isinstance(accounts, str) else accounts  # as the engine keeps a provider's lists
+    own = str(accounts[0]) if len(accounts) == 1 else None
+    return {**named, "subscription": inputs.get("subscriptionId"), "account": own}
