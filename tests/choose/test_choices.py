@@ -1,5 +1,6 @@
 """What a decision takes into account beside machines: where data lie, what a block holds, what can be brought up."""
 
+import json
 import re
 from datetime import date
 from typing import get_args
@@ -14,7 +15,7 @@ from sizewell.sizing.choose.fleets_training import least_device_s
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.spec.model import Training
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.spec.read import parse_spec, read_spec
 
 ON = date(2026, 11, 20)
 TUNE = {
@@ -247,3 +248,60 @@ def test_records_longer_than_the_model_reads_are_refused(facts):
     wrong = {"name": "w", "kind": "batch-inference", "model": "google-bert/bert-base-uncased", "batch": batch}
     with pytest.raises(SpecError, match=r"batch.tokens_per_record: input and output are 8000 tokens.*allows 512"):
         parse_spec(yaml.safe_dump(wrong), "test", catalog=facts)
+
+
+@pytest.mark.parametrize(
+    ("wish", "said", "way"),
+    [
+        ({"resources": {"instance_type": "a3-highgpu-8g"}, "infra": ["aws"]}, "a3-highgpu-8g is sold by gcp, infra has aws", "add gcp"),
+        ({"resources": {"accelerators": "mi300x"}, "infra": ["gcp"]}, "mi300x is sold by azure, .*infra has gcp", "add azure"),
+        ({"resources": {"accelerators": "l4", "gpu": "80GB.."}}, "80GB.. and resources.accelerators: l4 exclude", "keep one"),
+        ({"resources": {"accelerators": "l4", "instance_type": "p5.48xlarge"}}, "l4 and resources.instance_type: p5.48xlarge", "keep one"),
+    ],
+)  # fmt: skip
+def test_wishes_that_exclude_each_other_are_refused_before_any_search(facts, wish, said, way):
+    service = {
+        "kind": "inference",
+        "model": "Qwen/Qwen3-8B",
+        "traffic": {"rps": 2, "input_tokens": 500, "output_tokens": 100},
+    }
+    with pytest.raises(SpecError, match=said) as caught:
+        parse_spec(yaml.safe_dump({"name": "w", **service, **wish}), "test", catalog=facts)
+    assert caught.value.faults[0].fix.startswith(way)
+
+
+CONFIG = {
+    "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000,
+    "intermediate_size": 11008, "max_position_embeddings": 4096,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stretch", "tokens", "refused"),
+    [
+        (None, 4000, False),
+        (None, 32000, True),
+        ({"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 4096}, 32000, False),
+        ({"type": "yarn", "factor": 4.0}, 32000, True),
+        ({"type": "longrope", "long_factor": [1.0, 1.1]}, 4000, False),
+    ],
+)
+def test_texts_longer_than_a_configuration_allows_are_refused(facts, tmp_path, stretch, tokens, refused):
+    config = CONFIG | ({"rope_scaling": stretch} if stretch else {})
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    traffic = {"rps": 1, "input_tokens": tokens, "output_tokens": 50}
+    service = {"name": "w", "kind": "inference", "model": {"config": "config.json"}, "traffic": traffic}
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(service))
+    if refused:
+        with pytest.raises(
+            SpecError, match=r"traffic.input_tokens: input and output are 32050 tokens, config.json allows"
+        ):
+            read_spec(tmp_path / "s.yaml", facts)
+    else:
+        assert read_spec(tmp_path / "s.yaml", facts).model.config
+
+
+def test_a_bound_between_tokens_is_refused_where_there_are_none(facts):
+    traffic = {"rps": 2, "input_tokens": 500, "output_tokens": 0}
+    with pytest.raises(SpecError, match=r"slo.tpot: bounds the time between output tokens"):
+        spec(kind="inference", model="Qwen/Qwen3-8B", traffic=traffic, slo={"tpot": "30ms"})

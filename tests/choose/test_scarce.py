@@ -88,3 +88,17 @@ def test_machines_of_ones_own_are_not_called_scarce(facts):
     assert option is not None
     assert scarce(option)
     assert scarce(replace(option, candidate=replace(option.candidate, adopted=True))) == []
+
+
+def test_one_small_machine_is_not_kept_on_spot_for_months_and_a_run_without_deadline_says_how_long_it_takes(facts):
+    run = {"tokens": "100B", "sequence_length": 8192}
+    given = {"kind": "training", "model": {"params": "8B"}, "training": run, "infra": ["aws"]}
+    endless = spec(**given)
+    sizing = size_one(endless, facts, stack="", on=ON)
+    assert all(o.fleet.run_s <= 28 * 86_400 for o in sizing.options if o.deal.market == "spot")
+    assert workload_of(endless, facts).pools[0].market == "on-demand"
+    assert workload_of(spec(**given, spot_policy="spot"), facts).pools[0].market == "spot"
+    said = workload_of(endless, facts).assumptions
+    assert [line for line in said if line.startswith("the cheapest way takes") and "deadline: 30d" in line]
+    dated = spec(**{**WEEKS, "training": {"tokens": "200B", "sequence_length": 8192}})
+    assert not [line for line in workload_of(dated, facts).assumptions if line.startswith("the cheapest way takes")]

@@ -293,6 +293,30 @@ def test_a_vision_transformer_has_its_published_flops():
     assert params_total(a) == pytest.approx(86e6, rel=0.03)
 
 
+def test_an_image_network_is_as_fast_by_its_configuration_as_by_its_name():
+    """ViT-B/16: as layers of a language model it would reach twice the speed, and near the device's peak."""
+    config = {"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+              "intermediate_size": 3072, "image_size": 224, "patch_size": 16}  # fmt: skip
+    facts = catalog.load()
+    cluster = Cluster(accelerator=facts.accelerator("a100-80gb-sxm"), per_node=1)
+    seconds = [
+        training_time(
+            TrainingJob(architecture=a, method="pretrain", global_batch=256), Layout(micro_batch=256), cluster
+        ).step_s
+        for a in (from_hf_config(config, "vit"), facts.model("vit-base-16"))
+    ]
+    assert seconds[0] == pytest.approx(seconds[1], rel=0.05)
+
+
+def test_the_language_model_of_qwen_vl_is_that_of_qwen():
+    """7,615,616,512 parameters, biases of queries, keys and values among them (Qwen2.5-7B's model card says 7.61B)."""
+    text = {"model_type": "qwen2_5_vl_text", "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+            "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064}  # fmt: skip
+    a = from_hf_config({"model_type": "qwen2_5_vl", "text_config": text, "tie_word_embeddings": False}, "vl")
+    assert params_total(a) == 7_615_616_512
+    assert a.assumed == ()
+
+
 def test_a_case_without_dimensions_and_unknown_to_the_catalog_is_refused():
     case = next(case for case in read() if case.model.get("layers"))
     nameless = type(case)({**case.raw, "model": {"name": "nobody-knows-7B"}})

@@ -183,9 +183,12 @@ FILES = {
         {"_class_name": "FluxPipeline", "_diffusers_version": "0.30.0"},
         "pipeline of diffusers .FluxPipeline",
     ),
-    "a tokenizer's": ({"tokenizer_class": "LlamaTokenizer"}, "tokenizer_config.json.*\n.*use its config.json"),
-    "the weights' index": ({"metadata": {}, "weight_map": {}}, "index of its weights"),
-    "a preprocessor's": ({"image_processor_type": "CLIPImageProcessor"}, "preprocessor_config.json"),
+    "a tokenizer's": (
+        {"tokenizer_class": "LlamaTokenizer"},
+        "configuration of a tokenizer.*\n.*use the model's config.json",
+    ),
+    "the weights' index": ({"metadata": {}, "weight_map": {}}, "index of a model's weights"),
+    "a preprocessor's": ({"image_processor_type": "CLIPImageProcessor"}, "configuration of an image processor"),
 }
 
 

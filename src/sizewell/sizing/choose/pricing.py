@@ -37,6 +37,7 @@ SPOT_GANG_S = (
     3 * 86_400.0
 )  # estimate: how long several machines of a type in a zone are kept on spot without being told to
 SPOT_LARGE_S = 7 * 86_400.0  # estimate: the same for one machine of a type that is rarely left over
+SPOT_SMALL_S = 28 * 86_400.0  # estimate: the same for one machine of any other type
 SCARCE_DEVICES = {"on-demand": 16, "spot": 8}
 """Estimate: machines of eight are often handed out one at a time when they are asked for, and never left over as spot
 machines for long."""
@@ -259,14 +260,15 @@ def make_option(
 
 
 def too_long_for_spot(need: Requirements, fleet: Fleet, shape: Shape) -> bool:
-    """Whether a run lasts longer than its spot machines: several of one type in one zone, or one of eight devices.
+    """Whether a run lasts longer than spot machines are counted on: several of one type in one zone, one of eight
+    devices, one of fewer.
 
     `spot_policy: spot` takes them all the same.
     """
     if not need.market_open or need.training is None:
         return False
     large = shape.accelerators >= SCARCE_DEVICES["spot"]
-    longest = SPOT_GANG_S if fleet.nodes > 1 else SPOT_LARGE_S if large else math.inf
+    longest = SPOT_GANG_S if fleet.nodes > 1 else SPOT_LARGE_S if large else SPOT_SMALL_S
     return (fleet.run_s or 0.0) > longest
 
 

@@ -457,6 +457,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         if getattr(price, "source", "").find("estimate") >= 0:
             said.append("the spot price is an estimate, not an observed one")
     said += scarce(chosen)
+    said += _endless(chosen)
     if chosen.deal.estimate:
         said.append(
             f"the price of {chosen.instance_type} in {chosen.deal.region} is unknown: chosen by an estimate, "
@@ -524,6 +525,19 @@ def scarce(chosen: Option) -> list[str]:
             "(estimate)"
         )
     return said
+
+
+LONG_RUN_S = 30 * 86_400.0  # a month: longer than most teams wait for a run that nobody gave a deadline
+
+
+def _endless(chosen: Option) -> list[str]:
+    """That the cheapest way takes months, where no deadline says how long a run may take."""
+    need, run_s = chosen.setting.need, chosen.run_s or 0.0
+    if need.training is None or need.deadline_s is not None or need.objective != "cost" or run_s <= LONG_RUN_S:
+        return []
+    return [
+        f"the cheapest way takes {run_s / 86_400:.0f} days (deadline is not stated); deadline: 30d asks for a faster"
+    ]
 
 
 def choices(chosen: Option) -> list[str]:

@@ -208,6 +208,9 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
             _fault("traffic.input_tokens", "is missing; output_tokens alone are not enough", "add input_tokens: 1500")
         )
     slo = spec.slo
+    if slo and slo.tpot_s and load.output_tokens == 0:
+        message = "bounds the time between output tokens, and traffic.output_tokens is 0"
+        faults.append(_fault("slo.tpot", message, "use slo: {latency: ...}"))
     if slo and slo.latency_s and slo.ttft_s and slo.ttft_s > slo.latency_s:
         message = (
             f"a first token after {show_duration(slo.ttft_s)}, a whole answer after {show_duration(slo.latency_s)}"

@@ -72,6 +72,7 @@ _KNOWN = _ENCODERS | _UNGATED | {
     "glm", "glm4", "glm4_moe", "glm4_moe_lite", "minimax_m2", "smollm3", "exaone", "exaone4", "dbrx", "vit", "helium",
     "seed_oss", "ernie4_5", "ernie4_5_moe", "granitemoe", "granitemoeshared", "ministral3", "minicpm3", "solar_open",
     "flex_olmo", "cwm", "hyperclovax", "internlm3", "bitnet", "vaultgemma", "gemma3n", "gemma3n_text", "gemma4",
+    "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text",
     "gemma4_text", "gemma4_unified", "gemma4_unified_text", "modernbert-decoder", "aria_text",
 }  # fmt: skip
 _LLAMA_4_LOCAL_ATTENTION = 8192
@@ -104,6 +105,19 @@ def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
         raise SpecError([fault], subject=name) from None
 
 
+def context_of(config: Mapping[str, Any]) -> int | None:
+    """The longest text that a configuration allows, with the factor by which it stretches positions; None if unsaid."""
+    text, _ = _text_part(config)
+    positions = _first(text, _NAMES["positions"])
+    stretch = text.get("rope_scaling") or text.get("rope_parameters") or {}
+    if not isinstance(positions, int) or isinstance(positions, bool) or not isinstance(stretch, Mapping):
+        return None
+    factor, trained = stretch.get("factor"), stretch.get("original_max_position_embeddings") or positions
+    if isinstance(factor, int | float) and isinstance(trained, int):
+        return max(positions, int(factor * trained))
+    return positions if not stretch or "factor" not in stretch else None
+
+
 def _read(config: Mapping[str, Any], name: str) -> Architecture:
     """The architecture of a configuration, not checked yet."""
     text, assumed = _text_part(config)
@@ -123,8 +137,9 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
             subject=name,
         )
     kind = _kind(config, text)
-    if kind == "vision":
-        return _vision_transformer(text, name)
+    if kind == "vision":  # predicted by its FLOPs like those of the catalog, not as layers of a language model
+        a = _vision_transformer(text, name)
+        return replace(a, layers=0, hidden=0, heads=0, kv_heads=0, head_dim=0, ffn=0)
     dims = {field: _first(text, names) for field, names in _NAMES.items()}
     missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
     if missing:
@@ -246,6 +261,13 @@ def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]
     return config, []
 
 
+_BESIDE: Mapping[str, str] = {  # keys that only other files of a model's folder have
+    "tokenizer_class": "the configuration of a tokenizer",
+    "weight_map": "the index of a model's weights",
+    "image_processor_type": "the configuration of an image processor",
+}
+
+
 def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
     """A file of a model's folder that is not its configuration, by what only such files state."""
     if base := config.get("base_model_name_or_path"):
@@ -256,10 +278,11 @@ def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
         message = f"is the index of a pipeline of diffusers ({config['_class_name']}), not the configuration of a model"
         fix = "name a model of the catalog, or state model: {family: diffusion, params, forward_flop_per_sample}"
         return Fault(path=name, message=message, fix=fix)
-    for key, file in (("tokenizer_class", "tokenizer_config.json"), ("weight_map", "the index of its weights"),
-                      ("image_processor_type", "preprocessor_config.json")):  # fmt: skip
+    for key, file in _BESIDE.items():
         if key in config and "model_type" not in config and "architectures" not in config:
-            return Fault(path=name, message=f"is {file} of a model, not its configuration", fix="use its config.json")
+            return Fault(
+                path=name, message=f"is {file}, not a model's configuration", fix="use the model's config.json"
+            )
     return None
 
 
@@ -309,13 +332,16 @@ def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str, a
     return model_type in ties_by_default or model_type in _ENCODERS
 
 
+_BIASED = ("qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text")  # queries, keys, values
+
+
 def _biases(text: Mapping[str, Any], model_type: str) -> Any:
     if (
         model_type in ("gpt2", "opt", "bloom", "gpt_neox", "gpt_bigcode", "phi", "starcoder2")
         or model_type in _ENCODERS - _GATED_ENCODERS
     ):
         return "all"
-    if model_type in ("qwen2", "qwen2_moe") or text.get("attention_bias") is True or text.get("qkv_bias") is True:
+    if model_type in _BIASED or text.get("attention_bias") is True or text.get("qkv_bias") is True:
         return "qkv"
     return "none"
 

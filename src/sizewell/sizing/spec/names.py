@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.precision import known_model
+from sizewell.sizing.units import show_range
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     """Every name in the spec that the catalog does not know, with the nearest that it does."""
-    return [*_model(spec, catalog), *_places(spec, catalog), *_hardware(spec, catalog)]
+    named = [*_places(spec, catalog), *_hardware(spec, catalog)]
+    return [*_model(spec, catalog), *(named or _together(spec, catalog))]
 
 
 def _near(word: str, known: Iterable[str]) -> str:
@@ -42,7 +45,14 @@ def _neighbours(name: str, types: Mapping[str, Shape]) -> str:
 
 
 def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
-    if spec.model is None or spec.model.name is None:
+    if spec.model is None:
+        return []
+    if spec.model.config is not None:
+        from sizewell.sizing.spec.hf_config import context_of
+
+        name = spec.model.config_path or "config.json"
+        return _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
+    if spec.model.name is None:
         return []
     try:
         architecture = known_model(spec.model.name, catalog)
@@ -56,37 +66,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 fix=f"{fix} or give its dimensions" if fix.startswith("did") else fix,
             )
         ]
-    faults = []
-    limit = architecture.max_sequence_length
-    if limit and spec.training and spec.training.sequence_length and spec.training.sequence_length > limit:
-        faults.append(
-            Fault(
-                path="training.sequence_length",
-                found=spec.training.sequence_length,
-                message=f"{spec.training.sequence_length} is longer than {spec.model.name} allows ({limit})",
-                fix=f"use at most {limit}",
-            )
-        )
-    tokens = ((spec.traffic.input_tokens or 0) + (spec.traffic.output_tokens or 0)) if spec.traffic else 0
-    if limit and tokens > limit:
-        faults.append(
-            Fault(
-                path="traffic.input_tokens",
-                found=tokens,
-                message=f"input and output are {tokens} tokens, {spec.model.name} allows {limit}",
-                fix="shorten them, or use a model with a longer context",
-            )
-        )
-    record = ((spec.batch.tokens_per_record or 0) + spec.batch.output_tokens_per_record) if spec.batch else 0
-    if limit and record > limit:
-        faults.append(
-            Fault(
-                path="batch.tokens_per_record",
-                found=record,
-                message=f"input and output are {record} tokens, {spec.model.name} allows {limit}",
-                fix=f"split records into parts of at most {limit}, or use a model with a longer context",
-            )
-        )
+    faults = _lengths(spec, architecture.max_sequence_length, spec.model.name)
     speaks = architecture.kind == "decoder"
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
         faults.append(
@@ -103,6 +83,41 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 found=spec.traffic.output_tokens,
                 message=f"{spec.model.name} does not generate tokens: it is a {architecture.kind} model",
                 fix="state images: {resolution: 224} instead",
+            )
+        )
+    return faults
+
+
+def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:
+    """Texts longer than the model, which is called `name`, reads; nothing where its limit is not known."""
+    faults = []
+    if limit and spec.training and spec.training.sequence_length and spec.training.sequence_length > limit:
+        faults.append(
+            Fault(
+                path="training.sequence_length",
+                found=spec.training.sequence_length,
+                message=f"{spec.training.sequence_length} is longer than {name} allows ({limit})",
+                fix=f"use at most {limit}",
+            )
+        )
+    tokens = ((spec.traffic.input_tokens or 0) + (spec.traffic.output_tokens or 0)) if spec.traffic else 0
+    if limit and tokens > limit:
+        faults.append(
+            Fault(
+                path="traffic.input_tokens",
+                found=tokens,
+                message=f"input and output are {tokens} tokens, {name} allows {limit}",
+                fix="shorten them, or use a model with a longer context",
+            )
+        )
+    record = ((spec.batch.tokens_per_record or 0) + spec.batch.output_tokens_per_record) if spec.batch else 0
+    if limit and record > limit:
+        faults.append(
+            Fault(
+                path="batch.tokens_per_record",
+                found=record,
+                message=f"input and output are {record} tokens, {name} allows {limit}",
+                fix=f"split records into parts of at most {limit}, or use a model with a longer context",
             )
         )
     return faults
@@ -132,6 +147,65 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 )
             )
     return faults
+
+
+def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    """Two wishes of which each is sold and both together are not: no search is needed to say so."""
+    wishes = _wishes(spec, catalog)
+    for index, (path, kept) in enumerate(wishes):
+        for other, also in wishes[:index]:
+            if kept and also and not kept & also:
+                shapes = sorted(
+                    (s for s in catalog.shapes if (s.cloud, s.instance_type) in kept), key=lambda s: s.cloud
+                )
+                sold = sorted({s.cloud for s in shapes}, key=lambda cloud: (cloud not in PROVISIONABLE, cloud))
+                fix, message = (
+                    "keep one of them",
+                    f"{_said(spec, path)} and {other}: {_said(spec, other)} exclude each other",
+                )
+                if other == "infra":
+                    fix = f"add {sold[0]} to infra, or remove {path}"
+                    message = f"{_said(spec, path)} is sold by {', '.join(sold)}, infra has {_said(spec, other)}"
+                return [Fault(path=path, found=_said(spec, path), message=message, fix=fix)]
+    return []
+
+
+def _said(spec: WorkloadSpec, path: str) -> str:
+    limits = spec.resources
+    if path == "resources.gpu":
+        assert limits.gpu_memory is not None  # noqa: S101 - it is a wish of the spec
+        return show_range(limits.gpu_memory.low, limits.gpu_memory.high, sizes=True)
+    words = {
+        "infra": spec.infra,
+        "resources.instance_type": limits.instance_types,
+        "resources.accelerators": limits.accelerators,
+    }
+    return ", ".join(str(word) for word in words[path])
+
+
+def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[tuple[str, str]]]]:
+    """The machine types that each limit on its own leaves, for the limits that the spec states."""
+    limits, shapes = spec.resources, catalog.shapes
+    kept: list[tuple[str, Iterable[Shape]]] = []
+    if spec.infra:
+        clouds = {place.cloud for place in spec.infra}
+        kept.append(("infra", (s for s in shapes if s.cloud in clouds)))
+    if limits.instance_types:
+        kept.append(("resources.instance_type", (s for s in shapes if s.instance_type in limits.instance_types)))
+    if limits.accelerators:
+        keys = {item.key for name in limits.accelerators for item in catalog.accelerators_named(name)}
+        keys |= {""} if RUNTIME in (name.lower() for name in limits.accelerators) else set()
+        kept.append(("resources.accelerators", (s for s in shapes if s.accelerator in keys)))
+    if limits.gpu_memory is not None:
+        low, high = limits.gpu_memory.low or 0, limits.gpu_memory.high
+        # As it is sold: "24 GB" on the box is a little less for a program (`sizing.choose.candidates`).
+        fits = {
+            key
+            for key, item in catalog.accelerators.items()
+            if item.memory_bytes * 1.04 >= low and (high is None or item.memory_bytes <= high * 1.08)
+        }
+        kept.append(("resources.gpu", (s for s in shapes if s.accelerator in fits)))
+    return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
 def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
