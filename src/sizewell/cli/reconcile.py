@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 DESCRIPTION = """List resources that have a stack's tag but are in no state, as left by a killed update, a capacity
 error or a lost response. Each is matched with a resource of the stack by its tag. Resources that
 cannot have tags, such as rules and routes, are matched by the name that the program gives them:
-the provider is asked whether they exist. What cannot be looked up either way is listed.
+the provider is asked whether they exist. What cannot be looked up either way is listed, and so is
+what its provider cannot import.
 
 --adopt adds the matched resources to the state, and the next `pulumi up` continues with them.
 --delete adds them and destroys them; resources that hold data stay in the state unless --data is
 given. Both only print what they would do unless --yes is given. A resource that is matched by its
 name alone is adopted but not deleted. A resource that is not part of the stack, or exists twice,
-is left alone: check it by hand.
+is left alone: check it by hand. The same adopts a stack whose state was lost.
 """
 EXAMPLES = """example:
   sizewell reconcile dev-aws
