@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from sizewell.sizing.predict.architecture import forward_flop_per_sample
+from sizewell.sizing.predict.architecture import decoding_flop, decoding_values, forward_flop_per_sample, sample_flop
 from sizewell.sizing.predict.performance import serving_samples
+from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
-from sizewell.sizing.predict.performance.serving_samples import sample_server
+from sizewell.sizing.predict.performance.serving_samples import sample_server, samples_arriving
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 from sizewell.sizing.validation.describe import catalog
 
@@ -68,7 +69,7 @@ def test_a_cache_makes_no_device_faster_than_its_peak(monkeypatch):
 
 def test_operations_that_run_one_by_one_wait_for_the_host_and_move_more():
     compiled, alone = server("resnet-50", "v100-16gb"), server("resnet-50", "v100-16gb", engine="eager")
-    assert alone.fixed_s > 0.003 > compiled.fixed_s  # 170 launches
+    assert alone.batch_s(1) > 0.003 > compiled.batch_s(1)  # 170 launches
     assert alone.sample_s > 1.5 * compiled.sample_s
 
 
@@ -79,3 +80,89 @@ def test_four_bit_weights_are_unpacked_for_each_part_of_a_prompt():
     unpacked, plain = (sample_server(replace(job, weights=weights), cluster).sample_s for weights in ("int4", "fp16"))
     written_and_read = 4 * 2 * 2.0 * 8.0e9 / (device.memory_bytes_per_s * 0.8)  # four parts of 512 tokens
     assert unpacked - plain == pytest.approx(written_and_read, rel=0.25)
+
+
+def decoder(side: int) -> tuple[float, float]:
+    """FLOPs and values moved of the decoder of Stable Diffusion's latents, layer by layer.
+
+    Channels 512, 512, 256 and 128 from coarse to fine, three residual blocks a level, attention at the coarsest; a norm
+    with its activation reads twice and writes once, a convolution reads and writes once.
+    """
+    multiplied, moved = 0.0, 0.0
+
+    def convolution(places: float, read: int, written: int, kernel: int = 3) -> None:
+        nonlocal multiplied, moved
+        multiplied += places * read * written * kernel**2
+        moved += places * (read + written)
+
+    def norm(places: float, channels: int) -> None:
+        nonlocal moved
+        moved += 3 * places * channels
+
+    def block(places: float, read: int, written: int) -> None:
+        nonlocal moved
+        norm(places, read)
+        convolution(places, read, written)
+        norm(places, written)
+        convolution(places, written, written)
+        moved += places * written  # the residual
+        if read != written:
+            convolution(places, read, written, kernel=1)
+
+    places, channels = (side / 8) ** 2, 512
+    convolution(places, 4, channels)
+    block(places, channels, channels)
+    norm(places, channels)
+    for _ in range(4):
+        convolution(places, channels, channels, kernel=1)
+    multiplied += 2 * places**2 * channels
+    block(places, channels, channels)
+    for level, written in enumerate((512, 512, 256, 128)):
+        if level:
+            moved += places * channels * (1 + 4)
+            places *= 4
+            convolution(places, channels, channels)
+        for _ in range(3):
+            block(places, channels, written)
+            channels = written
+    norm(places, channels)
+    convolution(places, channels, 3)
+    return 2 * multiplied, moved
+
+
+@pytest.mark.parametrize("model", [name for name, one in catalog().models.items() if one.kind == "diffusion"])
+def test_a_picture_is_decoded_once_by_a_decoder_counted_by_layer(model):
+    drawn = catalog().model(model)
+    flop, moved = decoder(drawn.resolution)
+    assert decoding_flop(drawn) == pytest.approx(flop, rel=0.01)
+    assert decoding_values(drawn) == pytest.approx(moved, rel=0.01)
+    once, twice = (sample_flop(drawn, passes=n) for n in (1, 2))
+    assert twice - once == forward_flop_per_sample(drawn)
+    assert once - forward_flop_per_sample(drawn) == decoding_flop(drawn)
+    assert decoding_flop(catalog().model("resnet-50")) == decoding_values(catalog().model("resnet-50")) == 0
+
+
+def test_few_steps_leave_the_decoder_its_share_of_the_time():
+    name, card = "stabilityai/stable-diffusion-xl-base-1.0", "l40s"
+    one, two, forty = (server(name, card, passes_per_sample=passes).sample_s for passes in (1.0, 2.0, 40.0))
+    decoded = 2 * one - two
+    assert forty == pytest.approx(40 * (two - one) + decoded)
+    assert decoded > two - one  # in 16 bits more than a pass of the denoiser in 8
+    cluster = Cluster(accelerator=catalog().accelerator(card), per_node=1, nodes=1)
+    assert decoded > decoding_flop(catalog().model(name)) / peak_flop_per_s(cluster.accelerator, "bf16")
+
+
+def test_launches_hide_behind_the_device_where_it_works_longer():
+    alone = server("resnet-50", "v100-16gb", engine="eager")
+    assert alone.batch_s(1) == alone.batch_s(2) == alone.launches_s > 0
+    many = 2 * alone.launches_s / alone.sample_s
+    assert alone.batch_s(many) == pytest.approx(2 * alone.launches_s, rel=0.01)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.9])
+def test_arrivals_are_served_in_batches_large_enough_for_their_launches(share):
+    alone = server("resnet-50", "v100-16gb", engine="eager")
+    rate = share * constants().arrivals / alone.sample_s
+    load = samples_arriving(alone, rate=rate, fit=100_000)
+    assert load.stable
+    assert load.sequences / alone.batch_s(load.sequences) >= rate

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from sizewell.sizing.choose.fleets_training import run_flop
 from sizewell.sizing.choose.workloads import workload_record
-from sizewell.sizing.predict.architecture import forward_flop_per_sample, forward_flop_per_token, params_total
+from sizewell.sizing.predict.architecture import forward_flop_per_token, params_total, sample_flop
 from sizewell.sizing.predict.performance.training import LIMITS
 from sizewell.sizing.units import gib, short_duration, show_count
 
@@ -133,7 +133,7 @@ def _flop(sizing: Sizing) -> str:
         return "not known"
     if job.architecture.kind == "decoder":
         return f"{forward_flop_per_token(job.architecture, job.input_tokens):.2g} FLOP a token"
-    return f"{job.passes_per_sample * forward_flop_per_sample(job.architecture, job.input_tokens):.2g} FLOP a sample"
+    return f"{sample_flop(job.architecture, job.input_tokens, job.passes_per_sample):.2g} FLOP a sample"
 
 
 def _speed(workload: Workload) -> str:

@@ -200,6 +200,34 @@ def forward_flop_per_sample(a: Architecture, seq: float = 0) -> float:
     return seq * (2.0 * matmul_params(a) + attention_flop_per_token(a, seq))
 
 
+# The decoder of latents that Stable Diffusion's, SDXL's and FLUX's autoencoders share (Rombach et al. 2022; diffusers'
+# AutoencoderKL: 128, 256, 512 and 512 channels, three residual blocks a level, eight pixels a side to a position).
+_DECODED_FLOP_PER_PIXEL = 9.46e6  # counted by layer: convolutions and projections
+_DECODED_VALUES_PER_PIXEL = 1.115e4  # read and written by kernels that fuse a norm with its activation, counted so too
+_DECODED_SCORES_WIDTH = 512  # of its one attention block, over all positions
+
+
+def decoding_flop(a: Architecture) -> float:
+    """FLOPs of turning a diffusion model's last latents into one picture; 0 for other models."""
+    pixels = _drawn_pixels(a)
+    positions = pixels / 64.0
+    return pixels * _DECODED_FLOP_PER_PIXEL + 4.0 * positions**2 * _DECODED_SCORES_WIDTH
+
+
+def sample_flop(a: Architecture, seq: float = 0, passes: float = 1.0) -> float:
+    """FLOPs of one sample: its forward passes, and the decoder's of a picture."""
+    return passes * forward_flop_per_sample(a, seq) + decoding_flop(a)
+
+
+def decoding_values(a: Architecture) -> float:
+    """Values that the same moves through memory, at least."""
+    return _drawn_pixels(a) * _DECODED_VALUES_PER_PIXEL
+
+
+def _drawn_pixels(a: Architecture) -> float:
+    return float(a.resolution) ** 2 if a.kind == "diffusion" and a.resolution else 0.0
+
+
 def kv_values_per_token(a: Architecture, *, context: float = 0) -> float:
     """Values cached per token, all layers: K and V per KV head, or the latent vector and the shared rotary key of MLA.
 

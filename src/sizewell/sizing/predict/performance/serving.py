@@ -176,7 +176,7 @@ def _language_load(
 
 
 def _sample_bottleneck(server: SampleServer, load: Load) -> str:
-    return server.limit if load.sequences * server.sample_s >= server.fixed_s else "engine"
+    return server.limit if load.sequences * server.sample_s >= max(server.fixed_s, server.launches_s) else "engine"
 
 
 def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:

@@ -25,6 +25,8 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
     attention_flop_per_token,
+    decoding_flop,
+    decoding_values,
     forward_flop_per_sample,
     heard_bytes,
     params_total,
@@ -56,14 +58,17 @@ WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request 
 
 @dataclass(frozen=True, slots=True)
 class SampleServer:
-    """One device: seconds of a batch that do not depend on its size, and seconds per sample."""
+    """One device: seconds of a batch that do not depend on its size, seconds per sample, and those that its host takes
+    to launch a batch's operations while the device works on those before.
+    """
 
     fixed_s: float
     sample_s: float
     limit: str = "compute"  # what most of a sample's seconds go into
+    launches_s: float = 0.0
 
     def batch_s(self, batch: float) -> float:
-        return self.fixed_s + batch * self.sample_s
+        return max(self.launches_s, self.fixed_s + batch * self.sample_s)
 
 
 def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
@@ -108,8 +113,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, _value_bytes(job))
     streamed = accelerator.memory_bytes_per_s * k["memory_fraction"]
     moving_s = moved / streamed if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
-    launched = accelerator.runtime == RUNTIME or one_by_one
-    step_s = engine.step_s if launched else c.kernel_s * _kernels(a)
+    step_s = engine.step_s if accelerator.runtime == RUNTIME else 0.0 if one_by_one else c.kernel_s * _kernels(a)
     fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + step_s), 0.0, "compute"
     sample_s = (flop - attended) / speed + attended / attention
     sample_s += flop * CONVOLVED.get(a.kind, 0.0) * (1.0 / wide - 1.0 / speed)
@@ -123,6 +127,9 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         moving_s /= cache_speedup(accelerator)
         cached_s = math.hypot(computing_s, moving_s) if folded else computing_s + moving_s
         sample_s = min(sample_s, cached_s + fixed_s / held)
+    if a.kind == "diffusion":  # the picture is decoded once, in 16 bits
+        drawn = 2.0 * decoding_values(a) * k["elementwise_passes.fused"]
+        sample_s += decoding_flop(a) / wide + drawn / streamed
     if a.kind == "decoder" and job.weights == "int4":
         parts = max(1.0, job.input_tokens / UNPACKED_FOR)
         sample_s += parts * params_total(a) * (BYTES["int4"] + 2 * BYTES["fp16"]) / streamed
@@ -136,7 +143,10 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         fixed_s += written * (stored / 2 / bandwidth + writer.step_s + kernels_s)
         sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
         sample_s += multiplying
-    return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit)
+    launches_s = 0.0  # on a processor the host is what works
+    if one_by_one and accelerator.runtime != RUNTIME:
+        launches_s = job.passes_per_sample * engine.step_s
+    return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit, launches_s=launches_s)
 
 
 def _value_bytes(job: ServingJob) -> float:
@@ -182,7 +192,7 @@ def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile:
     works = constants().arrivals
     if fit < 1 or rate * server.sample_s >= works:
         return Load(float(fit), float(fit), rate, INFINITE, 0.0)
-    batch = max(1.0, rate * server.fixed_s / (works - rate * server.sample_s))
+    batch = max(1.0, rate * server.fixed_s / (works - rate * server.sample_s), rate * server.launches_s / works)
     spread = deviations(percentile) * math.sqrt(batch / pool)
     peak = batch + spread if batch > 1.0 else 1.0
     if peak > fit:

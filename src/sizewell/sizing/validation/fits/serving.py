@@ -3,12 +3,15 @@
     python tools/calibrate_serving.py            fit, print the errors, write the file
     python tools/calibrate_serving.py --samples  the same for all but language models, which keep theirs
     python tools/calibrate_serving.py --bands    keep the constants; make the bands and what leaving out costs anew
+    python tools/calibrate_serving.py --strength fit nothing; how strongly each source, left out, would have others held
     python tools/calibrate_serving.py --check    fit nothing; exit 1 when the file's bands no longer hold
 
 Every constant starts at its prior and moves by coordinate descent on the weighted mean of
 |log(predicted / published)|, held back by a small penalty for leaving the prior, so that what two cases say does not
-outweigh what is known. What a family reaches in images and texts is expected to be what it reaches in large matrix
-products, and that expectation counts like one further case: few families are measured in more than one such model.
+outweigh what is known. Constants that hardly anybody but MLPerf tells of are held more strongly, as nested
+cross-validation chooses: for each source from the others alone. What a family reaches in images and texts is expected
+to be what it reaches in large matrix products, and that expectation counts like one further case: few families are
+measured in more than one such model.
 Constants are keyed by accelerator family, kind of link, engine and kind of model; never by model, source or case. The
 result is the same whenever it is run on the same cases.
 
@@ -47,6 +50,8 @@ from sizewell.sizing.validation.serving_predictions import described
 SOURCE = "src/sizewell/sizing/validation/published/inference.json, each case with its source"
 FITTED_ON = "2026-11-23"
 PENALTY = 0.03
+HELD = 1.0  # the same for `HELD_BACK`, as nine of the twelve parts choose that `--strength` leaves out
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 POOLED = 1.0  # cases that count for a family's share of the peak being what its matrix products and all others tell
 TOLD_BY = 5  # cases of other sources that have to tell of a constant
 BAND_MIN = 1.05
@@ -92,6 +97,7 @@ PRIOR: dict[str, Any] = {
     "experts_speed": 0.8,  # as in training
     "eager": 0.3,
 }
+HELD_BACK = (("smaller",), ("arrivals",), ("eager",), ("engines", "uncompiled", "step_s"))
 SHARES = ("experts_speed", "compute", "memory", "samples", "bandwidth", "occupancy", "arrivals", "smaller")
 
 
@@ -100,8 +106,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="fit nothing; report whether the shipped bands hold")
     parser.add_argument("--bands", action="store_true", help="keep the constants and refit the bands")
     parser.add_argument("--samples", action="store_true", help="fit vision, encoders and diffusion; keep all others")
+    parser.add_argument("--strength", action="store_true", help="fit nothing; how strongly to hold what few tell of")
     chosen = parser.parse_args(arguments)
     cases = [case for case in read() if _usable(case)]
+    if chosen.strength:
+        for label, held in strengths(gradeable(cases), shipped()).items():
+            print(f"{label:60} {held:g}")
+        return 0
     if chosen.check or chosen.bands:
         data = shipped()
     if chosen.check:
@@ -246,9 +257,11 @@ def loss(data: dict[str, Any], path: tuple[str, ...], cases: Sequence[Case]) -> 
     return mean + pull(path, total) * distance / total
 
 
-def pull(path: tuple[str, ...], weight: float) -> float:
+def pull(path: tuple[str, ...], weight: float, held: float = HELD) -> float:
     """How many cases a constant's prior counts for, where cases of `weight` tell of the constant."""
-    return POOLED if pooled(path) else PENALTY * math.sqrt(max(1.0, weight))
+    if pooled(path):
+        return POOLED
+    return (held if path in HELD_BACK else PENALTY) * math.sqrt(max(1.0, weight))
 
 
 def ratios(cases: Sequence[Case], data: dict[str, Any]) -> list[tuple[Case, float]]:
@@ -293,14 +306,14 @@ def linear(cases: Sequence[Case], data: dict[str, Any]) -> Linear:
     return Linear(every, point, errors, slopes, touched, np.array([case.weight for case in cases]))
 
 
-def refit(table: Linear, keep: np.ndarray) -> np.ndarray:
+def refit(table: Linear, keep: np.ndarray, held: float = HELD) -> np.ndarray:
     """Logarithms of the constants that fit the cases kept: each in turn to the weighted median that its cases ask for,
     its prior among them; a constant that no kept case depends on is its prior.
     """
     weight = table.weight * keep
     start = np.log([prior(path) for path in table.paths])
     told = (weight[:, None] * (np.abs(table.slopes) > FLAT)).sum(axis=0) > 0
-    pulls = [pull(path, total) for path, total in zip(table.paths, weight @ table.touched, strict=True)]
+    pulls = [pull(path, total, held) for path, total in zip(table.paths, weight @ table.touched, strict=True)]
     point = np.where(told, table.point, start)
     errors = table.errors + table.slopes @ (point - table.point)
     for _ in range(40):
@@ -327,17 +340,51 @@ def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
 def left_out(cases: Sequence[Case], data: dict[str, Any]) -> Iterator[Held]:
     """Each source, or model of a source where too little else tells of its constants, with what the others give."""
     table = linear(cases, data)
-    matters = np.abs(table.slopes) > MATTERS
-    source = np.array([case.source_family for case in cases])
-    model = np.array([f"{case.source_family}|{case.model.get('name')}" for case in cases])
-    told = np.array([matters[source != own].sum(axis=0) >= TOLD_BY for own in source])  # by other sources
-    labels = np.where((matters & ~told).any(axis=1), model, source)
-    for label in sorted(set(labels)):
-        out = (source == label) | (model == label)
+    labels, parts = _parts(cases, table, np.ones(len(cases), bool))
+    for label, out in parts.items():
         trial = copy.deepcopy(data)
         for path, value in zip(table.paths, refit(table, (~out).astype(float)).tolist(), strict=True):
             put(trial, path, math.exp(value))
         yield Held(cases=tuple(cases[i] for i in np.flatnonzero(labels == label).tolist()), using=_using(trial))
+
+
+def _parts(cases: Sequence[Case], table: Linear, known: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The part that each case is left out with, and which cases a part leaves out: of the cases `known`, its source, or
+    its model where the others tell too little of a constant that its figure rests on.
+    """
+    matters = np.abs(table.slopes) > MATTERS
+    source = np.array([case.source_family for case in cases])
+    model = np.array([f"{case.source_family}|{case.model.get('name')}" for case in cases])
+    told = {own: matters[(source != own) & known].sum(axis=0) >= TOLD_BY for own in set(source)}  # by other sources
+    labels = np.where((matters & ~np.array([told[own] for own in source])).any(axis=1), model, source)
+    return labels, {str(label): (source == label) | (model == label) for label in sorted(set(labels[known]))}
+
+
+def strengths(cases: Sequence[Case], data: dict[str, Any]) -> dict[str, float]:
+    """Nested cross-validation: for each part that has images or texts, which of `STRENGTHS` predicts the images and
+    texts of all others best when each of those is left out in its turn. Errors are taken as linear.
+    """
+    table = linear(cases, data)
+    answered = np.array([(facts := described(case)) is not None and not facts["language"] for case in cases])
+    labels, parts = _parts(cases, table, np.ones(len(cases), bool))
+    return {
+        label: min(STRENGTHS, key=lambda held: _error_unseen(cases, table, answered, ~out, held))
+        for label, out in parts.items()
+        if (answered & (labels == label)).any()
+    }
+
+
+def _error_unseen(cases: Sequence[Case], table: Linear, answered: np.ndarray, known: np.ndarray, held: float) -> float:
+    """Weighted mean |log ratio| of the cases that are `answered` and `known`, each part of the known ones left out."""
+    labels, parts = _parts(cases, table, known)
+    total = weight = 0.0
+    for label, out in parts.items():
+        own = known & answered & (labels == label)
+        if own.any():
+            point = refit(table, (known & ~out).astype(float), held)
+            errors = np.abs(table.errors + table.slopes @ (point - table.point))
+            total, weight = total + float(errors[own] @ table.weight[own]), weight + float(table.weight[own].sum())
+    return total / weight
 
 
 def _using(trial: dict[str, Any]) -> Callable[..., AbstractContextManager[None]]:
