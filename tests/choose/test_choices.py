@@ -305,3 +305,27 @@ def test_a_bound_between_tokens_is_refused_where_there_are_none(facts):
     traffic = {"rps": 2, "input_tokens": 500, "output_tokens": 0}
     with pytest.raises(SpecError, match=r"slo.tpot: bounds the time between output tokens"):
         spec(kind="inference", model="Qwen/Qwen3-8B", traffic=traffic, slo={"tpot": "30ms"})
+
+
+def test_a_cache_format_that_the_engine_lacks_is_not_replaced_silently(facts):
+    """vLLM stores no 8-bit integers: its command is given fp8, and the answer says it."""
+    service = {"kind": "inference", "traffic": {"rps": 2, "input_tokens": 500, "output_tokens": 100}}
+    for given, said in (({}, True), ({"engine": "vllm"}, True), ({"kv": "fp8"}, False), ({"engine": "sglang"}, False)):
+        model = {"name": "meta-llama/Llama-3.1-8B", "kv": given.get("kv", "int8")}
+        engine = {"engine": given["engine"]} if "engine" in given else {}
+        notes = decided(facts, **service, model=model, **engine).assumptions
+        assert ("KV cache in fp8: vllm has no int8 there" in notes) == said, notes
+
+
+def test_memory_whose_band_is_over_the_limit_is_said_to_be_doubtful(facts):
+    """32B in 16 bits on one H100 of 80 GB runs with little room; on an H200 nobody needs to ask."""
+    service = {
+        "kind": "inference",
+        "traffic": {"rps": 1, "input_tokens": 1000, "output_tokens": 300},
+        "model": "Qwen/Qwen3-32B",
+    }
+    for instance_type, doubtful in (("p5.4xlarge", True), ("p5en.48xlarge", False)):
+        workload = decided(facts, **service, resources={"instance_type": instance_type})
+        memory = workload.memory
+        assert (memory.high_bytes > memory.usable_bytes) == doubtful
+        assert any(line.startswith("memory may not suffice") for line in workload.assumptions) == doubtful

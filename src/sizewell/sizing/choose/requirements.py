@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.catalog.engines import engine_for
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
@@ -480,6 +480,22 @@ def _software(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> l
     """Which software the figures are for on such accelerators, where the spec names none: what is launched, or what
     such work usually runs, since a training program is the user's own.
     """
+    work = work_of(spec.kind)
+    if work == "serving" and (stored := _other_cache(spec, architecture)):
+        return [stored, *_unnamed(spec, architecture, runtime)]
+    return _unnamed(spec, architecture, runtime)
+
+
+def _other_cache(spec: WorkloadSpec, architecture: Architecture) -> str:
+    """That the engine which is launched stores its KV cache in another format of the same size; "" where not."""
+    engine = ENGINES.get(spec.engine.name) if spec.engine else engine_for(architecture.kind)
+    kv = spec.model.kv if spec.model else None
+    flag = engine.flags.get("kv_dtype") if engine else None
+    stored = flag.values.get(kv or "", "") if flag else ""
+    return f"KV cache in {stored}: {engine.name} has no {kv} there" if engine and stored in ("fp8", "int8") else ""
+
+
+def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> list[str]:
     work = work_of(spec.kind)
     if spec.engine is not None or work is None:
         return []

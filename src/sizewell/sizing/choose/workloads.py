@@ -49,6 +49,7 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Layout, TrainingJob
+from sizewell.sizing.units import told_apart
 
 if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
@@ -430,6 +431,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     accelerated = bool(chosen.candidate.shape.accelerator)
     said: list[str] = [note for note in need.assumptions if accelerated or not note.startswith("run by ")]
     said += list(fleet.memory.assumptions)
+    said += _tight(chosen)
     if fleet.training is not None:
         said += list(fleet.training.assumptions)
         if need.utilization is None:
@@ -525,6 +527,15 @@ def scarce(chosen: Option) -> list[str]:
             "(estimate)"
         )
     return said
+
+
+def _tight(chosen: Option) -> list[str]:
+    """That memory may not suffice: what is predicted fits, the upper edge of its band does not."""
+    memory, usable = chosen.fleet.memory, chosen.fleet.usable_bytes
+    if not memory.breakdown or memory.high_bytes <= usable:
+        return []
+    needed, has = told_apart(memory.high_bytes / 2**30, usable / 2**30, 1)
+    return [f"memory may not suffice: its 80 % band reaches {needed} GiB, {has} are usable; measure one device first"]
 
 
 LONG_RUN_S = 30 * 86_400.0  # a month: longer than most teams wait for a run that nobody gave a deadline
