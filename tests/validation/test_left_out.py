@@ -230,7 +230,7 @@ def test_how_strongly_constants_are_held_for_a_part_is_asked_of_the_others_alone
     assert set(chosen.values()) == {0.3}  # the one with the smallest error
     for part, known in zip((name for name in chosen for _ in serving.STRENGTHS), asked, strict=True):
         source, _, model = part.partition("|")
-        own = [case.source_family == source and case.model["name"] in (model or case.model["name"]) for case in cases]
+        own = [case.source_family == source and (not model or case.model["name"] == model) for case in cases]
         assert any(own)
         assert not any(known[own])
         assert any(known)
