@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.workloads import scarce
 from sizewell.sizing.records.decision import Decision
 
@@ -102,3 +102,13 @@ def test_one_small_machine_is_not_kept_on_spot_for_months_and_a_run_without_dead
     assert [line for line in said if line.startswith("the cheapest way takes") and "deadline: 30d" in line]
     dated = spec(**{**WEEKS, "training": {"tokens": "200B", "sequence_length": 8192}})
     assert not [line for line in workload_of(dated, facts).assumptions if line.startswith("the cheapest way takes")]
+
+
+def test_a_run_that_only_interruptions_make_late_is_told_to_leave_spot(facts):
+    """DeepSeek-V3's own run, asked for on spot: its machines are reclaimed more often than it can be restarted."""
+    run = {"tokens": "15T", "sequence_length": 4096, "global_batch": "60M"}
+    wish = {"kind": "training", "model": "deepseek-ai/DeepSeek-V3", "training": run, "deadline": "60d"}
+    answer = decide([spec(**wish, spot_policy="spot", resources={"accelerators": "h100-sxm"})], facts, stack="", on=ON)
+    assert isinstance(answer, NothingFits)
+    assert "without interruptions" in answer.nearest[0].reason
+    assert answer.relax[0].startswith("use spot_policy: on-demand")

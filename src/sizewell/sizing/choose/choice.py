@@ -447,6 +447,8 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
         reason = f"{title} has no price for {shape.instance_type}, or not that many"
     else:
         cause, relax = Cause.TOO_SLOW, "allow a later deadline or more nodes"
+        if need.markets == ("spot",):
+            relax = "use spot_policy: on-demand or auto: without interruptions it ends in time"
         nodes = f"{fleet.nodes} node{'s' if fleet.nodes > 1 else ''}"
         reason = f"{(fleet.run_s or 0.0) / 3600:.1f} h on {nodes} without interruptions, with them more than the "
         reason += f"{allowed / 3600:.1f} h allowed"
