@@ -420,6 +420,18 @@ def test_machines_that_carry_a_group_s_tag_are_not_the_group(
     assert (len(found.duplicates), len(found.unmatched)) == (twice, left)
 
 
+def test_a_role_is_asked_about_although_no_state_has_its_component() -> None:
+    """A kill can cut the state off before it; what has no identity is not listed then, as nobody could tell it is there."""
+    state = State(project="sizewell", stack="dev-aws", resources=(), pending_operations=())
+    above = "urn:pulumi:dev-aws::sizewell::sizewell-aws:index:GpuNodeGroup::train"
+    tags = {"sizewell-id": "tag-of-start"}
+    role = lost("start", "aws:iam/role:Role", inputs={"name": "train-start", "tags": tags}, parent=above)
+    beside = lost("sub", "aws:sns/topicSubscription:TopicSubscription", inputs={}, parent=above)
+    found = sort_out([], state, [role, beside], lambda _, name: f"tag-of-{name}")
+    assert [match.identity for match in found.matches] == ["train-start"]
+    assert found.unseen == ()
+
+
 def test_of_a_known_group_a_disk_that_was_left_is_no_duplicate() -> None:
     group = StateResource(urn="u", type=ASG, name="train", id="train-nodes", outputs={"name": "train-nodes"})
     state = State(project="sizewell", stack="dev-aws", resources=(group,), pending_operations=())

@@ -264,7 +264,12 @@ def sort_out(
         elif each.pending or not each.tagged or each.type in UNLISTED:
             untagged.append(each)
     while untagged:
-        near = [each for each in untagged if each.pending or each.may_be_there(urns, behind=behind)]
+        # Whose identity is known can be asked about; a state that a kill cut off may lack even its component.
+        near = [
+            each
+            for each in untagged
+            if each.pending or each.may_be_there(urns, behind=behind or bool(id_from_inputs(each, state)))
+        ]
         if not near:
             break
         for each in near:
