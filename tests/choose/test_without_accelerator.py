@@ -97,6 +97,33 @@ def test_what_cannot_run_there_is_refused_by_name(facts: Catalog, keys: dict[str
     assert reason in why.reason
 
 
+@pytest.mark.parametrize(
+    ("keys", "rule", "way"),
+    [
+        ({**TAGS, "scheduler": "none", "infra": ["aws"]}, "serve in Kubernetes only, and scheduler is none", "scheduler: kubernetes"),
+        ({**TAGS, "scheduler": "slurm"}, "serve in Kubernetes only, and scheduler is slurm", "scheduler: kubernetes"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("wish", [{"accelerators": ["cpu"]}, {"instance_type": "m7i.4xlarge"}])
+def test_the_rule_that_keeps_work_from_processors_is_named(
+    facts: Catalog, keys: dict[str, object], rule: str, way: str, wish: dict[str, object]
+) -> None:
+    """Seen with cpu and scheduler none: the nearest were a Gaudi machine and another cloud, and "widen resources"."""
+    answer = decide([spec(**{"kind": "inference", **keys, "resources": wish})], facts, stack="", on=ON)
+    assert isinstance(answer, NothingFits)
+    assert rule in answer.nearest[0].reason
+    assert any(way in line for line in answer.relax), answer.relax
+
+
+def test_batches_that_ask_for_processors_are_told_that_they_need_accelerators(facts: Catalog) -> None:
+    batch = {"records": "1M", "window": "8h"}
+    one = spec(kind="batch-inference", model="resnet50", batch=batch, resources={"accelerators": ["cpu"]})
+    answer = decide([one], facts, stack="", on=ON)
+    assert isinstance(answer, NothingFits)
+    assert "batch-inference is sized for accelerators only" in answer.nearest[0].reason
+    assert "leave cpu out of resources.accelerators" in answer.relax
+
+
 def test_work_of_other_kinds_stays_with_accelerators(facts: Catalog) -> None:
     night = size_one(
         spec(kind="batch-inference", model="resnet50", batch={"records": "1M", "window": "8h"}), facts, stack="", on=ON

@@ -111,6 +111,41 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "half a node": (having(TRAINING, resources="{nodes: 1.5}"), ("resources.nodes", "1.5", "whole number")),
     "a GPU size without unit": (having(TRAINING, resources="{gpu: 80..}"), (("resources.gpu: must " "be a size"), "GB or GiB")),
     # choices
+    **{
+        f"precision as {written}": (
+            having(TRAINING, model=f"{{params: 8B, precision: {written}}}"),
+            ("spec.yaml:4:32", "model.precision", "must be bf16", way),
+        )
+        for written, way in {
+            "bf16 (fp32 gradient accumulation)": "fix: write bf16; gradients and master weights are kept",
+            "16 and 32": "fix: write bf16; gradients and master weights are kept",
+            "16": "fix: write bf16",
+            "4 bytes": "fix: write fp32",
+            "MXFP4": "fix: write fp4",
+            "NVFP4": "fix: write fp4",
+            "half": "fix: write fp16",
+            "AWQ": "leave precision out and write model: {..., weights: int4}",
+            "int8": "leave precision out and write model: {..., weights: int8}",
+        }.items()
+    },
+    **{
+        f"weights as {written}": (
+            having(INFERENCE, model=f"{{params: 8B, weights: {written}}}"),
+            ("spec.yaml:4:30", "model.weights", "must be fp32", way),
+        )
+        for written, way in {
+            "MXFP4": "fix: write fp4",
+            "Q4_K_M": "fix: write int4",
+            "w4a16": "fix: write int4",
+            "fp8 (E4M3)": "fix: write fp8",
+            "1 byte": "fix: write fp8",
+            "2": "fix: write bf16",
+        }.items()
+    },
+    "a size in bytes": (
+        having(INFERENCE, data="{location: 's3://b', size: 80000000000}"),
+        ("data.size", "got 80000000000", "fix: write 80GB"),
+    ),
     "unknown precision": (having(TRAINING, model="{params: 8B, precision: bf61}"), ("model.precision", "did you mean bf16?")),
     "a step of more than all samples": (
         having(TUNING, training="{samples: 100, epochs: 2, sequence_length: 2048, global_batch: 4M}"),
@@ -311,6 +346,13 @@ def test_table_is_long_enough() -> None:
 def test_right_specs_are_right() -> None:
     for text in (INFERENCE, TRAINING, TUNING, BATCH):
         parse_spec(text)
+
+
+def test_a_precision_that_nobody_knows_is_one_fault() -> None:
+    """The weights, which follow the precision where nobody says, are not refused beside it."""
+    with pytest.raises(SpecError) as caught:
+        parse_spec(having(TRAINING, model="{params: 8B, precision: 16 and 32}"), "spec.yaml")
+    assert [fault.path for fault in caught.value.faults] == ["model.precision"]
 
 
 def test_faults_of_fields_and_contradictions_come_together() -> None:

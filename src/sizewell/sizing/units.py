@@ -24,6 +24,8 @@ SIZES: Final = {
 COUNTS: Final = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 RATES: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
 
+BYTES_FROM: Final = 1_000_000  # a bare number of a size is of bytes from here on, of gigabytes below
+
 ALLOWED_DURATION: Final = "a duration with its unit: ms, s, m, h, d or w, such as 500ms, 45m, 1h30m or 3d"
 ALLOWED_SIZE: Final = "a size with its unit: kB to PB (powers of 1000) or KiB to PiB (powers of 1024), such as 80GB"
 ALLOWED_COUNT: Final = "a count: a whole number, or with k, M, B (10^9) or T, such as 4096, 50k, 7B"
@@ -96,7 +98,9 @@ def size_bytes(value: object) -> int:
     """
     _finite(value, ALLOWED_SIZE)
     if isinstance(value, int | float):
-        raise UnitError(ALLOWED_SIZE, f"write {value:g}GB")
+        # Nobody means a million gigabytes: such a number counts bytes.
+        way = show_size(int(value)) if value >= BYTES_FROM else f"{value:g}GB"
+        raise UnitError(ALLOWED_SIZE, f"write {way}")
     text = _text(value, ALLOWED_SIZE)
     match = _SIZE.fullmatch(text)
     if not match:

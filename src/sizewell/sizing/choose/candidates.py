@@ -231,7 +231,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         reason = "has no accelerator, and its processor is not fixed"
         return _rejected(shape, Cause.ACCELERATOR, reason)
     if not shape.accelerator and (unsized := _unsized(need)):
-        return _rejected(shape, Cause.ACCELERATOR, unsized)
+        return _rejected(shape, Cause.ACCELERATOR, unsized, relax=_sized(need))
     wrong = _constraint(shape, accelerator, context)
     if wrong:
         return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
@@ -391,6 +391,13 @@ def _unsized(need: Requirements) -> str:
     if need.scheduler in ("slurm", "none"):
         return f"has no accelerator; such machines serve in Kubernetes only, and scheduler is {need.scheduler}"
     return ""
+
+
+def _sized(need: Requirements) -> str:
+    """What makes work that `_unsized` refuses one for machines without accelerators, or ends the wish for them."""
+    if need.kind != "inference" or need.serving is None:
+        return "leave cpu out of resources.accelerators"
+    return "use scheduler: kubernetes (or auto), or leave cpu out of resources.accelerators"
 
 
 def _on_processor(need: Requirements) -> str:

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.billing.fees_compared import ComparedFees
+from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
@@ -142,7 +143,12 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     asked = {place for place, _, _ in sizing.need.places}
     clouds = asked if asked and not asked & set(PROVISIONABLE) else set(PROVISIONABLE)
     judged = [r for r in sizing.rejections if r.cause is not Cause.ACCELERATOR]
-    pool = [r for r in judged if r.cloud in clouds]
+    # That a machine has no accelerator is no news, but to work that asks for such machines the rule that keeps it from
+    # them is the answer.
+    types, asks = sizing.need.instance_types or (), host.RUNTIME in (sizing.need.accelerators or ())
+    without = [r for r in sizing.rejections if r.cause is Cause.ACCELERATOR and r.relax and r.cloud in clouds]
+    ruled = [r for r in without if r.instance_type in types or (asks and not types)]
+    pool = ruled + [r for r in judged if r.cloud in clouds]
     if cloud is not None:
         pool = [r for r in pool if r.cloud == cloud] or pool
     # What the spec excludes came near nothing: it is shown only where the spec allows no machine at all.

@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from sizewell.sizing import validating
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
+from sizewell.sizing.spec.precision import STORED, understood
 
 # What people bring from other tools, and how it is said here.
 ELSEWHERE: Final = {
@@ -61,6 +62,10 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         near = difflib.get_close_matches(value.lower(), allowed, 1, 0.5) if isinstance(value, str) else []
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
         fix = f"did you mean {near[0]}?" if near else ""
+        if path in _NUMBER_FORMATS and (meant := understood(value, allowed)):
+            fix = f"write {meant}{_kept_beside(value)}"
+        elif path == "model.precision" and (meant := understood(value, STORED)):
+            fix = f"the products run in 16 bits: leave precision out and write model: {{..., weights: {meant}}}"
         if path == "kind" and isinstance(value, str):
             fix = NOT_OURS.get(value.lower().replace("_", "-").replace(" ", "-"), fix)
         return Fault(path=path, found=value, allowed=listed, fix=fix)
@@ -93,6 +98,15 @@ NOT_OURS: Final = {
     **dict.fromkeys(("katib", "tuning", "hyperparameter-tuning", "sweep"), _SEARCH),
     **dict.fromkeys(("ota", "ota-update", "over-the-air", "edge-update", "edge-deployment"), _DEVICES),
 }
+
+_NUMBER_FORMATS: Final = ("model.precision", "model.weights", "model.kv")
+
+
+def _kept_beside(stated: object) -> str:
+    """Why what stands beside the format of the products need not be stated."""
+    wide = re.search(r"gradient|master|accumul|(?:and|/|\+) ?32", str(stated).lower())
+    return "; gradients and master weights are kept as the software of the run keeps them" if wide else ""
+
 
 # Latencies of requests, and from which bare number on it is milliseconds that are meant.
 _MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}

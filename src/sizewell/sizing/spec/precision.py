@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +26,8 @@ _IN_NAMES: Final[tuple[tuple[str, str], ...]] = (
     (r"gptq(?:[-_]?int4)?|gptq[-_]?4bit", "int4"),
     (r"fp8(?:[-_](?:dynamic|block|static|kv|static-pertensor))*", "fp8"),
 )
+STORED: Final = frozenset({"fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4", "nf4", "tf32"})
+"""What weights may be stored as, or computed in where a spec says nothing of their form."""
 _EDGE: Final = r"(?:^|(?<=[-_./ ]))(?:{})(?:$|(?=[-_./ ]))"
 _CONTAINER: Final = re.compile(_EDGE.format("gguf|bnb|quantized"), re.IGNORECASE)
 _DROPPED: Final = re.compile(r"[-_. ]+$")
@@ -89,6 +91,46 @@ def base_names(name: str) -> Iterator[str]:
     untuned = re.sub(r"-(?:Instruct|Chat|it)$", "", last, flags=re.IGNORECASE)
     if untuned != last:
         yield untuned
+
+
+# What people write for a number format, the first that is found; what follows in brackets says how gradients are kept.
+_WRITTEN: Final[tuple[tuple[str, str], ...]] = (
+    (r"nf4|bnb", "nf4"),
+    (r"e2m1", "fp4"),
+    (r"float8|e4m3(?:fn)?|e5m2|mxfp8", "fp8"),
+    (r"bfloat16|brain float", "bf16"),
+    (r"float16|half", "fp16"),
+    (r"tensorfloat(?:32)?|tf32", "tf32"),
+    (r"float32|single|full", "fp32"),
+    (r"bf16|amp|mixed|autocast", "bf16"),
+    (r"f?p?16|f16", "fp16"),
+    (r"f?p?32|f32", "fp32"),
+)
+_WIDTHS: Final = {32: "fp32", 16: "bf16", 8: "fp8", 4: "fp4"}
+
+
+def understood(written: object, allowed: Collection[str]) -> str:
+    """Which of the allowed number formats somebody means who writes it in words, bits or bytes; "" where unknown.
+
+    >>> stored = ("fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
+    >>> [understood(word, stored) for word in ("bf16 (fp32 gradient accumulation)", "16 and 32", "2 bytes", 16)]
+    ['bf16', 'bf16', 'bf16', 'bf16']
+    >>> [understood(word, stored) for word in ("MXFP4", "AWQ", "Q4_K_M", "fp8 (E4M3)", "half", "whatever")]
+    ['fp4', 'int4', 'int4', 'fp8', 'fp16', '']
+    """
+    if isinstance(written, bool) or not isinstance(written, str | int):
+        return ""
+    text = re.sub(r"\(.*", "", str(written).lower()).strip() or str(written).lower()
+    if width := re.fullmatch(r"(\d+)[- ]?(bytes?|bits?|)(?: ?(?:and|/|\+) ?32(?:[- ]?bits?)?)?", text):
+        bits = int(width[1]) * (8 if width[2].startswith("byte") or int(width[1]) in (1, 2) else 1)
+        meant = _WIDTHS.get(bits, "")
+        return next((name for name in (meant, f"int{bits}") if name in allowed), "")
+    if said := _said(text):
+        return said[0] if said[0] in allowed else ""
+    for pattern, name in _WRITTEN:
+        if re.search(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])", text) and name in allowed:
+            return name
+    return ""
 
 
 def published_so(name: str | None, weights: str | None) -> bool:

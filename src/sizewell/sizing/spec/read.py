@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.spec.checks import contradictions
 from sizewell.sizing.spec.model import WorkloadSpec, model_form
-from sizewell.sizing.spec.precision import published_weights
+from sizewell.sizing.spec.precision import STORED, published_weights
 from sizewell.sizing.spec.text import load_mapping, read_text
 from sizewell.sizing.versions import refusal
 
@@ -117,7 +117,8 @@ def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
                 stored = "nf4"
             elif "precision" not in model and kind not in ("training", "fine-tuning"):
                 stored = published_weights(model) or stored
-            data["model"] = {"weights": stored, **model}
+            # A precision that its own field refuses says nothing of the weights: one fault is enough.
+            data["model"] = {"weights": stored if stored in STORED else "bf16", **model}
     return data
 
 
