@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from sizewell.sizing.catalog import load
@@ -9,9 +11,9 @@ from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import forward_flop_per_sample, matmul_params, train_flop_per_token
 from sizewell.sizing.predict.layouts.search import LayoutRefusal, search_all
 from sizewell.sizing.predict.performance.serving import ServingRefusal, is_language_model, serving
-from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s, weight_counts
+from sizewell.sizing.predict.performance.serving_replica import group_link, peak_flop_per_s, weight_counts
 from sizewell.sizing.predict.performance.training_rows import cluster_facts
-from sizewell.sizing.records.jobs import Cluster, ServingJob, TrainingJob
+from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob, TrainingJob
 
 CATALOG = load()
 ACCELERATORS = [a for a in CATALOG.accelerators.values() if a.flop_per_s and a.memory_bytes_per_s]
@@ -64,6 +66,46 @@ def test_serving_is_within_flops_and_bandwidth(name):
                     flop = forward_flop_per_sample(a)
                 assert estimate.requests_per_s * flop <= peak, where
     assert predicted > 20
+
+
+@pytest.mark.parametrize("name", ["meta-llama/Llama-3.1-8B", "deepseek-ai/DeepSeek-V3"])
+def test_replicas_links_and_waits_keep_to_the_device(name):
+    """On every device: more of them in a group never send faster than a link, and twice the load on twice the replicas
+    waits no longer."""
+    a = CATALOG.model(name)
+    for accelerator in ACCELERATORS:
+        joined = max(1, min(8, accelerator.scale_up_max))
+        here = Cluster(
+            accelerator=accelerator,
+            per_node=8,
+            nodes=2,
+            scale_up=joined,
+            link_bytes_per_s=accelerator.link_bytes_per_s,
+            network_bytes_per_s=12.5e9,
+            fabric="efa",
+        )
+        link, before = (accelerator.link_bytes_per_s or 64e9) / 2, math.inf
+        job = ServingJob(architecture=a, weights="int4", input_tokens=1000, output_tokens=200)
+        for group in (2, 8, 16):
+            fastest = link if group <= joined else min(link, 32e9 if group <= 8 else 12.5e9 * 8 * 2)
+            fastest = max(fastest, link if joined <= 1 and group <= 8 else 0.0)
+            slowest = group_link(here, group)
+            assert 0 < slowest.bytes_per_s <= fastest, (accelerator.key, group)
+            assert slowest.bytes_per_s <= before * 8, (
+                accelerator.key
+            )  # a mesh of eight has all links, a pair one of them
+            before = slowest.bytes_per_s
+        one = serving(job, here, tensor=8, concurrency=8.0)
+        if isinstance(one, ServingRefusal):
+            continue
+        many = serving(job, here, tensor=8, concurrency=16.0)
+        assert isinstance(many, ServingEstimate)
+        assert many.requests_per_s >= one.requests_per_s * (1 - 1e-9), accelerator.key
+        rate = 0.3 * one.requests_per_s
+        alone, pooled = (serving(job, here, tensor=8, rps=rate, pool=pool) for pool in (1, 2))
+        assert isinstance(alone, ServingEstimate)
+        assert isinstance(pooled, ServingEstimate)
+        assert pooled.ttft_s <= alone.ttft_s * (1 + 1e-9), accelerator.key
 
 
 def test_training_is_within_flops():

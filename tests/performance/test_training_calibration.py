@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from sizewell.sizing.predict.calibration.priors import priors
 from sizewell.sizing.records.jobs import Layout
 from sizewell.sizing.validation.cases import CARRIED, Case, read
 from sizewell.sizing.validation.fits import training
+from sizewell.sizing.validation.training_cases import training_case
 from sizewell.sizing.validation.training_runs import in_unit, layout_of, training_run
 
 CASES = {case.id: case for case in read([CARRIED / "train.json"])}
@@ -88,7 +90,10 @@ def test_units_follow_from_the_step():
     assert in_unit(run, layout, 2.0) == pytest.approx(16 * 8192 / 2.0 / 8)
     hours = Case({**case.raw, "metric": "gpu_hours", "workload": {**case.workload, "tokens": 8.64e9}})
     alone, useful = 8.64e9 / (16 * 8192 / 2.0 / 8) / 3600, calibration.values("training")["useful_share"]
-    assert in_unit(training_run(hours), layout, 2.0) == pytest.approx(alone / useful, rel=0.01)
+    one = training_run(hours)
+    many = replace(one, cluster=replace(one.cluster, nodes=64))
+    assert in_unit(one, layout, 2.0) == pytest.approx(alone, rel=0.01)
+    assert in_unit(many, layout, 2.0) == pytest.approx(64 * alone / useful, rel=0.01)
 
 
 def test_the_published_value_is_never_read():
@@ -96,3 +101,22 @@ def test_the_published_value_is_never_read():
         if case.gradeable:
             other = Case({**case.raw, "value": 1.0})
             assert training_run(other) == training_run(case)
+
+
+@pytest.mark.parametrize(
+    ("written", "precision", "gradients"),
+    [
+        ("bf16 (fp32 gradient accumulation)", "bf16", "fp32"),
+        ("fp16 (fp16 gradient accumulation)", "fp16", "fp16"),
+        ("16 and 32", "bf16", ""),
+        ("MXFP8", "fp8", ""),
+        ("bf16", "bf16", ""),
+    ],
+)
+def test_the_format_of_gradients_is_not_that_of_the_products(written, precision, gradients):
+    case = CASES["titan-t1-fsdp"]
+    said = Case({**case.raw, "workload": {**case.workload, "precision": written, "no_sync": True}})
+    run = training_run(said).job
+    assert (run.precision, run.gradients, run.unsharded_gradients) == (precision, gradients, True)
+    memory = training_case(Case({**said.raw, "kind": "train"})).job
+    assert (memory.precision, memory.gradients, memory.unsharded_gradients) == (precision, gradients, True)

@@ -38,7 +38,7 @@ BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, schedul
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
-_Alike = tuple[str, int, bool]
+_Alike = tuple[str, int, int]
 """What of a machine a replica depends on: its accelerator, the devices it spans, whether they are linked."""
 
 
@@ -189,7 +189,7 @@ def job_on(accelerator: Accelerator, job: ServingJob, engine: str) -> ServingJob
 
 def _alike(cluster: Cluster, tensor: int) -> _Alike:
     """What of a machine a replica over `tensor` of its devices depends on."""
-    return (cluster.accelerator.key, tensor, cluster.scale_up > 1)
+    return (cluster.accelerator.key, tensor, cluster.scale_up)
 
 
 def _replicas(

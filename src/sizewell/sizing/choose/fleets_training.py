@@ -154,6 +154,7 @@ class TrainingSearch:
         at where the deadline is near (interruptions take time) or memory was bought with recomputation.
         """
         from sizewell.sizing.predict.layouts.search import LayoutRefusal
+        from sizewell.sizing.predict.performance.training import useful_share
 
         need, job = self._need, self._job
         usable = usable_bytes(machine.accelerator)
@@ -161,7 +162,7 @@ class TrainingSearch:
         refusals: list[FleetRefusal] = []
         for nodes, topology in node_counts(machine, need):
             devices = nodes * machine.count
-            least_s = self.least_run_s(machine) / nodes
+            least_s = self.least_run_s(machine) / nodes / useful_share(job, nodes=nodes, devices=devices)
             if need.deadline_s is not None and least_s > need.deadline_s:
                 refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
                 continue
@@ -182,7 +183,7 @@ class TrainingSearch:
                 )
                 continue
             best = answer[0]
-            run_s = run_time_s(job, best.step_s) + start_up_s(job)
+            run_s = run_time_s(job, best.step_s, nodes=nodes, devices=devices) + start_up_s(job)
             if need.deadline_s is not None and run_s > need.deadline_s:
                 refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
                 continue
@@ -232,7 +233,8 @@ def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Flee
         topology=draft.topology,
         layout=plan.layout,
         training=plan.time,
-        run_s=run_time_s(job, plan.time.step_s) + start_up_s(job),
+        run_s=run_time_s(job, plan.time.step_s, nodes=draft.nodes, devices=draft.nodes * machine.count)
+        + start_up_s(job),
     )
 
 
@@ -294,7 +296,7 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
     """
     from sizewell.sizing.predict import calibration
     from sizewell.sizing.predict.layouts.space import space
-    from sizewell.sizing.predict.performance.training import step_items, useful_share
+    from sizewell.sizing.predict.performance.training import step_items
     from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, rows
 
     k = calibration.values("training")
@@ -309,7 +311,7 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
     table |= {name: values[None, :] for name, values in layouts.columns.items()}
     with np.errstate(divide="ignore", invalid="ignore"):  # a chip without units for attention, or for anything
         items = step_items(rows({**job_facts(job), **table}), k)
-    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch)) / useful_share(job, k)
+    steps = max(1, math.ceil((job.samples or 0.0) / job.global_batch))
     busy = np.broadcast_to(sum(items[name] for name in COMPUTE), (len(machines), len(layouts))).min(axis=1) * steps
     return {
         accelerator.key: max(least, BOUND_SHARE * float(seconds)) if math.isfinite(seconds) else least
@@ -317,12 +319,12 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
     }
 
 
-def run_time_s(job: TrainingJob, step_s: float) -> float:
+def run_time_s(job: TrainingJob, step_s: float, *, nodes: int, devices: int) -> float:
     """Wall time of the run: steps, over the share of time that is useful work."""
     from sizewell.sizing.predict.performance.training import useful_share
 
     steps = math.ceil((job.samples or 0.0) / job.global_batch)
-    return max(1, steps) * step_s / max(1e-9, useful_share(job))
+    return max(1, steps) * step_s / max(1e-9, useful_share(job, nodes=nodes, devices=devices))
 
 
 def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:

@@ -67,14 +67,19 @@ SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
 }
 
 
-def gradient_bytes(engine: str, precision: str) -> float:
-    """Bytes per value of the buffer that gradients are accumulated and reduced in. Megatron-LM's is in fp32 unless the
-    run is in fp16; the recipes of Megatron-Bridge and NeMo that figures are published with turn that off
-    (`grad_reduce_in_fp32=False`), and others reduce what the backward pass makes.
+def gradient_bytes(engine: str, precision: str, stated: str = "") -> float:
+    """Bytes per value of the buffer that gradients are accumulated and reduced in: as the run states, else as the
+    software does. Megatron-LM's is in fp32 unless the run is in fp16; the recipes of Megatron-Bridge and NeMo that
+    figures are published with turn that off (`grad_reduce_in_fp32=False`), and others reduce what the backward pass
+    makes (DeepSpeed: `data_types.grad_accum_dtype` is the model's where nobody states it).
 
     >>> gradient_bytes("megatron", "bf16"), gradient_bytes("megatron-bridge", "bf16"), gradient_bytes("", "fp32")
     (4.0, 2.0, 4.0)
+    >>> gradient_bytes("deepspeed", "bf16"), gradient_bytes("deepspeed", "bf16", "fp32")
+    (2.0, 4.0)
     """
+    if stated:
+        return 4.0 if stated in ("fp32", "tf32") else 2.0
     wide = precision == "fp32" or (engine == "megatron" and precision != "fp16")
     return 4.0 if wide else 2.0
 

@@ -13,6 +13,7 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 
 Checkpointing = Literal["none", "selective", "full"]
 Method = Literal["pretrain", "full", "lora", "qlora"]
+Schedule = Literal["1f1b", "gpipe"]
 Grade = Literal["measured", "interpolated", "calibrated", "roofline"]
 
 
@@ -24,6 +25,8 @@ class TrainingJob:
     method: Method = "pretrain"
     precision: str = "bf16"  # compute: bf16 | fp16 | fp8 | fp4 | tf32 | fp32
     weights: str = ""  # stored weights; "" as `precision`; qlora: "nf4" | "int4" | "int8"
+    gradients: str = ""  # that are accumulated and reduced: fp32 | bf16 | fp16; "" as the software does
+    unsharded_gradients: bool = False  # micro-batches but the last are not synchronised (`no_sync`)
     optimizer: str = "adamw"
     sequence_length: int = 0
     global_batch: int = 1  # samples per optimizer step, over all devices
@@ -93,6 +96,7 @@ class Layout:
     tensor: int = 1
     pipeline: int = 1
     virtual_pipeline: int = 1
+    schedule: Schedule = "1f1b"  # gpipe: all forward passes before the first backward one
     context: int = 1
     data: int = 1
     expert: int = 1

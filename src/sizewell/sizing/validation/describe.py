@@ -24,6 +24,41 @@ def catalog() -> Catalog:
     return load()
 
 
+_KEPT = re.compile(r"\(?[^();,]*\bgrad[^();,]*\)?")
+
+_GRADIENTS = (
+    (r"fp32|float32|\b32\b|full", "fp32"),
+    (r"bf16|bfloat16", "bf16"),
+    (r"fp16|float16|\b16\b", "fp16"),
+)
+
+
+def products_in(said: object) -> str:
+    """What a source says of the precision of the products: the words without those on gradients, which are kept apart.
+
+    >>> products_in("bf16 (fp32 gradient accumulation)"), products_in("bf16 (weights, grads and optimizer in bf16)")
+    ('bf16', 'bf16 (weights, grads and optimizer in bf16)')
+    """
+    text = str(said or "").lower()
+    return text if "weights" in text else _KEPT.sub("", text).strip()
+
+
+def gradients_of(case: Case) -> str:
+    """The format of accumulated and reduced gradients that a source states; "" where it leaves that to the software."""
+    stated = str(case.workload.get("gradient_dtype") or case.workload.get("grad_dtype") or "")
+    words = _KEPT.search(str(case.workload.get("precision") or "").lower())
+    said = f"{stated} {words[0] if words else ''}".lower()
+    if "weights" in said:
+        return ""
+    return next((name for pattern, name in _GRADIENTS if re.search(pattern, said)), "")
+
+
+def unsynchronised(case: Case) -> bool:
+    """Whether a source says that micro-batches accumulate without synchronisation, and so unsharded."""
+    said = (case.workload.get("no_sync"), case.parallelism.get("no_sync"), case.workload.get("unsharded_gradients"))
+    return any(value is True for value in said)
+
+
 def device_of(case: Case) -> Accelerator:
     """The catalog's accelerator; a class of cards ("24GB-class", "generic") is any card with that much memory."""
     name, memory_gb = str(case.hardware.get("device") or ""), case.hardware.get("mem_gb")

@@ -13,6 +13,7 @@ from sizewell.sizing.predict.memory.serving import PAGED
 from sizewell.sizing.predict.memory.training import band_group
 from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
+from sizewell.sizing.units import SIZES
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, counted, device_of, engine_of
 from sizewell.sizing.validation.training_cases import TrainingCase, training_case
@@ -85,11 +86,11 @@ def counted_bytes(estimate: MemoryEstimate, measure: str) -> int:
 def unit_bytes(case: Case) -> float:
     """Bytes of the case's unit; GB is 1e9, unless `also.value_gib` says that the source's GB were GiB."""
     unit = case.unit
-    size = {"GiB": float(GIB), "GB": 1e9, "MB": 1e6, "MiB": float(2**20)}.get(unit.split(" ", maxsplit=1)[0])
+    size = SIZES.get({"bytes": "B", "byte": "B"}.get(first := unit.split(" ", maxsplit=1)[0], first))
     if size is None:
         raise CannotPredictError(f"unit {unit!r} is not a size in bytes")
     normalised = case.also.get("value_gib")
-    return float(normalised) * GIB / case.value if normalised and case.value else size
+    return float(normalised) * GIB / case.value if normalised and case.value else float(size)
 
 
 def _longest_sequence(case: Case) -> Prediction:

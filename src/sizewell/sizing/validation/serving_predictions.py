@@ -19,8 +19,10 @@ from sizewell.sizing.predict.performance.serving import (
 )
 from sizewell.sizing.predict.performance.serving_constants import family_of
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.serving_replica import BYTES
 from sizewell.sizing.predict.performance.serving_samples import WRITTEN_TOKENS
 from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob
+from sizewell.sizing.spec.precision import understood
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
 from sizewell.sizing.validation.memory_predictions import Prediction
@@ -291,6 +293,8 @@ def _weights(case: Case) -> str:
     ):
         if word in said:
             return name
+    if meant := understood(said, BYTES):
+        return meant
     benchmark = engine_of(case) == "mlperf" or case.workload.get("benchmark")
     return _mlperf_weights(case) if benchmark else "bf16"
 

@@ -17,7 +17,16 @@ from sizewell.sizing.predict.memory.states import MEGATRON
 from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import architecture_of, counted, device_of, engine_of, stated_split
+from sizewell.sizing.validation.describe import (
+    architecture_of,
+    counted,
+    device_of,
+    engine_of,
+    gradients_of,
+    products_in,
+    stated_split,
+    unsynchronised,
+)
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
@@ -49,13 +58,13 @@ def training_case(case: Case) -> TrainingCase:
     sequence = _sequence(case, a, assumed)
     method = _method(case)
     checkpointing, offload = _checkpointing(w.get("activation_checkpointing"))
-    precision, weights = _precision(str(w.get("precision") or ""), device, engine, method, case)
+    precision, weights = _precision(products_in(w.get("precision")), device, engine, method, case)
     nobody_says = not engine
     if nobody_says:
         # Layers divided by a program without a name are counted as plain PyTorch's, which needs more.
         sharded = False if stated_split(case) is False else None
         engine = usual_training(a, method=method, precision=precision, runtime=device.runtime, split=sharded)
-        precision, weights = _precision(str(w.get("precision") or ""), device, engine, method, case)
+        precision, weights = _precision(products_in(w.get("precision")), device, engine, method, case)
         assumed.append(f"run by {SHOWN[engine]}, as the source names no software")
     job = TrainingJob(
         architecture=a,
@@ -63,6 +72,8 @@ def training_case(case: Case) -> TrainingCase:
         precision=precision,
         weights=weights,
         optimizer=_optimizer(str(w.get("optimizer") or "adamw")),
+        gradients=gradients_of(case),
+        unsharded_gradients=unsynchronised(case),
         sequence_length=sequence,
         lora_rank=_rank(case) if method in ("lora", "qlora") else 0,
         lora_targets=_targets(case) if method in ("lora", "qlora") else (),
@@ -264,6 +275,7 @@ def _layout(case: Case, count: int, engine: str, assumed: list[str]) -> Layout |
         tensor=tensor,
         pipeline=pipeline,
         virtual_pipeline=_degree(p.get("vp")),
+        schedule="gpipe" if "gpipe" in str(p.get("schedule") or "").lower() else "1f1b",
         context=context,
         data=data,
         expert=_degree(p.get("ep")),

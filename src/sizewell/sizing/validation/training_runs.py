@@ -23,7 +23,16 @@ from sizewell.sizing.predict.usual import SHOWN, UNFUSED_ATTENTION, usual_traini
 from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, TrainingJob
 from sizewell.sizing.validation import benchmarks
 from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of, stated_split
+from sizewell.sizing.validation.describe import (
+    CannotPredictError,
+    architecture_of,
+    device_of,
+    engine_of,
+    gradients_of,
+    products_in,
+    stated_split,
+    unsynchronised,
+)
 from sizewell.sizing.validation.training_clusters import cluster_of, number
 
 JAX_ENGINES = ("maxtext", "maxdiffusion", "levanter")
@@ -85,6 +94,8 @@ def training_run(case: Case) -> TrainingRun:
         precision=precision,
         weights=_weights(precision, method),
         optimizer="lamb" if "lamb" in str(case.workload.get("optimizer")).lower() else "adamw",
+        gradients=gradients_of(case),
+        unsharded_gradients=unsynchronised(case),
         sequence_length=seq,
         global_batch=batch,
         checkpointing=_checkpointing(case, engine),
@@ -144,7 +155,7 @@ def _weights(precision: str, method: str) -> str:
 
 def run_precision(case: Case, accelerator: Accelerator, a: Architecture, engine: str) -> str:
     """Precision of the products; MLPerf's language submissions use the narrowest format that the part has."""
-    text = str(case.workload.get("precision") or "").lower()
+    text = products_in(case.workload.get("precision"))
     has = accelerator.flop_per_s
     if "see submission" in text:
         plain = a.kind in ("vision", "diffusion") and "flux" not in a.key.lower()
@@ -366,7 +377,7 @@ def availability(run: TrainingRun) -> float:
     a, cluster = run.job.architecture, run.cluster
     size = checkpoint_bytes("full", arch.params_total(a), arch.params_total(a), "adamw")
     broken = interruptions(work_s=30 * 86400, nodes=cluster.nodes, devices=cluster.devices, bytes_each=size, spot=False)
-    return useful_share(run.job) / broken.stretch
+    return useful_share(run.job, nodes=cluster.nodes, devices=cluster.devices) / broken.stretch
 
 
 def in_unit(run: TrainingRun, layout: Layout, step_s: float) -> float:

@@ -40,6 +40,7 @@ class Layouts:
     sequence_parallel: Column  # 0 or 1
     micro_batch: Column
     recompute: Column  # of `MODES`
+    all_forward: Column | float = 0.0  # 1 where all forward passes come before the first backward one (GPipe)
 
     @staticmethod
     def of(layouts: Sequence[Layout]) -> Layouts:
@@ -53,7 +54,8 @@ class Layouts:
         groups = np.array([layout.shard_group for layout in layouts], dtype=np.float64)
         shard = np.maximum(1.0, np.where(groups > 0, np.minimum(groups, ranks), ranks))
         recompute = np.array([MODES[layout.checkpointing] for layout in layouts])
-        return Layouts(**table, shard=shard, recompute=recompute)
+        all_forward = np.array([float(layout.schedule == "gpipe") for layout in layouts])
+        return Layouts(**table, shard=shard, recompute=recompute, all_forward=all_forward)
 
     @staticmethod
     def of_space(column: Mapping[str, Any]) -> Layouts:

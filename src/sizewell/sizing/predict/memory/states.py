@@ -66,6 +66,7 @@ _ALIASES: Mapping[str, str] = {
     "momentum": "sgd-momentum",
     "decoupled_lion": "lion",
 }
+UNSHARDED = 4  # beyond ZeRO's last stage: what no stage divides
 QUANTISES_HEAD = having("quantises-head")
 REPLICATES_TABLES = having("replicates-tables")
 CASTS_UP = having("casts-up")
@@ -122,7 +123,7 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
     Recipe(weights=2.0, gathered=0.0, gradients=4.0, optimizer=12.0, adapters=0.0)
     """
     wide = layout.zero_stage >= 3 or job.framework == "jax"
-    return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, wide=wide)
+    return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, job.gradients, wide=wide)
 
 
 def recipes(job: TrainingJob, layouts: Layouts) -> Recipe:
@@ -137,8 +138,10 @@ def recipes(job: TrainingJob, layouts: Layouts) -> Recipe:
 
 
 @lru_cache(maxsize=1024)
-def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: str, *, wide: bool) -> Recipe:
-    """`wide`: the weights that are kept are those in fp32."""
+def _recipe(  # noqa: PLR0917 - what a cache is keyed by
+    optimizer: str, precision: str, method: str, weights: str, engine: str, stated: str, *, wide: bool
+) -> Recipe:
+    """`wide`: the weights that are kept are those in fp32, and with them their gradients. `stated`: those otherwise."""
     momenta, keeps_master = _OPTIMIZERS[optimizer_name(optimizer)]
     computing = 4.0 if precision in ("fp32", "tf32") else 2.0
     if method in ("lora", "qlora"):
@@ -157,12 +160,13 @@ def _recipe(optimizer: str, precision: str, method: str, weights: str, engine: s
             adapters=adapter,
         )
     if weights in ("bf16", "fp16"):  # everything in 16 bits, no master copy
-        return Recipe(weights=2.0, gathered=0.0, gradients=2.0, optimizer=momenta / 2.0 if momenta > 2.5 else momenta)
+        held = gradient_bytes("", "bf16", stated)
+        return Recipe(weights=2.0, gathered=0.0, gradients=held, optimizer=momenta / 2.0 if momenta > 2.5 else momenta)
     if computing == 4.0:
         return Recipe(weights=4.0, gathered=0.0, gradients=4.0, optimizer=momenta)
     if weights == "fp32" or wide:
         return Recipe(weights=4.0, gathered=computing, gradients=4.0, optimizer=momenta)
-    gradients = gradient_bytes(engine, precision)
+    gradients = gradient_bytes(engine, precision, stated)
     return Recipe(weights=2.0, gathered=0.0, gradients=gradients, optimizer=momenta + (4.0 if keeps_master else 0.0))
 
 
@@ -198,6 +202,8 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
             optimizer=0.0 * adapters if job.cpu_offload else per.optimizer * adapters / shards[2],
         )
     gradients = held(per.gradients, 2)
+    if job.unsharded_gradients:  # kept whole from the first micro-batch until the last is synchronised
+        gradients = np.where(micro_batches(job, layouts) > 1, held(per.gradients, UNSHARDED), gradients)
     optimizer = held(per.optimizer, 1)
     if job.cpu_offload:
         optimizer = 0.0 * optimizer

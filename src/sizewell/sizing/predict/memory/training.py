@@ -253,13 +253,16 @@ def _patches(job: TrainingJob) -> int:
 
 
 def _in_flight(job: TrainingJob, layouts: Layouts, stage: Stages) -> Column:
-    """Micro-batches whose activations a stage holds under 1F1B (Narayanan et al. 2021); interleaving adds a share."""
+    """Micro-batches whose activations a stage holds under 1F1B (Narayanan et al. 2021), where interleaving adds a
+    share; all of a step under GPipe (Huang et al. 2019).
+    """
     pipeline, virtual = layouts.pipeline, layouts.virtual_pipeline
     depth = pipeline - stage.number
     if job.global_batch > 1:
         depth = np.minimum(depth, micro_batches(job, layouts))
     share = np.where((virtual > 1) & (pipeline > 1), 1 + (pipeline - 1) / (pipeline * virtual), 1.0)
-    return np.asarray(depth * share)
+    every = (layouts.all_forward > 0) & (pipeline > 1)
+    return np.asarray(np.where(every, micro_batches(job, layouts), depth * share))
 
 
 def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:

@@ -61,6 +61,18 @@ def _inner_bandwidth(group: Number, stride: Number, fabric: Fabric) -> Values:
     return np.where(np.asarray(group) * stride <= fabric.fast, fast, np.minimum(fast, fabric.host_bytes_per_s))
 
 
+def _links_crossed(group: Values, fabric: Fabric) -> Values:
+    """Links that a byte crosses on its way to a member of the group drawn at random, itself included.
+
+    Behind a switch or in a mesh one, on a torus a quarter of each axis' length: an all-to-all is bounded by the
+    bisection, and takes a quarter of an all-gather's time on one axis (Austin et al. 2025, How to Scale Your Model).
+    """
+    group, axes = np.asarray(group, float), np.asarray(fabric.axes, float)
+    direct = (group - 1) / group
+    spanned = np.minimum(np.maximum(axes * np.log(group) / np.log(np.maximum(2.0, fabric.domain)), 1.0), axes)
+    return np.where((axes > 1) & (group > 1), np.maximum(direct, spanned * group ** (1 / spanned) / 4), direct)
+
+
 def _latency(local: Values, remote: Values, fabric: Fabric) -> Values:
     """Tree depth times the latency of a hop, inside and between domains."""
     return np.log2(local) * fabric.inner_latency_s + np.log2(np.maximum(1.0, remote)) * fabric.outer_latency_s
@@ -97,7 +109,7 @@ def all_to_all(payload_bytes: Number, group: Number, stride: Number, fabric: Fab
     """
     local = inside(group, stride, fabric)
     remote = np.asarray(group, float) / local
-    within = payload_bytes * (local - 1) / group / _inner_bandwidth(local, stride, fabric)
+    within = payload_bytes * _links_crossed(local, fabric) * local / group / _inner_bandwidth(local, stride, fabric)
     visited = (remote - 1) * (1 - (1 - 1 / remote) ** copies)
     between = payload_bytes / copies * visited / fabric.outer_bytes_per_s
     return np.maximum(within, between) + _latency(local, remote, fabric)

@@ -7,10 +7,12 @@ collectives per layer when the model is split, and the engine's own time per ste
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
     attention_flop_per_token,
     embedding_params,
@@ -22,6 +24,7 @@ from sizewell.sizing.predict.architecture import (
     params_total,
     routed_expert_params,
 )
+from sizewell.sizing.predict.performance import training_rows
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
@@ -127,7 +130,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     """
     c = constants()
     a, accelerator = job.architecture, cluster.accelerator
-    family, engine, link = c.family(family_of(accelerator)), c.engine(job.engine), c.links[link_kind(cluster)]
+    family, engine, link = c.family(family_of(accelerator)), c.engine(job.engine), group_link(cluster, tensor)
     counts = weight_counts(a)
     width = BYTES.get(job.weights, 2.0)
     devices = tensor * pipeline
@@ -146,7 +149,6 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         meetings, volume = 2 * a.layers, 2 * a.layers * a.hidden * 2.0 * 2 * (tensor - 1) / tensor
     waits = 1.0 + c.stage_wait * (pipeline - 1)
     xla = WHOLE_PROGRAM if accelerator.runtime == "tpu" else 1.0
-    one_way = (cluster.link_bytes_per_s or PCIE_BYTES_PER_S) / 2
     prompt = max(1.0, job.input_tokens)
     expert_share = a.experts_per_token / a.experts if a.experts else 0.0
     routed = counts.experts * expert_share  # of the parameters that a token is multiplied with
@@ -163,7 +165,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         prompt_pair_s=waits * attention_flop_per_token(a, prompt) / prompt / compute16,
         prompt_extra_s=2.0 * a.extra_params * a.image_tokens / compute16,
         collective_s=meetings * link.latency_s if tensor > 1 else 0.0,
-        collective_s_per_token=volume / (one_way * link.bandwidth),
+        collective_s_per_token=volume / link.bytes_per_s,
         step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels_per_step(a, job.weights),
         sequence_s=engine.sequence_s / ranks,
     )
@@ -173,8 +175,53 @@ def kv_bytes_per_value(job: ServingJob) -> float:
     return 1.0 if job.kv in ("fp8", "int8") else 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class GroupLink:
+    """What a group's collectives run over."""
+
+    latency_s: float  # of a collective
+    bytes_per_s: float  # that a device sends, one way, as achieved
+
+
+def group_link(cluster: Cluster, group: int) -> GroupLink:
+    """The slowest link between `group` neighbours: the fast link where it joins them all (switch, bridge, torus), else
+    the host's PCIe, between machines the network.
+
+    On a full mesh (xGMI) a group has only the links between its own members. Of a group over several machines each
+    device sends its share of what its machine holds, so the network carries that much less (Thakur et al. 2005).
+
+    >>> from sizewell.sizing.catalog import load
+    >>> pair = load().accelerator("h100-nvl")
+    >>> here = Cluster(accelerator=pair, per_node=4, scale_up=2, link_bytes_per_s=pair.link_bytes_per_s)
+    >>> group_link(here, 2).bytes_per_s > 5 * group_link(here, 4).bytes_per_s
+    True
+    """
+    links, accelerator = constants().links, cluster.accelerator
+    stated = cluster.link_bytes_per_s or PCIE_BYTES_PER_S
+    if group <= cluster.scale_up:
+        fast = links[link_kind(cluster)]
+        meshed = training_rows.link_kind(accelerator, cluster.scale_up) in training_rows.MESHED and cluster.scale_up > 2
+        share = (group - 1) / (cluster.scale_up - 1) if meshed and group > 1 else 1.0
+        return GroupLink(fast.latency_s, stated / 2 * fast.bandwidth * share)
+    host = links["pcie"]
+    own = stated if cluster.scale_up <= 1 and "nvlink" not in accelerator.link.lower() else PCIE_BYTES_PER_S
+    inside = GroupLink(host.latency_s, min(own, stated) / 2 * host.bandwidth)
+    if group <= cluster.per_node:
+        return inside
+    k = calibration.values("training")
+    kind = training_rows.network_kind(cluster)
+    rate = (cluster.network_bytes_per_s or training_rows.USUAL_NETWORK[kind]) * k[f"network_fraction.{kind}"]
+    together = max(cluster.scale_up, cluster.per_node)
+    local = inside if cluster.scale_up < cluster.per_node else group_link(cluster, together)
+    apart = (group - 1) / group / (1 - together / group)  # of what a device sends, what leaves its machine
+    return GroupLink(
+        local.latency_s + k["latency_s.outer"] * math.log2(group / together),
+        min(local.bytes_per_s, rate * together * apart),
+    )
+
+
 def link_kind(cluster: Cluster) -> str:
-    """Which of the calibrated links tensor parallelism crosses: the scale-up fabric, or PCIe where there is none."""
+    """Which of the calibrated links joins neighbours: the scale-up fabric, or PCIe where there is none."""
     if cluster.scale_up <= 1:
         return "pcie"
     return {"tpu": "ici", "neuron": "neuronlink"}.get(cluster.accelerator.runtime, "nvlink")

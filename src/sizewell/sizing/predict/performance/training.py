@@ -7,6 +7,7 @@ from `calibration/training.json`. Failures at scale stretch a run, not a step: `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     head = compute.head_time(r, k)
     traffic = comm.layer_traffic(r)
     tensor_hides, expert_hides, context_hides, shards_hide, gradients_hide = comm.overlaps(k)
-    micro_batches = np.maximum(1.0, r.global_batch / (r.dp * r.micro))
+    micro_batches = comm.micro_batches(r)
 
     # The slowest stage sets the pace: an even share of the layers and the head, or, where stages do not divide the
     # layers, the longer share without it.
@@ -125,11 +126,11 @@ def estimates(
     items = {name: np.broadcast_to(value, (count,)).tolist() for name, value in step_items(rows(columns), k).items()}
     peak = np.broadcast_to(columns["peak"], (count,)).tolist()
     facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
-    useful = useful_share(job, k)
     bands: dict[str, tuple[Grade, float, float]] = {}
     estimated = []
     for i, cluster in enumerate(clusters):
         family = cluster.accelerator.family
+        useful = useful_share(job, nodes=cluster.nodes, devices=cluster.devices, k=k)
         if family not in bands:
             bands[family] = band(job, cluster)
         grade, low, high = bands[family]
@@ -156,11 +157,28 @@ def estimates(
     return estimated
 
 
-def useful_share(job: TrainingJob, k: Mapping[str, float] | None = None) -> float:
+def useful_share(job: TrainingJob, *, nodes: int, devices: int, k: Mapping[str, float] | None = None) -> float:
     """Share of a run's wall time, failures of machines apart, that goes into steps that count: a long pre-training run
-    is evaluated, rewound and restarted on the way; a fine-tuning is not.
+    on a cluster is evaluated, rewound and restarted on the way; a fine-tuning is not.
     """
-    return (k or calibration.values("training"))["useful_share"] if job.method == "pretrain" else 1.0
+    if job.method != "pretrain":
+        return 1.0
+    return float((k or calibration.values("training"))["useful_share"] ** clustered(nodes, devices))
+
+
+ALONE, CLUSTER = 8, 64
+
+
+def clustered(nodes: int, devices: int) -> float:
+    """How much of what was fitted to runs on clusters holds of so many devices: nothing of one machine or eight
+    devices, all from 64 on, between by the logarithm (estimate).
+
+    >>> clustered(1, 16), clustered(2, 8), round(clustered(4, 32), 2), clustered(8, 64)
+    (0.0, 0.0, 0.67, 1.0)
+    """
+    if nodes <= 1:
+        return 0.0
+    return min(1.0, max(0.0, math.log(devices / ALONE) / math.log(CLUSTER / ALONE)))
 
 
 def bottleneck(items: Mapping[str, float]) -> str:

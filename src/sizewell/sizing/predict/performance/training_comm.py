@@ -42,11 +42,17 @@ def layer_traffic(r: Rows) -> LayerTraffic:
     context = np.where(r.cp > 1, (3.0 + again) * c.all_gather(key_values * r.cp, r.cp, r.tp, r.fabric), 0.0)
 
     weights = r.weight_bytes * (r.dense_params / r.tp + r.expert_params / np.where(r.ep > 1, r.ep, r.tp))
-    reduce = (2.0 * weights / r.weight_bytes) * (1 - r.frozen)
+    reduce = (r.reduce_bytes * weights / r.weight_bytes) * (1 - r.frozen)
     gather = c.all_gather(weights, r.shard, r.tp, r.fabric)
     scatter = c.reduce_scatter(reduce, r.shard, r.tp, r.fabric)
+    scatter = np.where(r.unsynchronised > 0, scatter / micro_batches(r), scatter)  # after the last micro-batch alone
     shards = np.where((r.zero >= 3) & (r.shard > 1), 2.0 * gather + scatter, 0.0)
     return LayerTraffic(tensor_traffic(r), expert, context, shards)
+
+
+def micro_batches(r: Rows) -> Values:
+    """Micro-batches of a step on one data-parallel rank."""
+    return np.maximum(1.0, r.global_batch / (r.dp * r.micro))
 
 
 def tensor_traffic(r: Rows) -> Values:

@@ -60,6 +60,10 @@ BYTES_PER_TOKEN = 4.0  # token numbers as stored; nothing to decode
 CHECKPOINTING = {"none": 0.0, "selective": 0.5, "full": 1.0}
 PCIE_ROOT_BYTES_PER_S = 64e9  # PCIe 4.0 x16, both directions: what devices without a fast link share at most
 
+MESHED = frozenset({"xgmi", "roce"})  # links of which each pair of devices has its own
+USUAL_NETWORK: Mapping[str, float] = {"rdma": 50e9, "tcp": 3e9, "dcn": 3e9}
+"""Bytes per second and device between machines, where the cluster does not say."""
+
 
 class Rows(SimpleNamespace):
     """Columns by name; each a float or an array that broadcasts with the others."""
@@ -144,7 +148,9 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "adapters": float(adapters),  # per layer
         "adapter_width": float(adapter_width),  # inputs and outputs of the matrices that they stand beside
         "weight_bytes": BYTES_PER_WEIGHT.get(weights, 2.0),
-        "gradient_bytes": gradient_bytes(job.engine, job.precision),
+        "gradient_bytes": gradient_bytes(job.engine, job.precision, job.gradients),
+        "reduce_bytes": gradient_bytes("", "bf16", job.gradients),  # of sharded weights' gradients, each micro-batch
+        "unsynchronised": float(job.unsharded_gradients),
         "narrow": float(job.precision in ("fp8", "fp4", "int8")),
         "operand": {"fp8": 1.0, "int8": 1.0, "fp4": 0.5, "fp32": 4.0, "tf32": 4.0}.get(job.precision, 2.0),
         "fused": 0.5 if unsaid else float(bool(fused)),
@@ -300,8 +306,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
     link = (cluster.link_bytes_per_s or acc.link_bytes_per_s or PCIE_ROOT_BYTES_PER_S) / 2
     inner = link * k[f"link_fraction.{kind}"]
     network = network_kind(cluster)
-    default_network = 50e9 if network == "rdma" else 3e9
-    outer = (cluster.network_bytes_per_s or default_network) * k[f"network_fraction.{network}"]
+    outer = (cluster.network_bytes_per_s or USUAL_NETWORK[network]) * k[f"network_fraction.{network}"]
     axes = (3 if "3d" in acc.link.lower() else 2) if kind == "ici" else 1
     return {
         "devices": float(cluster.devices),
@@ -325,7 +330,7 @@ def cluster_facts(cluster: Cluster, precision: str, k: Mapping[str, float]) -> d
         "fast": float(fast),
         "domain": float(max(fast, cluster.per_node)),
         "axes": float(axes),
-        "mesh": float(kind in ("xgmi", "roce")),
+        "mesh": float(kind in MESHED),
         "gap": k["kernel_gap_s.xla" if acc.runtime == "tpu" else "kernel_gap_s"],
     }
 

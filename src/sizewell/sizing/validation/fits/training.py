@@ -28,7 +28,7 @@ import numpy as np
 
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.calibration.priors import Prior, priors
-from sizewell.sizing.predict.performance.training import step_s
+from sizewell.sizing.predict.performance.training import clustered, step_s
 from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 from sizewell.sizing.records.jobs import Cluster, Layout
 from sizewell.sizing.validation import cases as published
@@ -89,7 +89,9 @@ class Table:
         self.log_unit = np.log(unit)
         self.sign = np.where(faster, -1.0, 1.0)  # how the published figure moves with the step time
         self.log_published = np.log([f.case.value for f in fitted])
-        self.total = np.array([f.run.metric in TOTALS and f.run.job.method == "pretrain" for f in fitted], float)
+        totals = [f.run.metric in TOTALS and f.run.job.method == "pretrain" for f in fitted]
+        shares = [clustered(f.run.cluster.nodes, f.run.cluster.devices) for f in fitted]
+        self.total = np.array(totals, float) * np.array(shares)  # how often the useful share is in the figure
         self.weight = np.array([f.case.weight for f in fitted])
 
     def log_error(self, k: Mapping[str, float]) -> np.ndarray:
