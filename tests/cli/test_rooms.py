@@ -147,7 +147,7 @@ def test_validate_prints_and_writes_rows(tmp_path: Path, sizewell: Sizewell) -> 
     (tmp_path / "cases.json").write_text(json.dumps([case]))
     done = sizewell("validate", str(tmp_path / "cases.json"), "--json", str(tmp_path / "rows.json"))
     assert done.code == 0, done.err
-    assert "1 cases graded" in done.out
+    assert "1 case graded" in done.out
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert [row["id"] for row in rows] == [case["id"]]
     assert {"published", "predicted", "unit", "error_pct", "grade", "low", "high", "refused"} <= rows[0].keys()

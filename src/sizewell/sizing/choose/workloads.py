@@ -517,8 +517,8 @@ def scarce(chosen: Option) -> list[str]:
     instead = RESERVED_BY.get(shape.cloud, "a reservation")
     said = [
         (
-            f"scarce: {nodes} x {shape.instance_type} are rarely available {market}; usual ways to get them: "
-            f"{instead}{asked}"
+            f"scarce: {nodes} x {shape.instance_type} {'is' if nodes == 1 else 'are'} rarely available {market}; "
+            f"what is usual instead: {instead}{asked}"
         )
     ]
     if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
