@@ -68,8 +68,8 @@ def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(
     vcpus = pool.nodes_initial * facts.shape("aws", pool.instance_type).vcpus
     assert said == [
         (
-            f"scarce: {pool.nodes_initial} x {pool.instance_type} are rarely available on-demand; usual ways to get "
-            f"them: a capacity block, or an on-demand capacity reservation; request a quota of {vcpus:,} vCPU "
+            f"scarce: {pool.nodes_initial} x {pool.instance_type} are rarely available on-demand; what is usual "
+            f"instead: a capacity block, or an on-demand capacity reservation; request a quota of {vcpus:,} vCPU "
             "of L-417A185B"
         )
     ]
