@@ -140,6 +140,9 @@ TELLS_APART = (
 )  # fmt: skip
 
 
+BY_NAME = ("aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile", "aws:iam/policy:Policy")
+
+
 def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str:
     """The one thing of a type that a path names (an identity such as ROLE/POLICY); "" where there is none, or several.
 
@@ -158,6 +161,8 @@ def named(token: str, path: str, things: Mapping[str, Mapping[str, Any]]) -> str
             told = [thing["inputs"]["rule"], thing["inputs"]["targetId"]]
         if token == "aws:autoscaling/tag:Tag":
             told.append(thing["inputs"]["tag"]["key"])
+        if token in BY_NAME and thing["inputs"].get("name") != path.rpartition("/")[2]:
+            continue  # a role's name may begin like another's
         if told and all(value in path for value in told):
             fitting.append((sum(map(len, told)), key))
     fitting.sort(reverse=True)  # a subnet `kubernetes` fits the path of `kubernetes-api` too, by less of it
