@@ -53,9 +53,8 @@ OF_ARN: Final[Mapping[str, str]] = {
     "aws:s3/accessPoint:AccessPoint": "{account}:{1}",
     "aws:sqs/queue:Queue": "https://sqs.{region}.amazonaws.com/{account}/{0}",
 }
-# What carries tags that the Resource Groups Tagging API does not list (its page "Services that support …" says so of
-# roles): it is looked up by its name.
-# What IAM has else is listed in one region, which may not be the stack's.
+# Looked up by name, though they carry tags: the Resource Groups Tagging API lists no role (its page "Services that
+# support the Resource Groups Tagging API"), and the rest of IAM in one region, which may not be the stack's.
 UNLISTED: Final = frozenset({"aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile", "aws:iam/policy:Policy"})
 # Types of which the provider's own page says that it does not import them.
 UNIMPORTABLE: Final = frozenset(

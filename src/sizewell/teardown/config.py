@@ -215,8 +215,8 @@ def parse_config(data: Any) -> TeardownConfig:
 
 
 def _hasty(config: TeardownConfig) -> Iterator[Fault]:
-    """Environments whose empty stacks would be told of again and again and never destroyed: a notice counts for as long
-    as the emptiness has to last, and a run has to come between the end of the grace and the end of that.
+    """Environments in which the owners of empty stacks would be notified again and again, and nothing be destroyed: a
+    notice counts for `empty_days`, and a run has to come after its grace and before the notice lapses.
     """
     least = 2 * config.stack_grace_hours / 24
     for name, environment in config.environments.items():

@@ -21,17 +21,17 @@ PROJECT_TAG: Final = "sizewell-project"
 ID_TAG: Final = "sizewell-id"
 TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
 # Tags that the clouds themselves put on what they made for something else, and what that is.
-MADE_BY: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws:autoscaling:groupName": ("aws:autoscaling/group:Group",),
-    "aws:ec2:fleet-id": ("aws:ec2/fleet:Fleet",),
-    "eks:nodegroup-name": ("aws:eks/nodeGroup:NodeGroup",),
-    "aws:eks:cluster-name": ("aws:eks/cluster:Cluster",),
-    "goog-k8s-node-pool-name": ("gcp:container/nodePool:NodePool",),
-    "goog-k8s-cluster-name": ("gcp:container/cluster:Cluster",),
-    "aks-managed-poolName": ("azure-native:containerservice:AgentPool",),
+MADE_BY: Final[Mapping[str, str]] = {
+    "aws:autoscaling:groupName": "aws:autoscaling/group:Group",
+    "aws:ec2:fleet-id": "aws:ec2/fleet:Fleet",
+    "eks:nodegroup-name": "aws:eks/nodeGroup:NodeGroup",
+    "aws:eks:cluster-name": "aws:eks/cluster:Cluster",
+    "goog-k8s-node-pool-name": "gcp:container/nodePool:NodePool",
+    "goog-k8s-cluster-name": "gcp:container/cluster:Cluster",
+    "aks-managed-poolName": "azure-native:containerservice:AgentPool",
 }
-
-
+# Of these, what its provider imports by the value of that tag alone.
+IMPORTED_BY_TAG: Final = frozenset({"aws:autoscaling/group:Group", "aws:ec2/fleet:Fleet"})
 # Kinds that groups and clusters make, with their tags: none of them is the group.
 PARTS: Final = frozenset(
     {
@@ -39,11 +39,6 @@ PARTS: Final = frozenset(
         *("compute.googleapis.com/Instance", "compute.googleapis.com/Disk"),
     }
 )
-# Whose tag names it by the identity by which its provider imports it.
-MACHINES_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws:autoscaling/group:Group": ("aws:autoscaling:groupName",),
-    "aws:ec2/fleet:Fleet": ("aws:ec2:fleet-id",),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +182,7 @@ def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
         tags = thing.tags or {}
         if groups & set(thing.identity.lower().partition("/resourcegroups/")[2].split("/")[:1]):
             return True
-        made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kinds in MADE_BY.items() for kind in kinds)
+        made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kind in MADE_BY.items())
         return any(maker in names for maker, names in made)
 
     return [thing for thing in things if not is_known(thing) and not is_made(thing)]
@@ -217,7 +212,9 @@ def maker_of(thing: Thing, type_: str) -> str:
     """The identity of the group or fleet of this type that made a machine, as the cloud's own tag on it says; "" for
     none.
     """
-    found = ((thing.tags or {}).get(tag, "") for tag in MACHINES_OF.get(type_, ()))
+    if type_ not in IMPORTED_BY_TAG:
+        return ""
+    found = ((thing.tags or {}).get(tag, "") for tag, kind in MADE_BY.items() if kind == type_)
     return next(filter(None, found), "")
 
 

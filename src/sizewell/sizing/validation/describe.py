@@ -14,6 +14,8 @@ from sizewell.sizing.predict.architecture import check, params_total
 from sizewell.sizing.validation.benchmarks import known_model
 from sizewell.sizing.validation.cases import Case
 
+JAX_ENGINES = frozenset({"maxtext", "maxdiffusion", "levanter"})
+
 
 class CannotPredictError(SizewellError):
     """A case lacks what a prediction needs; the message says what."""

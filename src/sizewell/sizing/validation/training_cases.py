@@ -18,6 +18,7 @@ from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import (
+    JAX_ENGINES,
     architecture_of,
     counted,
     device_of,
@@ -31,7 +32,6 @@ from sizewell.sizing.validation.describe import (
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
 HUGGING_FACE = frozenset({"transformers", "transformers-2024", "unsloth", "llama-factory", "peft", "axolotl", "trl"})
-_JAX = frozenset({"maxtext", "maxdiffusion", "levanter"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def training_case(case: Case) -> TrainingCase:
         lora_targets=_targets(case) if method in ("lora", "qlora") else (),
         attention=_attention(w, engine),
         packed=bool(w.get("packed", True)),
-        framework="jax" if engine in _JAX else "pytorch",
+        framework="jax" if engine in JAX_ENGINES else "pytorch",
         engine=engine,
         engine_assumed=nobody_says,
         compiled=bool(w.get("compile")),
@@ -268,7 +268,7 @@ def _layout(case: Case, count: int, engine: str, assumed: list[str]) -> Layout |
         stage = 3
     elif engine in ("megatron", "megatron-bridge", "nemo", "mlperf") and data * context > 1:
         stage = 1
-    elif engine in _JAX:
+    elif engine in JAX_ENGINES:
         stage = 3
     slices = _degree(p.get("dcn_dp"))
     return Layout(

@@ -24,6 +24,7 @@ from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, Trainin
 from sizewell.sizing.validation import benchmarks
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.describe import (
+    JAX_ENGINES,
     CannotPredictError,
     architecture_of,
     device_of,
@@ -35,7 +36,6 @@ from sizewell.sizing.validation.describe import (
 )
 from sizewell.sizing.validation.training_clusters import cluster_of, number
 
-JAX_ENGINES = ("maxtext", "maxdiffusion", "levanter")
 NVIDIA_ENGINES = ("megatron", "nemo", "megatron-bridge", "mlperf")
 METRICS = frozenset(
     {
