@@ -13,7 +13,7 @@ from sizewell.sizing.predict.performance.serving_constants import FILE, constant
 from sizewell.sizing.validation.cases import CARRIED, Case, read
 from sizewell.sizing.validation.fits import serving
 from sizewell.sizing.validation.fits.bands import Unseen, widths
-from sizewell.sizing.validation.serving_predictions import described
+from sizewell.sizing.validation.serving_predictions import described, predict_serving
 
 
 def group_bands(groups):
@@ -105,11 +105,34 @@ def test_one_case_alone_does_not_move_what_a_family_reaches_in_images_and_texts(
 
 
 @pytest.mark.parametrize(
-    ("said", "engine"),
-    [("PyTorch 21.11", "eager"), ("PyTorch 2.4, torch.compile", "pytorch"), ("PyTorch eager 21.03", "eager"),
-     ("TensorRT-LLM 1.0 PyTorch backend", "tensorrt-llm")],
+    ("said", "precision", "engine"),
+    [("PyTorch 21.11", "fp16", "eager"), ("PyTorch 21.11", "amp", "autocast"),
+     ("PyTorch 2.4, torch.compile", "amp", "pytorch"), ("PyTorch eager 21.03", "fp32", "eager"),
+     ("TensorRT-LLM 1.0 PyTorch backend", "fp16", "tensorrt-llm"), ("", "amp", "autocast"), ("", "fp16", "vllm")],
 )  # fmt: skip
-def test_pytorch_is_eager_unless_somebody_says_that_it_compiled(said, engine):
-    case = next(case for case in read([CARRIED / "inference.json"]) if case.id == "dle-bert-inf-a100-amp")
-    named = Case(raw={**case.raw, "workload": {**case.workload, "engine": said}})
+def test_pytorch_is_eager_unless_somebody_says_that_it_compiled(said, precision, engine):
+    """Mixed precision is a mode of training frameworks alone: who states it without an engine has named one."""
+    case = next(
+        case for case in read([CARRIED / "inference.json"]) if case.id == "dle-bert-inf-a100-amp"
+    ).without_engine()
+    named = Case(raw={**case.raw, "workload": {**case.workload, "engine": said, "precision": precision}})
     assert described(named)["engine"] == engine
+
+
+@pytest.mark.parametrize(("precision", "published_ms"), [("fp32", 10.7), ("amp", 12.96)])
+def test_one_image_in_eager_pytorch_takes_what_its_host_takes(precision, published_ms):
+    """ResNet-50 on T4, no case of the fit nor a figure of its priors: NVIDIA/DeepLearningExamples@729963d,
+    PyTorch/Classification/ConvNets/resnet50v1.5/README.md.
+    """
+    case = next(case for case in read([CARRIED / "inference.json"]) if case.id == "dle-rn50-inf-v100-fp32-b1")
+    on_t4 = {"device": "T4", "count": 1, "mem_gb": 16, "per_node": 1}
+    asked = Case(raw={**case.raw, "hardware": on_t4, "workload": {**case.workload, "precision": precision}})
+    assert 1000 / predict_serving(asked).value == pytest.approx(published_ms, rel=0.25)
+
+
+def test_a_text_in_one_pass_is_known_as_prompts_are_and_not_as_images():
+    """Few encoders are published: until five are known, their band is that of the same matrix products."""
+    prompts = [(name, 0.1) for name in "abc" for _ in range(6)]
+    found = group_bands({"dense|prefill compute": prompts, "vision|compiled": [("d", 0.6)] * 20})
+    assert next(group for group in wider_groups("encoder|compiled") if group in found) == "dense|prefill compute"
+    assert found["dense|prefill compute"][1] < found["images"][1]

@@ -308,10 +308,13 @@ def _mlperf_weights(case: Case) -> str:
 
 
 def _engine(case: Case) -> str:
-    """PyTorch runs one operation after the other unless somebody says that it compiled the model."""
+    """PyTorch runs one operation after the other unless somebody says that it compiled the model. Automatic mixed
+    precision is a mode of such frameworks, which no inference engine has: who states it has said what ran.
+    """
     said, engine = str(case.workload.get("engine") or "").lower(), engine_of(case)
-    if "eager" in said or (engine == "pytorch" and "compile" not in said):
-        return "eager"
+    mixed = str(case.workload.get("precision") or "").lower() == "amp"
+    if "eager" in said or (engine == "pytorch" and "compile" not in said) or (mixed and not engine):
+        return "autocast" if mixed else "eager"
     return engine or "vllm"
 
 

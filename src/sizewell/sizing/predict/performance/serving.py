@@ -17,6 +17,7 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_load import Load, arriving, circulating, fixed_batch, saturated
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.performance.serving_samples import (
+    ONE_BY_ONE,
     SampleServer,
     sample_server,
     samples_arriving,
@@ -27,6 +28,7 @@ from sizewell.sizing.units import told_apart
 
 GIB = 2**30
 SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
+PROMPTS = "dense|prefill compute"  # the group of published cases that products of a prompt limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +210,9 @@ def band_groups(job: ServingJob, limit: str) -> tuple[str, ...]:
     """The groups of published cases whose errors may be the band of a prediction, the narrowest first.
 
     Language models by whether they have experts and by what limits them: products of a prompt are known better than
-    reading weights for few tokens. Models that answer in one go by their kind, and whether a compiler fuses them.
+    reading weights for few tokens. Models that answer in one go by their kind, and whether a compiler fuses them; a
+    transformer's pass over a text does what a prompt does, so where too few of those are known its band is that of
+    prompts, not of images.
 
     >>> from sizewell.sizing.catalog.records import Architecture
     >>> band_groups(ServingJob(architecture=Architecture(key="x"), output_tokens=1), "prefill compute")
@@ -217,7 +221,7 @@ def band_groups(job: ServingJob, limit: str) -> tuple[str, ...]:
     if is_language_model(job):
         group = f"{'experts' if job.architecture.experts else 'dense'}|{limit}"
     else:
-        group = f"{job.architecture.kind}|{'eager' if job.engine == 'eager' else 'compiled'}"
+        group = f"{job.architecture.kind}|{'eager' if job.engine in ONE_BY_ONE else 'compiled'}"
     return wider_groups(group)
 
 
@@ -225,8 +229,13 @@ def wider_groups(group: str) -> tuple[str, ...]:
     """The group and those that hold it, the narrowest first; "*" holds all.
 
     >>> wider_groups("vision|eager"), wider_groups("experts")
-    (('vision|eager', 'vision', 'samples', '*'), ('experts', 'language', '*'))
+    (('vision|eager', 'vision', 'images', '*'), ('experts', 'language', '*'))
+    >>> wider_groups("encoder|compiled")
+    ('encoder|compiled', 'encoder', 'dense|prefill compute', 'dense', 'language', '*')
     """
     whole = group.partition("|")[0]
     own = (group,) if group != whole else ()
-    return (*own, whole, "language" if whole in ("dense", "experts") else "samples", "*")
+    if whole in ("vision", "diffusion"):
+        return (*own, whole, "images", "*")
+    around = () if whole in ("dense", "experts") else (PROMPTS, "dense")
+    return (*own, whole, *around, "language", "*")

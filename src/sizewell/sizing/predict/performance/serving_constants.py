@@ -64,6 +64,7 @@ class Constants:
     stage_wait: float  # share of a step that each pipeline stage beyond the first adds, as micro-batches differ
     experts_speed: float  # products of experts, many and small, relative to dense ones
     eager: float  # speed of an uncompiled sample engine, relative to a compiled one
+    launch_s: float  # of a host, for each operation that PyTorch runs one by one: published, not fitted
     bands: Mapping[str, tuple[float, float]]  # group -> (low, high) factors of the 80 % band
 
     def family(self, name: str) -> Family:
@@ -139,5 +140,6 @@ def from_json(data: Mapping[str, Any]) -> Constants:
         stage_wait=data["stage_wait"],
         experts_speed=data["experts_speed"],
         eager=data["eager"],
+        launch_s=data["launch_s"],
         bands={group: (low, high) for group, (low, high) in data["bands"].items()},
     )

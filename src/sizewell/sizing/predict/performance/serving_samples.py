@@ -9,6 +9,9 @@ answers wants leave it a share (the same machines publish 0.87 times the rate of
 What a layer hands to the next goes through memory, or stays in the chip's shared cache where the batch is small enough
 for it: engines choose the batch that is faster. Small batches pay the fixed part more often.
 
+PyTorch without a compiler runs operations one by one: its host launches each, and works ahead of the device, so a batch
+takes what is longer. Under autocast each weight is cast in every pass by an operation of its own.
+
 Speech recognition writes its answer token by token behind the encoder, by an engine for language models: each token of
 a batch reads the decoder once, launches its kernels and takes the engine's step, and for each sample multiplies the
 decoder and reads the keys and values of all that it heard. Such engines capture and compile decoders, not encoders.
@@ -51,6 +54,13 @@ PIXELS = 224.0 * 224.0  # of the input, where a model does not say
 UNFUSED = 80 / 27.5
 # Of one pass, counted: ResNet-50's convolutions, pooling and scores; 12 for each of SDXL's 70 layers, 60 around them.
 PASS_KERNELS = {"vision": 55, "diffusion": 900}
+# Operations of one pass that PyTorch launches one by one, and those of them that have a weight, which autocast casts in
+# every pass. Counted as dispatched: ResNet-50, BERT's layer; by hand: SDXL's denoiser, 20 for each of its 70 layers and
+# 250 around them.
+OPERATIONS = {"vision": (174, 54), "diffusion": (1650, 760)}
+LAYER_OPERATIONS = (16, 6)
+ONE_BY_ONE = frozenset({"eager", "autocast"})
+"""Names of PyTorch without a compiler: in one number format, or in mixed precision."""
 UNPACKED_FOR = 512  # tokens of a prompt that 4-bit weights are unpacked for at a time: llama.cpp's micro-batch
 HEARING_KERNELS = 5  # of a decoder's layer: a norm, query, attention to what was heard, its merge, output
 WRITTEN_TOKENS = 100.0  # estimate: of half a minute of speech, where a request does not say
@@ -75,8 +85,8 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     """Times of one device of `cluster`."""
     c = constants()
     a, accelerator = job.architecture, cluster.accelerator
-    one_by_one = job.engine == "eager"
-    family, engine = c.family(family_of(accelerator)), c.engine("uncompiled" if one_by_one else "compiled")
+    one_by_one = job.engine in ONE_BY_ONE
+    family, engine = c.family(family_of(accelerator)), c.engine("compiled")
     kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
     relative = 1.0 if a.kind == "encoder" else c.smaller
     if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
@@ -145,13 +155,27 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         sample_s += multiplying
     launches_s = 0.0  # on a processor the host is what works
     if one_by_one and accelerator.runtime != RUNTIME:
-        launches_s = job.passes_per_sample * engine.step_s
+        launches_s = job.passes_per_sample * c.launch_s * _operations(job)
     return SampleServer(fixed_s=fixed_s, sample_s=sample_s, limit=limit, launches_s=launches_s)
 
 
 def _value_bytes(job: ServingJob) -> float:
     """Bytes of a value between layers: 8-bit engines hand on 8 bits, weights of 4 bits multiply values of 16."""
     return 2.0 if job.weights == "int4" else min(2.0, BYTES.get(job.weights, 2.0))
+
+
+def _operations(job: ServingJob) -> float:
+    """Operations that PyTorch launches one by one in a pass.
+
+    >>> from sizewell.sizing.catalog.records import Architecture
+    >>> image = Architecture(key="x", kind="vision")
+    >>> [_operations(ServingJob(architecture=image, engine=engine)) for engine in ("eager", "autocast")]
+    [174.0, 228.0]
+    """
+    a = job.architecture
+    layers = max(1, a.layers)
+    operations, casts = OPERATIONS.get(a.kind) or (layers * LAYER_OPERATIONS[0], layers * LAYER_OPERATIONS[1])
+    return float(operations + (casts if job.engine == "autocast" else 0))
 
 
 def _kernels(a: Architecture) -> float:
