@@ -331,3 +331,11 @@ def test_memory_whose_band_is_over_the_limit_is_said_to_be_doubtful(facts):
         memory = workload.memory
         assert (memory.high_bytes > memory.usable_bytes) == doubtful
         assert any(line.startswith("memory may not suffice") for line in workload.assumptions) == doubtful
+
+
+def test_photos_that_processors_decode_are_known_no_better_than_decoding(facts):
+    """How fast a virtual CPU decodes is published within a factor of 1.5 either way, whatever the devices are."""
+    batch = {"records": "50M", "window": "8h", "images": {"resolution": 224}}
+    speed = decided(facts, kind="batch-inference", model="resnet50", batch=batch).performance
+    assert (speed.bottleneck, speed.grade) == ("host decoding", "roofline")
+    assert (speed.low / speed.value, speed.high / speed.value) == pytest.approx((2 / 3, 1.5), rel=0.01)

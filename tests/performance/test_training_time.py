@@ -187,6 +187,16 @@ def test_devices_wait_for_hosts_that_decode_too_slowly():
     assert sum(seconds for _, seconds in few.waterfall) == pytest.approx(few.step_s)
     many = training_time(job(RESNET), layout, replace(cluster(), host_vcpus=1e4))
     assert many.waterfall == free.waterfall
+    assert few.grade == "roofline"
+    assert (few.low_s / few.step_s, few.high_s / few.step_s) == pytest.approx((2 / 3, 1.5))
+
+
+def test_a_host_that_just_keeps_up_may_be_slower_than_expected():
+    layout = Layout(data=8, micro_batch=256, zero_stage=1)
+    free = training_time(job(RESNET), layout, cluster())
+    just = training_time(job(RESNET), layout, replace(cluster(), host_vcpus=2048 / 120 / free.step_s * 1.01))
+    assert (just.step_s, just.low_s) == (free.step_s, free.low_s)
+    assert just.high_s == pytest.approx(1.5 * just.step_s / 1.01)
 
 
 def test_reading_counts_where_it_is_slower_than_decoding():

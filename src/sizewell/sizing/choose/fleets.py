@@ -27,7 +27,7 @@ from sizewell.sizing.predict.performance.serving import (
     serving,
 )
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.performance.training_rows import input_facts
+from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
 from sizewell.sizing.units import Range, told_apart
 
@@ -142,15 +142,7 @@ class FleetSearch:
             )
         decoded = _decoded_per_s(machine, job)
         rate = min(rate, decoded) * BATCH_EFFICIENCY
-        if decoded < estimate.requests_per_s * (machine.count // tensor):
-            each = decoded * tensor / machine.count
-            estimate = replace(
-                estimate,
-                requests_per_s=each,
-                low=min(estimate.low, each),
-                high=min(estimate.high, each),
-                bottleneck="host decoding",
-            )
+        estimate = _fed(estimate, decoded * tensor / machine.count)
         least = math.ceil(batch.samples / (rate * window))
         wanted = within(self._need.nodes, least)
         if wanted is None:
@@ -333,6 +325,15 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
 
 
 # Offline inference -------------------------------------------------------------------------------------------------
+
+
+def _fed(estimate: ServingEstimate, decoded: float) -> ServingEstimate:
+    """The estimate where the host decodes so many samples a second for the replica: the slower of the two counts."""
+    slow, fast = (decoded * factor for factor in DECODED_BAND)
+    estimate = replace(estimate, low=min(estimate.low, slow), high=min(estimate.high, fast))
+    if decoded >= estimate.requests_per_s:
+        return estimate
+    return replace(estimate, requests_per_s=decoded, bottleneck="host decoding", grade="roofline")
 
 
 def _decoded_per_s(machine: Machine, job: ServingJob) -> float:

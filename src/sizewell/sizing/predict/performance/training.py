@@ -18,7 +18,7 @@ from sizewell.sizing.predict.architecture import is_guess
 from sizewell.sizing.predict.performance import training_comm as comm
 from sizewell.sizing.predict.performance import training_compute as compute
 from sizewell.sizing.predict.performance.collectives import Values
-from sizewell.sizing.predict.performance.training_rows import Rows, one_row, rows
+from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, Rows, one_row, rows
 from sizewell.sizing.records.jobs import Cluster, Grade, Layout, TrainingEstimate, TrainingJob
 
 LIMITS: Mapping[str, str] = {
@@ -100,9 +100,12 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     return items
 
 
-def input_s(r: Rows) -> Values:
-    """Seconds that the hosts take to read and decode the samples of a step; the slower of the two counts."""
-    return np.asarray(r.global_batch / r.nodes * np.maximum(r.decode_s / r.host_vcpus, r.read_bytes / r.storage))
+def input_s(r: Rows, decoding: float = 1.0) -> Values:
+    """Seconds that the hosts take to read and decode the samples of a step; the slower of the two counts. `decoding` is
+    the speed of the second, relative to what is expected.
+    """
+    decode_s = r.decode_s / r.host_vcpus / decoding
+    return np.asarray(r.global_batch / r.nodes * np.maximum(decode_s, r.read_bytes / r.storage))
 
 
 def step_s(r: Rows, k: Mapping[str, float]) -> Values:
@@ -123,7 +126,9 @@ def estimates(
 ) -> list[TrainingEstimate]:
     """One estimate per row of the columns; row i ran on `clusters[i]`."""
     count = len(clusters)
-    items = {name: np.broadcast_to(value, (count,)).tolist() for name, value in step_items(rows(columns), k).items()}
+    table = rows(columns)
+    items = {name: np.broadcast_to(value, (count,)).tolist() for name, value in step_items(table, k).items()}
+    slow_input, fast_input = (np.broadcast_to(input_s(table, speed), (count,)).tolist() for speed in DECODED_BAND)
     peak = np.broadcast_to(columns["peak"], (count,)).tolist()
     facts = {name: float(np.ravel(columns[name])[0]) for name in ("seq", "model_flop")}
     bands: dict[str, tuple[Grade, float, float]] = {}
@@ -136,6 +141,7 @@ def estimates(
         grade, low, high = bands[family]
         waterfall = {name: values[i] for name, values in items.items() if values[i] > 0}
         step = sum(waterfall.values())
+        waits = waterfall.get("input", 0.0)
         estimated.append(
             TrainingEstimate(
                 step_s=step,
@@ -143,9 +149,9 @@ def estimates(
                 bottleneck=bottleneck(waterfall),
                 mfu=facts["model_flop"] * job.global_batch / (step * cluster.devices * max(1.0, peak[i])),
                 tokens_per_s=job.global_batch * (facts["seq"] or 1.0) / step,
-                low_s=step * low,
-                high_s=step * high,
-                grade=grade,
+                low_s=max((step - waits) * low, fast_input[i]),
+                high_s=max((step - waits) * high, slow_input[i]),
+                grade="roofline" if waits else grade,
                 availability=useful,
                 assumptions=(
                     (f"{1 - useful:.0%} of a pre-training run goes to evaluation, rewinding and waiting, as published",)

@@ -54,6 +54,10 @@ LAYER_FACTS = (
 DECODED_PER_S_PER_VCPU = 120.0
 """Estimate: images of 224 x 224 that a virtual CPU decodes, crops and flips a second from 110 kB JPEGs (ImageNet's
 mean size) with libjpeg-turbo; more pixels take longer in proportion."""
+DECODED_BAND = (2 / 3, 1.5)
+"""Factors around it that hold what is published: PyTorch's loader with 8 workers on 16 virtual CPUs decodes 1,276 to
+2,920 of ImageNet's images a second by Pillow, OpenCV or torchvision, 80 to 183 each, on five processors of 2020 to 2024
+(ternaus/imread_benchmark@15865fb, output/)."""
 DECODED_PIXELS = 224 * 224
 BYTES_PER_PIXEL = 2.2  # of such a JPEG, per pixel that is trained on
 BYTES_PER_TOKEN = 4.0  # token numbers as stored; nothing to decode
