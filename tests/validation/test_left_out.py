@@ -11,6 +11,7 @@ import pytest
 
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict import calibration
+from sizewell.sizing.predict.memory.constants import PATH
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.predict.usual import usual_training
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
@@ -180,6 +181,12 @@ def test_a_kind_may_be_little_worse_unseen_than_fitted_and_never_worse_than_reco
     before = {"by_kind": {name: {"median_error_pct": margin.left_out_pct / 2} for name, margin in same.items()}}
     assert not any(margin.holds for margin in margins(fitted, fitted, before) if margin.left_out_pct > 1)
     assert {row[-1] for row in margins_table(tuple(same.values())).rows} == {"yes"}
+
+
+@pytest.mark.soak
+def test_the_memory_fit_reproduces_its_file():
+    fitted = json.loads(PATH.read_text(encoding="utf-8"))["fitted"]
+    assert memory.main(["--date", fitted, "--check"]) == 0
 
 
 @pytest.mark.soak

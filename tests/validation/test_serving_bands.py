@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
 
 from sizewell.sizing.predict.performance.serving import wider_groups
-from sizewell.sizing.predict.performance.serving_constants import FILE, constants
+from sizewell.sizing.predict.performance.serving_constants import FILE, constants, trying
 from sizewell.sizing.validation.cases import CARRIED, Case, read
 from sizewell.sizing.validation.fits import serving
-from sizewell.sizing.validation.fits.bands import Unseen, widths
+from sizewell.sizing.validation.fits.bands import Unseen, floors, widths
+from sizewell.sizing.validation.report import validate
 from sizewell.sizing.validation.serving_predictions import described, predict_serving
 
 
@@ -136,3 +139,29 @@ def test_a_text_in_one_pass_is_known_as_prompts_are_and_not_as_images():
     found = group_bands({"dense|prefill compute": prompts, "vision|compiled": [("d", 0.6)] * 20})
     assert next(group for group in wider_groups("encoder|compiled") if group in found) == "dense|prefill compute"
     assert found["dense|prefill compute"][1] < found["images"][1]
+
+
+@pytest.mark.parametrize("engines", [True, False])
+def test_no_band_is_narrower_than_what_its_family_of_accelerators_is_off_by(engines):
+    """Of time and speed, which are printed by family and kind of case; memory has no family."""
+    found: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+    for row in validate(engines=engines).rows:
+        if row.area in ("training time", "serving") and row.predicted and row.error_pct is not None:
+            half_pct = 50 * (row.high - row.low) / row.predicted
+            for key in ((row.area, row.hw_family), (row.area, row.hw_family, row.kind)):
+                found.setdefault(key, []).append((half_pct, abs(row.error_pct)))
+    known = {key: [median(column) for column in zip(*own, strict=True)] for key, own in found.items() if len(own) >= 3}
+    assert len(known) > 20
+    assert {key: both for key, both in known.items() if both[0] < both[1]} == {}
+
+
+def test_a_family_that_is_far_off_widens_its_bands():
+    near = [Unseen(groups=("any",), source="a", log_error=0.05, families=("hopper|dense", "hopper"))] * 3
+    far = [Unseen(groups=("any",), source="a", log_error=-0.6, families=("turing|dense", "turing"))] * 3
+    found = floors(near + far[:2], far)
+    assert found["turing"] > 1.4
+    assert found["hopper|dense"] < 1.1
+    with trying(replace(constants(), bands={"*": (0.8, 1.25)}, floors=found)):
+        band = constants().band
+        assert band(("any",), ("turing|experts", "turing"))[1] == found["turing"]
+        assert band(("any",), ("hopper|dense", "hopper")) == (0.8, 1.25)

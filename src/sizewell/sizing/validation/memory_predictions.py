@@ -34,6 +34,7 @@ class Prediction:
     assumptions: tuple[str, ...] = ()
     group: str = ""  # whose errors the band rests on
     wider: tuple[str, ...] = ()  # groups that hold it, the narrowest first
+    families: tuple[str, ...] = ()  # of accelerators, and groups of them, whose own errors no band is narrower than
     fits: bool | None = None  # whether the run fits its device at the upper edge of the band
 
 

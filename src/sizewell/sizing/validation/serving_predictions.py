@@ -12,6 +12,7 @@ from typing import Any
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
+    band_families,
     band_groups,
     is_language_model,
     largest_rate,
@@ -132,6 +133,7 @@ def predict_serving(case: Case) -> Prediction:
         grade=estimate.grade,
         group=band_groups(job, estimate.bottleneck)[0],
         wider=band_groups(job, estimate.bottleneck)[1:],
+        families=band_families(job, estimate.bottleneck, device),
     )
 
 

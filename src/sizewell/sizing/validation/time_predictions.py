@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
-from sizewell.sizing.predict.performance.training import band_keys, training_time
+from sizewell.sizing.predict.performance.training import band_families, band_keys, training_time
 from sizewell.sizing.records.jobs import Checkpointing, Layout
 from sizewell.sizing.validation.cases import Case
 from sizewell.sizing.validation.memory_predictions import Prediction
@@ -35,6 +35,7 @@ def predict_time(case: Case) -> Prediction:
         assumptions=(*run.assumptions, *estimate.assumptions),
         group=group,
         wider=tuple(wider),
+        families=band_families((group, *wider)),
         fits=run_fits(run, layout),
     )
 

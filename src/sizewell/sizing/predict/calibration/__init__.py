@@ -20,7 +20,7 @@ from sizewell.sizing.versions import content
 _trial: ContextVar[Mapping[str, Mapping[str, float]]] = ContextVar(
     "sizewell_trial_constants", default=MappingProxyType({})
 )
-_trial_bands: ContextVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = ContextVar(
+_trial_bands: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar(
     "sizewell_trial_bands", default=MappingProxyType({})
 )
 
@@ -44,6 +44,13 @@ def bands(name: str, *, assumed: bool = False) -> Mapping[str, Mapping[str, Any]
     return trial
 
 
+def floors(name: str, *, assumed: bool = False) -> Mapping[str, float]:
+    """Factors that no band of a family of accelerators is narrower than; a trial's own if it has."""
+    key = "floors_assumed" if assumed else "floors"
+    trial: Mapping[str, Any] = _trial_bands.get() or table(name)
+    return MappingProxyType(trial.get(key, {}))
+
+
 def values(name: str) -> Mapping[str, float]:
     """The values alone, by the constant's name: the file's, or those of the trial that is under way."""
     return _trial.get().get(name) or _shipped(name)
@@ -56,10 +63,10 @@ def _shipped(name: str) -> Mapping[str, float]:
 
 @contextmanager
 def using(
-    name: str, trial: Mapping[str, float], bands: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None
+    name: str, trial: Mapping[str, float], bands: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Iterator[None]:
-    """Predict with other constants inside the block, and with other `bands` (as the file has them: by "bands" and
-    "bands_assumed") where they are given: for fitting and cross-validation.
+    """Predict with other constants inside the block, and with other `bands` (as the file has them: by "bands",
+    "bands_assumed", "floors" and "floors_assumed") where they are given: for fitting and cross-validation.
     """
     token, token_of_bands = _trial.set({**_trial.get(), name: trial}), _trial_bands.set(bands or {})
     try:

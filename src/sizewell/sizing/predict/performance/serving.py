@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.predict.architecture import is_guess, writes_after_hearing
 from sizewell.sizing.predict.memory import room_bytes, sequence_bytes, serving_parts, serving_usable_bytes
 from sizewell.sizing.predict.performance import processors
@@ -183,7 +184,7 @@ def _sample_bottleneck(server: SampleServer, load: Load) -> str:
 
 def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> ServingEstimate:
     c = constants()
-    low, high = c.band(band_groups(job, limit))
+    low, high = c.band(band_groups(job, limit), band_families(job, limit, cluster.accelerator))
     rests_on = {"compute", "memory"} if is_language_model(job) else {"samples"}
     fitted = c.family(family_of(cluster.accelerator)).fitted
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
@@ -223,6 +224,19 @@ def band_groups(job: ServingJob, limit: str) -> tuple[str, ...]:
     else:
         group = f"{job.architecture.kind}|{'eager' if job.engine in ONE_BY_ONE else 'compiled'}"
     return wider_groups(group)
+
+
+def band_families(job: ServingJob, limit: str, accelerator: Accelerator) -> tuple[str, ...]:
+    """The accelerator's family, with the groups of published cases that it may have an error of its own in before it.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> bert = ServingJob(architecture=Architecture(key="x", kind="encoder"))
+    >>> band_families(bert, "compute", load().accelerators["t4"])
+    ('turing|encoder|compiled', 'turing|encoder', 'turing')
+    """
+    family = family_of(accelerator)
+    group = band_groups(job, limit)[0]
+    return tuple(dict.fromkeys((f"{family}|{group}", f"{family}|{group.partition('|')[0]}", family)))
 
 
 def wider_groups(group: str) -> tuple[str, ...]:

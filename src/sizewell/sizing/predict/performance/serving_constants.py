@@ -66,6 +66,7 @@ class Constants:
     eager: float  # speed of an uncompiled sample engine, relative to a compiled one
     launch_s: float  # of a host, for each operation that PyTorch runs one by one: published, not fitted
     bands: Mapping[str, tuple[float, float]]  # group -> (low, high) factors of the 80 % band
+    floors: Mapping[str, float]  # family, or family and group -> factor that no band of it is narrower than
 
     def family(self, name: str) -> Family:
         if name == host.RUNTIME:
@@ -75,9 +76,11 @@ class Constants:
     def engine(self, name: str) -> Engine:
         return self.engines.get(name, self.engines["vllm"])
 
-    def band(self, groups: Iterable[str]) -> tuple[float, float]:
-        """The band of the first group that has one, else of all cases."""
-        return next((self.bands[group] for group in groups if group in self.bands), self.bands["*"])
+    def band(self, groups: Iterable[str], families: Iterable[str] = ()) -> tuple[float, float]:
+        """The band of the first group that has one, else of all cases; no narrower than the floors of the families."""
+        low, high = next((self.bands[group] for group in groups if group in self.bands), self.bands["*"])
+        floor = max((self.floors.get(family, 1.0) for family in families), default=1.0)
+        return min(low, 1 / floor), max(high, floor)
 
 
 _PROCESSOR = Family(
@@ -142,4 +145,5 @@ def from_json(data: Mapping[str, Any]) -> Constants:
         eager=data["eager"],
         launch_s=data["launch_s"],
         bands={group: (low, high) for group, (low, high) in data["bands"].items()},
+        floors=data["floors"],
     )

@@ -202,10 +202,23 @@ def bottleneck(items: Mapping[str, float]) -> str:
 def band(job: TrainingJob, cluster: Cluster) -> tuple[Grade, float, float]:
     """Grade and the factors of the 80 % band, from the errors of the published cases nearest to this one."""
     bands = calibration.bands("training", assumed=job.engine_assumed)
-    row = next(bands[key] for key in band_keys(job, cluster) if key in bands)
+    keys = band_keys(job, cluster)
+    row = next(bands[key] for key in keys if key in bands)
+    floors = calibration.floors("training", assumed=job.engine_assumed)
+    floor = max(floors.get(family, 1.0) for family in band_families(keys))
+    low, high = min(row["low"], 1 / floor), max(row["high"], floor)
     if is_guess(job.architecture):
-        return "roofline", row["low"] ** 2, row["high"] ** 2
-    return row["grade"], row["low"], row["high"]
+        return "roofline", low**2, high**2
+    return row["grade"], low, high
+
+
+def band_families(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the groups of `band_keys` those of the accelerator's family, and the family itself.
+
+    >>> band_families(("ada/vision/full/16bit", "ada/vision/full", "vision/full/16bit", "vision/full", "vision", "any"))
+    ('ada/vision/full/16bit', 'ada/vision/full', 'ada')
+    """
+    return (*keys[:2], keys[0].partition("/")[0])
 
 
 def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:

@@ -5,11 +5,14 @@ how many sources a group was measured by. Few of them can tell that predictions 
 that they are better: the band of a group lies between its own and that of the group that holds it, which counts like
 `narrower` further sources where it is the wider one and like `WIDER_COUNTS` where it is the narrower. Within a group a
 source counts by the square root of its cases: a table of forty like rows is more than one row and less than forty.
+
+No band is narrower than what cases of the same family of accelerators are off by, whatever its group has (`floors`).
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -25,6 +28,7 @@ from sizewell.sizing.validation.predict import predict
 SHARE = 0.8  # of published values that a band should hold
 NARROWER_CASES, NARROWER_SOURCES, WIDER_CASES = 15, 3, 5  # before a group has a band of its own at all
 WIDER_COUNTS = 2  # sources
+FLOOR_CASES = 3  # of a family, from which on it has an error of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,7 @@ class Unseen:
     groups: tuple[str, ...]  # that the case belongs to, the narrowest first, the one that holds all last
     source: str
     log_error: float  # of predicted over published
+    families: tuple[str, ...] = ()  # of accelerators, and groups of them, that have errors of their own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ def unseen(held: Iterable[Held], *, engines: bool = True) -> dict[str, Unseen]:
                         groups=(predicted.group, *predicted.wider),
                         source=case.source_family,
                         log_error=math.log(predicted.value / case.value),
+                        families=predicted.families,
                     )
     return errors
 
@@ -101,6 +107,31 @@ def widths(
         elif width.cases >= NARROWER_CASES and width.sources >= sources:
             made[group] = _between(width, wider, narrower)
     return made
+
+
+def floors(*errors: Iterable[Unseen]) -> dict[str, float]:
+    """Factor by family of accelerators, where `FLOOR_CASES` are known: what its own error needs at the median; of
+    several errors of the same cases (unseen by the fit or not, the software named or not) the largest one.
+
+    >>> far = [Unseen(groups=("any",), source="a", log_error=0.5, families=("turing",)) for _ in range(3)]
+    >>> floors(far), floors(far[:2])
+    ({'turing': 1.832}, {})
+    """
+    made: dict[str, float] = {}
+    for each in errors:
+        members: dict[str, list[float]] = defaultdict(list)
+        for error in each:
+            for family in error.families:
+                members[family].append(error.log_error)
+        for family, own in members.items():
+            if len(own) >= FLOOR_CASES:
+                made[family] = max(made.get(family, 1.0), math.ceil(1000 * math.exp(_own(own))) / 1000)
+    return dict(sorted(made.items()))
+
+
+def _own(log_errors: Sequence[float]) -> float:
+    """Half of the band whose half-width in percent is the median error in percent."""
+    return math.asinh(statistics.median(abs(math.expm1(error)) for error in log_errors))
 
 
 def _between(own: Width, held: float, counts: int) -> Width:

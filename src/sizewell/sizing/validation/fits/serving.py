@@ -43,7 +43,7 @@ from sizewell.sizing.predict.performance.serving_constants import CARD, FILE, fr
 from sizewell.sizing.predict.performance.serving_samples import ONE_BY_ONE
 from sizewell.sizing.validation.cases import Case, read
 from sizewell.sizing.validation.describe import architecture_of
-from sizewell.sizing.validation.fits.bands import SHARE, Held, Unseen, unseen, widths
+from sizewell.sizing.validation.fits.bands import SHARE, Held, Unseen, floors, unseen, widths
 from sizewell.sizing.validation.memory_predictions import Prediction
 from sizewell.sizing.validation.predict import MEMORY, SERVING, predict
 from sizewell.sizing.validation.serving_predictions import described
@@ -125,9 +125,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not chosen.bands:
         data = fit(cases, kept=shipped() if chosen.samples else None)
     seen = {case.id: log_ratio for case, log_ratio in ratios(cases, data)}
-    errors = unseen(left_out([case for case in cases if case.id in seen], data))
+    graded = [case for case in cases if case.id in seen]
+    parts = tuple(left_out(graded, data))
+    whole = (Held(cases=tuple(graded), using=_using(data)),)
+    errors = unseen(parts)
     outside = {name: error.log_error for name, error in errors.items()}
-    data["bands"], data["cross_validation"] = bands(errors.values()), compared(cases, data, seen, outside)
+    data["bands"] = bands(errors.values())
+    data["floors"] = floors(
+        *(unseen(held, engines=engines).values() for held in (parts, whole) for engines in (True, False))
+    )
+    data["cross_validation"] = compared(cases, data, seen, outside)
     FILE.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     report(cases, data)
     return 0
@@ -163,6 +170,7 @@ def fit(cases: Sequence[Case], *, kept: Mapping[str, Any] | None = None) -> dict
         "families": {name: dict.fromkeys(fields) for name, fields in fitted_families(cases).items()},
         **json.loads(json.dumps(PRIOR)),
         "bands": {"*": [0.5, 2.0]},
+        "floors": {},
     }
     for name, row in data["families"].items():
         row.update({field: prior(("families", name, field)) for field in row})
@@ -393,7 +401,8 @@ def _error_unseen(cases: Sequence[Case], table: Linear, answered: np.ndarray, kn
 
 def _using(trial: dict[str, Any]) -> Callable[..., AbstractContextManager[None]]:
     def using(named: Sequence[Unseen] | None, _assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
-        return trying(from_json(trial if named is None else {**trial, "bands": bands(named)}))
+        made = {} if named is None else {"bands": bands(named), "floors": floors(named)}
+        return trying(from_json({**trial, **made}))
 
     return using
 

@@ -33,7 +33,7 @@ from sizewell.sizing.predict.performance.training_rows import cluster_facts, job
 from sizewell.sizing.records.jobs import Cluster, Layout
 from sizewell.sizing.validation import cases as published
 from sizewell.sizing.validation.describe import CannotPredictError
-from sizewell.sizing.validation.fits.bands import Held, Unseen, unseen, widths
+from sizewell.sizing.validation.fits.bands import Held, Unseen, floors, unseen, widths
 from sizewell.sizing.validation.predict import work_class
 from sizewell.sizing.validation.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
 
@@ -264,7 +264,10 @@ def left_out(fitted: Sequence[Fitted], values: Mapping[str, float]) -> Iterator[
 
 def _using(trial: Mapping[str, float]) -> Callable[..., AbstractContextManager[None]]:
     def using(named: Sequence[Unseen] | None, assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
-        made = {"bands": bands(named or ()), "bands_assumed": bands(assumed or ())} if named is not None else None
+        made: dict[str, Mapping[str, Any]] | None = None
+        if named is not None:
+            made = {"bands": bands(named), "floors": floors(named)}
+            made |= {"bands_assumed": bands(assumed or ()), "floors_assumed": floors(assumed or ())}
         return calibration.using("training", trial, made)
 
     return using
@@ -293,6 +296,7 @@ def document(
         }
         for name, prior in known.items()
     }
+    whole = (Held(cases=tuple(f.case for f in fitted), using=_using(values)),)
     data = {
         "schema": "sizewell.calibration/1",
         "fitted": date,
@@ -301,6 +305,8 @@ def document(
         "constants": constants,
         "bands": bands(named.values()),
         "bands_assumed": bands(assumed.values()),
+        "floors": floors(named.values(), unseen(whole).values()),
+        "floors_assumed": floors(assumed.values(), unseen(whole, engines=False).values()),
         "cross_validation": compared(fitted, inside, named),
     }
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
