@@ -12,8 +12,9 @@ outweigh what is known. Constants that hardly anybody but MLPerf tells of are he
 cross-validation chooses: for each source from the others alone. What a family reaches in images and texts is expected
 to be what it reaches in large matrix products, and that expectation counts like one further case: few families are
 measured in more than one such model.
-Constants are keyed by accelerator family, kind of link, engine and kind of model; never by model, source or case. The
-result is the same whenever it is run on the same cases.
+Constants are keyed by accelerator family, kind of link, engine and kind of model; never by model, source or case. A
+run gives the same result on the same cases; those of language models that ship are of an earlier run, which has unseen
+sources nearer than one of today would (docs/reference/accuracy.md).
 
 Bands are made of errors that the fit has not seen: each source is left out in turn and its cases are predicted with
 what the others give. Where fewer than five cases are left then that tell of a constant, only the case's model is left
