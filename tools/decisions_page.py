@@ -11,7 +11,7 @@ import yaml
 
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog import Catalog
-from sizewell.sizing.choose.choice import Sizing, alternatives, why_not
+from sizewell.sizing.choose.choice import Sizing, alternatives, many_edge_devices, why_not
 from sizewell.sizing.choose.decide import nothing_fits, size_one
 from sizewell.sizing.choose.elsewhere import BY_THE_API
 from sizewell.sizing.choose.pricing import Option
@@ -141,7 +141,7 @@ def _runner_up(sizing: Sizing, chosen: Option) -> list[str]:
     """
     said = []
     used = chosen.candidate.shape.accelerator
-    others = [o for o in sizing.options if o.instance_type != chosen.instance_type]
+    others = [o for o in sizing.options if o.instance_type != chosen.instance_type and not many_edge_devices(o)]
     others.sort(key=lambda o: o.candidate.shape.accelerator == used)  # stable: within each part the order stands
     for kind in (True, False):
         other = next((o for o in others if o.candidate.buildable is kind), None)

@@ -137,7 +137,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     elsewhere: list[Option] = []
     for option in sizing.options:
         name = (option.cloud, option.instance_type)
-        if name in seen or _kind(option) in kinds or _desks(option):
+        if name in seen or _kind(option) in kinds or many_edge_devices(option):
             continue
         group, most = (
             (buildable, ALTERNATIVES_BUILDABLE) if option.candidate.buildable else (elsewhere, ALTERNATIVES_ELSEWHERE)
@@ -156,7 +156,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
     return (*listed, *_by_the_token(sizing))
 
 
-def _desks(option: Option) -> bool:
+def many_edge_devices(option: Option) -> bool:
     """Whether an option is a fleet of edge devices: one stands where it is used, dozens replace no rented machine."""
     return option.cloud == EDGE and option.fleet.nodes > EDGE_DEVICES
 
