@@ -39,7 +39,21 @@ def test_the_figures_are_those_of_the_decision(facts):
     sizing = size_one(chat(), facts, stack="", on=ON)
     chosen = sizing.best()
     answers = {line.point: line.answer for line in reversed(checklist("scale", sizing, chosen))}
-    assert answers["scale"] == "8.0B parameters"
+    assert answers["scale"] == "8.03B parameters"
     assert chosen.deal.region in answers["latency and locality"] or "first token" in answers["latency and locality"]
     month = f"{chosen.cost.run_rate.usd_per_month.expected:,.0f}"
     assert any(month in line.answer for line in checklist("deploy", sizing, chosen) if line.point == "yield")
+
+
+def test_what_to_observe_has_a_name_and_the_figure_that_is_predicted(facts):
+    photos = night(model={"name": "resnet50"}, batch={"records": "50M", "window": "8h", "images": {"resolution": 224}})
+    sizing = size_one(photos, facts, stack="", on=ON)
+    chosen = sizing.best()
+    answers = {line.point: line.answer for line in checklist("deploy", sizing, chosen)}
+    assert re.fullmatch(r"samples/s \([\d,]+\)", answers["observe"])
+    assert "should be 1.6" in answers["load-test"]
+    runner_up = next(line.answer for line in checklist("deploy", sizing, chosen) if "runner-up" in line.answer)
+    assert "cannot be provisioned" not in runner_up
+    scale = {line.point: line for line in reversed(checklist("scale", sizing, chosen))}
+    assert scale["scale"].answer == "25.6M parameters"
+    assert scale["accelerator interconnect"].source == "catalog"

@@ -324,6 +324,16 @@ def show_count(number: int) -> str:
     return best
 
 
+def about(number: float) -> str:
+    """A count to three digits, for reading.
+
+    >>> about(25_557_032), about(8_030_261_248), about(670_000), about(512)
+    ('25.6M', '8.03B', '670k', '512')
+    """
+    unit, factor = max(((u, f) for u, f in COUNTS.items() if f <= max(1.0, number)), key=lambda item: item[1])
+    return f"{number / factor:.3g}{unit}"
+
+
 def show_money(amount: Decimal) -> str:
     """The exact form.
 

@@ -7,15 +7,16 @@ where that came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.fleets_training import run_flop
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.predict.architecture import forward_flop_per_token, params_total, sample_flop
 from sizewell.sizing.predict.performance.training import LIMITS
-from sizewell.sizing.units import gib, short_duration, show_count
+from sizewell.sizing.units import about, gib, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.choice import Sizing
@@ -59,7 +60,7 @@ def _scale(sizing: Sizing, chosen: Option, workload: Workload) -> _Made:
         yield "compute", f"{shape.carries}, whatever runs on it", catalog
     else:
         params = params_total(architecture)
-        yield "scale", f"{show_count(params) if params < 1e9 else f'{params / 1e9:.1f}B'} parameters", catalog
+        yield "scale", f"{about(params)} parameters", catalog
         yield "scale", _amount(sizing), "spec"
         yield "compute", _flop(sizing), "counted from the model's dimensions"
         on = (
@@ -67,7 +68,8 @@ def _scale(sizing: Sizing, chosen: Option, workload: Workload) -> _Made:
         )
         made = f"{on}; {_speed(workload)}"
         yield "compute", made, f"predicted, {speed.grade}, 80 % band"
-    yield "accelerator interconnect", _interconnect(chosen, workload), f"{catalog}, and the step's waterfall"
+    waits = ", and the step's waterfall" if speed.waterfall else ""
+    yield "accelerator interconnect", _interconnect(chosen, workload), catalog + waits
     yield "latency and locality", _latency(workload), f"spec, and predicted, {speed.grade}"
     yield "latency and locality", _place(sizing, workload), "prices of every region that the spec allows"
     yield from _money("economics", chosen, workload)
@@ -90,7 +92,8 @@ def _deploy(sizing: Sizing, chosen: Option, workload: Workload) -> _Made:
         picked,
         "the cheapest that meets the spec" if need.objective == "cost" else f"objective {need.objective}",
     )
-    for other in workload.alternatives[:1]:
+    can_be_built = [other for other in workload.alternatives if other.cloud in PROVISIONABLE]
+    for other in (can_be_built or workload.alternatives)[:1]:
         yield "pick", f"runner-up {other.nodes} x {other.instance_type}: {other.why_not}", "priced the same way"
     yield "load-test", _load_test(workload), "predicted; to be confirmed by a test"
     if workload.guard is not None:
@@ -110,9 +113,9 @@ def _amount(sizing: Sizing) -> str:
     need = sizing.need
     if need.training is not None:
         samples, length = need.training.samples or 0.0, need.training.sequence_length
-        return f"{show_count(round(samples * length))} tokens" if length else f"{show_count(round(samples))} samples"
+        return f"{about(samples * length)} tokens" if length else f"{about(samples)} samples"
     if need.batch is not None:
-        return f"{show_count(round(need.batch.samples))} records within {short_duration(need.batch.window_s)}"
+        return f"{about(need.batch.samples)} records within {short_duration(need.batch.window_s)}"
     if need.arrivals is None:
         return "while people work on it"
     rate, users = need.arrivals.requests_per_s, need.arrivals.users
@@ -200,19 +203,30 @@ def _promise(workload: Workload) -> str:
 def _load_test(workload: Workload) -> str:
     copies, speed = workload.replicas, workload.performance
     if copies is None or speed.metric != "requests_per_s_within_slo":
-        return (
-            f"run a hundredth of it and compare the time with {short_duration(speed.value)}"
-            if (speed.metric == "run_time_s")
-            else "open it and load your data"
-        )
+        if speed.metric != "run_time_s":
+            return "open it and load your data"
+        least, most = short_duration(speed.low), short_duration(speed.high)
+        return f"run a hundredth of it: a hundred times its time, start-up apart, should be {least} to {most}"
     each = speed.value / max(1, copies.initial)
     return f"raise the load on one replica to {each:.3g} requests/s, {copies.concurrency_per_replica or 1} in flight"
 
 
+_WATCHED: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
+    "ttft_s": ("time to first token", short_duration),
+    "tpot_s": ("time per output token", short_duration),
+    "e2e_s": ("end-to-end latency", short_duration),
+    "step_s": ("step time", short_duration),
+    "mfu": ("MFU", "{:.0%}".format),
+    "tokens_per_s": ("tokens/s", "{:,.0f}".format),
+    "samples_per_s": ("samples/s", "{:,.0f}".format),
+}
+
+
 def _watched(workload: Workload) -> str:
-    names = [name for name in ("ttft_s", "tpot_s", "e2e_s", "step_s", "mfu", "samples_per_s") if name in
-             workload.performance.figures]  # fmt: skip
-    return ", ".join(name.removesuffix("_s").replace("_", " ") for name in names) or "memory in use"
+    """What to look at while it runs, with what is predicted of it."""
+    figures = workload.performance.figures
+    said = [f"{name} ({shown(figures[key])})" for key, (name, shown) in _WATCHED.items() if key in figures]
+    return ", ".join(said) or "memory in use"
 
 
 def _used(workload: Workload) -> str:
