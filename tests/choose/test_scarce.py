@@ -68,12 +68,28 @@ def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(
     vcpus = pool.nodes_initial * facts.shape("aws", pool.instance_type).vcpus
     assert said == [
         (
-            f"scarce: {pool.nodes_initial} x {pool.instance_type} are rarely available on-demand; what is usual "
-            f"instead: a capacity block, or an on-demand capacity reservation; request a quota of {vcpus:,} vCPU "
-            "of L-417A185B"
+            f"scarce: clouds seldom have {pool.nodes_initial} x {pool.instance_type} free at once, so an on-demand "
+            "request may fail for days (estimate; no cloud publishes it); what is usual instead: a capacity block "
+            "(capacity: {block: {duration: 72h}}), or an on-demand capacity reservation (capacity: {reservation: ID}); "
+            f"request a quota of {vcpus:,} vCPU of L-417A185B"
         )
     ]
     assert any("is interrupted about" in note for note in workload.assumptions)
+
+
+def test_what_stands_in_for_spot_is_what_such_work_can_use(facts):
+    """The line names keys of the spec that are read for that kind of work: no block, which ends, for a service."""
+    option = size_one(spec(**WEEKS, infra=["aws"], spot_policy="spot"), facts, stack="", on=ON).best()
+    assert option is not None
+    (line, *_) = scarce(option)
+    assert "left over to sell as spot, so the request may wait for hours or days" in line
+    assert "capacity: {block: {duration: 72h}}" in line
+    service = replace(option, setting=replace(option.setting, need=replace(option.setting.need, kind="inference")))
+    (line, *_) = scarce(service)
+    assert "capacity: {reservation: ID}" in line
+    assert "block" not in line
+    assert spec(**WEEKS, capacity={"reservation": "cr-1"}).capacity.reservation == "cr-1"
+    assert spec(**WEEKS, capacity={"block": {"duration": "72h"}}).capacity.block.duration_s == 72 * 3600
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,13 @@ _, *ROWS = [
 ]
 
 MISSES = {  # percent
-    "moss_transcribe_diarize": 17,  # its two parts contradict each other on whether the output matrix is the embedding
-    "gemma3n": 13,  # the parts that see and hear state no dimensions; the answer says that they are not counted
     "gemma4_unified_text": 3,  # each sixth layer has heads twice as wide, stated layer by layer
     "gemma4_unified": 3,
     "gemma4_text": 1.5,
     "gemma4": 1.5,
-    # Of unknown kind, which the answer says, or with parts that their configurations do not state:
-    "neomme": 16, "modernvbert": 7, "phi4_multimodal": 6.5, "layoutlm": 4, "big_bird": 4, "yoso": 3,
-    "deepseek_v4": 2.5, "afmoe": 2.5, "tapas": 2.5, "ultrabert": 2.5, "ultravbert": 1.5, "hy_v4": 1.5,
-    "got_ocr2": 1.5, "cpmant": 1.5,
+    # Of unknown kind, which the answer says:
+    "neomme": 16, "layoutlm": 4, "big_bird": 4, "yoso": 3, "deepseek_v4": 2.5, "afmoe": 2.5, "tapas": 2.5,
+    "ultrabert": 2.5, "hy_v4": 1.5, "cpmant": 1.5,
 }  # fmt: skip
 
 
@@ -52,7 +49,7 @@ def test_half_of_what_is_counted_is_exact_and_few_are_refused():
     answered = [(row, a) for row in ROWS if (a := _counted(row)) is not None]
     exact = sum(abs(params_total(a) / row["params"] - 1) < 0.0005 for row, a in answered)
     assert exact > len(answered) / 2
-    assert len(answered) > 0.69 * len(ROWS)
+    assert len(answered) > 0.66 * len(ROWS)  # with models that see or hear refused where their parts are not known
 
 
 def test_what_shares_weights_or_is_no_transformer_is_refused_by_what_it_is():

@@ -273,7 +273,7 @@ def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | N
     if model.config is not None:
         from sizewell.sizing.spec.hf_config import from_hf_config
 
-        return from_hf_config(model.config, model.config_path or spec.name)
+        return from_hf_config(model.config, model.config_path or spec.name, params=model.published_params)
     if model.dimensions is None:
         return None
     from sizewell.sizing.spec.model_dimensions import from_dimensions

@@ -490,10 +490,15 @@ def _without_accelerator(chosen: Option) -> list[str]:
     return said
 
 
+# What people buy instead, and how the spec asks for it; a block ends, so it is nothing for a service.
 RESERVED_BY = {
-    "aws": "a capacity block, or an on-demand capacity reservation",
-    "gcp": "flex-start, a calendar reservation, or a reservation",
-    "azure": "an on-demand capacity reservation",
+    "aws": ("a capacity block (capacity: {block: {duration: 72h}})", "an on-demand capacity reservation"),
+    "gcp": ("flex-start (capacity: {flex_start: true})", "a reservation"),
+    "azure": ("", "an on-demand capacity reservation"),
+}
+WHY_SCARCE = {
+    "spot": "clouds seldom have {machines} left over to sell as spot, so the request may wait for hours or days",
+    "on-demand": "clouds seldom have {machines} free at once, so an on-demand request may fail for days",
 }
 
 
@@ -514,13 +519,11 @@ def scarce(chosen: Option) -> list[str]:
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
     amount = nodes * ((shape.vcpus or 0) if unit == "vCPU" else shape.accelerators)
     asked = f"; request a quota of {amount:,} {unit} of {code}" if code and unit and amount else ""
-    instead = RESERVED_BY.get(shape.cloud, "a reservation")
-    said = [
-        (
-            f"scarce: {nodes} x {shape.instance_type} {'is' if nodes == 1 else 'are'} rarely available {market}; "
-            f"what is usual instead: {instead}{asked}"
-        )
-    ]
+    ends, stays = RESERVED_BY.get(shape.cloud, ("", "a reservation"))
+    lasting = f"{stays} (capacity: {{reservation: ID}})"
+    instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
+    why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")
+    said = [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
     if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
         said.append(
             f"a run of {chosen.run_s / 86_400:.1f} days is interrupted about {chosen.interruptions.expected:.1f} times "

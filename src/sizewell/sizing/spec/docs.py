@@ -14,7 +14,7 @@ SENTENCES: Final[dict[str, str]] = {
     "model.precision": "Precision of the computation",
     "model.weights": "How the weights are stored: int4 takes a quarter of bf16",
     "model.kv": "How the KV cache is stored; fp8 holds twice the tokens",
-    "model.params": "Total parameters; enough by itself, the dimensions are then estimated",
+    "model.params": "Total parameters; enough by itself; beside config, as published, where its file leaves parts open",
     "model.active_params": "Active parameters per token of a mixture of experts",
     "model.family": "Type of the network",
     "model.layers": "Transformer layers",

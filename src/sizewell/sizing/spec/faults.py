@@ -70,6 +70,8 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
             fix = NOT_OURS.get(value.lower().replace("_", "-").replace(" ", "-"), fix)
         return Fault(path=path, found=value, allowed=listed, fix=fix)
     if kind == "unit":
+        if path == "model" and isinstance(value, Mapping):  # as it is written, without what the file has
+            value = {key: item for key, item in value.items() if key != "config_content"}
         return Fault(path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or context["fix"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)

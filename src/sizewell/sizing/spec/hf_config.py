@@ -15,14 +15,30 @@ from typing import Any
 from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import UNKNOWN_KIND, attention_params, check, feed_forward_params, norm_params
+from sizewell.sizing.predict.architecture import (
+    UNKNOWN_KIND,
+    attention_params,
+    check,
+    feed_forward_params,
+    norm_params,
+    params_total,
+)
+from sizewell.sizing.spec.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
+from sizewell.sizing.spec.towers import TEXT_PARTS, params_beside, parts_of
 
 # The names that published configurations use for one dimension, the commonest first.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
     "hidden": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
     "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
-    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads"),
+    "kv_heads": (
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_head_kv",
+        "multi_query_group_num",
+        "n_kv_heads",
+        "kv_n_heads",
+    ),
     "head_dim": ("head_dim", "kv_channels", "attention_head_dim", "dim_head"),
     "ffn": (
         "intermediate_size",
@@ -73,7 +89,8 @@ _KNOWN = _ENCODERS | _UNGATED | {
     "seed_oss", "ernie4_5", "ernie4_5_moe", "granitemoe", "granitemoeshared", "ministral3", "minicpm3", "solar_open",
     "flex_olmo", "cwm", "hyperclovax", "internlm3", "bitnet", "vaultgemma", "gemma3n", "gemma3n_text", "gemma4",
     "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3_vl_text", "qwen3_vl_moe_text",
-    "gemma4_text", "gemma4_unified", "gemma4_unified_text", "modernbert-decoder", "aria_text",
+    "gemma4_text", "gemma4_unified", "gemma4_unified_text", "modernbert-decoder", "aria_text", "mllama",
+    "mllama_text_model", "glm4v_text", "glm4v_moe_text", "chatglm", "fuyu", "persimmon", "kimi_vl",
 }  # fmt: skip
 _LLAMA_4_LOCAL_ATTENTION = 8192
 
@@ -93,15 +110,17 @@ _NESTED: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def from_hf_config(config: Mapping[str, Any], name: str) -> Architecture:
+def from_hf_config(config: Mapping[str, Any], name: str, *, params: int | None = None) -> Architecture:
     """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
 
+    `params` is the published number of all parameters; what the layers leave of it belongs to other parts.
     Raises SpecError that names what is missing where the dimensions do not suffice.
     """
     try:
-        return check(_read(config, name))
+        return check(_as_published(_read(config, name, published=params is not None), name, params))
     except (TypeError, ValueError, AttributeError) as error:
-        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}")
+        fix = f"correct the file; if its library reads it so, {MACHINE_ALONE}"
+        fault = Fault(path=f"{name}: config.json", message=f"a dimension is not a number: {error}", fix=fix)
         raise SpecError([fault], subject=name) from None
 
 
@@ -118,37 +137,55 @@ def context_of(config: Mapping[str, Any]) -> int | None:
     return positions if not stretch or "factor" not in stretch else None
 
 
-def _read(config: Mapping[str, Any], name: str) -> Architecture:
-    """The architecture of a configuration, not checked yet."""
+_SLACK = 0.98  # of a published number, below which the language model alone would be larger than the whole
+
+
+def _as_published(a: Architecture, name: str, params: int | None) -> Architecture:
+    """The architecture with as many parameters as are published of it, those that are not counted beside the layers."""
+    if params is None or not a.layers:
+        return a if params is None else replace(a, params_stated=params)
+    counted = params_total(replace(a, extra_params=0))
+    if params < _SLACK * counted:
+        message = f"{params / 1e9:.3g}B are fewer than the {counted / 1e9:.3g}B that {name} has in its layers alone"
+        fix = "state the published number of all parameters, or leave params out"
+        raise SpecError([Fault(path="model.params", found=params, message=message, fix=fix)], subject=name)
+    return replace(a, extra_params=max(0, params - counted))
+
+
+def _refused(other: OtherKind, config: Mapping[str, Any], text: Mapping[str, Any], name: str) -> SpecError:
+    model_type = str(config.get("model_type") or text.get("model_type") or "a model without a type")
+    message = f"{model_type} is {other.what}, which is not counted from its config.json"
+    fault = Fault(path=f"{name}: model_type", found=model_type, message=message, fix=other.fix)
+    return SpecError([fault], subject=name)
+
+
+def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architecture:
+    """The architecture of a configuration, not checked yet; `published`: its number of parameters is known."""
     text, assumed = _text_part(config)
     if wrong := _other_file(config, name):
         raise SpecError([wrong], subject=name)
-    if other := _other_kind(config, text):
-        model_type = str(config.get("model_type") or text.get("model_type") or "a model without a type")
-        raise SpecError(
-            [
-                Fault(
-                    path=f"{name}: model_type",
-                    found=model_type,
-                    message=f"{model_type} is {other}, which is not counted from its config.json",
-                    fix="name a model of the catalog, or state its figures: model: {params, layers, hidden, ...}",
-                )
-            ],
-            subject=name,
-        )
+    known = str(text.get("model_type") or config.get("model_type") or "") in _KNOWN | PLAIN_VISION
+    if other := other_kind(config, text, known=known):
+        raise _refused(other, config, text, name)
     kind = _kind(config, text)
     if kind == "vision":  # predicted by its FLOPs like those of the catalog, not as layers of a language model
         a = _vision_transformer(text, name)
         return replace(a, layers=0, hidden=0, heads=0, kv_heads=0, head_dim=0, ffn=0)
     dims = {field: _first(text, names) for field, names in _NAMES.items()}
     missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
+    if missing and not known and config.get("model_type"):
+        raise _refused(OtherKind(f"a model without {' and '.join(missing)}", MACHINE_ALONE), config, text, name)
+    if several := next((field for field in ("expert_ffn", "experts", "heads") if isinstance(dims[field], list)), ""):
+        raise _refused(
+            OtherKind(f"a model with several {several} ({dims[several]})", MACHINE_ALONE), config, text, name
+        )
     if missing:
         raise SpecError(
             [
                 Fault(
                     path=f"{name}: config.json",
                     message=f"has no {field} (looked for {', '.join(_NAMES[field])})",
-                    fix="add it, or state the model's dimensions in the spec: model: {params, layers, hidden, ...}",
+                    fix="add it, or state a plain transformer by its figures: model: {params, layers, hidden, heads}",
                 )
                 for field in missing
             ],
@@ -195,6 +232,9 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
     if model_type.startswith("llama4"):
         shared = 1
     positions = dims["positions"]
+    beside = params_beside(config, hidden) if parts_of(config) else 0
+    if beside is None and not published:
+        raise _refused(unknown_parts(config), config, text, name)
     return Architecture(
         key=name,
         kind=kind,
@@ -224,7 +264,7 @@ def _read(config: Mapping[str, Any], name: str) -> Architecture:
         traits=lineage(model_type),
         learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
         max_sequence_length=int(positions) if positions else None,
-        extra_params=_towers(config, assumed) + _per_layer_tables(text, layers, hidden),
+        extra_params=(beside or 0) + _per_layer_tables(text, layers, hidden),
         assumed=tuple(assumed),
         source=f"{name}: config.json",
     )
@@ -246,19 +286,20 @@ def _per_layer_tables(text: Mapping[str, Any], layers: int, hidden: int) -> int:
     return layers * width * (rows + 3 * hidden)
 
 
-_TEXT_PARTS = ("text_config", "language_config", "llm_config")
+_WITHIN = ("attn_config", "ffn_config")  # in which DBRX and MPT state heads and experts
 
 
 def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]:
     """The language model's part with what its type has by default, and a line that says what was filled in."""
-    for key in _TEXT_PARTS:
+    for key in TEXT_PARTS:
         part = config.get(key)
         if isinstance(part, Mapping):
             usual = _NESTED.get(str(part.get("model_type")), {})
             left_out = [name for name in usual if name not in part]
             line = f"{', '.join(left_out)} as {part.get('model_type')} has them by default: {key} leaves them out"
             return {**usual, **part}, [line] if left_out else []
-    return config, []
+    within = [config[key] for key in _WITHIN if isinstance(config.get(key), Mapping)]
+    return ({**{key: value for part in within for key, value in part.items()}, **config} if within else config), []
 
 
 _BESIDE: Mapping[str, str] = {  # keys that only other files of a model's folder have
@@ -372,92 +413,6 @@ def _window(text: Mapping[str, Any], model_type: str) -> tuple[int, int]:
     return window, int(pattern)
 
 
-_UNUSUAL: tuple[tuple[str, str], ...] = (
-    ("num_hidden_groups", "a model whose layers share their weights"),
-    ("H_cycles", "a model that runs its layers repeatedly"),
-    ("use_bottleneck", "a model with bottlenecks inside its layers"),
-    ("q_groups", "a model with grouped matrices"),
-    ("head_ratio", "a model with convolutions beside its attention"),
-    ("entity_vocab_size", "a model with a second vocabulary"),
-    ("zero_expert_num", "a model with two attention blocks in a layer"),
-    ("attention_window", "a model with a second attention for some tokens"),
-)
-"""Fields whose presence says that layers are not those of a transformer, though its dimensions are stated."""
-_UNUSUAL_TYPES: Mapping[str, str] = {
-    "jetmoe": "a model with experts of attention",
-    "xlnet": "a model with matrices for relative positions",
-    "xmod": "a model with adapters for each language",
-    "roc_bert": "a model with a second vocabulary",
-}
-_SPEECH = frozenset({"whisper", "wav2vec2", "wav2vec2-bert", "hubert", "wavlm", "speech_to_text", "parakeet_ctc",
-                     "moshi", "moonshine", "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet",
-                     "granite_speech"})  # fmt: skip
-_PAIRED = frozenset({"clip", "siglip", "siglip2", "align", "altclip", "blip", "chinese_clip", "clap", "clipseg",
-                     "flava", "groupvit", "metaclip_2", "owlvit", "owlv2", "vision-text-dual-encoder", "x_clip",
-                     "bridgetower", "clvp", "jina_clip"})  # fmt: skip
-_TASKS = ("ForImageClassification", "ForObjectDetection", "ForCTC", "ForAudioClassification", "ForSemanticSegmentation",
-          "ForInstanceSegmentation", "ForUniversalSegmentation", "ForDepthEstimation", "ForImageSegmentation",
-          "ForVideoClassification", "ForTextToSpeech", "ForTextToWaveform", "ForPrediction", "ForImageToImage",
-          "ForZeroShotObjectDetection", "ForMaskedImageModeling", "ForTextToSpectrogram", "ForXVector")  # fmt: skip
-_RECURRENT_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "recurrent_gemma",
-                              "jamba", "zamba", "zamba2", "bamba", "nemotron_h", "falcon_h1", "granitemoehybrid",
-                              "qwen3_next", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "xlstm"})  # fmt: skip
-_RECURRENT_KEYS = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern",
-                   "attn_layer_period", "attn_layer_indices", "mamba_d_state", "ssm_cfg", "lru_width")  # fmt: skip
-_RECURRENT_LAYERS = frozenset(
-    {"linear_attention", "mamba", "mamba2", "recurrent", "conv", "ssm", "lightning_attention"}
-)
-
-
-def _other_kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> str:
-    """What a model is that no count of a plain transformer is right for; "" for what is counted.
-
-    A state that does not grow with the context, a second stack with attention across: both memory and time differ.
-    """
-    model_type = str(text.get("model_type") or config.get("model_type") or "").lower()
-    kinds = text.get("layer_types")
-    if model_type in _SPEECH:
-        return "a speech model"
-    if str(config.get("model_type") or "").lower() in _PAIRED:
-        return "a pair of encoders"
-    made_for = [str(architecture) for architecture in config.get("architectures") or []]
-    if model_type != "vit" and any(architecture.endswith(_TASKS) for architecture in made_for):
-        return f"a model for another task ({', '.join(made_for)})"
-    recurrent_layers = isinstance(kinds, list) and any(kind in _RECURRENT_LAYERS for kind in kinds)
-    if model_type in _RECURRENT_TYPES or recurrent_layers or any(text.get(key) for key in _RECURRENT_KEYS):
-        return "a state-space, recurrent or hybrid model"
-    if text.get("is_encoder_decoder") or config.get("is_encoder_decoder") or text.get("num_decoder_layers"):
-        return "an encoder-decoder"
-    width = _first(text, ("embedding_size", "input_embedding_size"))
-    if width and width != _first(text, _NAMES["hidden"]):
-        return f"a model whose embedding has {width} columns of its own"
-    if model_type in _UNUSUAL_TYPES:
-        return _UNUSUAL_TYPES[model_type]
-    return next((kind for field, kind in _UNUSUAL if text.get(field)), "")
-
-
-_TOWER_NAMES = (
-    ("layers", ("depth", "encoder_layers", "num_blocks")),
-    ("hidden", ("embed_dim",)),
-    ("heads", ("encoder_attention_heads",)),
-    ("ffn", ("encoder_ffn_dim",)),
-)
-
-
-def _towers(config: Mapping[str, Any], assumed: list[str]) -> int:
-    """Parameters of the parts that see and hear beside a language model, from their own dimensions."""
-    params = 0
-    for part in ("vision", "audio"):
-        tower = config.get(f"{part}_config")
-        if not isinstance(tower, Mapping):
-            continue
-        try:
-            params += _encoder_params(_vision_transformer(tower, part), patch=_side(tower.get("patch_size"), 14))
-        except SpecError:
-            assumed.append(f"the {part} part's parameters are not counted: its dimensions are not stated")
-    return params
-
-
 def _encoder_params(a: Architecture, *, patch: int) -> int:
     patches = (a.resolution // patch) ** 2 if a.resolution else 0
     blocks = a.layers * (attention_params(a) + feed_forward_params(a) + norm_params(a))
@@ -470,7 +425,7 @@ def _side(stated: Any, usual: int) -> int:
 
 def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
     """A vision transformer: FLOPs of one forward pass at the stated resolution."""
-    dims = {field: _first(config, (*_NAMES[field], *alias)) for field, alias in _TOWER_NAMES}
+    dims = {field: _first(config, _NAMES[field]) for field in ("layers", "hidden", "heads", "ffn")}
     if missing := [field for field, value in dims.items() if not value and field != "ffn"]:
         raise SpecError(
             [Fault(path=f"{name}: config.json", message=f"has no {field}") for field in missing], subject=name
@@ -479,11 +434,14 @@ def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
     resolution = config.get("image_size") or 224
     resolution = int(resolution[0] if isinstance(resolution, list) else resolution)
     patch = _side(config.get("patch_size"), 16)
-    ffn = int(dims["ffn"] or 4 * hidden)
+    ffn = int(dims["ffn"] or float(config.get("mlp_ratio") or 4) * hidden)
     a = Architecture(key=name, kind="vision", layers=layers, hidden=hidden, heads=heads, kv_heads=heads,
                      head_dim=hidden // heads, ffn=ffn, gated=False, biases="all", resolution=resolution,
                      source=f"{name}: config.json")  # fmt: skip
     tokens = (resolution // patch) ** 2 + 1
     block = attention_params(a) + feed_forward_params(a)
     flop = tokens * layers * (2.0 * block + 4.0 * hidden * tokens) + 2.0 * tokens * 3 * patch * patch * hidden
-    return replace(a, forward_flop_per_sample=flop, params_stated=_encoder_params(a, patch=patch))
+    params = _encoder_params(a, patch=patch)
+    if config.get("model_type") == "siglip_vision_model" and config.get("vision_use_head") is not False:
+        params += hidden + block + 2 * hidden  # one more block reads the picture off all patches
+    return replace(a, forward_flop_per_sample=flop, params_stated=params)

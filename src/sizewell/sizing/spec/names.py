@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
-from sizewell.sizing.errors import Fault
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import writes_after_hearing
 from sizewell.sizing.spec.model import WorkloadSpec
+from sizewell.sizing.spec.other_kinds import MACHINE_ALONE
 from sizewell.sizing.spec.precision import known_model
 from sizewell.sizing.units import show_range
 
@@ -48,25 +51,34 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     if spec.model is None:
         return []
     if spec.model.config is not None:
-        from sizewell.sizing.spec.hf_config import context_of
+        from sizewell.sizing.spec.hf_config import context_of, from_hf_config
 
         name = spec.model.config_path or "config.json"
+        try:
+            from_hf_config(spec.model.config, name, params=spec.model.published_params)
+        except SpecError as error:
+            return [fault if fault.path.startswith("model.") else _in_file(fault) for fault in error.faults]
         return _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
     if spec.model.name is None:
         return []
     try:
         architecture = known_model(spec.model.name, catalog)
     except KeyError:
-        fix = _near(spec.model.name, catalog.models) or "use a config.json, or {params: 7B, layers: 32, hidden: 4096}"
+        fix = _near(spec.model.name, catalog.models) or "use its config.json, or {params: 7B, layers: 32, hidden: 4096}"
         return [
             Fault(
                 path="model",
                 found=spec.model.name,
                 message=f"'{spec.model.name}' is not one of the {len(catalog.models)} models in the catalog",
-                fix=f"{fix} or give its dimensions" if fix.startswith("did") else fix,
+                fix=f"{fix} else name its config.json" if fix.startswith("did") else fix,
             )
         ]
     faults = _lengths(spec, architecture.max_sequence_length, spec.model.name)
+    if spec.training and writes_after_hearing(architecture):
+        message = (
+            f"{spec.model.name} is a speech model: a sample is heard and not read, so its training is not predicted"
+        )
+        faults.append(Fault(path="model", found=spec.model.name, message=message, fix=MACHINE_ALONE))
     speaks = architecture.kind == "decoder"
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
         faults.append(
@@ -86,6 +98,12 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     return faults
+
+
+def _in_file(fault: Fault) -> Fault:
+    """A fault of the `config.json` as one of the key that names the file, whose line the spec has."""
+    said = replace(fault, fix="", found=None) if fault.message else replace(fault, fix="")
+    return Fault(path="model", found=fault.found, message=str(said), fix=fault.fix)
 
 
 def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:

@@ -71,6 +71,7 @@ class Model(Section):
         None, "as the model is published, else as the precision; nf4 for qlora"
     )
     kv: Literal["fp16", "bf16", "fp8", "int8"] | None = default(None, "16-bit KV cache, the serving engines' default")
+    published_params: Count | None = Field(None, alias="params")
 
     @property
     def label(self) -> str:
@@ -93,9 +94,10 @@ def model_form(value: object) -> object:
     if not isinstance(value, dict):
         raise refuse(allowed, "write model: NAME")
     own = {"name", "config", "config_content", "precision", "weights", "kv"}
-    dimensions = {key: item for key, item in value.items() if key in Dimensions.model_fields}
-    rest = {key: item for key, item in value.items() if key not in Dimensions.model_fields}
     forms = [key for key in ("name", "config") if key in value]
+    beside = {"params"} if forms == ["config"] else set()  # what is published of a model whose file leaves parts out
+    dimensions = {key: item for key, item in value.items() if key in Dimensions.model_fields and key not in beside}
+    rest = {key: item for key, item in value.items() if key not in dimensions}
     if len(forms) == 2:
         raise refuse("one of name and config, not both", "remove one of them")
     if forms and dimensions:

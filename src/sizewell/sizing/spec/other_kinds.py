@@ -1,0 +1,163 @@
+"""Models whose `config.json` must not be counted as a transformer of its dimensions, each with what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sizewell.sizing.spec.towers import parts_of
+
+MACHINE_ALONE: Final = (
+    "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, at 2 bytes a parameter in bf16"
+)
+_PUBLISHED: Final = (
+    "state the published number of all its parameters beside the file: model: {config: ..., params: 9.7B}"
+)
+_BY_FLOPS: Final = (
+    "state what is published of it: model: {family: vision, params: 89M, resolution: 224, forward_flop_per_sample: 31B}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKind:
+    """What a model is, and the way out that predicts it rightly."""
+
+    what: str
+    fix: str
+
+
+_UNUSUAL: tuple[tuple[str, str], ...] = (
+    ("num_hidden_groups", "a model whose layers share their weights"),
+    ("H_cycles", "a model that runs its layers repeatedly"),
+    ("use_bottleneck", "a model with bottlenecks inside its layers"),
+    ("q_groups", "a model with grouped matrices"),
+    ("head_ratio", "a model with convolutions beside its attention"),
+    ("entity_vocab_size", "a model with a second vocabulary"),
+    ("zero_expert_num", "a model with two attention blocks in a layer"),
+    ("attention_window", "a model with a second attention for some tokens"),
+    ("depth_decoder_config", "a model that speaks, with a second decoder for each frame"),
+)
+"""Fields whose presence says that layers are not those of a transformer, though its dimensions are stated."""
+_UNUSUAL_TYPES: Mapping[str, str] = {
+    "jetmoe": "a model with experts of attention",
+    "xlnet": "a model with matrices for relative positions",
+    "xmod": "a model with adapters for each language",
+    "roc_bert": "a model with a second vocabulary",
+    "imagegpt": "a model that draws pixel by pixel",
+    "fnet": "a model with Fourier transforms in place of attention",
+    "perceiver": "a model that attends to a table of latents",
+    "reformer": "a model with hashed attention",
+    "blt": "a model that reads bytes through three stacks",
+}
+_SPEECH = frozenset({
+    "whisper", "wav2vec2", "wav2vec2-bert", "wav2vec2-conformer", "hubert", "wavlm", "unispeech", "unispeech-sat",
+    "speech_to_text", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt", "parakeet_rnnt", "moshi", "moonshine",
+    "seamless_m4t", "seamless_m4t_v2", "speecht5", "canary", "parakeet", "granite_speech", "bark", "vits", "musicgen",
+    "musicgen_melody", "encodec", "dac", "mimi", "csm", "kyutai_speech_to_text", "higgs_audio_v2", "dia",
+    "audio-spectrogram-transformer", "fastspeech2_conformer", "univnet", "pocket_tts", "voxtral_encoder",
+    "voxtral_realtime", "voxtral_realtime_encoder", "qwen2_audio_encoder", "vibevoice",
+})  # fmt: skip
+_PAIRED = frozenset({
+    "clip", "siglip", "siglip2", "align", "altclip", "blip", "chinese_clip", "clap", "clipseg", "flava", "groupvit",
+    "metaclip_2", "owlvit", "owlv2", "vision-text-dual-encoder", "x_clip", "xclip", "bridgetower", "clvp", "jina_clip",
+    "aimv2", "tipsv2", "videoprism", "grounding-dino",
+})  # fmt: skip
+_TASKS = ("ForImageClassification", "ForObjectDetection", "ForCTC", "ForAudioClassification", "ForSemanticSegmentation",
+          "ForInstanceSegmentation", "ForUniversalSegmentation", "ForDepthEstimation", "ForImageSegmentation",
+          "ForVideoClassification", "ForTextToSpeech", "ForTextToWaveform", "ForPrediction", "ForImageToImage",
+          "ForZeroShotObjectDetection", "ForMaskedImageModeling", "ForTextToSpectrogram", "ForXVector",
+          "ForMaskGeneration")  # fmt: skip
+_RECURRENT_TYPES = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "rwkv5", "rwkv6", "rwkv7", "recurrent_gemma",
+                              "jamba", "zamba", "zamba2", "bamba", "nemotron_h", "falcon_h1", "granitemoehybrid",
+                              "qwen3_next", "qwen3_5", "qwen3_5_moe", "lfm2", "lfm2_moe", "lfm2_vl", "kimi_linear",
+                              "minimax", "xlstm", "olmo_hybrid", "bailing_hybrid"})  # fmt: skip
+_RECURRENT_KEYS = ("ssm_state_size", "mamba_num_heads", "linear_num_key_heads", "state_size", "hybrid_override_pattern",
+                   "attn_layer_period", "attn_layer_indices", "mamba_d_state", "ssm_cfg", "lru_width")  # fmt: skip
+_RECURRENT_LAYERS = frozenset(
+    {"linear_attention", "mamba", "mamba2", "recurrent", "conv", "ssm", "lightning_attention"}
+)
+PLAIN_VISION: Final = frozenset({"vit", "deit", "dinov2", "dinov2_with_registers", "dinov3_vit", "clip_vision_model",
+                                 "chinese_clip_vision_model", "siglip_vision_model", "ijepa", "vit_msn",
+                                 "internvl_vision", "intern_vit_6b"})  # fmt: skip
+"""Image models that are transformers over patches and nothing else: counted by their dimensions."""
+_WRITES: Final = ("ForCausalLM", "LMHeadModel", "LMHead", "ForSequenceClassification", "ForMaskedLM")
+"""Ends of the classes that are a language model and no more; of a kind that is not known, others are something else."""
+
+
+def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: bool) -> OtherKind | None:
+    """What a model is that no count of a plain transformer is right for; None for what is counted.
+
+    A state that does not grow with the context, a second stack with attention across: both memory and time differ.
+    `known`: whether the language model's own type is one that is counted.
+    """
+    top = str(config.get("model_type") or "").lower()
+    model_type = str(text.get("model_type") or top).lower()
+    made_for = [str(architecture) for architecture in config.get("architectures") or []]
+    if top in _SPEECH or model_type in _SPEECH:
+        return OtherKind("a speech model", _speech(top, model_type))
+    if top in _PAIRED:
+        return OtherKind(
+            "a pair of encoders",
+            "size each by itself: model: {family: vision, params, resolution, forward_flop_per_sample} for images, "
+            "{family: encoder, params, layers, hidden, heads, vocab} for texts",
+        )
+    if model_type not in PLAIN_VISION and any(architecture.endswith(_TASKS) for architecture in made_for):
+        return OtherKind(f"a model for another task ({', '.join(made_for)})", _BY_FLOPS)
+    if _recurrent(text, model_type) or top in _RECURRENT_TYPES:
+        return OtherKind(
+            "a state-space, recurrent or hybrid model",
+            "name a hybrid of the catalog that is as large (nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16, "
+            f"nvidia/Nemotron-H-56B-Base-8K); else {MACHINE_ALONE}",
+        )
+    if _two_stacks(config, text):
+        return OtherKind(
+            "an encoder-decoder",
+            "name one of the catalog that is as large (google-t5/t5-large, bigscience/mt0-xxl); else " + MACHINE_ALONE,
+        )
+    if model_type in _UNUSUAL_TYPES:
+        return OtherKind(_UNUSUAL_TYPES[model_type], MACHINE_ALONE)
+    if unusual := next((kind for field, kind in _UNUSUAL if text.get(field)), ""):
+        return OtherKind(unusual, MACHINE_ALONE)
+    if (
+        "vocab_size" not in text
+        and text.get("image_size")
+        and text.get("patch_size")
+        and model_type not in PLAIN_VISION
+    ):
+        return OtherKind("an image model other than a plain vision transformer", _BY_FLOPS)
+    width, hidden = text.get("embedding_size") or text.get("input_embedding_size"), text.get("hidden_size")
+    if width and width != hidden and "vocab_size" in text:
+        return OtherKind(f"a model whose embedding has {width} columns of its own", MACHINE_ALONE)
+    if made_for and not known and not parts_of(config) and not any(name.endswith(_WRITES) for name in made_for):
+        return OtherKind(
+            f"a model of a kind that is not known ({', '.join(made_for)})",
+            "if it only encodes texts: model: {family: encoder, params, layers, hidden, heads, vocab}; for images: "
+            f"model: {{family: vision, params, resolution, forward_flop_per_sample}}; else {MACHINE_ALONE}",
+        )
+    return None
+
+
+def unknown_parts(config: Mapping[str, Any]) -> OtherKind:
+    """A model with parts that see or hear whose parameters nobody has counted."""
+    return OtherKind(
+        f"a model with {' and '.join(parts_of(config))} of a kind whose parameters are not known", _PUBLISHED
+    )
+
+
+def _speech(*types: str) -> str:
+    if "whisper" in types:
+        return f"to serve it name openai/whisper-large-v3 of the catalog; to train it, or another size, {MACHINE_ALONE}"
+    return f"for transcription size openai/whisper-large-v3 of the catalog; else {MACHINE_ALONE}"
+
+
+def _recurrent(text: Mapping[str, Any], model_type: str) -> bool:
+    kinds = text.get("layer_types")
+    layers = isinstance(kinds, list) and any(kind in _RECURRENT_LAYERS for kind in kinds)
+    return model_type in _RECURRENT_TYPES or layers or any(text.get(key) for key in _RECURRENT_KEYS)
+
+
+def _two_stacks(config: Mapping[str, Any], text: Mapping[str, Any]) -> bool:
+    stated = text.get("is_encoder_decoder") or config.get("is_encoder_decoder")
+    both = isinstance(config.get("encoder"), Mapping) and isinstance(config.get("decoder"), Mapping)
+    return bool(stated or both or any(text.get(key) for key in ("num_decoder_layers", "decoder_layers")))
