@@ -230,6 +230,7 @@ def band_families(job: ServingJob, limit: str, accelerator: Accelerator) -> tupl
     """The accelerator's family, with the groups of published cases that it may have an error of its own in before it.
 
     >>> from sizewell.sizing.catalog import load
+    >>> from sizewell.sizing.catalog.records import Architecture
     >>> bert = ServingJob(architecture=Architecture(key="x", kind="encoder"))
     >>> band_families(bert, "compute", load().accelerators["t4"])
     ('turing|encoder|compiled', 'turing|encoder', 'turing')
