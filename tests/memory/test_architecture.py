@@ -1,7 +1,7 @@
 """Counting models: against published counts, by hand-checked formulas, and refusing shapes that cannot be."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -9,6 +9,7 @@ from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import (
+    OPEN,
     attention_flop_per_token,
     check,
     faults,
@@ -326,3 +327,11 @@ def test_a_case_without_dimensions_and_unknown_to_the_catalog_is_refused():
 
 def test_flops_do_not_depend_on_how_the_model_is_called(llama):
     assert math.isclose(train_flop_per_token(llama, 4096), train_flop_per_token(replace(llama, key="other"), 4096))
+
+
+def test_every_field_that_the_catalog_leaves_open_has_a_name_in_words():
+    left_open = {name for model in catalog.load().models.values() for name in model.assumed if " " not in name}
+    assert left_open
+    assert left_open <= set(OPEN)
+    known = {field.name for field in fields(Architecture)}
+    assert set(OPEN) <= known

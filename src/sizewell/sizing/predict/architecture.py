@@ -7,6 +7,8 @@ half of that where a causal mask spares the upper triangle (Kaplan et al. 2020; 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 
@@ -249,11 +251,38 @@ def kv_bytes_per_token(a: Architecture, bytes_per_value: float = 2, *, context: 
     return kv_values_per_token(a, context=context) * bytes_per_value
 
 
+OPEN: Mapping[str, str] = {
+    "tied_embeddings": "whether the output head shares the embeddings",
+    "gated": "whether feed-forward layers are gated",
+    "max_sequence_length": "the longest sequence",
+    "shared_experts": "shared experts",
+    "image_tokens": "tokens of an image",
+    "extra_params": "parameters beside the language model",
+    "ffn": "feed-forward width",
+    "dense_layers": "layers without experts",
+    "q_lora_rank": "rank of compressed queries",
+    "qk_nope_head_dim": "width of keys without positions",
+    "v_head_dim": "width of values",
+    "layers": "layers",
+    "forward_flop_per_sample": "FLOPs of a sample",
+    "expert_ffn": "width of an expert",
+    "experts_per_token": "experts of a token",
+    "kv_heads": "key-value heads",
+    "vocab": "vocabulary",
+    "head_dim": "width of a head",
+}
+"""What the fields that catalog rows leave open are called in a sentence."""
+
+
 def assumptions(a: Architecture) -> tuple[str, ...]:
-    """What a model's source leaves open, in sentences: an architecture lists the bare names of such fields."""
-    return tuple(
-        note if " " in note else f"the model's {note} is assumed: its source does not say" for note in a.assumed
-    )
+    """What a model's source leaves open, in sentences: an architecture lists the bare names of such fields.
+
+    >>> assumptions(Architecture(key="x", assumed=("vocab", "max_sequence_length", "4 heads, by its name")))[1]
+    'assumed of the model, as its source does not say: vocabulary, the longest sequence'
+    """
+    bare = [OPEN.get(note, note) for note in a.assumed if " " not in note]
+    said = tuple(note for note in a.assumed if " " in note)
+    return (*said, f"assumed of the model, as its source does not say: {', '.join(bare)}") if bare else said
 
 
 UNKNOWN_KIND = "architecture "
