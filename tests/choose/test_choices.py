@@ -10,6 +10,7 @@ import yaml
 
 from sizewell.cli import many
 from sizewell.sizing.catalog.buildable import refusal
+from sizewell.sizing.choose.choice import ALIKE, alternatives
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
 from sizewell.sizing.errors import SpecError
@@ -339,3 +340,26 @@ def test_photos_that_processors_decode_are_known_no_better_than_decoding(facts):
     speed = decided(facts, kind="batch-inference", model="resnet50", batch=batch).performance
     assert (speed.bottleneck, speed.grade) == ("host decoding", "roofline")
     assert (speed.low / speed.value, speed.high / speed.value) == pytest.approx((2 / 3, 1.5), rel=0.01)
+
+
+def test_of_times_that_predictions_cannot_tell_apart_the_cheaper_is_chosen(facts):
+    """QLoRA of 70B for time: B200 and B300 are within 1 % of each other, and 100 USD a run apart."""
+    training = {"method": "qlora", "samples": "20k", "epochs": 2, "sequence_length": 2048, "global_batch": 65536}
+    one = parse_spec(
+        yaml.safe_dump(
+            {"name": "x", "kind": "fine-tuning", "model": "meta-llama/Llama-3.3-70B-Instruct", "objective": "time",
+             "training": training}
+        ),
+        catalog=facts,
+    )  # fmt: skip
+    sizing = size_one(one, facts, stack="", on=ON)
+    chosen = sizing.best()
+    built = [o for o in sizing.options if o.candidate.buildable]
+    fastest = min(o.seconds for o in built)
+    alike = [o for o in built if o.seconds <= fastest * ALIKE]
+    assert len(alike) > 1
+    assert chosen.rank_usd == min(o.rank_usd for o in alike) < max(o.rank_usd for o in alike)
+    assert chosen.seconds <= fastest * ALIKE
+    half = next(a for a in alternatives(sizing, chosen) if a.instance_type == chosen.instance_type)
+    assert half.nodes == chosen.fleet.nodes // 2
+    assert re.fullmatch(r"[\d.]+ USD a run cheaper; 1\.\d x as long", half.why_not)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2
 EDGE_DEVICES = 4  # the most that are listed as an alternative
+ALIKE = 1.05  # times that predictions cannot tell apart: their bands are several times as wide
 FALLBACKS = 3
 CENT = 0.005
 OTHER_MARKETS = ("on-demand", "spot", "flex-start", "capacity-block", "reserved-1y", "reserved-3y")
@@ -102,14 +103,17 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
 def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     """Best first by the objective: the cheapest; or within the budget the fastest, or the least cost x time.
 
-    A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first.
+    A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first. Of those
+    that take at most `ALIKE` times as long as the fastest that can be provisioned, the cheapest counts as the fastest.
     """
     if need.objective == "cost" or need.kind == "notebook":
         return sorted(options, key=lambda option: option.order)
 
+    fastest = min((o.seconds for o in options if o.candidate.buildable and within_budget(o, need)), default=0.0)
+
     def key(option: Option) -> tuple[object, ...]:
         inside = within_budget(option, need)
-        merit = option.seconds if need.objective == "time" else option.seconds * option.rank_usd
+        merit = max(option.seconds, fastest * ALIKE) if need.objective == "time" else option.seconds * option.rank_usd
         return (not inside, merit if inside else 0.0, *option.order)
 
     return sorted(options, key=key)
@@ -146,14 +150,31 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
             seen.add(name)
             kinds.add(_kind(option))
             group.append(option)
-    others = [*_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
+    others = [*_half(sizing, chosen), *_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     ranked += _without_accelerator(sizing, chosen, ranked)
-    # What was left out for its risk alone, at a fraction of the cost, is the first that a reader should see.
-    others.sort(key=lambda option: not _withheld(option, sizing.need))
-    first = sum(_withheld(option, sizing.need) for option in others)
+    # What was left out for its risk or its time alone, at a fraction of the cost, is what a reader should see first.
+    others.sort(key=lambda option: not (_withheld(option, sizing.need) or _fewer(option, chosen)))
+    first = sum(_withheld(option, sizing.need) or _fewer(option, chosen) for option in others)
     listed = [_alternative(option, chosen, sizing.need) for option in [*others[:first], *ranked, *others[first:]]]
     return (*listed, *_by_the_token(sizing))
+
+
+def _fewer(option: Option, chosen: Option) -> bool:
+    return option.instance_type == chosen.instance_type and 2 * option.fleet.nodes <= chosen.fleet.nodes
+
+
+def _half(sizing: Sizing, chosen: Option) -> list[Option]:
+    """For objective `time` the same machines, at most half of them: what the last doubling buys, and for how much."""
+    if sizing.need.objective != "time":
+        return []
+    same = (chosen.cloud, chosen.instance_type, chosen.deal.market, chosen.deal.region, chosen.managed)
+    fewer = [
+        o
+        for o in sizing.options
+        if (o.cloud, o.instance_type, o.deal.market, o.deal.region, o.managed) == same and _fewer(o, chosen)
+    ]
+    return sorted(fewer, key=lambda o: -o.fleet.nodes)[:1]
 
 
 def many_edge_devices(option: Option) -> bool:
@@ -244,13 +265,15 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
         month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
         reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
-    elif more or reasons:
+    elif more or reasons or need.objective != "cost":
         reasons += more + cheaper
     longer = option.seconds / chosen.seconds if chosen.seconds else 1.0
     if option.run_s is None:
         longer = longer if need.objective != "cost" else 1.0
     if longer > (1.05 if need.objective == "cost" else 1.005):
         reasons.append(f"{longer:.{1 if longer >= 1.1 else 2}f} x as long")
+    elif need.objective == "time" and longer < 0.995 and option.candidate.buildable:
+        reasons.append(f"{longer:.2f} x as long, which predictions cannot tell apart")
     return "; ".join(reasons) or "the same cost; of equals, the first by name is chosen"
 
 

@@ -138,7 +138,7 @@ SENTENCES: Final[dict[str, str]] = {
     "cost_center": "Cost center; a tag on every resource",
     "team": "Who operates it; used with utilization by managed: auto",
     "team.platform_engineers": "Number of people who operate clusters",
-    "objective": "What to optimize: cost, time or a balance",
+    "objective": "What to optimize: cost, time (of those within 5 % of the fastest the cheapest) or a balance",
 }
 
 
