@@ -74,8 +74,20 @@ def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True)
         words += say("sequence_length_max", _room(task.sequence_length) * together)
     if cores := of.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
         words += say("threads", cores, runtime=of.machine.runtime)
+    words += _adapters(of, engine)
     words += say("memory_share", MEMORY_SHARE, runtime=of.machine.runtime)
     return [*words, *_precision(of, engine), *engine.fixed]
+
+
+def _adapters(of: Setting, engine: Engine) -> list[str]:
+    """Room for the LoRA adapters that were sized; which they are is said by the run's own arguments."""
+    task, at, say = of.task, of.machine.runtime, engine.words
+    if not task.adapters:
+        return []
+    resident = task.adapters_resident or task.adapters
+    words = [*say("adapters", runtime=at), *say("adapters_resident", resident, runtime=at)]
+    words += say("adapter_rank", task.adapter_rank, runtime=at) if task.adapter_rank else []
+    return words + (say("adapters_cached", task.adapters, runtime=at) if resident < task.adapters else [])
 
 
 def deployment(of: Setting, engine: Engine) -> Manifest:
@@ -241,6 +253,12 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         "model",
         f"weights in {task.weights} have to be prepared beforehand: {engine.name} does not convert them while loading",
         f"set {at}.model to a checkpoint in {task.weights}",
+    )
+    must(
+        own or not task.adapters or ("adapters" in engine.flags and task.family in (None, "decoder")),
+        "engine",
+        f"{engine.name} does not serve LoRA adapters, and the decision has {task.adapters}",
+        ", ".join(name for name, other in ENGINES.items() if "adapters" in other.flags),
     )
     joining = [name for name, other in ENGINES.items() if other.nodes_max is None or other.nodes_max >= nodes]
     must(

@@ -135,6 +135,12 @@ class TaskArgs(TypedDict):
     """Precision of stored weights: bf16, fp8, int4, ..."""
     kv: NotRequired[str]
     """Precision of the KV cache."""
+    adapters: NotRequired[int]
+    """LoRA adapters served on the model."""
+    adapters_resident: NotRequired[int]
+    """Of them in device memory at once."""
+    adapter_rank: NotRequired[int]
+    """Rank that room is reserved for."""
     method: NotRequired[str]
     """pretrain, full or lora."""
     optimizer: NotRequired[str]

@@ -30,6 +30,10 @@ Meaning = Literal[
     "kv_dtype",
     "model_file",
     "threads",
+    "adapters",
+    "adapters_resident",
+    "adapters_cached",
+    "adapter_rank",
 ]
 MEMORY_SHARE: Final = "0.90"  # of a device's memory that an engine takes, where it is asked for a share
 
@@ -124,6 +128,7 @@ class Engine:
     tags: Mapping[str, str] = field(default_factory=dict)  # runtime -> pattern of tags, where one repository has all
     shares_context: bool = False  # the longest sequence that it is told is that of all sequences together
     cache_env: str = ""  # variable that says the attention cache's GiB on a machine without accelerator
+    adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
     package: str = ""  # name of its releases: `<package>_flags.json` beside the record has the flags of each
 
     @property

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.catalog import buildable, host, residency
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE, Accelerator, Offer, Shape, Slice
@@ -412,6 +413,8 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
     """Why the software cannot run on the accelerator, and the way out; two empty texts when it can."""
     runtime, other = accelerator.runtime, "name another accelerator in resources"
     if runtime == host.RUNTIME:
+        if need.serving is not None and need.serving.adapters:
+            return "LoRA adapters are not launched on machines without accelerators", "use machines with accelerators"
         return _on_processor(need), "use machines with accelerators"
     if accelerator.no_builds:
         return accelerator.no_builds, other
@@ -426,6 +429,8 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
         builds = [name for name in named_for(work) if runtime in SOFTWARE[name].runtimes]
         way = f"use engine: {' or '.join(builds)}, or leave engine out" if builds else other
         return f"{need.engine} has no release for {accelerator.name} ({runtime})", way
+    if need.serving is not None and need.serving.adapters and runtime not in _adapter_runtimes(need):
+        return f"LoRA adapters are not launched on {accelerator.name} ({runtime})", "merge each adapter into its model"
     named = need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
     if runtime in _PORTED and not named and not (runtime == "tpu" and need.framework != "pytorch"):
         reason = (
@@ -434,6 +439,11 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
         return reason, f"resources: {{accelerators: {accelerator.key}}}, once the model is ported"
     job = need.training or need.serving
     return ("", "") if job is None else _number_format(accelerator, need, job)
+
+
+def _adapter_runtimes(need: Requirements) -> tuple[str, ...]:
+    """Runtimes on which the engine is launched with LoRA adapters."""
+    return (ENGINES[need.engine] if need.engine else engine_for("decoder")).flags["adapters"].only
 
 
 def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJob | ServingJob) -> tuple[str, str]:

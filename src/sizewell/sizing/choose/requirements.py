@@ -17,6 +17,7 @@ from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.denoising import Denoising, denoising
+from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -428,9 +429,11 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     notes.append(
         "arrivals at random (Poisson), each to the replica with the fewest requests in flight; lengths near their means"
     )
+    job = _serving_job(spec, architecture, prompt, answer)
+    notes += _adapters(spec, job)
     return replace(
         base,
-        serving=_serving_job(spec, architecture, prompt, answer),
+        serving=job,
         arrivals=Arrivals(
             requests_per_s=traffic.requests_per_s,
             users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
@@ -539,6 +542,7 @@ def _denoising(spec: WorkloadSpec, architecture: Architecture) -> Denoising:
 
 def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, answer: float) -> ServingJob:
     model = spec.model
+    room = _adapter_room(spec)
     passes = _denoising(spec, architecture).passes if architecture.kind == "diffusion" else 1
     return ServingJob(
         architecture=architecture,
@@ -549,7 +553,31 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         passes_per_sample=float(passes),
         engine=_serving_engine(spec.engine) if spec.engine else "vllm",
         engine_assumed=spec.engine is None,
+        adapters=room[0],
+        adapter_rank=room[1],
     )
+
+
+def _adapter_room(spec: WorkloadSpec) -> tuple[int, int]:
+    """(LoRA adapters in device memory at once, the rank that the engine reserves for them); (0, 0) without."""
+    adapters = spec.model.adapters if spec.model else None
+    if adapters is None:
+        return 0, 0
+    ranks = ENGINES[spec.engine.name if spec.engine else engine_for("decoder").name].adapter_ranks
+    return adapters.resident or adapters.count, next(rank for rank in ranks if rank >= adapters.rank)
+
+
+def _adapters(spec: WorkloadSpec, job: ServingJob) -> list[str]:
+    """What the room for LoRA adapters is, and which part of their cost is not predicted."""
+    adapters = spec.model.adapters if spec.model else None
+    if adapters is None:
+        return []
+    room = f"room for {job.adapters} of {adapters.count}, {adapter_bytes(job) / 2**30:.2f} GiB a replica on one device"
+    counted = "their bytes and FLOPs are counted, the time of their kernels is not"
+    said = [f"LoRA adapters of rank {job.adapter_rank}: {room}; {counted}"]
+    if job.adapters < adapters.count:
+        said.append("the other adapters wait in the host's memory; loading one when a request names it is not counted")
+    return said
 
 
 def _notebook(

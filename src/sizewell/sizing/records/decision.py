@@ -229,6 +229,9 @@ class Task(_Record):
     precision: str | None = None  # of the computation
     weights: str | None = None  # as they are stored: bf16 | fp8 | int4 | nf4 | ...
     kv: str | None = None  # of the KV cache; None: 16 bits
+    adapters: int | None = None  # LoRA adapters that are served on the model
+    adapters_resident: int | None = None  # of them in device memory at once
+    adapter_rank: int | None = None  # that room is reserved for
     method: str | None = None  # pretrain | full | lora | qlora
     optimizer: str | None = None
     lora_rank: int | None = None

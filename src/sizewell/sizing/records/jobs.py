@@ -61,6 +61,8 @@ class ServingJob:
     engine_assumed: bool = False  # as of training
     memory_fraction: float = 0.9  # of the device, that the engine may use
     passes_per_sample: float = 1.0  # forward passes: denoising steps, twice with guidance; 1 elsewhere
+    adapters: int = 0  # LoRA adapters in each replica's device memory, of which a request uses one
+    adapter_rank: int = 0  # that the engine reserves room for
     attention_by_request: bool = False  # devices of a replica share experts, each attends to requests of its own
 
 

@@ -6,9 +6,11 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from sizewell.sizing.catalog import load, residency
+from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, WorkloadSpec
+from sizewell.sizing.spec.sections import Adapters
 from sizewell.sizing.spec.software import SOFTWARE, named_for, work_of
 from sizewell.sizing.units import show_count, show_duration
 
@@ -101,9 +103,32 @@ def _model(spec: WorkloadSpec) -> list[Fault]:
     if spec.training and spec.training.method == "qlora" and spec.model.weights not in ("int4", "nf4", "int8", "fp4"):
         message = f"qlora quantizes the base weights, but the spec says {spec.model.weights}"
         faults.append(_fault("model.weights", message, "use weights: nf4 (the default), or method: lora"))
+    if spec.model.adapters is not None:
+        faults += _adapters(spec, spec.model.adapters)
     if spec.kind in ("inference", "batch-inference") and spec.model.weights == "nf4":
         message = "nf4 is a format of QLoRA training; serving engines use int4"
         faults.append(_fault("model.weights", message, "use weights: int4"))
+    return faults
+
+
+def _adapters(spec: WorkloadSpec, adapters: Adapters) -> list[Fault]:
+    faults = []
+    if spec.kind != "inference":
+        message = f"does not apply to kind: {spec.kind}; adapters are served beside one base model"
+        trained = spec.kind in ("training", "fine-tuning")
+        instead = "training: {method: lora}" if trained else "a model with its adapter merged"
+        faults.append(_fault("model.adapters", message, f"use kind: inference, or {instead}"))
+    if adapters.resident and adapters.resident > adapters.count:
+        message = f"{adapters.resident} in memory of {adapters.count} adapters"
+        faults.append(_fault("model.adapters.resident", message, "swap them, or leave resident out"))
+    engine = ENGINES.get(spec.engine.name) if spec.engine else None
+    if spec.kind == "inference" and spec.engine and (engine is None or not engine.adapter_ranks):
+        able = ", ".join(name for name, each in ENGINES.items() if each.adapter_ranks)
+        message = f"room for LoRA adapters is counted and launched for {able}, not for {spec.engine.name}"
+        faults.append(_fault("engine.name", message, f"use {able}, or one model with its adapter merged into it"))
+    elif engine and adapters.rank > engine.adapter_ranks[-1]:
+        message = f"{adapters.rank} is more than {engine.name} reserves room for"
+        faults.append(_fault("model.adapters.rank", message, f"use at most {engine.adapter_ranks[-1]}"))
     return faults
 
 

@@ -13,6 +13,7 @@ from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.spec.precision import STORED, understood
 
+_SERVED: Final = "model: {name: ..., adapters: {count: 8, rank: 16}}"
 # What people bring from other tools, and how it is said here.
 ELSEWHERE: Final = {
     "region": "infra: [aws/us-east-1]",
@@ -31,7 +32,10 @@ ELSEWHERE: Final = {
     "batch_size": "training: {global_batch: 4M}, in tokens",
     "learning_rate": "nothing: it changes neither memory nor time",
     "lr": "nothing: it changes neither memory nor time",
-    "lora_rank": "training: {lora: {rank: 16}}",
+    **dict.fromkeys(("lora", "lora_rank"), f"training: {{lora: {{rank: 16}}}} to train one, {_SERVED} to serve some"),
+    **dict.fromkeys(
+        ("loras", "lora_adapters", "adapters", "enable_lora", "max_loras", "max_lora_rank", "lora_modules"), _SERVED
+    ),
     "qps": "traffic: {rps: 4}",
     "users": "traffic: {concurrent_users: 100}",
     "type": "kind",

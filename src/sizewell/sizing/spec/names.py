@@ -80,6 +80,9 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         )
         faults.append(Fault(path="model", found=spec.model.name, message=message, fix=MACHINE_ALONE))
     speaks = architecture.kind == "decoder"
+    if spec.model.adapters is not None and not speaks:
+        message = f"LoRA adapters are served beside a language model; {spec.model.name} is a {architecture.kind} model"
+        faults.append(Fault(path="model.adapters", message=message, fix="remove it, or name a language model"))
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
         faults.append(
             Fault(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -57,6 +57,14 @@ class Dimensions(Section):
     image_tokens: CountOrZero | None = None
 
 
+class Adapters(Section):
+    """LoRA adapters that are served beside one base model; each request names one of them."""
+
+    count: Count
+    rank: Annotated[Count, Field(le=512)] = default(16, "the usual rank of published recipes, and the engine's default")
+    resident: Count | None = default(None, "all of them in every replica's device memory")
+
+
 class Model(Section):
     """Which model: exactly one of a catalog name, a Hugging Face config.json (its content is kept), or dimensions."""
 
@@ -71,6 +79,7 @@ class Model(Section):
         None, "as the model is published, else as the precision; nf4 for qlora"
     )
     kv: Literal["fp16", "bf16", "fp8", "int8"] | None = default(None, "16-bit KV cache, the serving engines' default")
+    adapters: Adapters | None = None
     published_params: Count | None = Field(None, alias="params")
 
     @property
@@ -93,7 +102,7 @@ def model_form(value: object) -> object:
         return {"config": value} if value.endswith(".json") else {"name": value}
     if not isinstance(value, dict):
         raise refuse(allowed, "write model: NAME")
-    own = {"name", "config", "config_content", "precision", "weights", "kv"}
+    own = {"name", "config", "config_content", "precision", "weights", "kv", "adapters"}
     forms = [key for key in ("name", "config") if key in value]
     beside = {"params"} if forms == ["config"] else set()  # what is published of a model whose file leaves parts out
     dimensions = {key: item for key, item in value.items() if key in Dimensions.model_fields and key not in beside}

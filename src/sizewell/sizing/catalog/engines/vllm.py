@@ -36,6 +36,10 @@ ENGINE = Engine(
             name="--quantization", values={"fp8": "fp8", "int4": "bitsandbytes", "nf4": "bitsandbytes"}
         ),
         "kv_dtype": Flag(name="--kv-cache-dtype", values={"int8": "fp8"}),  # it knows no 8-bit integers there
+        "adapters": Flag(name="--enable-lora", only=("cuda", "rocm")),
+        "adapters_resident": Flag(name="--max-loras", only=("cuda", "rocm")),
+        "adapters_cached": Flag(name="--max-cpu-loras", only=("cuda", "rocm")),
+        "adapter_rank": Flag(name="--max-lora-rank", only=("cuda", "rocm")),
     },
     env={"VLLM_CACHE_ROOT": "{cache}/vllm", "VLLM_NO_USAGE_STATS": "1"},
     ready="/health",
@@ -50,5 +54,6 @@ ENGINE = Engine(
     model_example="a name on the Hub, or s3://bucket/folder",
     source="docs.vllm.ai/en/stable (serve, docker); rocm.docs.amd.com (vLLM inference); Neuron's container quickstart",
     checked="2026-11-22",
+    adapter_ranks=(8, 16, 32, 64, 128, 256, 320, 512),
     package="vllm",
 )

@@ -4,6 +4,8 @@ from sizewell.sizing.predict.memory.columns import Layouts
 from sizewell.sizing.predict.memory.device import usable_bytes
 from sizewell.sizing.predict.memory.serving import (
     ServingParts,
+    adapter_bytes,
+    adapter_params_per_token,
     kv_cache_tokens,
     room_bytes,
     sequence_bytes,
@@ -28,7 +30,9 @@ __all__ = [
     "ModelStates",
     "Runtimes",
     "ServingParts",
+    "adapter_bytes",
     "adapter_params",
+    "adapter_params_per_token",
     "edges",
     "kv_cache_tokens",
     "model_states",

@@ -29,7 +29,13 @@ from sizewell.sizing.predict.architecture import (
 from sizewell.sizing.predict.memory.activations import live_bytes_per_flop
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.device import usable_bytes
-from sizewell.sizing.predict.memory.states import QUANTISES_HEAD, REPLICATES_TABLES, bytes_of, largest_quantised
+from sizewell.sizing.predict.memory.states import (
+    QUANTISES_HEAD,
+    REPLICATES_TABLES,
+    bytes_of,
+    largest_quantised,
+    lora_widths,
+)
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
 
@@ -41,6 +47,7 @@ _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default
 _SMALL_DEVICE_CHUNK = 2048
 _BLOCK_TOKENS = 16  # of a page of the cache: a window begins somewhere in its first page
 _LARGE_DEVICE = 70 * GIB
+ADAPTER_VALUE_BYTES = 2.0  # adapters are 16-bit over quantised weights too
 # Estimate: what of a model without layers to count is live at once, of all that training would keep of it. ResNet-50
 # keeps about 56 MB per image in all; its widest stage is two tensors of 112 x 112 x 64 and their input, 4 MB.
 _LIVE_SHARE = 0.1
@@ -56,11 +63,12 @@ class ServingParts:
     context: float
     graphs: float
     kv_per_token: float
+    adapters: float = 0.0
 
     @property
     def fixed(self) -> float:
         """What an engine subtracts from its share before it sizes the cache; graphs are captured later."""
-        return self.weights + self.activations + self.communicators + self.context
+        return self.weights + self.adapters + self.activations + self.communicators + self.context
 
 
 def serving_memory(
@@ -71,6 +79,7 @@ def serving_memory(
     in_flight = "kv cache" if keeps_cache(job.architecture) else "samples"
     items = (
         ("weights", round(parts.weights)),
+        ("adapters", round(parts.adapters)),
         (in_flight, round(sequence_bytes(job, parts) * sequences)),
         ("activations", round(parts.activations)),
         ("graphs", round(parts.graphs)),
@@ -181,6 +190,7 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
         context=fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"]),
         graphs=_graph_bytes(a, tensor) if paged and accelerator.runtime in ("cuda", "rocm") else 0.0,
         kv_per_token=_kv_bytes_per_token(job, tensor, pipeline),
+        adapters=adapter_bytes(job, tensor=tensor, pipeline=pipeline),
     )
 
 
@@ -226,6 +236,45 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
         else (a.max_sequence_length or 0) * _rotary_dim(a) * max(2.0, size)
     )
     return matrices / tensor + sixteen_bit / (1 if job.engine in REPLICATES_TABLES else tensor) + rotary
+
+
+def adapter_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> float:
+    """Bytes of the room for LoRA adapters on a device: 16 bits for every matrix and both tables, whatever they adapt.
+
+    As vLLM reserves it (vllm/lora/layers, `create_lora_weights`): of a matrix's two factors tensor parallelism divides
+    the one on the side that it divides of the matrix; the other is whole on every device, as are those of the tables.
+
+    >>> a = Architecture(key="llama-3.1-8b", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336,
+    ...                  vocab=128256)
+    >>> job = ServingJob(architecture=a, adapters=8, adapter_rank=16)
+    >>> [round(adapter_bytes(job, tensor=t) / 2**20) for t in (1, 2)]
+    [1, 1]
+    """
+    a = job.architecture
+    if not job.adapters or not a.layers:
+        return 0.0
+    whole, divided = _adapted_sides(a, experts=a.experts + a.shared_experts)
+    share = -(-a.layers // pipeline) / a.layers
+    sides = share * (whole + divided / tensor) + 2 * (a.hidden + a.vocab)
+    return ADAPTER_VALUE_BYTES * job.adapters * job.adapter_rank * sides
+
+
+def adapter_params_per_token(job: ServingJob) -> float:
+    """Parameters of an adapter that a token is multiplied with: those of the experts that it visits."""
+    a = job.architecture
+    if not job.adapters or not a.layers:
+        return 0.0
+    return job.adapter_rank * sum(_adapted_sides(a, experts=a.experts_per_token + a.shared_experts))
+
+
+def _adapted_sides(a: Architecture, *, experts: int) -> tuple[float, float]:
+    """Inputs plus outputs of all matrices of all layers: those as wide as the stream, and those that are divided."""
+    widths = lora_widths(a, experts=0)
+    inner = sum(widths[matrix] - a.hidden for matrix in ("q", "k", "v", "o"))
+    routed = expert_layers(a)
+    blocks = (3 if a.gated else 2) * ((a.layers - routed) + routed * experts)
+    across = (3 if a.gated else 2) * ((a.layers - routed) * a.ffn + routed * experts * a.expert_ffn)
+    return float(a.hidden * (4 * a.layers + blocks)), float(a.layers * inner + across)
 
 
 def _rotary_dim(a: Architecture) -> int:

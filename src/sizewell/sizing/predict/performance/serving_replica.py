@@ -8,7 +8,7 @@ collectives per layer when the model is split, and the engine's own time per ste
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
@@ -24,6 +24,7 @@ from sizewell.sizing.predict.architecture import (
     params_total,
     routed_expert_params,
 )
+from sizewell.sizing.predict.memory import adapter_bytes, adapter_params_per_token
 from sizewell.sizing.predict.performance import training_rows
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
 from sizewell.sizing.records.jobs import Cluster, ServingJob
@@ -74,11 +75,14 @@ class Replica:
     collective_s_per_token: float
     step_s: float
     sequence_s: float
+    adapter_s: float = 0.0  # reading one LoRA adapter
+    adapters: int = 0  # in memory, of which each sequence uses one
 
     def read_s(self, batch: float) -> float:
-        """Reading the weights that `batch` tokens touch: with experts, more of them the larger the batch."""
+        """Reading the weights that `batch` tokens touch: the larger it is, the more experts and adapters."""
         touched = 1.0 - (1.0 - self.expert_share) ** batch if self.expert_share else 0.0
-        return self.weights_s + self.experts_s * touched
+        apart = self.adapters * (1.0 - (1.0 - 1.0 / self.adapters) ** batch) if self.adapters else 0.0
+        return self.weights_s + self.experts_s * touched + self.adapter_s * apart
 
     def decode_s(self, batch: float, context: float) -> float:
         """One step that adds a token to each of `batch` sequences of `context` tokens."""
@@ -159,7 +163,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         experts_s=waits * counts.experts * width * pipeline / bandwidth,
         expert_share=expert_share,
         cache_s_per_token=waits * cache_bytes * (tensor / split) / bandwidth,
-        linear_s_per_token=waits * 2.0 * multiplied / compute,
+        linear_s_per_token=waits * 2.0 * (multiplied / compute + adapter_params_per_token(job) / compute16),
         head_s_per_token=waits * 2.0 * counts.head / compute16,
         decode_pair_s=waits * _decode_attention_flop_per_pair(a, context) / compute16,
         prompt_pair_s=waits * attention_flop_per_token(a, prompt) / prompt / compute16,
@@ -168,6 +172,8 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         collective_s_per_token=volume / link.bytes_per_s,
         step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels_per_step(a, job.weights),
         sequence_s=engine.sequence_s / ranks,
+        adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
+        adapters=job.adapters,
     )
 
 
