@@ -324,16 +324,6 @@ def show_count(number: int) -> str:
     return best
 
 
-def about(number: float) -> str:
-    """A count to three digits, for reading.
-
-    >>> about(25_557_032), about(8_030_261_248), about(670_000), about(512)
-    ('25.6M', '8.03B', '670k', '512')
-    """
-    unit, factor = max(((u, f) for u, f in COUNTS.items() if f <= max(1.0, number)), key=lambda item: item[1])
-    return f"{number / factor:.3g}{unit}"
-
-
 def show_money(amount: Decimal) -> str:
     """The exact form.
 
@@ -362,13 +352,16 @@ def show_range(low: int, high: int | None, *, sizes: bool = False) -> str:
     return f"{show(low)}.." + ("" if high is None else show(high))
 
 
+_DURATIONS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+
+
 def short_duration(seconds: float) -> str:
     """At most three digits of the unit that fits, for a table.
 
     >>> short_duration(0.0123), short_duration(95), short_duration(5000), short_duration(260000)
     ('12.3 ms', '1.58 min', '1.39 h', '3.01 d')
     """
-    for unit, size in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+    for unit, size in _DURATIONS:
         if seconds >= size:
             return f"{_three(seconds / size)} {unit}"
     return f"{_three(seconds * 1000)} ms"
@@ -385,6 +378,17 @@ def told_apart(value: float, limit: float, digits: int = 0) -> tuple[str, str]:
         if value == limit or texts[0] != texts[1]:
             break
     return texts
+
+
+def durations_apart(value_s: float, limit_s: float) -> tuple[str, str]:
+    """Two durations of which one is beyond the other, both in the unit that fits the second.
+
+    >>> durations_apart(795_600, 604_800), durations_apart(7250, 7200)
+    (('9.2 d', '7.0 d'), ('2.01 h', '2.00 h'))
+    """
+    unit, size = next((pair for pair in _DURATIONS if limit_s >= pair[1]), _DURATIONS[-1])
+    value, limit = told_apart(value_s / size, limit_s / size, 1)
+    return f"{value} {unit}", f"{limit} {unit}"
 
 
 def gib(size: float) -> float:

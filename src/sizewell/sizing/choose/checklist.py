@@ -16,7 +16,7 @@ from sizewell.sizing.choose.fleets_training import run_flop
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.predict.architecture import forward_flop_per_token, params_total, sample_flop
 from sizewell.sizing.predict.performance.training import LIMITS
-from sizewell.sizing.units import about, gib, short_duration
+from sizewell.sizing.units import gib, short_duration, short_number
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.choice import Sizing
@@ -60,7 +60,7 @@ def _scale(sizing: Sizing, chosen: Option, workload: Workload) -> _Made:
         yield "compute", f"{shape.carries}, whatever runs on it", catalog
     else:
         params = params_total(architecture)
-        yield "scale", f"{about(params)} parameters", catalog
+        yield "scale", f"{short_number(params)} parameters", catalog
         yield "scale", _amount(sizing), "spec"
         yield "compute", _flop(sizing), "counted from the model's dimensions"
         on = (
@@ -113,9 +113,9 @@ def _amount(sizing: Sizing) -> str:
     need = sizing.need
     if need.training is not None:
         samples, length = need.training.samples or 0.0, need.training.sequence_length
-        return f"{about(samples * length)} tokens" if length else f"{about(samples)} samples"
+        return f"{short_number(samples * length)} tokens" if length else f"{short_number(samples)} samples"
     if need.batch is not None:
-        return f"{about(need.batch.samples)} records within {short_duration(need.batch.window_s)}"
+        return f"{short_number(need.batch.samples)} records within {short_duration(need.batch.window_s)}"
     if need.arrivals is None:
         return "while people work on it"
     rate, users = need.arrivals.requests_per_s, need.arrivals.users

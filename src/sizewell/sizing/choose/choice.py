@@ -29,6 +29,7 @@ from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
+from sizewell.sizing.units import plural, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
@@ -472,9 +473,9 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
         cause, relax = Cause.TOO_SLOW, "allow a later deadline or more nodes"
         if need.markets == ("spot",):
             relax = "use spot_policy: on-demand or auto: without interruptions it ends in time"
-        nodes = f"{fleet.nodes} node{'s' if fleet.nodes > 1 else ''}"
-        reason = f"{(fleet.run_s or 0.0) / 3600:.1f} h on {nodes} without interruptions, with them more than the "
-        reason += f"{allowed / 3600:.1f} h allowed"
+        run_s = fleet.run_s or 0.0
+        reason = f"{short_duration(run_s)} on {plural(fleet.nodes, 'node')} without interruptions, with them more than "
+        reason += f"the {short_duration(allowed)} allowed"
     return Rejection(
         cloud=shape.cloud,
         instance_type=shape.instance_type,

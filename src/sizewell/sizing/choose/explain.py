@@ -24,6 +24,7 @@ from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
+from sizewell.sizing.units import durations_apart, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -231,9 +232,10 @@ def on_half(chosen: Option) -> tuple[Change, ...]:
         return _half_training(need.training, need, machine, chosen)
     if need.arrivals is not None and need.serving is not None:
         return _half_serving(need, machine, chosen)
-    hours, allowed = (chosen.run_s or 0.0) * 2 / 3600, (need.deadline_s or 0.0) / 3600
-    outcome = f"takes about {hours:.1f} h, {allowed:.1f} h allowed" if allowed else "it fits a smaller machine"
-    return (Change(what="as it is", enough=bool(allowed) and hours <= allowed, outcome=outcome),)
+    run_s, allowed_s = (chosen.run_s or 0.0) * 2, need.deadline_s
+    taken, allowed = durations_apart(run_s, allowed_s) if allowed_s else ("", "")
+    outcome = f"takes about {taken}, {allowed} allowed" if allowed else "it fits a smaller machine"
+    return (Change(what="as it is", enough=allowed_s is not None and run_s <= allowed_s, outcome=outcome),)
 
 
 def _half_cluster(machine: Machine, chosen: Option) -> Cluster:
@@ -313,10 +315,11 @@ def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: floa
     if isinstance(plans, LayoutRefusal):
         return _Trial(Change(what=what, enough=False, outcome=plans.reason), None)
     run_s = run_time_s(changed, plans[0].time.step_s, nodes=cluster.nodes, devices=cluster.devices)
-    outcome = f"fits; the run takes {run_s / 3600:.1f} h"
     late = deadline_s is not None and run_s > deadline_s
-    if late:
-        outcome += f", {(deadline_s or 0.0) / 3600:.1f} h allowed"
+    outcome = f"fits; the run takes {short_duration(run_s)} beside its start"
+    if deadline_s is not None and late:
+        taken, allowed = durations_apart(run_s, deadline_s)
+        outcome = f"fits; the run takes {taken} beside its start, {allowed} allowed"
     return _Trial(Change(what=what, enough=not late, outcome=outcome), run_s)
 
 

@@ -18,6 +18,7 @@ from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import usable_bytes
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.records.jobs import Cluster, TrainingJob
+from sizewell.sizing.units import durations_apart, plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.predict.layouts.search import Plan
@@ -328,9 +329,10 @@ def run_time_s(job: TrainingJob, step_s: float, *, nodes: int, devices: int) -> 
 
 
 def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:
+    taken, allowed = durations_apart(run_s, deadline_s)
     return FleetRefusal(
         cause="too-slow",
-        reason=f"{run_s / 3600:.1f} h on {devices} devices ({how}), {deadline_s / 3600:.1f} h allowed",
+        reason=f"{taken} on {plural(devices, 'device')} ({how}), {allowed} allowed",
         shortfall=run_s / deadline_s,
         relax="allow a later deadline or more nodes",
     )
