@@ -9,9 +9,9 @@ from pathlib import Path
 import judging
 import pytest
 import yaml
-from launch_cases import BURN_IN, CASES
+from launch_cases import BURN_IN, CASES, eks_spot, planned
 
-from sizewell.launch import files, kinds
+from sizewell.launch import files, kinds, training
 from sizewell.launch.manifests import as_yaml, manifests, trials
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -127,3 +127,10 @@ def test_yaml_is_read_back_as_it_was_written():
     found = made("eks-training", "run")
     assert list(yaml.safe_load_all(as_yaml(found))) == found
     assert "&id" not in as_yaml(found)
+
+
+def test_the_entry_script_hears_how_gradients_are_reduced():
+    of = eks_spot()
+    assert "SIZEWELL_NO_SYNC" not in training.variables(of)
+    task = of.plan.task.model_copy(update={"no_sync": True})
+    assert training.variables(planned(of, task=task))["SIZEWELL_NO_SYNC"] == "1"

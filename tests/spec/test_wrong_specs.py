@@ -117,7 +117,7 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
             ("spec.yaml:4:32", "model.precision", "must be bf16", way),
         )
         for written, way in {
-            "bf16 (fp32 gradient accumulation)": "fix: write bf16; gradients and master weights are kept",
+            "bf16 (fp32 gradient accumulation)": "fix: write bf16, and training: {gradients: fp32}",
             "16 and 32": "fix: write bf16; gradients and master weights are kept",
             "16": "fix: write bf16",
             "4 bytes": "fix: write fp32",

@@ -93,6 +93,7 @@ def variables(of: Setting) -> dict[str, str]:
         "DIMENSIONS": ",".join(f"{key}={value}" for key, value in (task.dimensions or {}).items()),
         "METHOD": task.method,
         "LORA_RANK": task.lora_rank,
+        "NO_SYNC": 1 if task.no_sync else None,
         "PRECISION": task.precision,
         "SEQUENCE_LENGTH": task.sequence_length,
         "SAMPLES_PER_STEP": task.samples_per_step,

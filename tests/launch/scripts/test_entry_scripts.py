@@ -420,3 +420,26 @@ def test_half_a_checkpoint_is_none(here: Site, script: str, where: str, request:
     assert f"passed over {manifests[6]}: cannot be read" in run.text()
     assert f"passed over {manifests[4]}: its part" in run.text()
     assert list(run.losses()) == [3]
+
+
+def test_sharded_gradients_are_reduced_after_every_micro_batch_unless_told():
+    """As the decision's memory counts them: without its shard alone a device holds all gradients between micro-batches."""
+    code = """
+from types import SimpleNamespace as Of
+from train_fsdp import TorchJob as Training
+
+def asked(zero_stage, no_sync):
+    calls = []
+    model = Of(set_requires_gradient_sync=calls.append)
+    run = Of(forward=model, model=model, settings=Of(zero_stage=zero_stage, no_sync=no_sync))
+    for last in (False, True):
+        Training._sync_gradients(run, last)
+    return calls
+
+print([asked(zero, told) for zero in (1, 2, 3) for told in (0, 1)])
+"""
+    ran = subprocess.run(
+        [PYTHON, "-c", code], cwd=SCRIPTS, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    whole, each = [False, True], [True, True]
+    assert ran.stdout.strip() == str([whole, whole, each, whole, each, whole])

@@ -147,6 +147,8 @@ class TaskArgs(TypedDict):
     """adamw."""
     lora_rank: NotRequired[int]
     """Rank of the adapters."""
+    no_sync: NotRequired[bool]
+    """Whether gradients are reduced after the last micro-batch of a step alone."""
     sequence_length: NotRequired[int]
     """Tokens of a sample, or of the longest request."""
     samples_per_step: NotRequired[int]

@@ -63,6 +63,7 @@ class Settings:
     expert: int = _setting(1, "must be 1 here")
     zero_stage: int = _setting(3, "0 copies everything, 1 and 2 keep whole weights between passes, 3 shards them")
     shard_group: int = _setting(0, "devices that share one sharded copy; 0: all")
+    no_sync: int = _setting(0, "1: reduce sharded gradients in the last micro-batch alone, whole until then")
     checkpointing: str = _setting("none", "of activations", "none", "selective", "full")
     learning_rate: float = _setting(3e-4, "peak of the schedule")
     warmup_steps: int = _setting(100, "steps to the peak; after it a cosine to a tenth")

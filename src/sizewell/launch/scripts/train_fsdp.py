@@ -168,11 +168,12 @@ class TorchJob:
         return cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
 
     def _sync_gradients(self, now: bool) -> None:
-        """Add gradients up over the processes in the last turn only."""
+        """Add gradients up over the processes in the last turn only, unless each is to keep its own shard of them."""
         if isinstance(self.forward, DistributedDataParallel):
             self.forward.require_backward_grad_sync = now
         elif self.settings.zero_stage > 0:
-            self.model.set_requires_gradient_sync(now)
+            sharded = self.settings.zero_stage > 1 and not self.settings.no_sync
+            self.model.set_requires_gradient_sync(now or sharded)
 
     def _clip(self) -> None:
         """Scale the gradient to norm `clip` at most. One sum over all; what n processes hold counts 1/n in each."""

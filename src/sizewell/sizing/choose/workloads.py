@@ -335,6 +335,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "method": run.method,
             "optimizer": run.optimizer,
             "lora_rank": run.lora_rank or None,
+            "no_sync": run.unsharded_gradients or None,
             "sequence_length": run.sequence_length or None,
             "samples_per_step": run.global_batch,
             "steps": math.ceil(run.samples / run.global_batch) if run.samples else None,

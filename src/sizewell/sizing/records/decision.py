@@ -235,6 +235,7 @@ class Task(_Record):
     method: str | None = None  # pretrain | full | lora | qlora
     optimizer: str | None = None
     lora_rank: int | None = None
+    no_sync: bool | None = None  # gradients are reduced after the last micro-batch of a step alone
     sequence_length: int | None = None  # training: of a sample; serving: the longest, prompt and answer together
     samples_per_step: int | None = None
     steps: int | None = None

@@ -27,6 +27,7 @@ class TrainingJob:
     weights: str = ""  # stored weights; "" as `precision`; qlora: "nf4" | "int4" | "int8"
     gradients: str = ""  # that are accumulated and reduced: fp32 | bf16 | fp16; "" as the software does
     unsharded_gradients: bool = False  # micro-batches but the last are not synchronised (`no_sync`)
+    pipeline_schedule: str = ""  # 1f1b | interleaved | gpipe; "" 1F1B, interleaved where the search finds that faster
     optimizer: str = "adamw"
     sequence_length: int = 0
     global_batch: int = 1  # samples per optimizer step, over all devices

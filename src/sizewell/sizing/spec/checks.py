@@ -9,7 +9,7 @@ from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
-from sizewell.sizing.spec.model import Dimensions, WorkloadSpec
+from sizewell.sizing.spec.model import Dimensions, Training, WorkloadSpec
 from sizewell.sizing.spec.sections import Adapters
 from sizewell.sizing.spec.software import SOFTWARE, named_for, work_of
 from sizewell.sizing.units import show_count, show_duration
@@ -209,8 +209,30 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     if run.method in ("lora", "qlora") and spec.kind == "training":
         message = f"{run.method} adapts a trained model; kind: training starts from scratch"
         faults.append(_fault("training.method", message, "use kind: fine-tuning, or method: full"))
+    faults += _kept(spec, run)
     if run.lora is not None and run.method == "full":
         faults.append(_fault("training.lora", "does not apply to method: full", "use method: lora, or remove it"))
+    return faults
+
+
+def _kept(spec: WorkloadSpec, run: Training) -> list[Fault]:
+    """How gradients are kept and stages are scheduled, where the run does neither."""
+    faults = []
+    if run.gradients and run.method != "full":
+        message = (
+            f"does not apply to method: {run.method}: the few gradients of adapters are kept as their framework does"
+        )
+        faults.append(_fault("training.gradients", message, "remove it, or use method: full"))
+    if run.gradients and spec.model and spec.model.precision == "fp32" and run.gradients != "fp32":
+        message = f"{run.gradients} gradients contradict model.precision: fp32, whose gradients are fp32"
+        faults.append(_fault("training.gradients", message, "remove it, or use precision: bf16"))
+    if run.no_sync and spec.framework != "pytorch":
+        message = f"is PyTorch's; {spec.framework} reduces gradients when a step's program says so"
+        faults.append(_fault("training.no_sync", message, "remove it, or use framework: pytorch"))
+    unstaged = spec.framework if spec.framework == "jax" else "qlora" if run.method == "qlora" else ""
+    if run.pipeline_schedule and unstaged:
+        message = f"{run.pipeline_schedule} orders pipeline stages, and runs of {unstaged} are not split into any"
+        faults.append(_fault("training.pipeline_schedule", message, "remove it"))
     return faults
 
 

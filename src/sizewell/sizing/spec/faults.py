@@ -36,6 +36,23 @@ ELSEWHERE: Final = {
     **dict.fromkeys(
         ("loras", "lora_adapters", "adapters", "enable_lora", "max_loras", "max_lora_rank", "lora_modules"), _SERVED
     ),
+    **dict.fromkeys(
+        (
+            "gradient_dtype",
+            "grad_dtype",
+            "grad_accum_dtype",
+            "grad_reduce_dtype",
+            "reduce_dtype",
+            "main_grads_dtype",
+            "accumulate_allreduce_grads_in_fp32",
+            "grad_reduce_in_fp32",
+        ),
+        "training: {gradients: fp32}",
+    ),
+    "gradient_accumulation": "nothing: it follows from training: {global_batch: 4M} and the layout that is found",
+    "gradient_accumulation_steps": "nothing: it follows from training: {global_batch: 4M} and the layout that is found",
+    "tensor_parallel": "nothing: the layout is found, and printed",
+    "pipeline_parallel": "nothing: the layout is found, and printed; its order is training: {pipeline_schedule: 1f1b}",
     "qps": "traffic: {rps: 4}",
     "users": "traffic: {concurrent_users: 100}",
     "type": "kind",
@@ -67,7 +84,7 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
         listed = " | ".join(allowed) or str(context.get("expected", "")).replace("'", "")
         fix = f"did you mean {near[0]}?" if near else ""
         if path in _NUMBER_FORMATS and (meant := understood(value, allowed)):
-            fix = f"write {meant}{_kept_beside(value)}"
+            fix = f"write {meant}{_kept_beside(value, trained='training' in raw)}"
         elif path == "model.precision" and (meant := understood(value, STORED)):
             fix = f"the products run in 16 bits: leave precision out and write model: {{..., weights: {meant}}}"
         if path == "kind" and isinstance(value, str):
@@ -108,12 +125,18 @@ NOT_OURS: Final = {
 _NUMBER_FORMATS: Final = ("model.precision", "model.weights", "model.kv")
 
 
-def _kept_beside(stated: object) -> str:
-    """Why what stands beside the format of the products need not be stated."""
-    wide = re.search(r"gradient|master|accumul|(?:and|/|\+) ?32", str(stated).lower())
+def _kept_beside(stated: object, *, trained: bool) -> str:
+    """Where what stands beside the format of the products is said, or why it need not be."""
+    text = str(stated).lower()
+    if trained and re.search(r"(?:gradient|accumul).*32|32.*(?:gradient|accumul)", text):
+        return ", and training: {gradients: fp32}"
+    wide = re.search(r"gradient|master|accumul|(?:and|/|\+) ?32", text)
     return "; gradients and master weights are kept as the software of the run keeps them" if wide else ""
 
 
+_MEANT: Final = {  # keys that are known elsewhere and mean another thing there
+    "training.schedule": "for pipeline stages write pipeline_schedule: 1f1b; working hours stand at the top"
+}
 # Latencies of requests, and from which bare number on it is milliseconds that are meant.
 _MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}
 
@@ -133,7 +156,7 @@ def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[
     known = _keys(section)
     where = path.rpartition(".")[0]
     near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
-    fix = f"did you mean '{near[0]}'?" if near else ""
+    fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     if not fix and root is WorkloadSpec and key in ELSEWHERE:
         fix = f"use: {ELSEWHERE[key]}"
     if not fix:

@@ -131,6 +131,13 @@ class Training(Section):
     )
     attention: Literal["flash", "eager"] = default("flash", "current frameworks use it")
     packed: bool = default(True, "samples are packed to the sequence length")
+    gradients: Literal["fp32", "bf16", "fp16"] | None = default(
+        None, "as the software of the run accumulates and reduces them"
+    )
+    no_sync: bool | None = default(None, "gradients are reduced after every micro-batch where they are sharded")
+    pipeline_schedule: Literal["1f1b", "interleaved", "gpipe"] | None = default(
+        None, "1F1B, interleaved where that is faster"
+    )
     images: Images | None = None
 
 

@@ -135,9 +135,10 @@ def shardings(data: int, pipeline: int, stride: int, domain: int) -> tuple[tuple
 def virtual_sizes(job: TrainingJob, pipeline: int, micro_batch_count: int) -> tuple[int, ...]:
     """Interleaving: chunks per device that divide its layers; the schedule needs whole rounds of micro-batches."""
     layers = job.architecture.layers
-    if pipeline == 1 or micro_batch_count % pipeline:
+    if pipeline == 1 or job.pipeline_schedule in ("1f1b", "gpipe"):
         return (1,)
-    return divisors(math.ceil(layers / pipeline))
+    chunks = () if micro_batch_count % pipeline else divisors(math.ceil(layers / pipeline))[1:]
+    return chunks if job.pipeline_schedule == "interleaved" else (1, *chunks)
 
 
 @lru_cache(maxsize=4096)
@@ -171,6 +172,8 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
                 experts, sharded = expert_sizes(job, dp * cp), shardings(dp * cp, pp, tp, domain)
                 for micro in micro_batches(job, dp, cp):
                     virtual = virtual_sizes(job, pp, job.global_batch // dp // micro)
+                    if not virtual:
+                        continue
                     inner.append(_inner(virtual, experts, sharded, again))
                     outer.append((tp, pp, cp, dp, tp > 1, micro))
     if not outer:

@@ -261,7 +261,7 @@ def _in_flight(job: TrainingJob, layouts: Layouts, stage: Stages) -> Column:
     if job.global_batch > 1:
         depth = np.minimum(depth, micro_batches(job, layouts))
     share = np.where((virtual > 1) & (pipeline > 1), 1 + (pipeline - 1) / (pipeline * virtual), 1.0)
-    every = (layouts.all_forward > 0) & (pipeline > 1)
+    every = ((layouts.all_forward > 0) | (job.pipeline_schedule == "gpipe")) & (pipeline > 1)
     return np.asarray(np.where(every, micro_batches(job, layouts), depth * share))
 
 
