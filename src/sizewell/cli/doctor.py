@@ -17,6 +17,7 @@ from typing import Final, Literal
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.units import plural
 
 DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can be deployed.
 Changes nothing.
@@ -202,7 +203,7 @@ def _catalog(today: date) -> Iterator[Finding]:
     counts = f"{len(catalog.shapes)} machine types, {len(catalog.all_offers):,} prices, {len(catalog.models)} models"
     yield Finding("catalog", "ok", f"{counts}; digest {catalog.digest[:12]}")
     days = (today - date.fromisoformat(catalog.as_of)).days
-    age = f"newest of {catalog.as_of}, {days} days old"
+    age = f"newest of {catalog.as_of}, {plural(days, 'day')} old"
     if days > OLD_DAYS:
         yield Finding("prices", "note", age, "see docs/howto/refresh-prices.md")
     else:

@@ -196,7 +196,8 @@ def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     stale = oldest_s is not None and days * 86_400 > oldest_s
     if stale or days > fresh_days("on-demand"):
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
-        output.note(f"the newest price is from {catalog.as_of}, {days} days old{limit}; docs/howto/refresh-prices.md")
+        age = f"{plural(days, 'day')} old{limit}"
+        output.note(f"the newest price is from {catalog.as_of}, {age}; docs/howto/refresh-prices.md")
     return stale
 
 
@@ -207,7 +208,7 @@ def _old_prices(catalog: Catalog, answers: Sequence[Answer], on: date) -> None:
     pools = [pool for answer in answers if is_decision(answer) for w in answer.workloads for pool in w.pools]
     used = [(pool.cloud, pool.instance_type, pool.region, pool.market) for pool in pools]
     for old in stale_prices(catalog, used, on):
-        age = f"is from {old.date}, {old.age_days(on)} days old (limit {fresh_days(old.market)})"
+        age = f"is from {old.date}, {plural(old.age_days(on) or 0, 'day')} old (limit {fresh_days(old.market)})"
         what = f"the {old.market} price of {old.instance_type} in {old.region}"
         output.note(f"{what} {age}: sizewell prices show {old.instance_type}")
 

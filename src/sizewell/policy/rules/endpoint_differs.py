@@ -4,6 +4,7 @@ from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violat
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Endpoint
 from sizewell.resources.values import count, get
+from sizewell.sizing.units import plural
 
 
 def endpoint_differs(endpoint: Endpoint, _: Parameters) -> Verdict:
@@ -31,11 +32,11 @@ def endpoint_differs(endpoint: Endpoint, _: Parameters) -> Verdict:
         message = f"serves from {other[0]}, but the decision says {decided}: the cost is not the one that was reviewed"
         return Violation(message, fix)
     if isinstance(most, int) and endpoint.nodes_max is not None and endpoint.nodes_max > most:
-        return Violation(f"up to {endpoint.nodes_max} machines, but the decision says {most}", fix)
+        return Violation(f"up to {plural(endpoint.nodes_max, 'machine')}, but the decision says {most}", fix)
     if isinstance(least, int) and isinstance(endpoint.nodes_min, Unknown):
         return Undetermined("the minimum number of machines")
     if isinstance(least, int) and isinstance(endpoint.nodes_min, int) and endpoint.nodes_min > max(least, 1):
-        return Violation(f"at least {endpoint.nodes_min} machines, but the decision says {least}", fix)
+        return Violation(f"at least {plural(endpoint.nodes_min, 'machine')}, but the decision says {least}", fix)
     return None
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Endpoint
+from sizewell.sizing.units import plural
 
 
 def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdict:
@@ -25,7 +26,7 @@ def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdi
     if isinstance(endpoint.nodes_min, Unknown) or isinstance(endpoint.accelerated, Unknown):
         return Undetermined("its minimum")
     return Violation(
-        f"at least {endpoint.nodes_min or 1} machines are billed every night in a development stack",
+        f"a development stack is billed for at least {plural(endpoint.nodes_min or 1, 'machine')} every night",
         "set its minimum to 0, or serve from a service that starts on demand",
     )
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Pool
+from sizewell.sizing.units import plural
 
 
 def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
@@ -23,8 +24,9 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
         return None
     if isinstance(pool.nodes_min, Unknown) or isinstance(pool.accelerated, Unknown):
         return Undetermined("the minimum size")
+    kept = plural(pool.nodes_min or 0, f"{pool.accelerator} machine")
     return Violation(
-        f"at least {pool.nodes_min} {pool.accelerator} machines are billed every night in a {pool.environment} stack",
+        f"a {pool.environment} stack is billed for at least {kept} every night",
         "set the minimum size to 0",
     )
 

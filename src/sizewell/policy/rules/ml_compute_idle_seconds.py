@@ -4,6 +4,7 @@ from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verd
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import get, text
+from sizewell.sizing.units import plural
 
 
 def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
@@ -19,7 +20,8 @@ def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
     if isinstance(pool.nodes_min, Unknown):
         return Undetermined("the smallest number of nodes")
     if pool.nodes_min:
-        return Violation(f"{pool.nodes_min} nodes bill without a job to run", "set scaleSettings.minNodeCount to 0")
+        kept = plural(pool.nodes_min, "node")
+        return Violation(f"{kept} billed without a job to run", "set scaleSettings.minNodeCount to 0")
     stated = text(get(pool.machine, "scaleSettings", "nodeIdleTimeBeforeScaleDown"), "PT2M")
     if isinstance(stated, Unknown):
         return Undetermined("the idle time before scale-down")

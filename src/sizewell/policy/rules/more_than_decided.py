@@ -4,6 +4,7 @@ from sizewell.policy.rule import Parameters, Rule, Undetermined, Verdict, Violat
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import count
+from sizewell.sizing.units import plural
 
 
 def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
@@ -34,10 +35,11 @@ def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
     built = max(pool.nodes_max or 0, pool.nodes_wanted if isinstance(pool.nodes_wanted, int) else 0)
     if isinstance(most, int) and built > most:
         times = built / max(most, 1)
-        message = f"up to {built} machines, but the decision says {most}: up to {times:g} times the reviewed cost"
+        message = f"up to {plural(built, 'machine')}, but the decision says {most}"
+        message += f": up to {times:g} times the reviewed cost"
         return Violation(message, fix)
     if isinstance(least, int) and isinstance(pool.nodes_min, int) and pool.nodes_min > least:
-        return Violation(f"at least {pool.nodes_min} machines, but the decision says {least}", fix)
+        return Violation(f"at least {plural(pool.nodes_min, 'machine')}, but the decision says {least}", fix)
     return None
 
 

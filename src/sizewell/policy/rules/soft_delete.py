@@ -3,6 +3,7 @@ from __future__ import annotations
 from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Store
+from sizewell.sizing.units import plural
 
 
 def soft_delete(store: Store, parameters: Parameters) -> Verdict:
@@ -21,7 +22,7 @@ def soft_delete(store: Store, parameters: Parameters) -> Verdict:
     if (store.soft_delete_days or 0) >= parameters["days"]:
         return None
     return Violation(
-        f"what is deleted by mistake cannot be restored after {store.soft_delete_days or 0} days",
+        f"what is deleted by mistake cannot be restored after {plural(store.soft_delete_days or 0, 'day')}",
         f"keep deleted objects for at least {parameters['days']} days",
     )
 

@@ -5,6 +5,7 @@ from typing import Final
 from sizewell.policy.rule import Parameter, Parameters, Rule, Undetermined, Verdict, Violation
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool
+from sizewell.sizing.units import plural
 
 _POOLS: Final = (
     "gcp:container/nodePool:NodePool",
@@ -35,8 +36,9 @@ def system_pool_minimum(pool: Pool, parameters: Parameters) -> Verdict:
         return None
     if pool.accelerated is UNKNOWN:
         return Undetermined("the machine type")
+    kept = plural(pool.nodes_min or 0, "machine")
     return Violation(
-        f"{pool.nodes_min} machines without accelerators are billed every night in a {pool.environment} stack",
+        f"a {pool.environment} stack is billed for {kept} without accelerators every night",
         f"set the minimum size to {limit}, or raise parameters.system-pool-minimum.nodes",
     )
 

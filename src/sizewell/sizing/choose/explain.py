@@ -24,7 +24,7 @@ from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
-from sizewell.sizing.units import durations_apart, short_duration
+from sizewell.sizing.units import durations_apart, plural, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -354,7 +354,7 @@ def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> C
     if isinstance(fleets, FleetRefusal):
         return Change(what=what, enough=False, outcome=fleets.reason)
     devices = fleets[0].nodes * machine.count
-    return Change(what=what, enough=devices <= half, outcome=f"{devices} devices")
+    return Change(what=what, enough=devices <= half, outcome=plural(devices, "device"))
 
 
 def _bytes(weights: str) -> float:
