@@ -44,6 +44,7 @@ def contradictions(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
     """Every fault that needs more than one field to see. `given` has the dotted keys that the spec itself states."""
     return [
         *_sections(spec, given),
+        *_framework(spec, given),
         *_model(spec),
         *_training(spec),
         *_traffic(spec),
@@ -88,6 +89,18 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
         message = f"does not apply to kind: {spec.kind}, which has no runs"
         faults.append(_fault("budget.per_run", message, "use budget: {monthly: ...}"))
     return faults
+
+
+_FRAMEWORKS: Final = {"maxtext": ("jax",), "fsdp": ("pytorch",), "megatron": ("pytorch",), "deepspeed": ("pytorch",)}
+
+
+def _framework(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
+    """A framework that the spec states, and software that is written in another."""
+    able = _FRAMEWORKS.get(spec.engine.name, ()) if spec.engine else ()
+    if not able or spec.engine is None or "framework" not in given or spec.framework in able:
+        return []
+    message = f"{spec.engine.name} is written in {' or '.join(able)}, not {spec.framework}"
+    return [_fault("engine.name", message, f"use framework: {able[0]}, or another engine")]
 
 
 def _model(spec: WorkloadSpec) -> list[Fault]:

@@ -12,6 +12,7 @@ from sizewell.sizing import validating
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.spec.precision import STORED, understood
+from sizewell.sizing.spec.ways_out import way_out
 
 _SERVED: Final = "model: {name: ..., adapters: {count: 8, rank: 16}}"
 # What people bring from other tools, and how it is said here.
@@ -67,6 +68,12 @@ ELSEWHERE: Final = {
 
 def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section] = WorkloadSpec) -> Fault:
     """One pydantic error as a fault; `root` is the record that was read."""
+    fault = _fault_of(error, raw, root)
+    meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
+    return replace(fault, fix=meant) if meant else fault
+
+
+def _fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section]) -> Fault:
     loc = tuple(part for part in error["loc"] if isinstance(part, int) or not part.startswith("function-"))
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
@@ -97,7 +104,9 @@ def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Sectio
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
-        return Fault(path=path, found=value, allowed=f"a mapping with {keys}", fix=_example(inner, ""))
+        dashed = isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value)
+        way = f"write {path}: {{...}}, its keys without dashes" if dashed else _example(inner, "")
+        return Fault(path=path, found=value, allowed=f"a mapping with {keys}", fix=way)
     if kind == "less_than_equal":
         return Fault(path=path, found=value, allowed=f"at most {context['le']:,}")
     if kind == "string_type":
@@ -135,7 +144,14 @@ def _kept_beside(stated: object, *, trained: bool) -> str:
 
 
 _MEANT: Final = {  # keys that are known elsewhere and mean another thing there
-    "training.schedule": "for pipeline stages write pipeline_schedule: 1f1b; working hours stand at the top"
+    "training.lora.r": "did you mean 'rank'?",
+    "training.lora.alpha": "leave it out: it changes neither memory nor time",
+    "training.lora.dropout": "leave it out: it changes neither memory nor time",
+    "model.context": "leave it out: what is held follows from traffic.input_tokens and output_tokens",
+    "model.draft": "leave it out: speculative decoding is not predicted, so the figures are without it",
+    "traffic.tokens": "write input_tokens and output_tokens",
+    "traffic.load": "write one of rps, requests_per_hour and concurrent_users",
+    "training.schedule": "for pipeline stages write pipeline_schedule: 1f1b; working hours stand at the top",
 }
 # Latencies of requests, and from which bare number on it is milliseconds that are meant.
 _MILLISECONDS_FROM: Final = {"slo.ttft": 10, "slo.tpot": 1, "slo.latency": 100}
@@ -174,6 +190,7 @@ def _example(section: type[Section] | None, key: str) -> str:
         "window": "add: window: 8h",
         "duration": "add: duration: 72h",
         "type": "add: type: v6e",
+        "count": "add how many adapters there are: count: 8",
         "term": "add: term: 1y",
         "utilization": "add how busy the accelerators were: utilization: 40%",
         "workload": "add: workload: chat",
@@ -233,7 +250,7 @@ def _keys(section: type[Section] | None) -> list[str]:
     hidden = {"config_content", "dimensions"}
     keys = [field.alias or name for name, field in section.model_fields.items()]
     own = [key for key in keys if key not in hidden]
-    return own + (_keys(Dimensions) if section is Model else [])
+    return list(dict.fromkeys([*own, *(_keys(Dimensions) if section is Model else ())]))
 
 
 def _all_keys(section: type[Section], prefix: str = "") -> Iterator[tuple[str, str]]:

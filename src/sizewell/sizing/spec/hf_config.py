@@ -23,6 +23,7 @@ from sizewell.sizing.predict.architecture import (
     norm_params,
     params_total,
 )
+from sizewell.sizing.spec.other_kinds import BY_FLOPS as _IMAGE
 from sizewell.sizing.spec.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
 from sizewell.sizing.spec.towers import TEXT_PARTS, params_beside, parts_of
 
@@ -180,17 +181,12 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
             OtherKind(f"a model with several {several} ({dims[several]})", MACHINE_ALONE), config, text, name
         )
     if missing:
-        raise SpecError(
-            [
-                Fault(
-                    path=f"{name}: config.json",
-                    message=f"has no {field} (looked for {', '.join(_NAMES[field])})",
-                    fix="add it, or state a plain transformer by its figures: model: {params, layers, hidden, heads}",
-                )
-                for field in missing
-            ],
-            subject=name,
+        looked = "; ".join(f"{field} as {', '.join(_NAMES[field])}" for field in missing)
+        message = f"has no {' and no '.join(missing)} (looked for {looked})"
+        fix = (
+            "use the config.json of a Hugging Face model, or state one by its figures: model: {params, layers, hidden}"
         )
+        raise SpecError([Fault(path=f"{name}: config.json", message=message, fix=fix)], subject=name)
     model_type = str(text.get("model_type") or config.get("model_type") or "")
     if model_type not in _KNOWN:
         assumed.append(
@@ -302,29 +298,53 @@ def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]
     return ({**{key: value for part in within for key, value in part.items()}, **config} if within else config), []
 
 
-_BESIDE: Mapping[str, str] = {  # keys that only other files of a model's folder have
-    "tokenizer_class": "the configuration of a tokenizer",
-    "weight_map": "the index of a model's weights",
-    "image_processor_type": "the configuration of an image processor",
-}
+_ITS_CONFIG = "use the model's config.json"
+_BESIDE: tuple[tuple[str, str, str], ...] = (  # keys that only other files have: what they are, what to do
+    ("tokenizer_class", "the configuration of a tokenizer", _ITS_CONFIG),
+    ("added_tokens", "a tokenizer", _ITS_CONFIG),
+    ("weight_map", "the index of a model's weights", _ITS_CONFIG),
+    ("image_processor_type", "the configuration of an image processor", _ITS_CONFIG),
+    ("_from_model_config", "the settings of text generation", _ITS_CONFIG),
+    ("temperature", "the settings of text generation", _ITS_CONFIG),
+    ("sentence_transformers", "the settings of Sentence Transformers", _ITS_CONFIG),
+    ("prompts", "the settings of Sentence Transformers", _ITS_CONFIG),
+    ("zero_optimization", "DeepSpeed's configuration of a run", f"{_ITS_CONFIG}, and engine: deepspeed"),
+    ("train_micro_batch_size_per_gpu", "DeepSpeed's configuration of a run", f"{_ITS_CONFIG}, and engine: deepspeed"),
+    (
+        "clip.has_vision_encoder",
+        "the metadata of a projector (mmproj)",
+        "use the config.json of the model it belongs to",
+    ),
+    (
+        "general.architecture",
+        "the metadata of a GGUF file",
+        "name the model that it was made of, or use its config.json",
+    ),
+    ("model_format", "Ollama's description of a model", "name the model that it was made of, or use its config.json"),
+    ("ss_network_dim", "the metadata of an adapter", "name the base model"),
+    ("pretrained_cfg", "timm's configuration", f"name a model of the catalog, or {_IMAGE}"),
+    ("class_name", "the configuration of a Keras model", "use the config.json of the same model for Transformers"),
+    ("ffn_dim_multiplier", "params.json of Meta's own release", "use config.json of its Hugging Face repository"),
+)
 
 
 def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
-    """A file of a model's folder that is not its configuration, by what only such files state."""
-    if base := config.get("base_model_name_or_path"):
-        kind = str(config.get("peft_type") or "adapter").lower()
-        message = f"is the configuration of a {kind} for {base}, not of a model"
-        return Fault(path=name, message=message, fix=f"name the base model: model: {base}")
-    if config.get("_class_name") and "num_layers" not in config:
-        message = f"is the index of a pipeline of diffusers ({config['_class_name']}), not the configuration of a model"
+    """A file that is no model's configuration, by what only such files state."""
+    if not config:
+        return Fault(path=name, message="is empty", fix=_ITS_CONFIG)
+    if config.get("peft_type") or config.get("base_model_name_or_path"):
+        base, kind = config.get("base_model_name_or_path"), str(config.get("peft_type") or "adapter").lower()
+        message = f"is the configuration of a {kind} for {base or 'a model that it does not name'}, not of a model"
+        return Fault(path=name, message=message, fix=f"name the base model{f': model: {base}' if base else ''}")
+    if pipeline := config.get("_class_name"):
+        part = "the index of" if str(pipeline).endswith("Pipeline") else "a part of"
+        message = f"is {part} a pipeline of diffusers ({pipeline}), not the configuration of a model"
         fix = "name a model of the catalog, or state model: {family: diffusion, params, forward_flop_per_sample}"
         return Fault(path=name, message=message, fix=fix)
-    for key, file in _BESIDE.items():
-        if key in config and "model_type" not in config and "architectures" not in config:
-            return Fault(
-                path=name, message=f"is {file}, not a model's configuration", fix="use the model's config.json"
-            )
-    return None
+    if "architectures" in config or ("model_type" in config and "model_format" not in config):
+        return None
+    found = next(((what, fix) for key, what, fix in _BESIDE if key in config), None)
+    return found and Fault(path=name, message=f"is {found[0]}, not a model's configuration", fix=found[1])
 
 
 def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:

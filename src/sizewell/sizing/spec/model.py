@@ -180,7 +180,13 @@ class Tpu(Section):
     ) = None
 
 
+_NUMBER_FOUND: Final = "how many are needed is found, resources: {nodes: 1..4} limits the machines"
+
+
 def _word(value: object) -> str:
+    counted = value if isinstance(value, dict) and len(value) == 1 else {}
+    if counted:
+        raise refuse("a name as the provider spells it", f"write {next(iter(counted))}; {_NUMBER_FOUND}")
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", value):
         raise refuse("a name as the provider spells it")
     return value
@@ -229,7 +235,10 @@ def place_form(value: object) -> dict[str, str | None]:
     if isinstance(value, Place):
         return value.model_dump()
     if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
-        raise refuse(allowed)
+        parts = [value.get(key) for key in ("cloud", "region", "zone")] if isinstance(value, dict) else []
+        meant = "/".join(str(part) for part in parts if part) or re.sub(r"[: ]+", "/", str(value).lower())
+        legal = re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", meant)
+        raise refuse(allowed, f"write infra: [{meant}]" if legal else "")
     cloud, region, zone = (*value.split("/"), None, None)[:3]
     return {"cloud": ON_PREMISES if cloud in ("on-prem", "onprem") else cloud, "region": region, "zone": zone}
 

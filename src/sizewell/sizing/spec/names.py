@@ -15,6 +15,7 @@ from sizewell.sizing.predict.architecture import writes_after_hearing
 from sizewell.sizing.spec.model import WorkloadSpec
 from sizewell.sizing.spec.other_kinds import MACHINE_ALONE
 from sizewell.sizing.spec.precision import known_model
+from sizewell.sizing.spec.software import SOFTWARE, named_for
 from sizewell.sizing.units import show_range
 
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     try:
         architecture = known_model(spec.model.name, catalog)
     except KeyError:
-        fix = _near(spec.model.name, catalog.models) or "use its config.json, or {params: 7B, layers: 32, hidden: 4096}"
+        fix = (
+            _elsewhere(spec.model.name, catalog)
+            or _near(spec.model.name, catalog.models)
+            or "use its config.json, or {params: 7B, layers: 32, hidden: 4096}"
+        )
         return [
             Fault(
                 path="model",
@@ -101,6 +106,23 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     return faults
+
+
+def _elsewhere(name: str, catalog: Catalog) -> str:
+    """What to write for a model named by where it lies, or by a file that does not describe it; "" for a name."""
+    page = re.fullmatch(r"(?:https?://)?(?:www\.)?huggingface\.co/([\w.-]+/[\w.-]+).*", name)
+    if page:
+        known = page[1] in catalog.models
+        return f"write {page[1]}" if known else f"name the config.json of {page[1]}, downloaded beside the spec"
+    if re.match(r"[a-z0-9]+://", name):
+        return "name the model that these weights are of; where they lie is given to sizewell launch --model"
+    if name.endswith(".json"):
+        return f"write model: {{config: {name}}}"
+    if re.search(r"mmproj", name, re.IGNORECASE):
+        return "a projector is a part of a model: name the model, or the config.json of its original"
+    if re.search(r"\.(?:gguf|safetensors|bin|pt|pth|ckpt|onnx|nemo|ya?ml|engine)$", name):
+        return "it does not state the model's form: name the model it is of, or the config.json of its original"
+    return f"name the file in it: {name.rstrip('/')}/config.json" if name.endswith("/") else ""
 
 
 def _in_file(fault: Fault) -> Fault:
@@ -154,7 +176,7 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=f"infra[{index}]",
                     found=str(place),
                     allowed=f"one of {', '.join(clouds)}",
-                    fix=_near(place.cloud, clouds),
+                    fix=_with_cloud(place.cloud, catalog) or _near(place.cloud, clouds),
                 )
             )
         elif place.region and place.region not in (regions := catalog.regions(place.cloud)):
@@ -168,6 +190,12 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 )
             )
     return faults
+
+
+def _with_cloud(region: str, catalog: Catalog) -> str:
+    """A region that stands alone, with the cloud that has it."""
+    has = [cloud for cloud in PROVISIONABLE if region in catalog.regions(cloud)]
+    return f"write {has[0]}/{region}" if has else ""
 
 
 def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -229,6 +257,17 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
+def _device(name: str, catalog: Catalog) -> str:
+    """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
+    number = re.fullmatch(r"\d+ ?x ?(.+)|(.+?)(?:[:*]| x ?)\d+", name, re.IGNORECASE)
+    bare = number and (number[1] or number[2])
+    if bare and catalog.accelerators_named(bare):
+        return f"write {bare}; how many are needed is found, resources: {{nodes: 1..4}} limits the machines"
+    if any(shape.instance_type == name for shape in catalog.shapes):
+        return f"write resources: {{instance_type: {name}}}"
+    return ""
+
+
 def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     limits = spec.resources
     faults = []
@@ -248,7 +287,10 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=path,
                     found=name,
                     message=f"'{name}' is not an accelerator of the catalog",
-                    fix=_near(name, families) or _near(name, known) or f"it has {', '.join(sorted(families))}",
+                    fix=_device(name, catalog)
+                    or _near(name, families)
+                    or _near(name, known)
+                    or f"it has {', '.join(sorted(families))}",
                 )
             )
     types = {shape.instance_type: shape for shape in catalog.shapes}
@@ -260,7 +302,9 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=path,
                     found=name,
                     message=f"'{name}' is not a machine type of the catalog",
-                    fix=_neighbours(name, types) or "see docs/howto/add-a-machine-type.md",
+                    fix=f"write resources: {{accelerators: [{name}]}}"
+                    if catalog.accelerators_named(name)
+                    else _neighbours(name, types) or "see docs/howto/add-a-machine-type.md",
                 )
             )
         elif types[name].accelerator:
@@ -274,6 +318,24 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 message=f"{spec.framework} does not run on {', '.join(item.name for _, item in named)}",
                 fix=f"use {' or '.join(able)}, or other accelerators",
             )
+        )
+    generation = limits.tpu.type if limits.tpu else ""
+    chips = [item for _, item in named]
+    chips += {
+        s.accelerator: catalog.accelerators[s.accelerator] for s in catalog.slices if s.generation == generation
+    }.values()
+    if chips and spec.engine and all(item.runtime not in SOFTWARE[spec.engine.name].runtimes for item in chips):
+        able = [
+            n for n in named_for(SOFTWARE[spec.engine.name].work) if SOFTWARE[n].runtimes & {i.runtime for i in chips}
+        ]
+        message = f"{spec.engine.name} has no release for {', '.join(item.name for item in chips)}"
+        way = f"use engine: {' or '.join(able)}, or other accelerators" if able else "use other accelerators"
+        faults.append(Fault(path="engine.name", found=spec.engine.name, message=message, fix=way))
+    narrow = spec.model.precision if spec.model and spec.training else ""
+    if chips and narrow in ("fp8", "fp4") and not any(item.flop_per_s.get(narrow) for item in chips):
+        message = f"{', '.join(item.name for item in chips)} does not compute in {narrow}"
+        faults.append(
+            Fault(path="model.precision", found=narrow, message=message, fix="use bf16, or other accelerators")
         )
     tpu = limits.tpu
     if tpu is not None:

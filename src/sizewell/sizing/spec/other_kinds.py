@@ -14,7 +14,7 @@ MACHINE_ALONE: Final = (
 _PUBLISHED: Final = (
     "state the published number of all its parameters beside the file: model: {config: ..., params: 9.7B}"
 )
-_BY_FLOPS: Final = (
+BY_FLOPS: Final = (
     "state what is published of it: model: {family: vision, params: 89M, resolution: 224, forward_flop_per_sample: 31B}"
 )
 
@@ -103,7 +103,7 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: boo
             "{family: encoder, params, layers, hidden, heads, vocab} for texts",
         )
     if model_type not in PLAIN_VISION and any(architecture.endswith(_TASKS) for architecture in made_for):
-        return OtherKind(f"a model for another task ({', '.join(made_for)})", _BY_FLOPS)
+        return OtherKind(f"a model for another task ({', '.join(made_for)})", BY_FLOPS)
     if _recurrent(text, model_type) or top in _RECURRENT_TYPES:
         return OtherKind(
             "a state-space, recurrent or hybrid model",
@@ -125,7 +125,7 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: boo
         and text.get("patch_size")
         and model_type not in PLAIN_VISION
     ):
-        return OtherKind("an image model other than a plain vision transformer", _BY_FLOPS)
+        return OtherKind("an image model other than a plain vision transformer", BY_FLOPS)
     width, hidden = text.get("embedding_size") or text.get("input_embedding_size"), text.get("hidden_size")
     if width and width != hidden and "vocab_size" in text:
         return OtherKind(f"a model whose embedding has {width} columns of its own", MACHINE_ALONE)

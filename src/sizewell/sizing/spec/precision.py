@@ -28,9 +28,9 @@ _IN_NAMES: Final[tuple[tuple[str, str], ...]] = (
 )
 STORED: Final = frozenset({"fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4", "nf4", "tf32"})
 """What weights may be stored as, or computed in where a spec says nothing of their form."""
-_EDGE: Final = r"(?:^|(?<=[-_./ ]))(?:{})(?:$|(?=[-_./ ]))"
+_EDGE: Final = r"(?:^|(?<=[-_./ :]))(?:{})(?:$|(?=[-_./ :]))"
 _CONTAINER: Final = re.compile(_EDGE.format("gguf|bnb|quantized"), re.IGNORECASE)
-_DROPPED: Final = re.compile(r"[-_. ]+$")
+_DROPPED: Final = re.compile(r"[-_. :]+$")
 _BITS: Final = {(4, "int"): "int4", (8, "int"): "int8", (8, "float"): "fp8", (4, "float"): "fp4"}
 _METHODS: Final = {
     "fp8": "fp8",
@@ -82,7 +82,7 @@ def base_names(name: str) -> Iterator[str]:
     bare = name
     for pattern, _ in _IN_NAMES:
         bare = re.sub(_EDGE.format(pattern), "", bare, flags=re.IGNORECASE)
-    bare = re.sub(r"[-_. ]{2,}", "-", _CONTAINER.sub("", bare))
+    bare = re.sub(r"[-_. :]{2,}", "-", _CONTAINER.sub("", bare))
     bare = _DROPPED.sub("", re.sub(r"-dynamic$|-static$|-block$", "", _DROPPED.sub("", bare), flags=re.IGNORECASE))
     yield bare
     last = bare.rpartition("/")[2]

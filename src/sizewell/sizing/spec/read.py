@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,13 @@ def parse_spec(
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
     given = frozenset(_leaf_paths(raw))
     faults = [] if folder is None else _read_config(raw, folder)
-    spec, invalid = _validate(raw)
+    try:
+        spec, invalid = _validate(raw)
+    except SpecError as error:  # of a configuration that the model is read from
+        from sizewell.sizing.spec.places import placed
+
+        inside = [replace(fault, path="model", message=f"{fault.path}: {fault.message}") for fault in error.faults]
+        raise SpecError(placed(inside, text), subject=origin) from None
     faults += invalid
     if spec is None and invalid:
         reduced = _without_paths(raw, [fault.path for fault in invalid])
@@ -136,15 +143,23 @@ def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:
             Fault(path=where, found=path, message=error.faults[0].message, fix="name a config.json next to the spec")
         ]
     except (ValueError, RecursionError) as error:
-        return [
-            Fault(path=where, found=path, message=f"{path} is not JSON: {error}", fix="use the model's config.json")
-        ]
+        return [Fault(path=where, found=path, message=f"{path} is not JSON: {error}", fix=_fetched(folder / path))]
     if not isinstance(content, dict):
         return [
             Fault(path=where, found=path, message=f"{path} is not a JSON object", fix="use the model's config.json")
         ]
     raw["model"] = {**(model if isinstance(model, dict) else {"config": path}), "config_content": content}
     return []
+
+
+def _fetched(path: Path) -> str:
+    """What to do about a file that is there and is no JSON: a pointer and a page are what downloads leave."""
+    start = path.expanduser().read_text(encoding="utf-8", errors="replace")[:200].lstrip().lower()
+    if start.startswith("version https://git-lfs"):
+        return "it is a pointer of Git LFS: run git lfs pull where it was cloned"
+    if start.startswith(("<!doctype", "<html")):
+        return "it is a web page, as a download without access leaves: log in (hf auth login) and download it again"
+    return "use the model's config.json"
 
 
 def _without_nulls(value: Any) -> Any:

@@ -248,7 +248,7 @@ def adapter_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> flo
     ...                  vocab=128256)
     >>> job = ServingJob(architecture=a, adapters=8, adapter_rank=16)
     >>> [round(adapter_bytes(job, tensor=t) / 2**20) for t in (1, 2)]
-    [1, 1]
+    [705, 497]
     """
     a = job.architecture
     if not job.adapters or not a.layers:

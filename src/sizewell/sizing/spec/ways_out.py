@@ -1,0 +1,87 @@
+"""What people mean who write a value as another tool has it: the line to write instead, by key and by value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_Way = Callable[[re.Match[str]], str]
+_STEPS: Final = "preference and reinforcement tuning run several models at once and are not sized: size each by itself"
+_EU: Final = ("austria", "belgium", "denmark", "europe", "finland", "france", "germany", "greece", "ireland", "italy",
+              "netherlands", "poland", "portugal", "spain", "sweden", "de", "fr", "it", "es", "nl")  # fmt: skip
+_AREAS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_EU, "eu"),
+    **dict.fromkeys(("switzerland", "schweiz"), "ch"),
+    **dict.fromkeys(("britain", "england", "gb", "united kingdom"), "uk"),
+    **dict.fromkeys(("usa", "united states", "america"), "us"),
+    **dict.fromkeys(("canada",), "ca"),
+    **dict.fromkeys(("india",), "in"),
+    **dict.fromkeys(("japan",), "jp"),
+    **dict.fromkeys(("australia",), "au"),
+}
+
+
+def _spelt(form: str) -> _Way:
+    """A line with the groups of what was written in their places."""
+    return lambda match: form.format(*("" if group is None else group for group in match.groups()))
+
+
+def _per_token(match: re.Match[str]) -> str:
+    return f"time per token: write {1000 / float(match[1]):g}ms" if float(match[1]) else ""
+
+
+def _area(match: re.Match[str]) -> str:
+    meant = _AREAS.get(match[0].lower())
+    return f"write {meant}" if meant else ""
+
+
+_N: Final = r"(\d+(?:\.\d+)?)"
+_WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
+    (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
+    (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
+    (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
+    (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
+    (r"capacity", r"block", _spelt("write capacity: {{block: {{duration: 72h}}}}")),
+    (r"capacity", r"(?:flex[-_]start|dws)", _spelt("write capacity: {{flex_start: true}}")),
+    (r"capacity", r"(?:reserved|reservation)", _spelt("write capacity: {{reservation: ID}}, as the cloud names it")),
+    (r"deadline|batch\.window|ttl", r"\d{4}-\d\d-\d\d.*", _spelt("write how long from the start, such as 3d")),
+    (r"batch\.window", r"(?:nightly|daily|overnight)", _spelt("write window: 8h; once a day is the default of every")),
+    (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
+    (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
+    (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
+    (r"resources\.gpu", r"([A-Za-z]+\d+\w*)", _spelt("write accelerators: [{0}]; gpu is the memory of one")),
+    (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
+    (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
+    (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),
+    (r"spot_policy", r"(?:no|false|never|ondemand|on_demand)", _spelt("write on-demand")),
+    (r"training\.method", r"(?:dpo|ppo|grpo|rlhf|orpo|kto|rl)", _spelt(_STEPS)),
+    (r"training\.method", r"(?:sft|pretrain|pre-training|full-?fine-?tuning|fft)", _spelt("write full")),
+    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?(?:billion|bn)", _spelt("write {0}B")),
+    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),
+    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?trillion", _spelt("write {0}T")),
+    (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
+    (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
+    (r".*tokens", rf"{_N}([kKMB]?) ?(?:tokens|tok)", _spelt("write {0}{1}")),
+    (r"data\.residency", r"[A-Za-z ]+", _area),
+    (r"engine\.name", r"(vllm|sglang|tensorrt-llm|llama\.cpp|megatron|deepspeed)(?:==|@|:|-)v?(\d[\w.]*)",
+     _spelt("write engine: {{name: {0}, version: {1}}}")),
+    (r"engine\.name", r".*/.*:.*", _spelt("write its name: vllm; the image is given to sizewell launch")),
+    (r"engine\.name", r"(?:tgi|text-generation-inference|triton-vllm|lmdeploy|mlc|ollama|ray-?llm)",
+     _spelt("name vllm, or leave it out: it is neither predicted nor launched")),
+    (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
+    (r"budget\..*", rf"(?:[€£¥] ?{_N}|{_N} ?[€£¥])", _spelt("prices are in USD: convert it")),
+)  # fmt: skip
+
+
+def way_out(path: str, written: object) -> str:
+    """The line to write in place of a value that cannot be read; "" where nothing is known of it.
+
+    >>> way_out("slo.percentile", 99), way_out("slo.tpot", "20 tok/s"), way_out("resources.nodes", [1, 8])
+    ('write p99', 'time per token: write 50ms', 'write 1..8')
+    """
+    text = str(written).strip()
+    for where, pattern, way in _WAYS:
+        if re.fullmatch(where, path) and (match := re.fullmatch(pattern, text, re.IGNORECASE)):
+            return way(match)
+    return ""
