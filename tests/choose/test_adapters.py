@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from sizewell.sizing.predict.memory import adapter_bytes, serving_memory
 from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import Cluster
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.spec.read import parse_spec, read_spec
 
 from .conftest import ON
 
@@ -150,7 +151,26 @@ def test_they_are_for_services(kind):
         parse_spec(text)
 
 
-def test_an_image_model_has_none(facts):
-    text = "name: x\nkind: inference\nmodel: {name: resnet-50, adapters: {count: 2}}\ntraffic: {rps: 4, images: {}}\n"
-    with pytest.raises(SpecError, match="served beside a language model; resnet-50 is a vision model"):
-        parse_spec(text, catalog=facts)
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("name: resnet-50", "resnet-50 is a vision model"),
+        ("name: BAAI/bge-m3", "BAAI/bge-m3 is an encoder model"),
+        ("config: ./bert.json", "./bert.json is an encoder model"),
+        ("family: vision, params: 89M, resolution: 224, forward_flop_per_sample: 31B", "this is a vision model"),
+    ],
+)
+def test_a_model_that_writes_no_text_has_none(facts, tmp_path, model, told):
+    bert = {
+        "model_type": "bert",
+        "hidden_size": 768,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "vocab_size": 30522,
+    }
+    (tmp_path / "bert.json").write_text(json.dumps(bert))
+    traffic = "{rps: 4, images: {}}" if "vision" in told else "{rps: 4, input_tokens: 200}"
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(f"name: x\nkind: inference\nmodel: {{{model}, adapters: {{count: 2}}}}\ntraffic: {traffic}\n")
+    with pytest.raises(SpecError, match=f"spec.yaml:3:.*model.adapters: .*served beside a language model; {told}"):
+        read_spec(spec, facts)

@@ -408,9 +408,11 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     traffic = spec.traffic
     assert traffic is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
     language = architecture.kind == "decoder"
+    architecture = architecture if traffic.images is not None else _unseeing(architecture)
     prompt, answer = float(traffic.input_tokens or 0), float(traffic.output_tokens or 0)
     if traffic.images is not None:
         prompt += architecture.image_tokens * traffic.images.per_request
+        notes += _seen(architecture)
     if language and not prompt:
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a request (traffic.input_tokens is not stated)")
@@ -449,9 +451,11 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
 def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
     work = spec.batch
     assert work is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
+    architecture = architecture if work.images is not None else _unseeing(architecture)
     prompt = float(work.tokens_per_record or 0)
     if work.images is not None:
         prompt += architecture.image_tokens * work.images.per_request
+        notes += _seen(architecture)
     if architecture.kind in ("decoder", "encoder") and not prompt:
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
@@ -559,6 +563,20 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         adapters=room[0],
         adapter_rank=room[1],
     )
+
+
+def _unseeing(architecture: Architecture) -> Architecture:
+    """A language model whose requests bring no pictures: the part that sees is held and does nothing."""
+    return replace(architecture, image_tokens=0) if architecture.kind == "decoder" else architecture
+
+
+def _seen(architecture: Architecture) -> list[str]:
+    """How many tokens of a prompt a picture is for a language model, where its source leaves that open."""
+    if architecture.kind != "decoder" or "image_tokens" in architecture.assumed:
+        return []
+    if not architecture.image_tokens:
+        return ["images take no tokens here, as nothing says how many: add them to the input tokens"]
+    return [f"{architecture.image_tokens:,} tokens an image (its own number, or that of 1,024 x 1,024 pixels)"]
 
 
 def _adapter_room(spec: WorkloadSpec) -> tuple[int, int]:

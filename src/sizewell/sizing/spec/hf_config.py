@@ -25,7 +25,7 @@ from sizewell.sizing.predict.architecture import (
 )
 from sizewell.sizing.spec.other_kinds import BY_FLOPS as _IMAGE
 from sizewell.sizing.spec.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
-from sizewell.sizing.spec.towers import TEXT_PARTS, params_beside, parts_of
+from sizewell.sizing.spec.towers import TEXT_PARTS, image_tokens, params_beside, parts_of
 
 # The names that published configurations use for one dimension, the commonest first.
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -260,6 +260,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
         traits=lineage(model_type),
         learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
         max_sequence_length=int(positions) if positions else None,
+        image_tokens=image_tokens(config),
         extra_params=(beside or 0) + _per_layer_tables(text, layers, hidden),
         assumed=tuple(assumed),
         source=f"{name}: config.json",

@@ -56,12 +56,13 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
 
         name = spec.model.config_path or "config.json"
         try:
-            from_hf_config(spec.model.config, name, params=spec.model.published_params)
+            kind = from_hf_config(spec.model.config, name, params=spec.model.published_params).kind
         except SpecError as error:
             return [fault if fault.path.startswith("model.") else _in_file(fault) for fault in error.faults]
-        return _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
+        lengths = _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
+        return [*lengths, *_without_adapters(spec, kind, name)]
     if spec.model.name is None:
-        return []
+        return _without_adapters(spec, spec.model.dimensions.family if spec.model.dimensions else "decoder", "this")
     try:
         architecture = known_model(spec.model.name, catalog)
     except KeyError:
@@ -85,9 +86,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         )
         faults.append(Fault(path="model", found=spec.model.name, message=message, fix=MACHINE_ALONE))
     speaks = architecture.kind == "decoder"
-    if spec.model.adapters is not None and not speaks:
-        message = f"LoRA adapters are served beside a language model; {spec.model.name} is a {architecture.kind} model"
-        faults.append(Fault(path="model.adapters", message=message, fix="remove it, or name a language model"))
+    faults += _without_adapters(spec, architecture.kind, spec.model.name)
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
         faults.append(
             Fault(
@@ -106,6 +105,14 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     return faults
+
+
+def _without_adapters(spec: WorkloadSpec, kind: str, name: str) -> list[Fault]:
+    """LoRA adapters on a model that writes no text: no engine is launched with them."""
+    if kind == "decoder" or spec.model is None or spec.model.adapters is None:
+        return []
+    message = f"LoRA adapters are served beside a language model; {name} is {'an' if kind == 'encoder' else 'a'} {kind}"
+    return [Fault(path="model.adapters", message=f"{message} model", fix="remove it, or name a language model")]
 
 
 def _elsewhere(name: str, catalog: Catalog) -> str:

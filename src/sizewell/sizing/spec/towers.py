@@ -45,6 +45,44 @@ def params_beside(config: Config, width: int) -> int | None:
         return None
 
 
+PICTURE: Final = 1024
+"""Pixels along a side of a picture, for models that read one at its own size."""
+
+
+def image_tokens(config: Config) -> int:
+    """Tokens that one picture takes of a prompt: the model's own number, or those of `PICTURE` x `PICTURE` pixels.
+
+    0 where the kind is not known, where pictures are cut into a varying number of tiles, and in Llama 3.2 Vision, whose
+    prompts attend to them across.
+
+    >>> image_tokens({"model_type": "gemma3", "mm_tokens_per_image": 256, "vision_config": {}})
+    256
+    >>> qwen = {"model_type": "qwen2_5_vl", "vision_config": {"patch_size": 14, "spatial_merge_size": 2}}
+    >>> image_tokens(qwen)
+    1369
+    """
+    kind, vision = str(config.get("model_type")), config.get("vision_config")
+    if not isinstance(vision, Mapping):
+        return 0
+    if stated := config.get("mm_tokens_per_image") or config.get("image_seq_length"):
+        return int(stated)
+    usual = _PIXELS_A_TOKEN.get(kind)
+    if usual is not None:
+        merged = int(vision.get("spatial_merge_size") or config.get("spatial_merge_size") or usual[1])
+        return (-(-PICTURE // (_side(vision.get("patch_size") or usual[0]) * merged))) ** 2
+    if kind in ("llava", "paligemma") and vision.get("image_size") and vision.get("patch_size"):
+        return _patches(vision)
+    if kind == "llama4":  # one tile
+        return round(_patches(vision) * float(vision.get("pixel_shuffle_ratio", 0.5)) ** 2)
+    return 0
+
+
+_PIXELS_A_TOKEN: Final[Mapping[str, tuple[int, int]]] = {  # (patch, patches merged along a side) where they are unsaid
+    **dict.fromkeys(("qwen2_vl", "qwen2_5_vl", "glm4v", "glm4v_moe", "glm46v", "kimi_vl", "mistral3"), (14, 2)),
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe"), (16, 2)),
+}
+
+
 def _side(value: Any) -> int:
     return int(value[0] if isinstance(value, list | tuple) else value)
 
