@@ -140,3 +140,15 @@ def test_lora_targets_are_named_as_memory_names_them(facts):
     ).training
     assert job is not None
     assert job.lora_targets == ("q", "v")
+
+
+def test_work_that_may_take_days_runs_as_often_as_its_window_allows(facts):
+    """Once a day is what nobody says of an hour's work; a run of three days cannot start every day."""
+    records = {"records": "1M", "tokens_per_record": 500}
+    three = spec(kind="batch-inference", model="Qwen/Qwen3-8B", batch={**records, "window": "3d"})
+    assert three.batch.every_s == 3 * 86_400
+    assert (
+        spec(kind="batch-inference", model="Qwen/Qwen3-8B", batch={**records, "window": "8h"}).batch.every_s == 86_400
+    )
+    with pytest.raises(SpecError, match=r"a window of 3d every 2d overlaps"):
+        spec(kind="batch-inference", model="Qwen/Qwen3-8B", batch={**records, "window": "3d", "every": "2d"})

@@ -22,7 +22,7 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
-from sizewell.sizing.spec.precision import known_model
+from sizewell.sizing.spec.precision import Native, known_model, native_form
 from sizewell.sizing.spec.software import SOFTWARE, work_of
 from sizewell.sizing.units import Range
 
@@ -551,9 +551,14 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
     model = spec.model
     room = _adapter_room(spec)
     passes = _denoising(spec, architecture).passes if architecture.kind == "diffusion" else 1
+    weights = (model.weights or model.precision) if model else "bf16"
+    native = native_form(model.name) if model and model.name else None
+    as_published = native if native and native.weights == weights else Native(weights)
     return ServingJob(
         architecture=architecture,
-        weights=(model.weights or model.precision) if model else "bf16",
+        weights=weights,
+        dense_weights=as_published.dense,
+        weights_group=as_published.group,
         kv=(model.kv or "") if model else "",
         input_tokens=prompt,
         output_tokens=answer,

@@ -49,7 +49,7 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Layout, TrainingJob
-from sizewell.sizing.units import told_apart
+from sizewell.sizing.units import short_duration, told_apart
 
 if TYPE_CHECKING:
     from sizewell.sizing.spec.read import WorkloadSpec
@@ -530,7 +530,7 @@ def scarce(chosen: Option) -> list[str]:
     said = [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
     if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
         said.append(
-            f"a run of {chosen.run_s / 86_400:.1f} days is interrupted about {chosen.interruptions.expected:.1f} times "
+            f"a run of {short_duration(chosen.run_s)} is interrupted about {chosen.interruptions.expected:.1f} times "
             "(estimate)"
         )
     return said

@@ -54,6 +54,8 @@ class ServingJob:
 
     architecture: Architecture
     weights: str = "bf16"  # fp32 | bf16 | fp16 | fp8 | int8 | fp4 | int4
+    dense_weights: str = ""  # of all that is no routed expert, where the checkpoint stores it otherwise
+    weights_group: int = 0  # values that share a scale, where the checkpoint says it; 0: as usual for the format
     kv: str = ""  # "" as 16-bit; fp8
     input_tokens: float = 0
     output_tokens: float = 0

@@ -148,7 +148,7 @@ class Batch(Section):
     tokens_per_record: Count | None = None
     output_tokens_per_record: CountOrZero = default(0, "records are classified or embedded, without output tokens")
     window_s: Seconds = Field(alias="window")
-    every_s: Seconds | None = default(86_400.0, "once a day", alias="every")
+    every_s: Seconds | None = default(86_400.0, "once a day, or as often as the window allows", alias="every")
     images: Images | None = None
 
 

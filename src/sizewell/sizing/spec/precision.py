@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sizewell.sizing.errors import Fault, SpecError
 
@@ -54,7 +54,25 @@ def published_weights(model: Mapping[str, Any]) -> str | None:
     name = model.get("name")
     if not isinstance(name, str):
         return None
-    return _listed().get(name.lower()) or weights_of_name(name)
+    listed = native_form(name)
+    return listed.weights if listed else weights_of_name(name)
+
+
+class Native(NamedTuple):
+    """How a checkpoint stores its weights: routed experts, and what is none where that differs."""
+
+    weights: str
+    dense: str = ""  # "" as `weights`
+    group: int = 0  # values that share a scale; 0 as is usual for the format
+
+
+def native_form(name: str) -> Native | None:
+    """The form of a model that is published quantized without saying so in its name; None where it is not.
+
+    >>> native_form("moonshotai/Kimi-K2.5"), native_form("Qwen/Qwen3-8B")
+    (Native(weights='int4', dense='bf16', group=32), None)
+    """
+    return _listed().get(name.lower())
 
 
 def weights_of_name(name: str) -> str | None:
@@ -221,8 +239,11 @@ def _said(name: str) -> tuple[str, str] | None:
 
 
 @cache
-def _listed() -> Mapping[str, str]:
+def _listed() -> Mapping[str, Native]:
     """Models that are published quantized without saying so in their name, by key and by the part after the slash."""
     text = (files("sizewell.sizing.catalog") / "data" / "native_weights.csv").read_text(encoding="utf-8")
-    rows = {row["model"].lower(): row["weights"] for row in csv.DictReader(text.splitlines())}
-    return rows | {key.rpartition("/")[2]: weights for key, weights in rows.items()}
+    rows = {
+        row["model"].lower(): Native(row["weights"], row["dense"], int(row["group"] or 0))
+        for row in csv.DictReader(text.splitlines())
+    }
+    return rows | {key.rpartition("/")[2]: native for key, native in rows.items()}

@@ -24,6 +24,7 @@ from sizewell.sizing.spec.checks import contradictions
 from sizewell.sizing.spec.model import WorkloadSpec, model_form
 from sizewell.sizing.spec.precision import STORED, published_weights
 from sizewell.sizing.spec.text import load_mapping, read_text
+from sizewell.sizing.units import UnitError, duration_s
 from sizewell.sizing.versions import refusal
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
     method = training.get("method") if isinstance(training, dict) else None
     if isinstance(training, dict) and method in ("lora", "qlora"):
         data["training"] = {"lora": {}, **training}
+    batch = data.get("batch")
+    if isinstance(batch, dict) and "every" not in batch and _longer_than_a_day(batch.get("window")):
+        data["batch"] = {**batch, "every": batch["window"]}  # the next run starts when this one has to be done
     if "model" in data:
         try:
             model = model_form(data["model"])
@@ -127,6 +131,13 @@ def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
             # A precision that its own field refuses says nothing of the weights: one fault is enough.
             data["model"] = {"weights": stored if stored in STORED else "bf16", **model}
     return data
+
+
+def _longer_than_a_day(window: Any) -> bool:
+    try:
+        return duration_s(window) > 86_400
+    except UnitError:  # its own field refuses it
+        return False
 
 
 def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:

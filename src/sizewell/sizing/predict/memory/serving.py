@@ -216,7 +216,8 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
     [14.99, 8.49]
     """
     a = job.architecture
-    size = bytes_of(job.weights)
+    size = bytes_of(job.weights, job.weights_group)
+    dense_size = bytes_of(job.dense_weights) if job.dense_weights else size
     if not a.layers:
         return params_total(a) * size / (tensor * pipeline)
     longest = -(-a.layers // pipeline)
@@ -228,7 +229,7 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
         (stage_params(a, layers, first=False, last=False) for layers in (range(longest), range(a.layers)[-longest:])),
         key=sum,
     )
-    matrices = (dense + expert + quantised_head) * size
+    matrices = dense * dense_size + (expert + quantised_head) * size
     sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
     rotary = (
         0

@@ -170,10 +170,20 @@ def _recipe(  # noqa: PLR0917 - what a cache is keyed by
     return Recipe(weights=2.0, gathered=0.0, gradients=gradients, optimizer=momenta + (4.0 if keeps_master else 0.0))
 
 
-def bytes_of(precision: str) -> float:
-    """Bytes per stored value; raises SpecError for a precision that is not known."""
+_SCALE_BYTES = {"int4": 2.0, "fp4": 1.0}  # of a group, in checkpoints that say how many values are in one
+
+
+def bytes_of(precision: str, group: int = 0) -> float:
+    """Bytes per stored value, in 4 bits with a scale for each `group` of them; raises SpecError for a precision that is
+    not known.
+
+    >>> bytes_of("int4", 32), bytes_of("fp4", 32), bytes_of("fp8", 32)
+    (0.5625, 0.53125, 1.0)
+    """
     if precision not in BYTES:
         raise SpecError([Fault(path="model.weights", found=precision, allowed=f"one of {', '.join(BYTES)}")])
+    if group and precision in _SCALE_BYTES:
+        return 0.5 + _SCALE_BYTES[precision] / group
     return BYTES[precision]
 
 
