@@ -152,3 +152,18 @@ def test_work_that_may_take_days_runs_as_often_as_its_window_allows(facts):
     )
     with pytest.raises(SpecError, match=r"a window of 3d every 2d overlaps"):
         spec(kind="batch-inference", model="Qwen/Qwen3-8B", batch={**records, "window": "3d", "every": "2d"})
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    {
+        "google-t5/t5-large": "encoder and decoder of 24 layers each, counted as one stack",
+        "nvidia/Nemotron-H-56B-Base-8K": "78 layers with one KV head are equivalents",
+        "Qwen/Qwen3.5-27B": "attention figures count every layer, an upper bound",
+        "Qwen/Qwen3-8B": "",
+    }.items(),
+)
+def test_a_model_whose_layers_stand_for_others_is_said_to_be_one(facts, model, said):
+    notes = requirements(tune(model=model), facts).assumptions
+    assert [note for note in notes if said in note and note.startswith("the model is no plain")] or not said
+    assert bool(said) == any(note.startswith("the model is no plain transformer") for note in notes)

@@ -67,6 +67,7 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "hours alone": (SERVICE + "schedule: Mon-Fri 9-17", "5:11: schedule", 'write schedule: {on: "Mon-Fri'),
     "adapters as PEFT has them": (line(TUNE, 4, "training: {samples: 50k, method: lora, lora: {r: 16}, sequence_length: 4096}"), "4:47: training.lora.r", "did you mean 'rank'?"),
     "preferences": (line(TUNE, 4, "training: {samples: 50k, method: dpo, sequence_length: 4096}"), "4:34: training.method", "size each by itself"),
+    "training of what hears": (line(TUNE, 3, "model: openai/whisper-large-v3"), "3:8: model", "size the machine alone"),
     "a page": (line(SERVICE, 3, "model: https://huggingface.co/meta-llama/Llama-3.1-8B"), "3:8: model", "write meta-llama/Llama-3.1-8B"),
     "a store": (line(SERVICE, 3, "model: s3://bucket/llama"), "3:8: model", "where they lie is given to sizewell launch --model"),
     "a folder": (line(SERVICE, 3, "model: ./llama/"), "3:8: model", "name the file in it: ./llama/config.json"),

@@ -6,6 +6,7 @@ records that memory and time predictions take, and into the limits that a machin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -87,6 +88,8 @@ class Runs:
         return replace(job, engine=self.engine, engine_assumed=self.engine_assumed, compiled=self.compiled)
 
 
+_STANDS_FOR: Final = re.compile("counted as one stack|equivalent|upper bound")
+"""What the catalog says of a model whose layers stand for others: encoder-decoders and hybrids."""
 OTHER_RUNTIMES: Final = ("rocm", "tpu", "neuron", "gaudi")  # than CUDA, whose software a job is first made for
 DATA_CLOUDS = {"aws": ("s3://",), "gcp": ("gs://",), "azure": ("az://", "abfss://")}
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
@@ -208,6 +211,8 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     )
     if architecture is not None:
         notes += model_assumptions(architecture)
+        if _STANDS_FOR.search(architecture.note):
+            notes.append(f"the model is no plain transformer: {architecture.note}")
         notes += _as_published(spec)
         notes += _software(spec, architecture, "cuda")
         if architecture.kind == "diffusion" and spec.kind in ("inference", "batch-inference"):
