@@ -108,3 +108,9 @@ def test_an_own_row_takes_the_place_of_a_shipped_one(facts, tmp_path):
     merged = catalog.load(overlay=tmp_path)
     cheapest = by_the_token(parse_spec(json.dumps(CHAT), catalog=merged), merged)[0]
     assert (cheapest.seller.seller, cheapest.price.input_usd) == ("groq", Decimal("0.4"))
+
+
+def test_nobody_sells_the_tokens_of_adapters_of_ones_own(facts):
+    own = {**CHAT, "model": {"name": "meta-llama/Llama-3.3-70B-Instruct", "adapters": {"count": 8, "rank": 16}}}
+    assert by_the_token(parse_spec(json.dumps(CHAT), catalog=facts), facts)
+    assert by_the_token(parse_spec(json.dumps(own), catalog=facts), facts) == ()

@@ -30,13 +30,16 @@ class ByTheToken:
 
 
 def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -> tuple[ByTheToken, ...]:
-    """Every seller of the model by the token, cheapest first; () where the load has no rate or nobody sells the model.
+    """Every seller of the model by the token, cheapest first; () where the load has no rate, nobody sells the model, or
+    it is served with adapters of one's own.
 
     `on` is the day whose prices count (the newest where it is None).
     A service with a schedule has its traffic in those hours alone.
     """
     traffic, model = spec.traffic, spec.model.name if spec.model is not None else None
     if spec.kind != "inference" or traffic is None or traffic.requests_per_s is None or model is None:
+        return ()
+    if spec.model is not None and spec.model.adapters is not None:
         return ()
     share = Decimal(1) if spec.schedule is None else spec.schedule.on.hours_per_week / 168
     requests = Decimal(str(traffic.requests_per_s)) * 3600 * HOURS_PER_MONTH * share
