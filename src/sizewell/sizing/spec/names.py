@@ -264,14 +264,14 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
-def _device(name: str, catalog: Catalog) -> str:
+def _device(written: str, catalog: Catalog) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
-    number = re.fullmatch(r"\d+ ?x ?(.+)|(.+?)(?:[:*]| x ?)\d+", name, re.IGNORECASE)
+    number = re.fullmatch(r"\d+ ?x ?(.+)|(.+?)(?:[:*]| x ?)\d+", written, re.IGNORECASE)
     bare = number and (number[1] or number[2])
     if bare and catalog.accelerators_named(bare):
         return f"write {bare}; how many are needed is found, resources: {{nodes: 1..4}} limits the machines"
-    if any(shape.instance_type == name for shape in catalog.shapes):
-        return f"write resources: {{instance_type: {name}}}"
+    if any(shape.instance_type == written for shape in catalog.shapes):
+        return f"write resources: {{instance_type: {written}}}"
     return ""
 
 
