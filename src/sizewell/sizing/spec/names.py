@@ -264,10 +264,25 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
+def _without_count(written: str) -> str:
+    """What somebody counts who writes a number before or behind it; "" where no number stands there.
+
+    >>> [_without_count(text) for text in ("8 x H100", "8xH100", "h100:8", "H100 x8", "h100")]
+    ['H100', 'H100', 'h100', 'H100', '']
+    """
+    count, _, rest = written.replace("X", "x").partition("x")
+    if count.strip().isdigit():
+        return rest.strip()
+    for mark in (":", "*", " x"):
+        rest, _, count = written.rpartition(mark)
+        if rest and count.strip().isdigit():
+            return rest.strip()
+    return ""
+
+
 def _device(written: str, catalog: Catalog) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
-    number = re.fullmatch(r"\d+ ?x ?(.+)|(.+?)(?:[:*]| x ?)\d+", written, re.IGNORECASE)
-    bare = number and (number[1] or number[2])
+    bare = _without_count(written)
     if bare and catalog.accelerators_named(bare):
         return f"write {bare}; how many are needed is found, resources: {{nodes: 1..4}} limits the machines"
     if any(shape.instance_type == written for shape in catalog.shapes):
