@@ -18,6 +18,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+import wheels
 import yaml
 from packaging.requirements import Requirement
 
@@ -369,6 +370,42 @@ def test_doctor_says_when_versions_differ(
     (finding,) = doctor._pinned()
     assert (finding.state, told in finding.detail) == (state, True), finding
     assert environment.of(tmp_path) == tmp_path / ".venv"
+
+
+def test_the_engine_finds_the_pin(tmp_path: Path) -> None:
+    """By the engine's own rules, as they stand in the Python host's sources (sdk/python/toolchain/pip.go of Pulumi).
+
+    `resolveVirtualEnvironmentPath` takes `virtualenv` from the project's root; `InstallDependencies` runs pip on
+    requirements.txt in the program's folder, from there, and on nothing where that folder has none.
+    tests/engine/test_init.py asks the engine itself.
+    """
+    shop = tmp_path / "shop"
+    assert main(["init", str(shop), *flags()]) == 0
+    (shop / "requirements.txt").write_text("sizewell[aws]==0.1.0\n")
+    project = yaml.safe_load((shop / "Pulumi.yaml").read_text())
+    assert shop / project["runtime"]["options"]["virtualenv"] == environment.of(shop)
+    shelf = wheels.shelf(tmp_path / "shelf", {"sizewell": "0.1.0"})
+    words = ["install", "--dry-run", "--ignore-installed", "--no-index", "--find-links", str(shelf)]
+    line = [sys.executable, "-m", "pip", *words, "-r", "requirements.txt"]
+    done = subprocess.run(line, cwd=shop / project["main"], capture_output=True, text=True, check=False)
+    assert "Would install sizewell-0.1.0" in done.stdout, done.stdout + done.stderr
+
+
+def test_doctor_names_the_file_that_older_projects_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sizewell.cli import doctor
+
+    assert main(["init", str(tmp_path / "shop"), *flags()]) == 0
+    monkeypatch.chdir(tmp_path / "shop")
+    before = [(finding.state, finding.fix) for finding in doctor._pinned()]
+    Path("stacks/requirements.txt").unlink()
+    missing, *after = doctor._pinned()
+    assert [(finding.state, finding.fix) for finding in after] == before
+    assert "reads stacks/requirements.txt, which is missing" in missing.detail
+    command, then, install = missing.fix.removeprefix("run: ").partition(" && ")
+    assert (then, install) == (" && ", "pulumi install")
+    subprocess.run(["/bin/sh", "-c", command], check=True)
+    assert Path("stacks/requirements.txt").read_text() == "-r ../requirements.txt\n"
+    assert [(finding.state, finding.fix) for finding in doctor._pinned()] == before
 
 
 def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:

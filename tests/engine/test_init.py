@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import harness
 import pytest
+import wheels
 import yaml
 
-from sizewell.cli import scaffold
+from sizewell.cli import environment, scaffold
 from sizewell.cli.main import main
 
 ACCOUNTS = {"aws": "123456789012", "gcp": "shop-dev-123456", "azure": "00000000-0000-0000-0000-000000000000"}
@@ -40,6 +42,39 @@ def test_every_stack_is_built(cloud: str, stacks: list[str], tmp_path: Path) -> 
         assert len(engine.cloud(package)) > before, f"{stack} builds nothing"
         if stack == "dev" and "prod" in stacks:  # the stand-in takes names of Azure's zones for the world's
             engine.destroy(stack)
+
+
+def test_pulumi_install_fills_the_environment_of_program_and_pack(tmp_path: Path) -> None:
+    """What the root's requirements.txt pins is in `.venv` after it, where programs, `doctor` and the pack look."""
+    shop = tmp_path / "shop"
+    assert main(["init", str(shop), *flags("aws")]) == 0
+    (shop / "requirements.txt").write_text("sizewell[aws]==0.1.0\n")
+    stack = shop / "stacks/requirements.txt"
+    kept = stack.read_text()
+    shelf = wheels.shelf(tmp_path / "shelf", {"sizewell": "0.1.0", "setuptools": "900.0", "wheel": "900.0"})
+    engine = harness.Engine(
+        project=shop,
+        environment={
+            **harness.environment(tmp_path / "engine", warm=False),
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(shelf),
+            "PULUMI_PYTHON_CMD": sys.executable,
+        },
+        clouds=tmp_path / "clouds",
+    )
+    stack.unlink()  # as in a project that an earlier version made
+    engine.run("install", "--no-plugins")
+    assert environment.version_in(shop / ".venv") == ""
+    pack = [str(shop / "policy/start/bin/python"), "-u", "-m", "pulumi.policy", "1", str(shop / "policy")]
+    done = subprocess.run(pack, env=engine.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"policy pack sizewell: No module named 'sizewell' ({shop / '.venv'})\n  fix: run")
+    stack.write_text(kept)
+    engine.run("install", "--no-plugins")
+    assert environment.version_in(shop / ".venv") == "0.1.0"
+    question = "import sizewell; print(sizewell.VERSION)"
+    done = subprocess.run([shop / ".venv/bin/python", "-c", question], capture_output=True, text=True, check=True)
+    assert done.stdout == "0.1.0\n"
 
 
 def test_pulumi_new_takes_the_same_template(tmp_path: Path) -> None:

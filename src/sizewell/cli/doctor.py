@@ -177,6 +177,10 @@ def _pinned() -> Iterator[Finding]:
     about, name = "project's sizewell", own.relative_to(root) if own.is_relative_to(root) else own
     if not (wanted or address or there):
         return  # a program that uses Sizewell for its previews alone
+    if unread := environment.unread_requirements(root):
+        file, pin = unread.relative_to(root), os.path.relpath(root / "requirements.txt", unread.parent)
+        detail = f"`pulumi install` reads {file}, which is missing: it would install nothing"
+        yield Finding(about, "note", detail, f"run: echo '-r {pin}' > {file} && pulumi install")
     asked = f"requirements.txt asks for {wanted or address}"
     if not there:
         detail = f"{asked}, but {name} has none: version {mine} of this command evaluates the project"

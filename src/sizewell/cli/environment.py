@@ -16,17 +16,33 @@ from typing import Final
 ITSELF: Final = ("init", "doctor", "completion", "help")  # commands that speak of the tool, or need no project
 HANDED: Final = "SIZEWELL_HANDED_OVER"  # set for the command that was handed over, so that it is handed over once
 _VIRTUALENV: Final = re.compile(r"""^\s+virtualenv:\s*["']?([^"'\s#]+)""", re.MULTILINE)
+_MAIN: Final = re.compile(r"""^main:\s*["']?([^"'\s#]+)""", re.MULTILINE)
 _PINNED: Final = re.compile(r"^sizewell(?:\[[^\]]*\])?\s*==\s*([^\s;#]+)", re.MULTILINE)
 _DIRECT: Final = re.compile(r"^sizewell(?:\[[^\]]*\])?\s*@\s*([^\s;]+)", re.MULTILINE)
 
 
 def of(root: Path) -> Path:
     """The virtual environment that a project's Pulumi.yaml names, whether it is made or not."""
+    return root / _setting(root, _VIRTUALENV, ".venv")
+
+
+def unread_requirements(root: Path) -> Path | None:
+    """The requirements.txt that is missing beside the program, where the project has one only in its root; else None.
+
+    `pulumi install` makes the environment relative to the root, but looks for what goes into it in the folder of the
+    program and nowhere above: a pin in the root alone leaves the environment empty, and nothing says so.
+    """
+    program = root / _setting(root, _MAIN, ".")
+    beside = any((program / name).exists() for name in ("requirements.txt", "pyproject.toml"))
+    return None if beside or not (root / "requirements.txt").exists() else program / "requirements.txt"
+
+
+def _setting(root: Path, pattern: re.Pattern[str], default: str) -> str:
     try:
-        match = _VIRTUALENV.search((root / "Pulumi.yaml").read_text(encoding="utf-8"))
+        match = pattern.search((root / "Pulumi.yaml").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         match = None
-    return root / (match[1] if match else ".venv")
+    return match[1] if match else default
 
 
 def hand_over(arguments: Sequence[str]) -> None:

@@ -147,6 +147,7 @@ def _texts(answers: Answers) -> dict[str, str]:
     for path, name in forge.items():
         texts[path] = _answer(name, {**values, "forge_files": owned})
     texts["requirements.txt"] = _answer("requirements.txt", values)
+    texts["stacks/requirements.txt"] = _answer("requirements-stacks.txt", values)
     for path, text in _static(files("sizewell") / "templates" / "project"):
         texts[path] = Template(text).substitute(own)
     from sizewell.policy.pack import FILES
