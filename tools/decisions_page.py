@@ -101,7 +101,8 @@ def _machines(option: Option) -> str:
 
 def _cost(workload: Workload) -> str:
     cost = workload.cost
-    said = [f"{cost.run_rate.expected:,.0f} USD a month"]
+    rate = workload.bill().run_rate
+    said = [f"{rate.usd_per_month.expected:,.0f}{' + ?' if rate.unpriced else ''} USD a month"]
     if cost.per_run_usd is not None:
         said = [f"{cost.per_run_usd:,.2f} USD a run", *said]
     if cost.per_million_tokens_usd is not None:

@@ -353,3 +353,21 @@ def test_a_machine_without_accelerator_is_asked_for_by_name(project: Path, sizew
     assert done.code == 0, done.err
     pools = json.loads(done.out)["workloads"][0]["pools"]
     assert {pool["accelerator"] for pool in pools} == {""}
+
+
+def test_a_total_with_a_line_without_a_price_is_open_in_every_form(project: Path, sizewell: Sizewell) -> None:
+    chat = CHAT.replace("us-east-1", "eu-west-1") + "resources: {instance_type: [p4d.24xlarge]}\n"
+    (project / "a.yaml").write_text(f"{chat}budget: {{monthly: 5000 USD}}\n")
+    (project / "b.yaml").write_text(CHAT.replace("name: chat", "name: other"))
+    card, table = sizewell("size", "a.yaml", *ON), sizewell("size", "a.yaml", "b.yaml", *ON)
+    assert (card.code, table.code) == (3, 3)
+    [month] = [line for line in card.out.splitlines() if line.startswith("USD a month")]
+    assert month.count(" + ?") == 3
+    assert "budget monthly 5,000.00 USD: unknown, a price is missing" in card.out
+    assert [line.endswith(" + ?") for line in table.out.splitlines() if "req/s" in line] == [True, False]
+    cost = json.loads(sizewell("size", "a.yaml", "--json", *ON).out)["workloads"][0]["cost"]
+    assert "run_rate" not in cost
+    assert "no price for p4d.24xlarge" in cost["unpriced"][0]
+    page = sizewell("explain", "a.yaml", "--html", "-", *ON).out
+    assert page.count(" + ?") == 5  # two cards and three bounds
+    assert "Whether the budget of 5,000.00 USD a month is kept is unknown: a price is missing" in page

@@ -119,7 +119,6 @@ def serving(**changed: object) -> Workload:
             ),
         ),
         "cost": Cost(
-            run_rate=bounds("587.50", "885.28", "1762.51"),
             one_off=bounds("0", "0", "0"),
             unpriced=("chat: egress to the internet: no price for us-east-1",),
             per_million_tokens_usd=Decimal("0.28"),
@@ -194,6 +193,24 @@ def training() -> Workload:
             bottleneck="compute",
             figures={"step_s": 12.4, "tokens_per_s": 331_000, "mfu": 0.447},
             waterfall={"matrix_products": 9.0, "attention": 2.1, "gradients": 0.8, "pipeline_bubble": 0.5},
+        ),
+        line_items=(
+            LineItemRecord(
+                component="pretrain",
+                what="Standard_ND96isr_H100_v5, spot, southcentralus",
+                unit="machine-hour",
+                cadence="monthly",
+                quantity=bounds("0", "233.616", "704"),
+                usd_per_unit=Decimal("31.25"),
+            ),
+            LineItemRecord(
+                component="pretrain",
+                what="reserved block",
+                unit="block",
+                cadence="once",
+                quantity=bounds("1", "1", "1"),
+                usd_per_unit=Decimal("9061.63"),
+            ),
         ),
         cost=Cost(
             run_rate=bounds("0", "7300.5", "22000"),

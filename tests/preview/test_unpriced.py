@@ -2,14 +2,17 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from situations import ON, PROVENANCE, Sketch, one, plain
 
 from sizewell.preview.assemble import assemble
 from sizewell.preview.diff import compare
+from sizewell.preview.reasons import choices_of
 from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
+from sizewell.sizing.records.decision import Decision
 
 UNKNOWN = "no price rule for this type"
 
@@ -134,3 +137,15 @@ def test_a_purchase_without_a_price_is_missing_from_what_is_paid_once_and_not_fr
     again = one(bought(plain()), bought(plain()))
     assert again.stacks[0].needs == ()
     assert "One-off" not in markdown.render(again)
+
+
+def test_a_choice_of_which_a_line_has_no_price_has_no_price() -> None:
+    """Its runners-up are compared by what all of their lines cost: a part of it would be the cheapest of all."""
+    decision = Decision.from_json(Path(__file__).parent / "fixtures/decision.json")
+    [first, *others] = decision.workloads
+    unpriced = first.line_items[0].model_copy(update={"usd_per_unit": None, "unpriced": "nobody has it"})
+    open_ended = first.model_copy(update={"line_items": (unpriced, *first.line_items[1:])})
+    chosen = [choice for choice in choices_of(decision) if choice.chosen and choice.workload == first.spec.name]
+    changed = choices_of(decision.model_copy(update={"workloads": (open_ended, *others)}))
+    assert {choice.usd_per_month is None for choice in chosen} == {False}
+    assert {c.usd_per_month for c in changed if c.chosen and c.workload == first.spec.name} == {None}

@@ -12,6 +12,7 @@ import sizewell
 from sizewell.policy.examples import stack
 from sizewell.policy.rule import Violation
 from sizewell.policy.rules.monthly_budget import monthly_budget
+from sizewell.sizing.money import Interval, RunRate
 from sizewell.sizing.records.budget import exceeded, of_stack, to_spare
 
 ROOM = Path(next(iter(sizewell.__path__)))
@@ -38,9 +39,21 @@ def test_the_keys_of_a_budget_stand_in_one_place() -> None:
 )
 def test_a_limit_itself_is_inside(month: str, run: str | None, over: bool) -> None:
     budget = {"usd_per_month": Decimal(900), "usd_per_run": Decimal(50)}
-    spent = {"usd_per_month": Decimal(month), "usd_per_run": None if run is None else Decimal(run)}
+    spent = {
+        "run_rate": RunRate(Interval.exactly(Decimal(month))),
+        "usd_per_run": None if run is None else Decimal(run),
+    }
     assert exceeded(budget, **spent) is over
-    assert (min(to_spare(budget, **spent).values()) < 0) is over
+    assert (min(usd for usd in to_spare(budget, **spent).values() if usd is not None) < 0) is over
+    assert (to_spare(budget, **spent)["usd_per_run"] is None) is (run is None), "nobody knows the cost of a run"
+
+
+@pytest.mark.parametrize(("priced", "over"), [("1", False), ("900", False), ("900.01", True)])
+def test_a_month_with_a_line_without_a_price_never_keeps_a_budget(priced: str, over: bool) -> None:
+    month = RunRate(Interval.exactly(Decimal(priced)), ("chat: p4d.24xlarge: no price in eu-west-1",))
+    left = to_spare({"usd_per_month": Decimal(900)}, run_rate=month, usd_per_run=None)["usd_per_month"]
+    assert left == (Decimal("-0.01") if over else None)
+    assert exceeded({"usd_per_month": Decimal(900)}, run_rate=month, usd_per_run=None) is over
 
 
 def test_a_stack_has_a_budget_where_each_of_its_workloads_has_one() -> None:

@@ -149,8 +149,7 @@ def over_budget(workload: Workload) -> bool:
     """Whether the expected cost is above a limit of the spec."""
     from sizewell.sizing.records.budget import exceeded
 
-    cost = workload.cost
-    return exceeded(workload.budget, usd_per_month=cost.run_rate.expected, usd_per_run=cost.per_run_usd)
+    return exceeded(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=workload.cost.per_run_usd)
 
 
 def document(answer: Answer) -> dict[str, Any]:

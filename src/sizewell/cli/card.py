@@ -34,15 +34,16 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
             continue
         memory = workload.memory
         speed = figure(workload.performance).removesuffix(" within slo").replace("requests", "req")
-        monthly, per_run = workload.cost.run_rate.expected, workload.cost.per_run_usd
-        over = exceeded(workload.budget, usd_per_month=monthly, usd_per_run=per_run)
+        rate, per_run = workload.bill().run_rate, workload.cost.per_run_usd
+        over = exceeded(workload.budget, run_rate=rate, usd_per_run=per_run)
+        month = open_ended(_short(rate.usd_per_month.expected), rate.unpriced)
         made.add_row(
             workload.spec.name,
             "\n".join(f"{pool.instance_type}\n{_devices(pool)}" for pool in workload.pools),
             "\n".join(f"{pool.cloud} {pool.region}\n{pool.market}" for pool in workload.pools),
             f"{gib(memory.per_device_bytes):.1f}\nof {gib(memory.usable_bytes):.1f}" if memory.breakdown else "",
             f"{speed}\n{workload.performance.grade}" if memory.breakdown else "",
-            _short(monthly) + ("" if per_run is None else f"\n{_short(per_run)} a run"),
+            month + ("" if per_run is None else f"\n{_short(per_run)} a run"),
             style="red" if over else "",
         )
     console.print(made)
@@ -265,10 +266,8 @@ def _cost(console: Console, workload: Workload) -> None:
         else:
             made.add_row(name, dollars(total.floor), dollars(total.expected), dollars(total.ceiling))
     made.add_section()
-    rate, once = cost.run_rate, cost.one_off
-    made.add_row("USD a month", dollars(rate.floor), dollars(rate.expected), dollars(rate.ceiling), style="bold")
-    if once.ceiling:
-        made.add_row("USD once", dollars(once.floor), dollars(once.expected), dollars(once.ceiling), style="bold")
+    for unit, bounds in sums(workload):
+        made.add_row(f"USD {unit}", *bounds, style="bold")
     console.print()
     console.print(made)
     for text, amount in (
@@ -279,14 +278,32 @@ def _cost(console: Console, workload: Workload) -> None:
     ):
         if amount is not None:
             console.print(f"  {_small(amount)} USD {text}")
-    spare = to_spare(workload.budget, usd_per_month=rate.expected, usd_per_run=cost.per_run_usd)
+    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=cost.per_run_usd)
     for key, usd in spare.items():
         name = {MONTHLY: "monthly", PER_RUN: "per run"}[key]
-        word = f"over by {dollars(-usd)} USD" if usd < 0 else f"{dollars(usd)} USD to spare"
-        limit = dollars(workload.budget[key])
-        console.print(f"  budget {name} {limit} USD: {word}", style="bold red" if usd < 0 else "")
+        limit, over = dollars(workload.budget[key]), usd is not None and usd < 0
+        word = "unknown, a price is missing" if usd is None else f"{dollars(usd)} USD to spare"
+        word = f"over by {dollars(-usd)} USD" if usd is not None and over else word
+        console.print(f"  budget {name} {limit} USD: {word}", style="bold red" if over else "")
     for line in cost.unpriced:
         console.print(f"  ? {line}", style="yellow")
+
+
+def sums(workload: Workload) -> list[tuple[str, tuple[str, ...]]]:
+    """Floor, expected and ceiling in all, a month and where anything is bought also once."""
+    bill = workload.bill()
+    rows = [("a month", bill.run_rate.usd_per_month, bill.run_rate.unpriced)]
+    if bill.one_off.usd.ceiling or bill.one_off.unpriced:
+        rows.append(("once", bill.one_off.usd, bill.one_off.unpriced))
+    return [
+        (unit, tuple(open_ended(dollars(bound), unpriced) for bound in (usd.floor, usd.expected, usd.ceiling)))
+        for unit, usd, unpriced in rows
+    ]
+
+
+def open_ended(priced: str, unpriced: Sequence[str]) -> str:
+    """A sum as previews print it: `74.91 + ?` where lines without a price are missing from it."""
+    return f"{priced} + ?" if unpriced else priced
 
 
 def _samples(workload: Workload) -> str:

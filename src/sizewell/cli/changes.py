@@ -31,9 +31,10 @@ def _workload(before: Workload, after: Workload) -> list[str]:
         machines = [", ".join(_machines(pool) for pool in workload.pools) for workload in (before, after)]
         if machines[0] != machines[1]:
             lines.append(f"{machines[0]} would become {machines[1]}")
-    costs = [workload.cost.run_rate.expected for workload in (before, after)]
-    if costs[0] != costs[1]:
-        lines.append(f"{costs[0]:,.2f} USD a month expected would become {costs[1]:,.2f}")
+    rates = [workload.bill().run_rate for workload in (before, after)]
+    if rates[0] != rates[1]:
+        was, now = (f"{rate.usd_per_month.expected:,.2f}{' + ?' if rate.unpriced else ''}" for rate in rates)
+        lines += [f"{was} USD a month expected would become {now}"] if was != now else []
     if lines:
         return lines
     earlier, later = (workload.model_dump(mode="json") for workload in (before, after))

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from sizewell.cli.answers import is_decision
-from sizewell.cli.card import figure
+from sizewell.cli.card import figure, open_ended, sums
 from sizewell.preview.render import charts
 from sizewell.preview.render.html import card, fold, framed, table
 from sizewell.preview.render.text import dollars, usd
@@ -101,12 +101,17 @@ def _workload(
 
 def _alerts(workload: Workload) -> Iterator[str]:
     cost = workload.cost
-    spare = to_spare(workload.budget, usd_per_month=cost.run_rate.expected, usd_per_run=cost.per_run_usd)
+    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=cost.per_run_usd)
     names = {MONTHLY: "a month", PER_RUN: "a run"}
     lines = [
         f"Over the budget of {usd(workload.budget[key])} USD {names[key]} by {usd(-amount)} USD"
         for key, amount in spare.items()
-        if amount < 0
+        if amount is not None and amount < 0
+    ]
+    lines += [
+        f"Whether the budget of {usd(workload.budget[key])} USD {names[key]} is kept is unknown: a price is missing"
+        for key, amount in spare.items()
+        if amount is None
     ]
     lines += [f"No price: {what}" for what in cost.unpriced]
     if lines:
@@ -114,13 +119,14 @@ def _alerts(workload: Workload) -> Iterator[str]:
 
 
 def _cards(workload: Workload) -> Iterator[str]:
-    cost, rate = workload.cost, workload.cost.run_rate
-    more = " + ?" if cost.unpriced else ""
+    cost, bill = workload.cost, workload.bill()
+    rate, once = bill.run_rate.usd_per_month, bill.one_off.usd
+    more = " + ?" if bill.run_rate.unpriced else ""
     yield '<dl class="cards">'
     yield card("Expected per month", f"{dollars(rate.expected)}{more}", "")
     yield card("Floor to ceiling", f"{dollars(rate.floor)} to {dollars(rate.ceiling)}{more}", "scaled to zero to 24x7")
-    if cost.one_off.ceiling > 0:
-        yield card("Paid once", dollars(cost.one_off.expected), "not refundable")
+    if once.ceiling > 0 or bill.one_off.unpriced:
+        yield card("Paid once", open_ended(dollars(once.expected), bill.one_off.unpriced), "not refundable")
     for what, amount in (
         ("A run", cost.per_run_usd),
         ("1M tokens", cost.per_million_tokens_usd),
@@ -141,10 +147,7 @@ def _cost(workload: Workload) -> Iterator[str]:
         name = f"{line.what}, {unit}" + (f" ({line.confidence})" if line.confidence else "")
         bounds = ("?",) * 3 if isinstance(total, Unpriced) else (total.floor, total.expected, total.ceiling)
         rows.append([name, *(bound if isinstance(bound, str) else usd(bound) for bound in bounds)])
-    rate, once = workload.cost.run_rate, workload.cost.one_off
-    rows.append(["Together, a month", usd(rate.floor), usd(rate.expected), usd(rate.ceiling)])
-    if once.ceiling > 0:
-        rows.append(["Together, once", usd(once.floor), usd(once.expected), usd(once.ceiling)])
+    rows += [[f"Together, {unit}", *bounds] for unit, bounds in sums(workload)]
     yield "<h3>Cost</h3>"
     heads = ["US dollars", "Floor", "Expected", "Ceiling"]
     yield table("", heads, rows, right=3, narrow=True, label=f"Cost of {workload.spec.name}")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
+from sizewell.sizing.money import Unpriced
 from sizewell.sizing.records.decision import Decision, Guard, Pool, Workload
 
 BLOCK_DRAIN: Final = timedelta(minutes=40)  # EC2 takes the machines 30 minutes before a block's end; 10 to drain them
@@ -27,7 +28,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
                 market=pool.market,
                 managed="" if pool.managed == "raw" else pool.managed,
                 chosen=True,
-                usd_per_month=workload.cost.alone_usd_per_month or workload.cost.run_rate.expected or None,
+                usd_per_month=_usd_per_month(workload),
                 usd_per_run=workload.cost.per_run_usd,
                 performance=workload.performance.value,
                 metric=workload.performance.metric,
@@ -54,6 +55,14 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
             for other in workload.alternatives
         ]
     return tuple(choices)
+
+
+def _usd_per_month(workload: Workload) -> Decimal | None:
+    """Of a workload with all that its stack has once; None where a line has no price or all is paid beforehand."""
+    whole = workload.bill().run_rate.whole
+    if isinstance(whole, Unpriced):
+        return None
+    return workload.cost.alone_usd_per_month or whole.expected or None
 
 
 def evidence_of(decision: Decision) -> tuple[records.Evidence, ...]:

@@ -119,6 +119,15 @@ class RunRate:
             return NotImplemented
         return RunRate(self.usd_per_month + other.usd_per_month, self.unpriced + other.unpriced)
 
+    @property
+    def whole(self) -> Interval | Unpriced:
+        """What all lines come to together; unknown where one has no price, since `usd_per_month` is then a part of it.
+
+        >>> RunRate(ZERO, ("chat: p4d.24xlarge: no price in eu-west-1",)).whole
+        Unpriced(reason='chat: p4d.24xlarge: no price in eu-west-1')
+        """
+        return _whole(self.usd_per_month, self.unpriced)
+
 
 @dataclass(frozen=True, slots=True)
 class OneOff:
@@ -131,6 +140,15 @@ class OneOff:
         if not isinstance(other, OneOff):
             return NotImplemented
         return OneOff(self.usd + other.usd, self.unpriced + other.unpriced)
+
+    @property
+    def whole(self) -> Interval | Unpriced:
+        """What all lines come to together; unknown where one has no price, since `usd` is then a part of it."""
+        return _whole(self.usd, self.unpriced)
+
+
+def _whole(priced: Interval, unpriced: tuple[str, ...]) -> Interval | Unpriced:
+    return Unpriced("; ".join(unpriced)) if unpriced else priced
 
 
 @dataclass(frozen=True, slots=True)

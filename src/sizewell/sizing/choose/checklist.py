@@ -240,9 +240,11 @@ def _used(workload: Workload) -> str:
 
 def _money(point: str, chosen: Option, workload: Workload) -> _Made:
     cost, pool = workload.cost, workload.pools[0]
-    rate = cost.run_rate
+    rate = workload.bill().run_rate
+    month, more = rate.usd_per_month, " + ?" if rate.unpriced else ""
+    span = f"{month.floor:,.0f} to {month.ceiling:,.0f}{more}"
     source = f"line items at prices of {chosen.setting.catalog.as_of}"
-    said = f"{rate.expected:,.0f} USD a month expected ({rate.floor:,.0f} to {rate.ceiling:,.0f}), {pool.market}"
+    said = f"{month.expected:,.0f}{more} USD a month expected ({span}), {pool.market}"
     yield point, said, source
     each = (
         ("a run", cost.per_run_usd),

@@ -27,7 +27,8 @@ from sizewell.sizing.choose.pricing import (
 )
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
-from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded
+from sizewell.sizing.money import Interval, RunRate
+from sizewell.sizing.records.budget import exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
 from sizewell.sizing.units import plural, short_duration
 
@@ -124,11 +125,8 @@ def within_budget(option: Option, need: Requirements) -> bool:
     """Whether the option costs no more than the spec's limits."""
     if not need.budget:
         return True
-    if option.deal.estimate:  # its machines are in no sum of the bill
-        limit = need.budget.get(PER_RUN if need.training is not None else MONTHLY)
-        return limit is None or option.total_usd <= float(limit)
-    monthly = option.cost.run_rate.usd_per_month.expected
-    return not exceeded(need.budget, usd_per_month=monthly, usd_per_run=option.run_usd)
+    month, run = option.compared_month_usd, option.compared_run_usd
+    return not exceeded(need.budget, run_rate=RunRate(Interval.exactly(month)), usd_per_run=run)
 
 
 def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
@@ -224,8 +222,7 @@ def _without_accelerator(sizing: Sizing, chosen: Option, listed: Sequence[Option
 
 
 def _alternative(option: Option, chosen: Option, need: Requirements) -> Alternative:
-    unpriced = unpriced_lines(option.items)
-    monthly = None if option.prepaid or unpriced else option.cost.run_rate.usd_per_month.expected
+    monthly = None if option.prepaid else option.usd_per_month
     return Alternative(
         cloud=option.cloud,
         region=option.deal.region,
@@ -262,10 +259,11 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         for word, sign in (("more", 1), ("cheaper", -1))
         for said in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
     )
-    if option.deal.market in COMMITTED and option.run_s is not None and not option.cost.unpriced:
+    month, now = option.usd_per_month, chosen.usd_per_month
+    if option.deal.market in COMMITTED and option.run_s is not None and month is not None:
         # A run's price and a month's are two things: a commitment bills the month, whatever runs in it.
-        month, now = (float(o.cost.run_rate.usd_per_month.expected) for o in (option, chosen))
-        reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {now:,.2f}")
+        runs = "?" if now is None else f"{now:,.2f}"
+        reasons.append(f"bills {month:,.2f} USD a month, used or not; the runs of a month cost {runs}")
     elif more or reasons or need.objective != "cost":
         reasons += more + cheaper
     longer = option.seconds / chosen.seconds if chosen.seconds else 1.0

@@ -76,8 +76,8 @@ class Effect:
 
     what: str
     machines: str  # "" where nothing fits
-    usd: float | None  # a month of service, or a run
-    change_percent: float | None  # of that cost
+    usd: float | None  # a month of service, or a run; None where nothing fits, or a line has no price
+    change_percent: float | None  # of that cost; None where one of the two is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,9 +393,11 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
 def _effect(what: str, option: Option | None, chosen: Option) -> Effect:
     if option is None:
         return Effect(what=what, machines="", usd=None, change_percent=None)
-    change = 100 * (option.total_usd / chosen.total_usd - 1) if chosen.total_usd else 0.0
-    usd = round(option.total_usd, 2)
-    return Effect(what=what, machines=machines(option), usd=usd, change_percent=round(change, 1))
+    usd = None if option.cost.unpriced else round(option.total_usd, 2)
+    change: float | None = None
+    if usd is not None and not chosen.cost.unpriced:
+        change = round(100 * (option.total_usd / chosen.total_usd - 1), 1) if chosen.total_usd else 0.0
+    return Effect(what=what, machines=machines(option), usd=usd, change_percent=change)
 
 
 def _traffic(need: Requirements, factor: float) -> Requirements:

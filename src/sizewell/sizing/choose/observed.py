@@ -77,7 +77,8 @@ class RightSizing:
         """Expected US dollars a month that the decision is cheaper; None where one of the two is not known."""
         if isinstance(self.now_usd_per_month, Unpriced) or isinstance(self.answer, NothingFits):
             return None
-        return self.now_usd_per_month.amount - self.answer.workloads[0].cost.run_rate.expected
+        sized = self.answer.workloads[0].bill().run_rate.whole
+        return None if isinstance(sized, Unpriced) else self.now_usd_per_month.amount - sized.expected
 
 
 def read_observed(path: str | Path, catalog: Catalog) -> Observed:

@@ -28,7 +28,7 @@ from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S, Requirements
 from sizewell.sizing.choose.setting import NodeCounts, Setting
 from sizewell.sizing.choose.shared_storage import FileSystem, Reads, file_system
 from sizewell.sizing.choose.start_up import start_up_s
-from sizewell.sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, total
+from sizewell.sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, Unpriced, total
 from sizewell.sizing.predict.spot import Interruptions, interruptions
 
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
@@ -122,11 +122,33 @@ class Option:
         return self._totals[1]
 
     @property
+    def usd_per_month(self) -> Decimal | None:
+        """Expected cost of a month; None where a line of it has no price."""
+        month = self.cost.run_rate.whole
+        return None if isinstance(month, Unpriced) else month.expected
+
+    @property
     def run_usd(self) -> Decimal | None:
-        """Machines of one run, from the first minute to the last, rework included."""
-        if self.run_s is None or self.deal.estimate:
+        """Machines of one run, from the first minute to the last, rework included; None where they have no price."""
+        return None if self.deal.estimate else self.compared_run_usd
+
+    @property
+    def compared_month_usd(self) -> Decimal:
+        """The month that options are compared by: of what has no price, what stands in for it in `total_usd`."""
+        priced = self.cost.run_rate.usd_per_month.expected
+        if self.usd_per_month is not None:
+            return priced
+        if self.setting.need.training is None:
+            return Decimal(repr(self.total_usd))
+        machines = self.hours.expected * Decimal(repr(self.usd_per_hour)) if self.deal.estimate else Decimal(0)
+        return (priced + machines) * Decimal(repr(UNKNOWN_MARGIN))
+
+    @property
+    def compared_run_usd(self) -> Decimal | None:
+        """Machines of one run, at an estimate where they have no price; None where the work does not end."""
+        if self.run_s is None:
             return None
-        if self.prepaid:
+        if self.prepaid and not self.deal.estimate:
             return self.cost.one_off.usd.expected
         seconds = Decimal(repr(self.run_s)) * self.fleet.nodes
         return (seconds / 3600 * Decimal(repr(self.usd_per_hour))).quantize(Decimal("0.01"))

@@ -93,11 +93,11 @@ def _alternative(option: Option, chosen: Option, format_: Format) -> Alternative
     accelerator = option.candidate.accelerator
     has_units = any(accelerator.flop_per_s.get(unit) for unit in _UNITS[format_.weights])
     how = f"{accelerator.name} computes in it" if has_units else f"{accelerator.name} expands it to 16 bits"
+    about = "about " if option.cost.unpriced or chosen.cost.unpriced else ""
     why = (
-        f"weights in {format_.weights}: {less:,.2f} USD {per} cheaper; {format_.quality} (Kurtic et al. 2025), {how}; "
-        f"model.weights: {format_.weights} chooses it"
+        f"weights in {format_.weights}: {about}{less:,.2f} USD {per} cheaper; {format_.quality} (Kurtic et al. "
+        f"2025), {how}; model.weights: {format_.weights} chooses it"
     )
-    monthly = option.cost.run_rate.usd_per_month.expected
     return Alternative(
         cloud=option.cloud,
         region=option.deal.region,
@@ -106,7 +106,7 @@ def _alternative(option: Option, chosen: Option, format_: Format) -> Alternative
         nodes=option.fleet.nodes,
         market=option.deal.market,
         weights=format_.weights,
-        usd_per_month=None if option.cost.unpriced else monthly,
+        usd_per_month=option.usd_per_month,
         usd_per_run=option.run_usd,
         performance=performance_value(option),
         why_not=why,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from sizewell.sizing.choose.candidates import Cause
-from sizewell.sizing.choose.choice import Sizing, alternatives, why_not
+from sizewell.sizing.choose.choice import Sizing, alternatives, usd, why_not
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.errors import UsageError
 
@@ -116,4 +116,4 @@ def _machines(option: Option) -> str:
 def _money(option: Option) -> str:
     if option.run_usd is not None:
         return f"{option.run_usd:,.2f} USD a run"
-    return f"{option.cost.run_rate.usd_per_month.expected:,.2f} USD a month"
+    return f"{usd(option.usd_per_month)} a month"

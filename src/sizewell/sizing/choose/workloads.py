@@ -386,8 +386,8 @@ def _cost(chosen: Option) -> Cost:
     if chosen.shared is not None and not chosen.prepaid and not cost.unpriced:
         alone = replace(chosen, shared=None).cost.run_rate.usd_per_month.expected
     return Cost(
-        run_rate=Bounds.of(cost.run_rate.usd_per_month),
-        one_off=Bounds.of(cost.one_off.usd),
+        run_rate=Bounds.of_known(cost.run_rate.whole),
+        one_off=Bounds.of_known(cost.one_off.whole),
         unpriced=cost.unpriced,
         alone_usd_per_month=alone,
         per_run_usd=chosen.run_usd if need.arrivals is None else None,

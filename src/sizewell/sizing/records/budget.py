@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
+from sizewell.sizing.money import RunRate
+
 MONTHLY: Final = "usd_per_month"
 PER_RUN: Final = "usd_per_run"
 
@@ -27,17 +29,27 @@ def of_stack(monthly: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def to_spare(
-    budget: Mapping[str, Decimal], *, usd_per_month: Decimal, usd_per_run: Decimal | None
-) -> dict[str, Decimal]:
-    """US dollars by which each limit is kept, negative where it is exceeded; the cost of a run may not be known.
+    budget: Mapping[str, Decimal], *, run_rate: RunRate, usd_per_run: Decimal | None
+) -> dict[str, Decimal | None]:
+    """US dollars by which the expected cost keeps each limit, negative where it is above it; None where nobody knows.
 
-    >>> to_spare({"usd_per_month": Decimal(900)}, usd_per_month=Decimal(950), usd_per_run=None)
-    {'usd_per_month': Decimal('-50')}
+    A month of which a line has no price is above its limit as soon as the other lines are, and never known to keep it.
+
+    >>> from sizewell.sizing.money import Interval
+    >>> month = RunRate(Interval.exactly(Decimal(950)))
+    >>> to_spare({"usd_per_month": Decimal(900), "usd_per_run": Decimal(50)}, run_rate=month, usd_per_run=None)
+    {'usd_per_month': Decimal('-50'), 'usd_per_run': None}
     """
-    spent = {MONTHLY: usd_per_month, PER_RUN: usd_per_run}
-    return {key: limit - usd for key, limit in budget.items() if (usd := spent.get(key)) is not None}
+    spare: dict[str, Decimal | None] = {}
+    for key, limit in budget.items():
+        spent = run_rate.usd_per_month.expected if key == MONTHLY else usd_per_run
+        left = None if spent is None else limit - spent
+        open_ended = key == MONTHLY and bool(run_rate.unpriced)
+        spare[key] = None if left is not None and left >= 0 and open_ended else left
+    return spare
 
 
-def exceeded(budget: Mapping[str, Decimal], *, usd_per_month: Decimal, usd_per_run: Decimal | None) -> bool:
+def exceeded(budget: Mapping[str, Decimal], *, run_rate: RunRate, usd_per_run: Decimal | None) -> bool:
     """Whether the expected cost is above a limit."""
-    return any(usd < 0 for usd in to_spare(budget, usd_per_month=usd_per_month, usd_per_run=usd_per_run).values())
+    spare = to_spare(budget, run_rate=run_rate, usd_per_run=usd_per_run).values()
+    return any(usd is not None and usd < 0 for usd in spare)

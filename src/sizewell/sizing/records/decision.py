@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sizewell.sizing import money
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import DecisionError
 from sizewell.sizing.files import write_whole
@@ -59,6 +60,11 @@ class Bounds(_Record):
     @classmethod
     def of(cls, interval: Interval) -> Bounds:
         return cls(floor=interval.floor, expected=interval.expected, ceiling=interval.ceiling)
+
+    @classmethod
+    def of_known(cls, cost: Interval | Unpriced) -> Bounds | None:
+        """None for what nobody knows."""
+        return None if isinstance(cost, Unpriced) else cls.of(cost)
 
     def interval(self) -> Interval:
         return Interval(self.floor, self.expected, self.ceiling)
@@ -302,10 +308,13 @@ class LineItemRecord(_Record):
 
 
 class Cost(_Record):
-    """Sums of the line items; run-rate in US dollars per month, one-off in US dollars, never added together."""
+    """Sums of the line items; run-rate in US dollars per month, one-off in US dollars, never added together.
 
-    run_rate: Bounds
-    one_off: Bounds
+    A sum is None where one of its lines has no price; `unpriced` names those, `Workload.bill` has what is priced.
+    """
+
+    run_rate: Bounds | None = None
+    one_off: Bounds | None = None
     unpriced: tuple[str, ...] = ()
     alone_usd_per_month: Decimal | None = None  # expected, with all that a stack has once: as alternatives are priced
     per_run_usd: Decimal | None = None
@@ -364,6 +373,10 @@ class Workload(_Record):
     alternatives: tuple[Alternative, ...] = ()
     rejections: tuple[RejectionGroup, ...] = ()
     assumptions: tuple[str, ...] = ()
+
+    def bill(self) -> money.Cost:
+        """The sums of the line items, by the arithmetic of previews and policies."""
+        return money.total(record.item() for record in self.line_items)
 
 
 class CatalogRef(_Record):
