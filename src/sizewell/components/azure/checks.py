@@ -20,6 +20,7 @@ from sizewell.components.lustre import check_mounts
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.providers import CLOUDS
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation")
 SECRET = re.compile(  # a value that is read from a variable is none
@@ -37,7 +38,7 @@ _IMAGE = re.compile(
     re.IGNORECASE,
 )
 _AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
-ONE_PLACEMENT_GROUP = buildable.POOL_NODES_MAX["azure"]  # most machines in it
+ONE_PLACEMENT_GROUP = CLOUDS.azure.machines.group_max or buildable.NODES_MAX  # most machines in it
 
 
 def is_guid(value: object) -> bool:

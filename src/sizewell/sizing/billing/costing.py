@@ -8,50 +8,30 @@ Gigabytes here are what clouds bill and what a resource states: 2**30 bytes, pri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Interval
+from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Shape
+    from sizewell.sizing.providers.cloud import SystemPool
 
 HOURS_PER_WEEK: Final = Decimal(168)
 BILLED_GIGABYTE: Final = 2**30
 _STEP = Decimal("0.0001")
 
-# Which fee of the catalog prices a thing that every cloud has. Only keys: the prices are the catalog's.
-BOOT_DISK: Final = {"aws": "ebs.gp3.gb_month", "gcp": "pd.balanced"}  # on Azure it is ephemeral; unless the shape says
 PREMIUM_DISK: Final = "disk.premium_lrs"  # bills by size class, whole
 PREMIUM_TIERS: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
-OBJECT_STORAGE_PROD: Final = {"azure": "blob.hot_zrs"}
-OBJECT_STORAGE: Final = {"aws": "s3.standard", "gcp": "gcs.standard", "azure": "blob.hot_lrs"}
-CONTROL_PLANE: Final = {"aws": "eks.control_plane", "gcp": "gke.control_plane", "azure": "aks.control_plane"}
-
-
-@dataclass(frozen=True, slots=True)
-class SystemPool:
-    """What a cluster runs beside the accelerators, around the clock: at least one small machine."""
-
-    instance_type: str
-    gigabytes_each: int
-    nodes_min: int
-    nodes_max: int
-
-
-SYSTEM_POOL: Final = {
-    "gcp": SystemPool("e2-standard-4", 100, 1, 3),
-    "aws": SystemPool("m7i.large", 80, 2, 4),
-    "azure": SystemPool("Standard_D4s_v5", 128, 2, 4),
-}
-SYSTEM_POOL_DEV: Final = {"gcp": SystemPool("e2-standard-2", 100, 1, 3)}
 
 
 def system_pool(cloud: str, environment: str) -> SystemPool | None:
     """The system machines of a cluster of our own; development on Google Cloud takes smaller ones."""
-    small = SYSTEM_POOL_DEV.get(cloud) if environment == "dev" else None
-    return small or SYSTEM_POOL.get(cloud)
+    if cloud not in CLOUDS:
+        return None
+    cluster = CLOUDS[cloud].cluster
+    return (cluster.system_pool_dev if environment == "dev" else None) or cluster.system_pool
 
 
 def boot_disk(shape: Shape) -> str:
@@ -62,7 +42,7 @@ def boot_disk(shape: Shape) -> str:
     >>> [boot_disk(load().shape(*machine)) for machine in machines]
     ['pd.balanced', 'hyperdisk.balanced', '']
     """
-    return shape.boot_disk.replace("-", ".", 1) or BOOT_DISK.get(shape.cloud, "")
+    return shape.boot_disk.replace("-", ".", 1) or (CLOUDS[shape.cloud].fees.boot_disk if shape.cloud in CLOUDS else "")
 
 
 def amount(value: float | Decimal) -> Decimal:
@@ -111,8 +91,10 @@ def object_key(cloud: str, environment: str) -> str:
     >>> object_key("azure", "prod"), object_key("azure", "dev")
     ('blob.hot_zrs', 'blob.hot_lrs')
     """
-    own = OBJECT_STORAGE_PROD.get(cloud) if environment == "prod" else None
-    return own or OBJECT_STORAGE.get(cloud, "object")
+    if cloud not in CLOUDS:
+        return "object"
+    fees = CLOUDS[cloud].fees
+    return fees.object_storage_prod if environment == "prod" else fees.object_storage
 
 
 def premium_disk(gigabytes: Decimal) -> str:

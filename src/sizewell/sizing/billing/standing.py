@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sizewell.sizing.billing import charges, costing
 from sizewell.sizing.billing.charges import Charge, around_the_clock, monthly
+from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.providers.cloud import PerCloud
 
 if TYPE_CHECKING:
     from sizewell.sizing.records.decision import Decision
@@ -54,7 +56,7 @@ def target_of(managed: str, scheduler: str, *, cloud: str, fleet: bool) -> str:
     """Who runs the machines, as the components tell them apart."""
     if managed != "raw":
         return managed
-    if scheduler in WITH_CLUSTER or cloud == "gcp":
+    if scheduler in WITH_CLUSTER or (cloud in CLOUDS and CLOUDS[cloud].cluster.always):
         return "kubernetes"
     return "fleet" if fleet else "machines"
 
@@ -67,7 +69,7 @@ def pulls_from_a_mirror(decision: Decision) -> bool:
     targets = [
         target_of(pool.managed, workload.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")
         for workload, pool in pools
-        if pool.cloud == "aws"
+        if pool.cloud in CLOUDS and CLOUDS[pool.cloud].cluster.pulls_from_a_mirror
     ]
     return not {*ON_EKS}.isdisjoint(targets)
 
@@ -76,21 +78,21 @@ def parts(footings: Sequence[Footing], *, ends: bool = False) -> tuple[Charge, .
     """Every standing part of the footings of one region; `ends`: a hard end stands in a stack of its own."""
     if not footings:
         return ()
-    make = {"aws": _aws, "gcp": _gcp, "azure": _azure}.get(footings[0].cloud)
+    make = PARTS.get(footings[0].cloud)
     return make(footings, ends=ends) if make else ()
 
 
 def _cluster(cloud: str, region: str, environment: str) -> list[Charge]:
     """Control plane, system machines and their disks."""
-    component = f"cluster-{region}"
-    cluster = [charges.control_plane(component, costing.CONTROL_PLANE[cloud])]
+    component, fees = f"cluster-{region}", CLOUDS[cloud].fees
+    cluster = [charges.control_plane(component, fees.control_plane)]
     pool = costing.system_pool(cloud, environment)
     if pool is None:
         return cluster
     hours = costing.node_hours(nodes_min=pool.nodes_min, nodes_initial=pool.nodes_min, nodes_max=pool.nodes_max)
     cluster.append(charges.machines(component, pool.instance_type, hours))
-    key, what = (costing.PREMIUM_DISK, "OS disks") if cloud == "azure" else (costing.BOOT_DISK[cloud], "boot disks")
-    disks = charges.disks(component, Decimal(pool.gigabytes_each), key, hours, what=what)
+    gigabytes = Decimal(pool.gigabytes_each)
+    disks = charges.disks(component, gigabytes, fees.system_disk, hours, what=fees.system_disk_noun)
     return [*cluster, disks._replace(how="")]  # decisions that stand have no words here
 
 
@@ -142,7 +144,7 @@ def _aws(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
         around_the_clock(network, f"{services} interface endpoints", "vpc_endpoint.hour", services * places),
     ]
     if not {*ON_EKS}.isdisjoint(targets):
-        bill += _cluster("aws", first.region, first.environment)
+        bill += _cluster(first.cloud, first.region, first.environment)
     for footing in footings:
         alarms = (2 if footing.stops else 1) if footing.guarded else 0
         if alarms > 1 and footing.target in ("machines", "fleet", "kubernetes"):
@@ -171,7 +173,7 @@ def _gcp(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
     bill: list[Charge] = []
     if any(footing.target == "kubernetes" for footing in footings):
         bill.append(monthly(f"cluster-{first.region}", "encryption key", "kms.key"))
-        bill += _cluster("gcp", first.region, first.environment)
+        bill += _cluster(first.cloud, first.region, first.environment)
     for footing in footings:
         if footing.target in ("cloud-run", "vertex") and not (
             footing.target == "vertex" and footing.kind == "inference"
@@ -204,7 +206,7 @@ def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
         around_the_clock(network, "NAT gateway", "nat.hour"),
     ]
     if "kubernetes" in targets:
-        bill += _cluster("azure", first.region, first.environment)
+        bill += _cluster(first.cloud, first.region, first.environment)
     if "azureml" in targets:
         bill.append(around_the_clock(workspace, "container registry, Premium", "acr.premium"))
         what = f"{AML_PRIVATE_ENDPOINTS} private endpoints"
@@ -215,3 +217,12 @@ def _azure(footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]:
         if footing.checkpoints
     ]
     return tuple(bill)
+
+
+class Standing(Protocol):
+    """What stands in a region of a cloud for some workloads."""
+
+    def __call__(self, footings: Sequence[Footing], *, ends: bool) -> tuple[Charge, ...]: ...
+
+
+PARTS: Final = PerCloud[Standing](aws=_aws, gcp=_gcp, azure=_azure)

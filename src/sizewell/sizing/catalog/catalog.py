@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -34,6 +34,7 @@ from sizewell.sizing.catalog.records import (
     Zones,
 )
 from sizewell.sizing.money import Price, Priced, Unpriced
+from sizewell.sizing.providers import cloud_of_service, clouds_where, machine_type
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
 TO_ANOTHER_REGION = "egress.inter_region"  # the fee to most other regions; behind a dot, to one of them
@@ -132,20 +133,25 @@ class Catalog:
         """
         asked = ("says", cloud, instance_type, trait)
         if asked not in self.memo:
-            name = instance_type.removeprefix("ml.") if cloud == "aws" else instance_type
+            name = machine_type(cloud, instance_type)
             patterns = (f.pattern for f in self.families if f.cloud == cloud and f.trait == trait)
             self.memo[asked] = any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
         return self.memo[asked]  # type: ignore[no-any-return]
 
+    def with_tpus(self, machine_types: Iterable[str]) -> Iterator[Shape]:
+        """The machines of these types that are known where TPUs are sold."""
+        clouds = clouds_where(lambda cloud: cloud.machines.tpus)
+        named = (self.shapes_by_type.get((cloud, name)) for name in machine_types for cloud in clouds)
+        return (shape for shape in named if shape is not None)
+
     def tpu_chips(self, machine_types: Iterable[str]) -> int:
-        """TPU chips of a machine of the first of Google Cloud's types that has any; 0 where none has.
+        """TPU chips of a machine of the first of these types that has any; 0 where none has.
 
         >>> from sizewell.sizing.catalog import load
         >>> load().tpu_chips(["ct6e-standard-4t"]), load().tpu_chips(["g2-standard-4"])
         (4, 0)
         """
-        known = (self.shapes_by_type.get(("gcp", name)) for name in machine_types)
-        return next((shape.accelerators for shape in known if shape is not None and shape.runtime == "tpu"), 0)
+        return next((shape.accelerators for shape in self.with_tpus(machine_types) if shape.runtime == "tpu"), 0)
 
     def shape(self, cloud: str, instance_type: str) -> Shape:
         """The machine type of that name in that cloud; KeyError with a did-you-mean."""
@@ -365,7 +371,9 @@ class Catalog:
         What a price list says of the region goes before what is known of the type.
         """
         name = instance_type.removeprefix("ml.")
-        listed = self.listed_tiers("aws", SAGEMAKER_PREMIUM + name, region, on) if region else ()
+        listed = (
+            self.listed_tiers(cloud_of_service("sagemaker"), SAGEMAKER_PREMIUM + name, region, on) if region else ()
+        )
         if listed:
             return Priced(listed[0].usd, listed[0].source, listed[0].effective_from)
         premium = self.sagemaker_premiums.get(name)

@@ -19,6 +19,7 @@ from sizewell.sizing.catalog.records import PROVISIONABLE, TRAITS, Accelerator, 
 from sizewell.sizing.catalog.rows import MARKETS, PRECISIONS
 from sizewell.sizing.catalog.table import is_iso_day
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.providers import CLOUDS
 
 Check = Callable[[Catalog], Iterator[str]]
 
@@ -111,9 +112,10 @@ def _traits(s: Shape) -> Iterator[str]:
         return
     if not s.architecture or not s.traits_source:
         yield "no architecture, or no traits_source"
-    if s.cloud == "gcp" and not s.boot_disk:
+    if CLOUDS[s.cloud].machines.boot_disk_by_type and not s.boot_disk:
         yield "no boot_disk"
-    if s.cloud == "gcp" and s.runtime == "cuda" and not s.cloud_accelerator and "rack" not in s.traits:
+    named = CLOUDS[s.cloud].machines.accelerator_named and s.runtime == "cuda" and "rack" not in s.traits
+    if named and not s.cloud_accelerator:
         yield "no cloud_accelerator"
     if s.rdma_interfaces > s.network_cards:
         yield f"{s.rdma_interfaces} RDMA interfaces on {s.network_cards} network cards"
@@ -163,7 +165,7 @@ def _dense(catalog: Catalog) -> Iterator[str]:
             ("fp8", "fp4", (1.0, 2.0, 3.0)),
             ("bf16", "int8", (1.0, 2.0, 4.0)),
         ):
-            if a.vendor in ("nvidia", "amd", "aws") and low in rate and high in rate:
+            if (a.vendor in ("nvidia", "amd") or a.runtime == "neuron") and low in rate and high in rate:
                 ratio = rate[high] / rate[low]
                 if not any(math.isclose(ratio, known, rel_tol=0.03) for known in ratios):
                     yield f"{a.key}: {high} is {ratio:.2f} x {low}; known ratios are {ratios}: is one of them sparse?"
@@ -230,7 +232,7 @@ def _slices(catalog: Catalog) -> Iterator[str]:
             yield f"{name}: {s.generation} topologies have {torus} sides"
         if s.multi_host != (s.vms > 1):
             yield f"{name}: multi_host is {s.multi_host} with {s.vms} machines"
-        machine = catalog.shapes_by_type.get(("gcp", s.machine_type))
+        machine = next(iter(catalog.with_tpus([s.machine_type])), None)
         if machine is None or (machine.accelerators, machine.accelerator) != (s.chips_per_vm, s.accelerator):
             yield f"{name}: no machine type with {s.chips_per_vm} x {s.accelerator}"
         counted = re.search(r"-(\d+)$", s.api_type)
@@ -243,14 +245,14 @@ def _regions(catalog: Catalog) -> Iterator[str]:
     for o in catalog.all_offers:
         if o.cloud in PROVISIONABLE and (o.cloud, o.region) not in catalog.region_facts:
             yield f"{place(o)}: region {o.region!r} is not in regions.csv"
-        if o.zone and o.cloud == "aws" and not o.zone.startswith((_zone_prefix(o.region) + "-", o.region)):
+        cloud = CLOUDS.get(o.cloud)
+        if o.zone and cloud and not o.zone.startswith(cloud.regions.offer_zone_prefixes(o.region)):
             yield f"{place(o)}: zone {o.zone} is not in {o.region}"
     for z in catalog.zone_facts.values():
         known = not z.instance_type or (z.cloud, z.instance_type) in catalog.shapes_by_type
         if not known or (z.cloud, z.region) not in catalog.region_facts:
             yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: no such machine in shapes/, or region"
-        by_id = z.cloud == "aws"  # whose zone names are another place in another account
-        begins = f"{_zone_prefix(z.region)}-az" if by_id else z.region
+        begins = CLOUDS[z.cloud].regions.zone_prefix(z.region) if z.cloud in CLOUDS else z.region
         if not z.zones or any(not zone.startswith(begins) for zone in z.zones):
             yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: {z.zones} are no zones of it"
     for p in (p for places in catalog.sold.values() for p in places):
@@ -263,23 +265,13 @@ def _regions(catalog: Catalog) -> Iterator[str]:
             yield f"{r.cloud}/{r.region}: access {r.access!r}"
 
 
-def _zone_prefix(region: str) -> str:
-    """How zone ids of an AWS region begin.
-
-    >>> _zone_prefix("ap-southeast-3")
-    'apse3'
-    """
-    area, direction, number = ([*region.split("-"), "", ""])[:3]
-    words = re.findall("north|south|east|west|central", direction)
-    return area + "".join(word[0] for word in words) + number
-
-
 def _quotas(catalog: Catalog) -> Iterator[str]:
     """A quota code that a machine names is in the list of quotas."""
-    known = {q.code for q in catalog.quotas if q.cloud == "aws"}
+    known = {(q.cloud, q.code) for q in catalog.quotas}
     for s in catalog.shapes:
-        if s.cloud == "aws":
-            yield from (f"aws/{s.instance_type}: quota {c} is not listed" for c in s.quota.values() if c not in known)
+        if s.cloud in CLOUDS and CLOUDS[s.cloud].machines.quota_codes:
+            missing = [code for code in s.quota.values() if (s.cloud, code) not in known]
+            yield from (f"{s.cloud}/{s.instance_type}: quota {code} is not listed" for code in missing)
 
 
 def _models(catalog: Catalog) -> Iterator[str]:
@@ -320,7 +312,7 @@ CHECKS: dict[str, Check] = {
     "Google's prices include the host": check_prices.hosts,
     "TPU slices are valid": _slices,
     "regions and zones are known": _regions,
-    "Azure's list is checked against the quotas": check_prices.azure,
+    "Azure's list is checked against the quotas": check_prices.doubtful_lists,
     "fees have tiers from zero": check_prices.fees,
     "fees are steady": check_prices.steady_fees,
     "SageMaker's premium follows its size rule": check_prices.sagemaker,

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from sizewell.sizing.catalog.catalog import EVERYWHERE, TO_ANOTHER_REGION, Catalog
 from sizewell.sizing.catalog.records import Fee, Offer
+from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 
 NOT_ON_DEMAND = (
     *("p5e.48xlarge", "p6e-gb200.36xlarge", "u-p6e-gb200x72", "trn3-gen1-ultraserver", "trn3-gen2-ultraserver"),
@@ -94,19 +95,23 @@ def whole_tpu_machines(catalog: Catalog) -> Iterator[str]:
 
 def hosts(catalog: Catalog) -> Iterator[str]:
     """Google bills GPU and host apart; the catalog has whole machines, so A3 Mega costs at least what A3 High does."""
-    for o in catalog.offers_by_type.get(("gcp", "a3-megagpu-8g"), ()):
-        for other in catalog.offers("gcp", "a3-highgpu-8g", region=o.region, market=o.market):
-            if o.market == "on-demand" and o.usd_per_hour < Decimal("0.9") * other.usd_per_hour:
-                yield f"{place(o)}: {o.usd_per_hour} is less than A3 High ({other.usd_per_hour}); the host is missing"
+    pairs = [(name, *pair) for name, cloud in CLOUDS.items() for pair in cloud.machines.costs_at_least]
+    for cloud, more, less in pairs:
+        for o in catalog.offers_by_type.get((cloud, more), ()):
+            for other in catalog.offers(cloud, less, region=o.region, market=o.market):
+                if o.market == "on-demand" and o.usd_per_hour < Decimal("0.9") * other.usd_per_hour:
+                    missing = f"{o.usd_per_hour} is less than {less} ({other.usd_per_hour}); the host is missing"
+                    yield f"{place(o)}: {missing}"
 
 
-def azure(catalog: Catalog) -> Iterator[str]:
+def doubtful_lists(catalog: Catalog) -> Iterator[str]:
     """Azure's list prices regions that cannot deploy and gives machines a second name: neither is taken at its word."""
-    second = {w.instance_type for w in catalog.withheld if (w.cloud, w.market) == ("azure", "on-demand")}
+    doubtful = clouds_where(lambda cloud: not cloud.machines.list_proves_region)
+    second = {(w.cloud, w.instance_type) for w in catalog.withheld if w.market == "on-demand"}
     for o in catalog.all_offers:
-        if o.cloud != "azure":
+        if o.cloud not in doubtful:
             continue
-        if o.instance_type in second:
+        if (o.cloud, o.instance_type) in second:
             yield f"{place(o)}: is withheld and offered at once"
         s = catalog.shapes_by_type.get((o.cloud, o.instance_type))
         if s and s.accelerators and o.market == "on-demand" and o.confidence == "high":
@@ -152,7 +157,7 @@ def sagemaker(catalog: Catalog) -> Iterator[str]:
         expected = 15 if p.instance_type[0] == "p" else 40 if p.instance_type.endswith(".xlarge") else 25
         if p.percent != expected:
             yield f"{p.instance_type}: {p.percent} %, the rule says {expected} %"
-        s = catalog.shapes_by_type.get(("aws", p.instance_type))
+        s = catalog.shapes_by_type.get((cloud_of_service("sagemaker"), p.instance_type))
         if s is None or not s.managed:
             yield f"{p.instance_type}: is not a SageMaker type"
 

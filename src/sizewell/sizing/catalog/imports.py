@@ -24,6 +24,7 @@ from typing import Any, Final
 from sizewell.sizing.catalog.rates import Discounts, Rate, parse_discounts
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import Mark, Place, read_text, read_yaml
+from sizewell.sizing.providers import CLOUDS
 
 TABLE: Final = ("cloud", "instance_type", "region", "market", "fee", "percent", "usd")
 FOCUS: Final = (
@@ -46,15 +47,7 @@ NO_LINUX: Final = (
     "dedicated host",
     "cloud services",
 )  # what a meter's product says that is no Linux machine
-PROVIDERS: Final = {
-    "aws": "aws",
-    "amazon web services": "aws",
-    "microsoft": "azure",
-    "microsoft azure": "azure",
-    "azure": "azure",
-    "google cloud": "gcp",
-    "gcp": "gcp",
-}
+PROVIDERS: Final = {word: name for name, cloud in CLOUDS.items() for word in (name, *cloud.bills_as)}
 CATEGORIES: Final = {"standard": "on-demand", "on-demand": "on-demand", "dynamic": "spot", "spot": "spot"}
 HOURS: Final = ("hour", "hours", "hr", "hrs", "1 hour", "instance hours")
 ROUNDED: Final = Decimal("0.05")  # percent: what rounding of two prices makes of one discount
@@ -240,7 +233,7 @@ def _usage(row: Mapping[str, str]) -> _Charge | str:
     if re.fullmatch(r"0*\.?0+", row[column]):
         return "free of charge"
     return _Charge(
-        cloud="aws",
+        cloud=CLOUDS.aws.name,
         machine=usage.partition(meter)[2],
         region=row["product_region_code"],
         market=market,
@@ -359,7 +352,12 @@ def _sheet(reader: _Rows) -> Imported:
         imported.left_out["machine types whose discount differs by region"] = differing
     imported.rates = Discounts(
         tuple(
-            Rate(cloud="azure", instance_type=name, market="on-demand", percent=min(discounts).normalize() + Decimal(0))
+            Rate(
+                cloud=CLOUDS.azure.name,
+                instance_type=name,
+                market="on-demand",
+                percent=min(discounts).normalize() + Decimal(0),
+            )
             for name, discounts in sorted(percents.items())
             if max(discounts) - min(discounts) <= ROUNDED and min(discounts) > 0
         )

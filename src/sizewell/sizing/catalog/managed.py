@@ -1,4 +1,4 @@
-"""Managed services of the clouds: their names, what kinds of work they run, in which markets they sell machines."""
+"""Managed services of the clouds: their titles, what kinds of work they run, in which markets they sell machines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 RAW: Final = "raw"
-SERVICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws": ("sagemaker", "hyperpod"),
-    "gcp": ("vertex", "cloud-run"),
-    "azure": ("azureml",),
-}
 TITLES: Final = {
     "sagemaker": "SageMaker",
     "hyperpod": "SageMaker HyperPod",

@@ -15,6 +15,7 @@ from typing import Any, Final
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
 from sizewell.sizing.places import Places, locating, read_yaml
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import content
 
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
@@ -208,7 +209,6 @@ def _second_accounts(accounts: list[BillingAccount | None]) -> Iterable[Fault]:
             )
 
 
-_BILLED: Final = ("aws", "gcp", "azure")  # clouds with accounts that are billed
 _LISTS: Final = ("rates", "commitments", "billing_accounts")
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
@@ -279,8 +279,8 @@ def _billing_account(path: str, entry: Any, faults: list[Fault]) -> BillingAccou
         elif not isinstance(value, str) or not value.strip():
             allowed = "a text; put digits in quotes, or leading zeros are lost"
             faults.append(Fault(path=f"{path}.{key}", found=value, allowed=allowed))
-    if isinstance(entry.get("cloud"), str) and entry["cloud"] not in _BILLED:
-        faults.append(Fault(path=f"{path}.cloud", found=entry["cloud"], allowed=f"one of {', '.join(_BILLED)}"))
+    if isinstance(entry.get("cloud"), str) and entry["cloud"] not in CLOUDS:
+        faults.append(Fault(path=f"{path}.cloud", found=entry["cloud"], allowed=f"one of {', '.join(CLOUDS)}"))
     if len(faults) > before:
         return None
     return BillingAccount(cloud=entry["cloud"], id=entry["id"], name=entry.get("name", ""))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
+
+from sizewell.sizing.providers import CLOUDS
 
 Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
-PROVISIONABLE: tuple[str, ...] = ("aws", "gcp", "azure")
+PROVISIONABLE: Final = CLOUDS
 EDGE: Cloud = "edge"  # devices that are sized, and that nothing here provisions
 ON_PREMISES: Cloud = "on-premises"
 

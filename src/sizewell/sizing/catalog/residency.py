@@ -6,50 +6,13 @@ Switzerland and Norway, which have laws of their own; regions of no listed area 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-# Longest prefix wins. A region's name starts with the prefix.
-AREAS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    "aws": (
-        ("eu-west-2", "uk"),
-        ("eu-central-2", "ch"),
-        ("eu-", "eu"),
-        ("us-", "us"),
-        ("ca-", "ca"),
-        ("ap-south-", "in"),
-        ("ap-northeast-1", "jp"),
-        ("ap-northeast-3", "jp"),
-        ("ap-southeast-2", "au"),
-        ("ap-southeast-4", "au"),
-    ),
-    "gcp": (
-        ("europe-west2", "uk"),
-        ("europe-west6", "ch"),
-        ("europe-", "eu"),
-        ("us-", "us"),
-        ("northamerica-northeast3", ""),
-        ("northamerica-northeast", "ca"),
-        ("asia-south1", "in"),
-        ("asia-south2", "in"),
-        ("asia-northeast1", "jp"),
-        ("asia-northeast2", "jp"),
-        ("australia-", "au"),
-    ),
-    "azure": (
-        ("uk", "uk"),
-        ("switzerland", "ch"),
-        ("norway", ""),
-        ("westeurope", "eu"),
-        ("northeurope", "eu"),
-        *((country, "eu") for country in ("france", "germany", "italy", "poland", "spain", "sweden", "austria", "belgium", "denmark")),  # noqa: E501
-        *((part, "us") for part in ("eastus", "westus", "centralus", "northcentralus", "southcentralus", "westcentralus", "usgov")),  # noqa: E501
-        ("canada", "ca"),
-        *((part, "in") for part in ("centralindia", "southindia", "westindia", "jioindia")),
-        ("japan", "jp"),
-        ("australia", "au"),
-    ),
-}  # fmt: skip
-AREAS["nebius"] = (("eu-", "eu"), ("us-", "us"))
+from sizewell.sizing.providers import CLOUDS
+
+# Of sellers that are compared and not built on.
+ELSEWHERE: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {"nebius": (("eu-", "eu"), ("us-", "us"))}
 
 
 def of(cloud: str, region: str) -> str:
@@ -58,5 +21,6 @@ def of(cloud: str, region: str) -> str:
     >>> of("aws", "eu-west-1"), of("aws", "eu-west-2"), of("azure", "norwayeast"), of("gcp", "europe-west4")
     ('eu', 'uk', '', 'eu')
     """
-    matches = [(prefix, area) for prefix, area in AREAS.get(cloud, ()) if region.startswith(prefix)]
+    areas = CLOUDS[cloud].regions.areas if cloud in CLOUDS else ELSEWHERE.get(cloud, ())
+    matches = [(prefix, area) for prefix, area in areas if region.startswith(prefix)]
     return max(matches, key=lambda match: len(match[0]))[1] if matches else ""

@@ -18,6 +18,7 @@ from sizewell.sizing.choose.candidates import Candidate, Deal
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.choose.shared_storage import FileSystem
 from sizewell.sizing.money import Interval, LineItem, Unpriced
+from sizewell.sizing.providers import CLOUDS
 
 DISK_BYTES: Final = 200 * costing.BILLED_GIGABYTE  # image, container and a cache of the weights
 DISK_GIGABYTES: Final = Decimal(DISK_BYTES // costing.BILLED_GIGABYTE)
@@ -151,7 +152,7 @@ def disk_of(shape: Shape, managed: str, kind: str, scheduler: str) -> tuple[str,
         return NOTEBOOK_DISK, DISK_GIGABYTES
     if managed not in (RAW, "hyperpod"):
         return "", Decimal(0)
-    if shape.cloud == "azure":
+    if shape.cloud in CLOUDS and CLOUDS[shape.cloud].fees.premium_disks:
         if scheduler in WITH_CLUSTER and shape.temporary_bytes // 2**30 >= DISK_GIGABYTES:
             return "", Decimal(0)
         return costing.premium_disk(DISK_GIGABYTES), Decimal(1)

@@ -28,6 +28,7 @@ from sizewell.sizing.choose.pricing import (
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
 from sizewell.sizing.money import Interval, RunRate
+from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
 from sizewell.sizing.units import plural, short_duration
@@ -364,7 +365,12 @@ def with_fleet(sizing: Sizing, chosen: Option) -> Option:
     hears of interruptions. Where the price is of one zone, the machines stay there.
     """
     lone = sizing.need.batch is not None and chosen.deal.market == "spot" and not chosen.deal.zone
-    if chosen.cloud != "aws" or not lone or chosen.managed != RAW or chosen.scheduler != "none":
+    if (
+        chosen.cloud not in clouds_where(lambda cloud: cloud.machines.fleets)
+        or not lone
+        or chosen.managed != RAW
+        or chosen.scheduler != "none"
+    ):
         return chosen
     types_in_region = {f.instance_type for f in fallbacks(sizing, chosen) if f.region == chosen.deal.region}
     return replace(chosen, provision="fleet") if types_in_region - {chosen.instance_type} else chosen

@@ -13,8 +13,8 @@ from typing import Final
 
 from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.providers import CLOUDS, clouds_where
 
-CLUSTER_CLOUDS: Final = ("gcp",)  # clouds whose machines are a part of a cluster of our own in any case
 CLUSTER_SHARE_MAX: Final = 0.10  # of what the machines cost in the month, for a job: a choice, not a measurement
 
 
@@ -35,7 +35,7 @@ def scheduler_of(
         return "none"
     if need.scheduler != "auto":
         return need.scheduler
-    if cloud in CLUSTER_CLOUDS or not accelerated:
+    if _always_in_a_cluster(cloud) or not accelerated:
         return "kubernetes"
     if nodes_max < 2 or need.kind in ("notebook", "batch-inference"):
         return "none"
@@ -46,11 +46,19 @@ def scheduler_of(
 
 def refusal(need: Requirements, cloud: str) -> str:
     """Why a scheduler that the spec asks for cannot be on a cloud; "" where it can."""
-    if need.scheduler in ("slurm", "none") and cloud in CLUSTER_CLOUDS and need.team.managed == RAW:
-        return f"scheduler is {need.scheduler}, machines on {cloud} are in a GKE cluster"
-    if need.scheduler == "slurm" and cloud in CLUSTER_CLOUDS:
-        return f"slurm runs on groups of machines (aws, azure), machines on {cloud} are in a GKE cluster"
+    if not _always_in_a_cluster(cloud):
+        return ""
+    where = f"machines on {cloud} are in a {CLOUDS[cloud].cluster.name} cluster"
+    if need.scheduler in ("slurm", "none") and need.team.managed == RAW:
+        return f"scheduler is {need.scheduler}, {where}"
+    if need.scheduler == "slurm":
+        others = ", ".join(clouds_where(lambda other: not other.cluster.always))
+        return f"slurm runs on groups of machines ({others}), {where}"
     return ""
+
+
+def _always_in_a_cluster(cloud: str) -> bool:
+    return cloud in CLOUDS and CLOUDS[cloud].cluster.always
 
 
 def reason(
@@ -61,7 +69,7 @@ def reason(
         return ""
     if not accelerated:
         return "scheduler kubernetes: machines without accelerators serve in a cluster, which scales them by requests"
-    if cloud in CLUSTER_CLOUDS:
+    if _always_in_a_cluster(cloud):
         return "scheduler kubernetes: machines on Google Cloud are in a GKE cluster"
     if scheduler == "none":
         if nodes_max < 2:

@@ -19,7 +19,7 @@ from sizewell.sizing.billing import costing
 from sizewell.sizing.billing.fees_compared import ComparedFee
 from sizewell.sizing.billing.standing import Footing, target_of
 from sizewell.sizing.billing.tariff import COMMITTED, PREPAID, Tariff, with_premium
-from sizewell.sizing.catalog.managed import RAW, SERVICES, STANDING
+from sizewell.sizing.catalog.managed import RAW, STANDING
 from sizewell.sizing.catalog.records import PROVISIONABLE, Shape
 from sizewell.sizing.choose import bill, orchestration, services
 from sizewell.sizing.choose.candidates import Candidate, Deal
@@ -30,6 +30,7 @@ from sizewell.sizing.choose.shared_storage import FileSystem, Reads, file_system
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.money import HOURS_PER_MONTH, Cost, Interval, LineItem, Priced, Unpriced, total
 from sizewell.sizing.predict.spot import Interruptions, interruptions
+from sizewell.sizing.providers import CLOUDS
 
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
 BLOCK_DAY_S = 86_400.0
@@ -344,7 +345,7 @@ def usd_per_hour(candidate: Candidate, deal: Deal, managed: str, setting: Settin
     shape = candidate.shape
     if managed == "cloud-run":
         fees = setting.fees
-        gpu, cpu, gib = (fees.fee("gcp", key, deal.region) for key in bill.RUN_KEYS)
+        gpu, cpu, gib = (fees.fee(shape.cloud, key, deal.region) for key in bill.RUN_KEYS)
         return 3600 * (gpu.usd + (shape.vcpus or 0) * cpu.usd + services.run_gib(shape) * gib.usd)
     market = services.listed_market(managed, deal.market)
     tariff = Tariff(setting.catalog, shape.cloud, deal.region, setting.on)
@@ -558,7 +559,7 @@ def least_extras_usd(setting: Setting) -> dict[str, float]:
     fees = setting.fees
     stored = setting.checkpoint_bytes * setting.keep / costing.BILLED_GIGABYTE
     return {
-        cloud: _least_standing_usd(setting, cloud) + stored * fees.cheapest(cloud, costing.OBJECT_STORAGE[cloud])
+        cloud: _least_standing_usd(setting, cloud) + stored * fees.cheapest(cloud, CLOUDS[cloud].fees.object_storage)
         for cloud in PROVISIONABLE
     }
 
@@ -569,7 +570,7 @@ def _least_standing_usd(setting: Setting, cloud: str) -> float:
     regions = {region for where, region, _ in need.places if where == cloud and region} or setting.catalog.regions(
         cloud
     )
-    managed = SERVICES.get(cloud, ())
+    managed = CLOUDS[cloud].services if cloud in CLOUDS else ()
     ways = [way for way in (RAW, *managed) if asked in ("auto", way)]
     targets = {target_of(way, "none", cloud=cloud, fleet=False) for way in ways}
     footings = [

@@ -21,6 +21,7 @@ from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
+from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.spec.precision import Native, known_model, native_form
@@ -91,7 +92,6 @@ class Runs:
 _STANDS_FOR: Final = re.compile("counted as one stack|equivalent|upper bound")
 """What the catalog says of a model whose layers stand for others: encoder-decoders and hybrids."""
 OTHER_RUNTIMES: Final = ("rocm", "tpu", "neuron", "gaudi")  # than CUDA, whose software a job is first made for
-DATA_CLOUDS = {"aws": ("s3://",), "gcp": ("gs://",), "azure": ("az://", "abfss://")}
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 
 
@@ -206,7 +206,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         reserved=spec.capacity is not None and spec.capacity.reservation is not None,
         data_bytes=(spec.data.size_bytes or 0) if spec.data else 0,
         data_passes=(spec.training.epochs or 1) if spec.training else 1,
-        data_cloud=next((c for c, starts in DATA_CLOUDS.items() if (location or "").startswith(starts)), ""),
+        data_cloud=next(iter(clouds_where(lambda cloud: (location or "").startswith(cloud.data_schemes))), ""),
         data_region=(spec.data.region or "") if spec.data else "",
     )
     if architecture is not None:

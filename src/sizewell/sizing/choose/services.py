@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, MARKETS, RAW, SAGEMAKER_USE, SERVICES, TITLES
+from sizewell.sizing.catalog.managed import ASKED_ONLY, KINDS, MARKETS, RAW, SAGEMAKER_USE, TITLES
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.predict.architecture import params_total
+from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -60,7 +61,7 @@ def ways(need: Requirements, shape: Shape, region: str, market: str, catalog: Ca
 
 def offered(cloud: str, asked: str) -> tuple[str, ...]:
     """The services of a cloud that are weighed: those that have to be asked for only where one is."""
-    return tuple(service for service in SERVICES.get(cloud, ()) if service == asked or service not in ASKED_ONLY)
+    return tuple(service for service in _of(cloud) if service == asked or service not in ASKED_ONLY)
 
 
 def sold(service: str, need: Requirements, region: str, market: str) -> bool:
@@ -74,7 +75,7 @@ def sold(service: str, need: Requirements, region: str, market: str) -> bool:
 def refusal(service: str, need: Requirements, shape: Shape, catalog: Catalog) -> str:
     """Why a service cannot run this workload on a machine type; "" where it can."""
     title = TITLES[service]
-    if service not in SERVICES.get(shape.cloud, ()):
+    if service not in _of(shape.cloud):
         return f"{title} is not on {shape.cloud}"
     if need.kind not in KINDS[service]:
         return f"{need.kind} cannot be provisioned on {title}"
@@ -102,6 +103,10 @@ def _run_refusal(need: Requirements, shape: Shape) -> str:
     gib = params_total(job.architecture) * bytes_each / 2**30 + RUN_RUNTIME_GIB
     room = run_gib(shape)
     return f"the weights take {gib:.0f} GiB of memory while they are loaded, {room} GiB there" if gib > room else ""
+
+
+def _of(cloud: str) -> tuple[str, ...]:
+    return CLOUDS[cloud].services if cloud in CLOUDS else ()
 
 
 def run_gib(shape: Shape) -> int:

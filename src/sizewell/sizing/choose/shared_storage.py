@@ -7,9 +7,10 @@ waiting: where the job reads more per machine than `OBJECT_BYTES_PER_S_PER_NODE`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+
+from sizewell.sizing.providers import CLOUDS
 
 GIB: Final = 2**30
 MIB_PER_S: Final = 10**6
@@ -17,15 +18,6 @@ MIB_PER_S: Final = 10**6
 # 1 GB/s; half of it is what a job can count on beside checkpoints and many small objects. Estimate.
 OBJECT_BYTES_PER_S_PER_NODE: Final = 500e6
 HEADROOM: Final = 10  # percent that stays free: a file system slows down when it is nearly full
-KIND: Final[Mapping[str, str]] = {"aws": "fsx-lustre", "gcp": "filestore", "azure": "managed-lustre"}
-LUSTRE_TIERS: Final = (125, 250, 500, 1000)  # MB/s for each TiB that FSx for Lustre sells
-AZURE_TIERS: Final[Mapping[int, tuple[int, int]]] = {  # MB/s for each TiB: smallest size and step in TiB
-    125: (16, 16),
-    250: (8, 8),
-    500: (4, 4),
-}
-FILESTORE_MB_PER_S_PER_TIB: Final = 260  # MiB/s of reads (docs.cloud.google.com/filestore/docs/service-tiers-zonal)
-FILESTORE_LARGEST_GIB: Final = 102_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,73 +43,32 @@ class FileSystem:
     mb_per_s_per_tib: int  # the tier; 0 where there is one
     fee_key: str
 
-    @property
-    def bytes_per_s(self) -> float:
-        per_tib = self.mb_per_s_per_tib or FILESTORE_MB_PER_S_PER_TIB
-        return self.gib / 1024 * per_tib * MIB_PER_S
-
 
 def file_system(cloud: str, reads: Reads) -> FileSystem | None:
-    """The cheapest file system that holds the data and keeps up; the largest and fastest where none does."""
-    if cloud == "aws":
-        gib = lustre_gib(reads.data_bytes)
-        tiers = [FileSystem(kind="fsx-lustre", gib=gib, mb_per_s_per_tib=t, fee_key=_fsx(t)) for t in LUSTRE_TIERS]
-    elif cloud == "azure":
-        tiers = [
-            FileSystem(
-                kind="managed-lustre",
-                gib=azure_lustre_gib(reads.data_bytes, tier),
-                mb_per_s_per_tib=tier,
-                fee_key=f"lustre.{tier}",
-            )
-            for tier in sorted(AZURE_TIERS)
-        ]
-    elif cloud == "gcp":
-        wanted = reads.bytes_per_s / MIB_PER_S / FILESTORE_MB_PER_S_PER_TIB * 1024 * GIB * (100 - HEADROOM) / 100
-        gib = filestore_gib(max(reads.data_bytes, int(wanted)))
-        if gib > FILESTORE_LARGEST_GIB:
-            return None  # what zonal Filestore does not hold stays in a bucket
-        tiers = [FileSystem(kind="filestore", gib=gib, mb_per_s_per_tib=0, fee_key="filestore.zonal")]
-    else:
+    """The cheapest file system that holds the data and keeps up; the largest and fastest where none does.
+
+    None where a cloud has none, or none so large: the data stay in the bucket.
+    """
+    if cloud not in CLOUDS:
         return None
-    return next((tier for tier in tiers if tier.bytes_per_s >= reads.bytes_per_s), tiers[-1])
+    files = CLOUDS[cloud].files
+    for tier in files.tiers:
+        needed_bytes = reads.data_bytes
+        if files.sized_by_speed:
+            tib = reads.bytes_per_s / MIB_PER_S / tier.reads_mb_per_s_per_tib
+            needed_bytes = max(needed_bytes, int(tib * 1024 * GIB * (100 - HEADROOM) / 100))
+        gib = tier.gib(needed_gib(needed_bytes))
+        if gib / 1024 * tier.reads_mb_per_s_per_tib * MIB_PER_S >= reads.bytes_per_s:
+            break
+    if files.largest_gib is not None and gib > files.largest_gib:
+        return None
+    return FileSystem(kind=files.kind, gib=gib, mb_per_s_per_tib=tier.mb_per_s_per_tib, fee_key=tier.fee)
 
 
-def _fsx(tier: int) -> str:
-    return f"fsx.lustre.persistent2.{tier}"
+def needed_gib(bytes_needed: int) -> int:
+    """GiB that hold so many bytes with a tenth to spare.
 
-
-def lustre_gib(bytes_needed: int) -> int:
-    """The smallest size that FSx sells with a tenth to spare: 1.2 TiB, or multiples of 2.4 TiB.
-
-    >>> lustre_gib(10**12), lustre_gib(2 * 10**12), lustre_gib(12 * 10**12)
-    (1200, 2400, 14400)
+    >>> needed_gib(10**12)
+    1035
     """
-    needed = _needed_gib(bytes_needed)
-    return 1200 if needed <= 1200 else -(-needed // 2400) * 2400
-
-
-def filestore_gib(bytes_needed: int) -> int:
-    """The smallest zonal Filestore with a tenth to spare: 1 TiB, steps of 256 GiB, from 10 TiB on of 2.5 TiB.
-
-    >>> filestore_gib(10**11), filestore_gib(2 * 10**12), filestore_gib(12 * 10**12)
-    (1024, 2304, 12800)
-    """
-    needed = _needed_gib(bytes_needed)
-    small = max(1024, -(-needed // 256) * 256)
-    return small if small < 10_240 else -(-needed // 2560) * 2560
-
-
-def azure_lustre_gib(bytes_needed: int, tier: int) -> int:
-    """The smallest Azure Managed Lustre of a tier with a tenth to spare.
-
-    >>> azure_lustre_gib(10**12, 125), azure_lustre_gib(10**12, 500)
-    (16384, 4096)
-    """
-    smallest, step = AZURE_TIERS[tier]
-    needed = -(-_needed_gib(bytes_needed) // 1024)
-    return max(smallest, -(-needed // step) * step) * 1024
-
-
-def _needed_gib(bytes_needed: int) -> int:
     return -(-bytes_needed * 100 // ((100 - HEADROOM) * GIB))

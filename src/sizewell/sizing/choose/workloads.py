@@ -29,6 +29,7 @@ from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import writes_after_hearing
 from sizewell.sizing.predict.spot import reclaimed_every_h
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import (
     Bounds,
     Capacity,
@@ -494,12 +495,6 @@ def _without_accelerator(chosen: Option) -> list[str]:
     return said
 
 
-# What people buy instead, and how the spec asks for it; a block ends, so it is nothing for a service.
-RESERVED_BY = {
-    "aws": ("a capacity block (capacity: {block: {duration: 72h}})", "an on-demand capacity reservation"),
-    "gcp": ("flex-start (capacity: {flex_start: true})", "a reservation"),
-    "azure": ("", "an on-demand capacity reservation"),
-}
 WHY_SCARCE = {
     "spot": "clouds seldom have {machines} left over to sell as spot, so the request may wait for hours or days",
     "on-demand": "clouds seldom have {machines} free at once, so an on-demand request may fail for days",
@@ -523,7 +518,8 @@ def scarce(chosen: Option) -> list[str]:
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
     amount = nodes * ((shape.vcpus or 0) if unit == "vCPU" else shape.accelerators)
     asked = f"; request a quota of {amount:,} {unit} of {code}" if code and unit and amount else ""
-    ends, stays = RESERVED_BY.get(shape.cloud, ("", "a reservation"))
+    capacity = CLOUDS[shape.cloud].capacity if shape.cloud in CLOUDS else None
+    ends, stays = (capacity.ends, capacity.stays) if capacity else ("", "a reservation")  # a service outlasts `ends`
     lasting = f"{stays} (capacity: {{reservation: ID}})"
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
     why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")

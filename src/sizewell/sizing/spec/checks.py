@@ -9,18 +9,12 @@ from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.spec.model import Dimensions, Training, WorkloadSpec
 from sizewell.sizing.spec.sections import Adapters
 from sizewell.sizing.spec.software import SOFTWARE, named_for, work_of
 from sizewell.sizing.units import show_count, show_duration
 
-CLOUD_OF_MANAGED: Final = {
-    "sagemaker": "aws",
-    "hyperpod": "aws",
-    "vertex": "gcp",
-    "cloud-run": "gcp",
-    "azureml": "azure",
-}
 SECTIONS: Final = {
     # kind: (sections it needs, sections that have no meaning for it and what to write instead)
     "training": (("model", "training"), {"traffic": "training", "slo": "deadline", "batch": "training"}),
@@ -323,10 +317,11 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
             )
             faults.append(_fault(f"capacity.{way}", message, "use spot_policy: auto, or remove capacity"))
     clouds = {place.cloud for place in spec.infra}
-    for way, cloud in (("block", "aws"), ("flex_start", "gcp")):
-        if way in ways and clouds and cloud not in clouds:
-            message = f"only {cloud} sells it, infra has {', '.join(sorted(clouds))}"
-            faults.append(_fault(f"capacity.{way}", message, f"add {cloud} to infra, or remove it"))
+    for name, cloud in CLOUDS.items():
+        for way in cloud.capacity.forms:
+            if way in ways and clouds and name not in clouds:
+                message = f"only {name} sells it, infra has {', '.join(sorted(clouds))}"
+                faults.append(_fault(f"capacity.{way}", message, f"add {name} to infra, or remove it"))
     block = capacity.block
     if block is not None:
         if block.duration_s % 86_400:
@@ -352,7 +347,7 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
 def _places(spec: WorkloadSpec) -> list[Fault]:
     faults = []
     clouds = {place.cloud for place in spec.infra}
-    wanted = CLOUD_OF_MANAGED.get(spec.managed)
+    wanted = cloud_of_service(spec.managed)
     if wanted and clouds and wanted not in clouds:
         message = f"{spec.managed} runs on {wanted}, infra has {', '.join(sorted(clouds))}"
         faults.append(_fault("managed", message, f"add {wanted} to infra, or use managed: auto"))
@@ -367,8 +362,13 @@ def _places(spec: WorkloadSpec) -> list[Fault]:
     elif spec.managed in KINDS and spec.managed != "hyperpod" and spec.scheduler not in ("auto", "none"):
         message = f"{spec.scheduler} contradicts managed: {spec.managed}, which starts the work by itself"
         faults.append(_fault("scheduler", message, "use scheduler: auto, or managed: raw"))
-    if spec.scheduler == "slurm" and clouds == {"gcp"}:
-        message = "slurm is supported on aws and azure; machines on gcp are in a GKE cluster"
+    clustered = clouds_where(lambda cloud: cloud.cluster.always)
+    if spec.scheduler == "slurm" and clouds and clouds.issubset(clustered):
+        others = " and ".join(clouds_where(lambda cloud: not cloud.cluster.always))
+        there = " and ".join(
+            f"machines on {name} are in a {CLOUDS[name].cluster.name} cluster" for name in sorted(clouds)
+        )
+        message = f"slurm is supported on {others}; {there}"
         faults.append(_fault("scheduler", message, "use kubernetes or auto, or another cloud in infra"))
     if spec.data and spec.data.residency and spec.infra:
         area = spec.data.residency
@@ -389,9 +389,10 @@ def _hardware(spec: WorkloadSpec) -> list[Fault]:
             if has:
                 message = f"contradicts resources.tpu: a node has either {limits.tpu.type} or what {key} names"
                 faults.append(_fault(f"resources.{key}", message, "keep one of them"))
-        if clouds and "gcp" not in clouds:
-            message = f"only gcp has TPUs, infra has {', '.join(sorted(clouds))}"
-            faults.append(_fault("resources.tpu", message, "add gcp to infra, or remove tpu"))
+        sellers = clouds_where(lambda cloud: cloud.machines.tpus)
+        if clouds and clouds.isdisjoint(sellers):
+            message = f"only {' and '.join(sellers)} has TPUs, infra has {', '.join(sorted(clouds))}"
+            faults.append(_fault("resources.tpu", message, f"add {sellers[0]} to infra, or remove tpu"))
         known = load()
         of_type = [tpu_slice for tpu_slice in known.slices if tpu_slice.generation == limits.tpu.type]
         dimensions = max((tpu_slice.topology.count("x") + 1 for tpu_slice in of_type), default=2)

@@ -10,12 +10,21 @@ from sizewell.components.aws.checks import check_region
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
-from sizewell.sizing.choose import shared_storage
+from sizewell.sizing.choose.shared_storage import needed_gib
+from sizewell.sizing.providers.aws import LUSTRE_SPEEDS, lustre_gib
 from sizewell.sizing.records.decision import Decision, Workload
 
 GIB = 2**30
-THROUGHPUTS = shared_storage.LUSTRE_TIERS
-capacity_gib = shared_storage.lustre_gib
+THROUGHPUTS = LUSTRE_SPEEDS
+
+
+def capacity_gib(bytes_needed: int) -> int:
+    """The size that FSx for Lustre sells for so many bytes with a tenth to spare.
+
+    >>> capacity_gib(10**12), capacity_gib(2 * 10**12), capacity_gib(12 * 10**12)
+    (1200, 2400, 14400)
+    """
+    return lustre_gib(needed_gib(bytes_needed))
 
 
 class SharedStorageArgs(StorageArgs, AccountArgs):

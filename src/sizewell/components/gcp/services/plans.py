@@ -6,15 +6,24 @@ from typing import Any, Final
 from sizewell.components.gcp.plans import gpu_type
 from sizewell.components.gcp.services.args import VertexTrainingArgs
 from sizewell.sizing.catalog.records import Shape
-from sizewell.sizing.choose import services, shared_storage
+from sizewell.sizing.choose import services
+from sizewell.sizing.choose.shared_storage import needed_gib
+from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 
 GIB: Final = 2**30
-LARGEST_GIB: Final = shared_storage.FILESTORE_LARGEST_GIB  # of zonal Filestore
+LARGEST_GIB: Final = FILESTORE_LARGEST_GIB  # of zonal Filestore
 SHARES: Final = (50, 80, 100)  # percent of the budget at which somebody hears of it
 RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
 STRATEGIES: Final = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 
-capacity_gib = shared_storage.filestore_gib
+
+def capacity_gib(bytes_needed: int) -> int:
+    """The zonal Filestore for so many bytes with a tenth to spare.
+
+    >>> capacity_gib(10**11), capacity_gib(2 * 10**12), capacity_gib(12 * 10**12)
+    (1024, 2304, 12800)
+    """
+    return filestore_gib(needed_gib(bytes_needed))
 
 
 def mount_options(gib: int) -> list[str]:
