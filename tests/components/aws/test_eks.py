@@ -22,17 +22,18 @@ from hypothesis import strategies as st
 from sizewell.components.aws import plans
 from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks import scaling as eks_scaling
-from sizewell.components.aws.eks.args import KUBERNETES
 from sizewell.components.aws.eks.autoscaler import EksAutoscaler
 from sizewell.components.aws.eks.cluster import EksCluster
 from sizewell.components.aws.eks.images import ImageMirror
 from sizewell.components.aws.eks.nodes import EksNodeGroup
 from sizewell.components.aws.eks.plugins import EksDevicePlugins
 from sizewell.components.aws.eks.volumes import LustreVolume
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ArgsError
 
+LATEST = default_version("eks").version
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 CLUSTER = {**OWNED, **PLACE}
 PROD_CLUSTER = {
@@ -94,7 +95,7 @@ PROD_SCALER = {
     "pools": {"serve": "spot", "base": "reservation", "chat": "on-demand"},
     "registry": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/sizewell-prod-aws-images",
 }
-MIRROR = {**OWNED, "region": "us-east-1", "images": list(eks_plans.IMAGES.values())}
+MIRROR = {**OWNED, "region": "us-east-1", "images": [*eks_plans.IMAGES.values(), eks_plans.autoscaler_image(LATEST)]}
 VOLUME = {
     **OWNED,
     "kubeconfig": "{}",
@@ -248,7 +249,7 @@ def test_plug_ins_pull_from_where_machines_without_a_way_out_can():
     ]
     mirror = record(lambda: ImageMirror("images", {**MIRROR, "account": "123456789012"}))
     held = {one.inputs["name"] for one in mirror if one.type == "aws:ecr/repository:Repository"}
-    assert {one.partition("/")[2].rpartition(":")[0] for one in eks_plans.IMAGES.values()} == {
+    assert {one.partition("/")[2].rpartition(":")[0] for one in MIRROR["images"]} == {
         name.partition("/")[2] for name in held
     }
 
@@ -321,7 +322,7 @@ def test_the_autoscaler_is_of_the_cluster_s_own_version_and_takes_empty_machines
     resources = record(lambda: EksAutoscaler("scaler", PROD_SCALER), "prod-aws")
     release = only(resources, "kubernetes:helm.sh/v3:Release").inputs
     values = release["values"]
-    assert values["image"]["tag"].startswith(f"v{KUBERNETES}.")
+    assert values["image"]["tag"].startswith(f"v{LATEST}.")
     assert values["image"]["repository"].startswith(PROD_SCALER["registry"])
     assert values["autoDiscovery"]["tags"] == ["sizewell-autoscaled={{ .Values.autoDiscovery.clusterName }}"]
     assert values["extraArgs"]["scale-down-utilization-threshold"] == "0"

@@ -277,7 +277,7 @@ def test_with_a_mirror_nothing_names_another_registry(runtimes, infiniband):
     objects = aks_plans.objects(amd_driver_image="petsnap.azurecr.io/amdgpu-driver", **both)
     named = images_of([chart["values"] for chart in charts.values()] + [item.get("spec") for item in objects.values()])
     assert not [text for text in named if FOREIGN.search(text)]
-    wanted = aks_plans.mirror_images(runtimes=runtimes, driver="operator", infiniband=infiniband)
+    wanted = aks_plans.mirror_images(runtimes=runtimes, driver="operator", infiniband=infiniband, ubuntu="24.04")
     repositories = {mirror + image.partition("/")[2].rpartition(":")[0].join(("/", "")) for image in wanted}
     given = {text.rpartition(":")[0] or text for text in named if text.startswith(mirror)}
     # a chart puts the name of an image behind a repository
@@ -291,7 +291,8 @@ def test_amd_s_driver_has_a_tag_that_can_be_pushed_before():
     """
     objects = aks_plans.objects(runtimes=["rocm"], infiniband=False, registry="nvcr.io", amd_driver_image="a.io/driver")
     driver = objects["amd"]["spec"]["driver"]
-    assert aks_plans.amd_driver_tag(driver["image"]) == f"{driver['image']}:ubuntu-22.04-KERNEL-{driver['version']}"
+    tagged = aks_plans.amd_driver_tag(driver["image"], ubuntu="24.04")
+    assert tagged == f"{driver['image']}:ubuntu-24.04-KERNEL-{driver['version']}"
     assert ("amd_driver_image", True) in {
         (at, "must be a repository" in text)
         for at, text in refusals(AksOperators, {**FABRIC, "amd_driver_image": "petsnap.azurecr.io/amdgpu-driver:1"})

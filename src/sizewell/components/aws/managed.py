@@ -190,7 +190,13 @@ def build_kubernetes(
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """The one EKS cluster of a region, a node group for each pool, device plugins and autoscaler."""
-    from sizewell.components.aws.eks.args import autoscaler_args, eks_cluster_args, eks_pool_args, plugin_args
+    from sizewell.components.aws.eks.args import (
+        autoscaler_args,
+        cluster_version,
+        eks_cluster_args,
+        eks_pool_args,
+        plugin_args,
+    )
     from sizewell.components.aws.eks.cluster import EksCluster
     from sizewell.components.aws.eks.nodes import EksNodeGroup
     from sizewell.components.aws.eks.plugins import EksDevicePlugins
@@ -200,6 +206,7 @@ def build_kubernetes(
     name, two = f"cluster-{region}", control_zones(zones)[:2]
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
+    version = args["version"] = cluster_version(pairs)
     cluster = EksCluster.of(name, args, place, subnets(two), opts=options)
     outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
     modes: dict[str, str] = {}
@@ -230,7 +237,7 @@ def build_kubernetes(
         from sizewell.components.aws.eks.autoscaler import EksAutoscaler
 
         scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig, **mirror}
-        scaler["cluster"] = cluster.cluster_name
+        scaler |= {"cluster": cluster.cluster_name, "version": version}
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
     flavors = _flavors(decision, pairs, settings)
     inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)

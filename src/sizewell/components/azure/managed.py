@@ -11,6 +11,7 @@ from sizewell.components import containers, lustre
 from sizewell.components.azure import launching
 from sizewell.components.azure.limits import plans as limits_plans
 from sizewell.components.facts import has_queues, lasting_args, owned_args
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
@@ -219,6 +220,7 @@ def pull_faults(decision: Decision, pairs: Sequence[Pair], settings: Settings) -
             runtimes=operators["runtimes"],
             driver=operators.get("driver", "operator"),
             infiniband=operators["infiniband"],
+            ubuntu=default_version("aks").ubuntu,
         )
         message = (
             "is missing: the network that this stack builds reaches Azure's own services only, and GPUs "

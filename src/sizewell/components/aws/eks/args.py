@@ -15,11 +15,10 @@ from sizewell.components.aws.args import (
 from sizewell.components.aws.plans import runtime_of
 from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
-
-KUBERNETES = "1.34"
 
 
 class EksClusterArgs(PlaceArgs, SubnetsArgs):
@@ -28,7 +27,7 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     zones: list[str]
     """Subnets; EKS requires at least two."""
     version: NotRequired[str]
-    """Kubernetes version; 1.34 by default."""
+    """Kubernetes version; 1.36 by default."""
     public_cidrs: NotRequired[list[str]]
     """IPv4 ranges that may reach the API over the internet; the API is private unless some are given."""
     api_cidrs: NotRequired[list[str]]
@@ -87,6 +86,8 @@ class EksAutoscalerArgs(InsideArgs):
     order; without it the one that fits a pod best."""
     registry: NotRequired[pulumi.Input[str]]
     """Mirror of the public images for a network without internet access: the output of an ImageMirror."""
+    version: NotRequired[str]
+    """The cluster's Kubernetes version, which the autoscaler's own follows; 1.36 by default."""
 
 
 class ImageMirrorArgs(PlaceArgs, AccountArgs):
@@ -140,6 +141,11 @@ def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> d
     )
     runtimes = sorted({runtime_of(shape) for shape in shapes} - {""})
     return {**owned_args(decision), "runtimes": runtimes, "efa": efa}
+
+
+def cluster_version(pools: Sequence[tuple[Workload, Pool]]) -> str:
+    """Kubernetes version of the cluster of these pools: HyperPod takes fewer versions than EKS itself."""
+    return default_version("hyperpod" if any(pool.managed == "hyperpod" for _, pool in pools) else "eks").version
 
 
 def autoscaler_args(decision: Decision, region: str, pools: dict[str, str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi_aws import eks
 
 from sizewell.components.aws import parts
+from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksAutoscalerArgs
 from sizewell.components.aws.eks.checks import check_autoscaler
@@ -24,7 +25,7 @@ class EksAutoscaler(Owned):
     """Role of its pod."""
 
     def __init__(self, name: str, args: EksAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        check_autoscaler(name, args)
+        image = eks_plans.autoscaler_image(check_autoscaler(name, args).version)
         region, cluster = args["region"], args["cluster"]
         super().__init__(name, args, opts, kind="cluster")
         role = parts.role(
@@ -45,7 +46,8 @@ class EksAutoscaler(Owned):
         )
         provider = provider_of(self, name, args)
         groups = {self.name_of(eks.NodeGroup, pool): mode for pool, mode in args.get("pools", {}).items()}
-        settings = eks_scaling.chart(cluster=cluster, region=region, registry=args.get("registry", ""), groups=groups)
+        mirror = args.get("registry", "")
+        settings = eks_scaling.chart(cluster=cluster, region=region, registry=mirror, groups=groups, image=image)
         release = self.make(
             kubernetes.helm.v3.Release,
             f"{name}-release",

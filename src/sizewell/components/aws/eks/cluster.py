@@ -7,8 +7,9 @@ from pulumi_aws import cloudwatch, ec2, eks, iam, vpc
 
 from sizewell.components.aws import parts, plans
 from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.eks.args import KUBERNETES, EksClusterArgs
+from sizewell.components.aws.eks.args import EksClusterArgs
 from sizewell.components.aws.eks.checks import check_eks_cluster
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned, reaching
 
@@ -87,7 +88,7 @@ class EksCluster(Owned):
             eks.Cluster,
             f"{name}-cluster",
             name=physical,
-            version=args.get("version", KUBERNETES),
+            version=args.get("version", default_version("eks").version),
             role_arn=role.arn,
             vpc_config={
                 "subnet_ids": args["subnet_ids"],

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.eks.args import plugin_args
+from sizewell.components.aws.eks.args import cluster_version, plugin_args
 from sizewell.components.facts import is_gang
 from sizewell.components.kubernetes.objects import OPERATOR_IMAGES
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -24,7 +24,7 @@ def images_of(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> lis
     plugins = {"cuda": "nvidia-device-plugin", "neuron": "neuron"}
     images = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
     if any(pool.managed == "raw" and pool.capacity.mode != "capacity-block" for _, pool in pools):
-        images.append(eks_plans.IMAGES["cluster-autoscaler"])
+        images.append(eks_plans.autoscaler_image(cluster_version(pools)))
     if any(is_gang(*pair) for pair in pools):  # jobs of several machines wait in a queue, which brings JobSet
         images += [*OPERATOR_IMAGES["kueue"], *OPERATOR_IMAGES["jobset"]]
     for workload, _ in pools:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sizewell.components.aws.plans import MACHINE, runtime_of
 from sizewell.components.kubernetes.objects import EKS_TOPOLOGY
+from sizewell.components.kubernetes_versions import versions_of
 from sizewell.components.owned import GuardArgs
 from sizewell.launch.target import POOL_TAINT
 from sizewell.sizing.catalog.records import Shape
@@ -201,7 +202,6 @@ def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> s
 IMAGES = {  # what the charts below run, as their projects publish it
     "nvidia-device-plugin": "nvcr.io/nvidia/k8s-device-plugin:v0.17.4",
     "neuron": "public.ecr.aws/neuron/neuron-device-plugin:2.23.30.0",
-    "cluster-autoscaler": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3",  # of Kubernetes' own minor version
 }
 EKS_REGISTRIES = {  # accounts of EKS's own registry; 602401143452 elsewhere
     "af-south-1": "877085696533",
@@ -226,13 +226,22 @@ def eks_registry(region: str) -> str:
     return f"{EKS_REGISTRIES.get(region, '602401143452')}.dkr.ecr.{region}.{suffix}"
 
 
-def image(release: str, registry: str) -> dict[str, str]:
+def autoscaler_image(version: str) -> str:
+    """The cluster autoscaler of the cluster's own minor version: it simulates that scheduler, and no other is tested.
+
+    >>> autoscaler_image("1.34")
+    'registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3'
+    """
+    return f"registry.k8s.io/autoscaling/cluster-autoscaler:{versions_of('eks')[version].autoscaler}"
+
+
+def image(public: str, registry: str) -> dict[str, str]:
     """Repository and tag of a chart's image, in the mirror `registry` where one is given.
 
-    >>> image("neuron", "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror")["repository"]
+    >>> image(IMAGES["neuron"], "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror")["repository"]
     '123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/neuron/neuron-device-plugin'
     """
-    name, _, tag = IMAGES[release].rpartition(":")
+    name, _, tag = public.rpartition(":")
     return {"repository": f"{registry}/{name.partition('/')[2]}" if registry else name, "tag": tag}
 
 
@@ -261,7 +270,7 @@ def charts(
             "version": "0.17.4",
             "repository": "https://nvidia.github.io/k8s-device-plugin",
             "values": {
-                "image": image("nvidia-device-plugin", registry),
+                "image": image(IMAGES["nvidia-device-plugin"], registry),
                 "nodeSelector": {"nvidia.com/gpu.present": "true"},
                 "tolerations": [*tolerated[:1], *tested],
             },
@@ -274,7 +283,7 @@ def charts(
             "values": {
                 "npd": {"enabled": False},
                 "devicePlugin": {
-                    "image": image("neuron", registry),
+                    "image": image(IMAGES["neuron"], registry),
                     "nodeSelector": {"aws.amazon.com/neuron.present": "true"},
                     "tolerations": [*tolerated[1:], *tested],
                 },

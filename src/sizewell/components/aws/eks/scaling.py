@@ -1,6 +1,6 @@
 """What the cluster's autoscaler reads and may do: tags of Auto Scaling groups, chart, role. Pure.
 
-Sources: github.com/kubernetes/autoscaler, tag cluster-autoscaler-1.34.3, cloudprovider/aws/README.md (tags, policy),
+Sources: github.com/kubernetes/autoscaler, tag cluster-autoscaler-1.36.1, cloudprovider/aws/README.md (tags, policy),
 and chart 9.56.0.
 """
 
@@ -153,9 +153,9 @@ def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def chart(
-    *, cluster: pulumi.Input[str], region: str, registry: pulumi.Input[str], groups: Mapping[str, str]
+    *, cluster: pulumi.Input[str], region: str, registry: pulumi.Input[str], groups: Mapping[str, str], image: str
 ) -> dict[str, Any]:
-    """The pinned chart, its pod on the system pool.
+    """The pinned chart, its pod on the system pool; a mirror in `registry` has the public `image` too.
 
     Machines go only when no pod but those of DaemonSets is on them (threshold 0): no job loses a machine to packing.
     """
@@ -171,7 +171,7 @@ def chart(
         "max-node-provision-time": "30m",  # the largest machines need a quarter of an hour to start
     }
     release = "cluster-autoscaler"
-    image = pulumi.Output.from_input(registry).apply(lambda mirror: eks_plans.image(release, mirror))
+    mirrored = pulumi.Output.from_input(registry).apply(lambda mirror: eks_plans.image(image, mirror))
     return {
         "chart": release,
         "version": "9.56.0",
@@ -180,7 +180,7 @@ def chart(
             "fullnameOverride": release,
             "awsRegion": region,
             "autoDiscovery": {"clusterName": cluster, "tags": [DISCOVERY + "={{ .Values.autoDiscovery.clusterName }}"]},
-            "image": eks_plans.image(release, registry) if isinstance(registry, str) else image,
+            "image": eks_plans.image(image, registry) if isinstance(registry, str) else mirrored,
             "rbac": {"serviceAccount": {"name": ACCOUNT}},
             "extraArgs": arguments,
             **({"expanderPriorities": priorities(groups)} if groups else {}),

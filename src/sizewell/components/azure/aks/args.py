@@ -12,7 +12,6 @@ from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
-KUBERNETES = "1.34"
 SYSTEM_SIZE = "Standard_D4s_v5"
 
 
@@ -48,7 +47,7 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     admin_groups: NotRequired[list[str]]
     """Object ids of the Entra groups that administer the cluster; default whoever builds it."""
     version: NotRequired[str]
-    """Kubernetes version; 1.34 by default."""
+    """Kubernetes version; 1.36 by default."""
     system_size: NotRequired[str]
     """Size of the system pool's machines, without accelerators; default Standard_D4s_v5."""
     system_nodes: NotRequired[int]
@@ -109,7 +108,10 @@ class AksOperatorsArgs(InsideArgs):
     """Mirror of nvcr.io for a network without internet access, as myregistry.azurecr.io/nvcr."""
     amd_driver_image: NotRequired[str]
     """Repository of AMD's driver, as myregistry.azurecr.io/amdgpu-driver; for rocm. The operator looks for the tag
-    `ubuntu-22.04-<kernel>-30.20.1`, and builds what it does not find."""
+    `ubuntu-24.04-<kernel>-30.20.1`, and builds what it does not find."""
+    version: NotRequired[str]
+    """The cluster's Kubernetes version, which the release of Ubuntu of its machines follows (22.04 up to 1.34, 24.04
+    from 1.35 on); 1.36 by default."""
 
 
 class LustreVolumeArgs(VolumeArgs):

@@ -31,6 +31,7 @@ from sizewell.components.faults import (
     check_machines,
     check_offered,
 )
+from sizewell.components.kubernetes_versions import KubernetesVersion, check_known_version, default_version
 from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog.records import Shape
@@ -44,12 +45,13 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
     """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
     faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
-    version = args.get("version", "1.34")
+    latest = default_version("aks").version
+    version = args.get("version", latest)
     release = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
     faults.must(
         release is not None and int(release[1]) >= 31,
         "version",
-        f"must be a Kubernetes version from 1.31 on, such as 1.34, got {version!r}",
+        f"must be a Kubernetes version from 1.31 on, such as {latest}, got {version!r}",
     )
     size = args.get("system_size", SYSTEM_SIZE)
     faults.must(
@@ -196,8 +198,10 @@ def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
     check_emails(faults, args, "notify")
 
 
-def check_operators(name: str, args: AksOperatorsArgs) -> None:
+def check_operators(name: str, args: AksOperatorsArgs) -> KubernetesVersion:
+    """What follows the cluster's version, once nothing is wrong."""
     faults = Faults.of(name, args, AksOperatorsArgs)
+    release = check_known_version(faults, args, "aks")
     runtimes = args.get("runtimes") or []
     faults.must(bool(runtimes) or args.get("lustre") is True, "runtimes", "is empty; name cuda, rocm or both")
     for number, runtime in enumerate(runtimes):
@@ -220,7 +224,8 @@ def check_operators(name: str, args: AksOperatorsArgs) -> None:
             "amd_driver_image",
             f"must be a repository that the cluster may push to, got {image!r}: AMD's operator builds its driver there",
             fix="name one (sizewell:amdDriverImage) and push the driver there before, since a closed network reaches "
-            f"none of AMD's packages: {amd_driver_tag('myregistry.azurecr.io/amdgpu-driver')}; or use a scale set",
+            f"none of AMD's packages: {amd_driver_tag('myregistry.azurecr.io/amdgpu-driver', ubuntu=release.ubuntu)}; "
+            "or use a scale set",
         )
     registry = args.get("registry", "nvcr.io")
     faults.must(
@@ -229,6 +234,7 @@ def check_operators(name: str, args: AksOperatorsArgs) -> None:
         f"must be a registry, with a path or without, got {registry!r}",
     )
     faults.done()
+    return release
 
 
 def check_volume(name: str, args: LustreVolumeArgs) -> None:

@@ -7,8 +7,9 @@ from pulumi_azure_native import authorization, containerservice, managedidentity
 
 from sizewell.components.azure import parts, plans
 from sizewell.components.azure.aks import plans as aks_plans
-from sizewell.components.azure.aks.args import KUBERNETES, SYSTEM_SIZE, AksClusterArgs
+from sizewell.components.azure.aks.args import SYSTEM_SIZE, AksClusterArgs
 from sizewell.components.azure.aks.checks import check_aks_cluster
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned, reaching
 
@@ -172,7 +173,7 @@ class AksCluster(Owned):
             resource_name_=self.name_of(containerservice.ManagedCluster, name),
             resource_group_name=args["resource_group"],
             location=args["region"],
-            kubernetes_version=args.get("version", KUBERNETES),
+            kubernetes_version=args.get("version", default_version("aks").version),
             dns_prefix=self.physical(name, 54),
             sku={"name": "Base", "tier": "Standard"},  # the free tier has no agreement on being up
             identity={"type": "UserAssigned", "user_assigned_identities": [control.id]},

@@ -24,7 +24,7 @@ class AksOperators(Owned):
     """Names of the Helm releases."""
 
     def __init__(self, name: str, args: AksOperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        check_operators(name, args)
+        ubuntu = check_operators(name, args).ubuntu
         super().__init__(name, args, opts, kind="cluster")
         provider = provider_of(self, name, args)
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
@@ -43,7 +43,7 @@ class AksOperators(Owned):
         releases: dict[str, kubernetes.helm.v3.Release] = {}
         before: list[pulumi.Resource] = []
         for release, settings in charts.items():
-            releases[release] = self._release(name, release, settings, provider=provider, after=before)
+            releases[release] = self._release(name, release, settings, provider=provider, after=before, ubuntu=ubuntu)
             before.append(releases[release])
             for what, wanted in objects.items():
                 if wanted["after"] == release:
@@ -70,6 +70,7 @@ class AksOperators(Owned):
         *,
         provider: kubernetes.Provider,
         after: list[pulumi.Resource],
+        ubuntu: str,
     ) -> kubernetes.helm.v3.Release:
         """A chart in a namespace of its own that lets it reach the machine: drivers are loaded from there."""
         namespace = self.make(
@@ -82,7 +83,7 @@ class AksOperators(Owned):
             kubernetes.core.v1.ConfigMap,
             f"{owner}-{name}-packages",
             metadata={"name": aks_plans.PACKAGES, "namespace": name},
-            data={"custom-repo.list": aks_plans.package_sources()},
+            data={"custom-repo.list": aks_plans.package_sources(ubuntu)},
             opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace]),
         )
         return self.make(

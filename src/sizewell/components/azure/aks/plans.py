@@ -283,7 +283,7 @@ NGC, NVCR = "https://helm.ngc.nvidia.com/nvidia", "nvcr.io"
 # Driver containers of both operators compile against the machine's kernel: its headers are packages, which come from
 # the mirror that Azure's own Ubuntu images use (learn.microsoft.com/azure/aks/outbound-rules-control-egress).
 PACKAGES, UBUNTU = "packages", "http://azure.archive.ubuntu.com/ubuntu/"
-RELEASES = ("jammy", "jammy-updates", "jammy-security")  # os_sku Ubuntu is 22.04 under Kubernetes 1.25 to 1.34
+CODENAMES = {"22.04": "jammy", "24.04": "noble"}  # which of them a cluster has: kubernetes_versions.csv
 NETWORK_OPERATOR, GPU_OPERATOR, AMD_OPERATOR = "25.10.0", "v25.10.1", "v1.4.1"
 # The values of the published chart gpu-operator-charts-v1.4.1.tgz (rocm.github.io/gpu-operator) name the driver, the
 # tags of the module manager's images (those of the operator) and the utility container, which is one release older.
@@ -351,14 +351,14 @@ def _amd_common(registry: str) -> dict[str, Any]:
     }
 
 
-def amd_driver_tag(repository: str) -> str:
+def amd_driver_tag(repository: str, *, ubuntu: str) -> str:
     """The image that AMD's module manager looks for before it builds one itself, which takes packages of the internet
     (ROCm/gpu-operator v1.4.1, docs/drivers/precompiled-driver.md, "Image Tag Format").
 
-    >>> amd_driver_tag("petsnap.azurecr.io/amdgpu-driver")
-    'petsnap.azurecr.io/amdgpu-driver:ubuntu-22.04-KERNEL-30.20.1'
+    >>> amd_driver_tag("petsnap.azurecr.io/amdgpu-driver", ubuntu="24.04")
+    'petsnap.azurecr.io/amdgpu-driver:ubuntu-24.04-KERNEL-30.20.1'
     """
-    return f"{repository}:ubuntu-22.04-KERNEL-{AMD_DRIVER}"
+    return f"{repository}:ubuntu-{ubuntu}-KERNEL-{AMD_DRIVER}"
 
 
 def _kmm_mirrored(registry: str) -> dict[str, Any]:
@@ -375,22 +375,25 @@ def _kmm_mirrored(registry: str) -> dict[str, Any]:
     }
 
 
-def package_sources() -> str:
+def package_sources(ubuntu: str) -> str:
     """What apt reads in the driver containers
     (docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/install-gpu-operator-air-gapped.html).
 
-    >>> package_sources().splitlines()[0]
-    'deb [arch=amd64] http://azure.archive.ubuntu.com/ubuntu/ jammy main universe'
+    >>> package_sources("24.04").splitlines()[0]
+    'deb [arch=amd64] http://azure.archive.ubuntu.com/ubuntu/ noble main universe'
     """
-    return "".join(f"deb [arch=amd64] {UBUNTU} {release} main universe\n" for release in RELEASES)
+    name = CODENAMES[ubuntu]
+    releases = (name, f"{name}-updates", f"{name}-security")
+    return "".join(f"deb [arch=amd64] {UBUNTU} {release} main universe\n" for release in releases)
 
 
-def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> list[str]:
-    """Images that a mirror has to hold for these operators, as their charts of the versions above name them
+def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool, ubuntu: str) -> list[str]:
+    """Images that a mirror has to hold for these operators, as their charts of the versions above name them; both
+    operators put the machine's release of Ubuntu behind the tags of their drivers
     (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml v25.10.1, Mellanox/network-operator
     deployment/network-operator/values.yaml v25.10.0, ROCm/gpu-operator helm-charts-k8s v1.4.1).
 
-    >>> len(mirror_images(runtimes=["cuda"], driver="aks", infiniband=False))
+    >>> len(mirror_images(runtimes=["cuda"], driver="aks", infiniband=False, ubuntu="24.04"))
     5
     """
     images = []
@@ -403,7 +406,7 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> 
         ]
         if driver == "operator":
             images += [
-                f"{NVCR}/nvidia/driver:580.105.08-ubuntu22.04",
+                f"{NVCR}/nvidia/driver:580.105.08-ubuntu{ubuntu}",
                 f"{NVCR}/nvidia/cloud-native/k8s-driver-manager:v0.9.1",
                 f"{NVCR}/nvidia/k8s/container-toolkit:v1.18.1",
             ]
@@ -427,7 +430,7 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool) -> 
             f"{NVCR}/nvidia/cloud-native/network-operator:v{NETWORK_OPERATOR}",
             f"{mellanox}/network-operator-init-container:network-operator-v{NETWORK_OPERATOR}",
             f"{mellanox}/node-feature-discovery:network-operator-v{NETWORK_OPERATOR}",
-            f"{mellanox}/doca-driver:{DOCA}",
+            f"{mellanox}/doca-driver:{DOCA}-ubuntu{ubuntu}-amd64",
             f"{mellanox}/sriov-network-device-plugin:network-operator-v{NETWORK_OPERATOR}",
         ]
     return images
