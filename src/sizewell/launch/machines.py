@@ -22,11 +22,13 @@ from typing import Final
 from sizewell.launch import batch, files, notebook, serving, training
 from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
 from sizewell.launch.pods import CACHE, HOME, HOUSE, SCRIPTS, USER, network_env
+from sizewell.launch.registries import LOGINS
 from sizewell.launch.run import Run
 from sizewell.launch.setting import Setting
 from sizewell.launch.slurm import packed
 from sizewell.launch.slurm_boot import DEVICES, STORES, store_commands
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.providers import CLOUDS
 
 UNIT: Final = "sizewell-run"
 WATCH: Final = "sizewell-notice"
@@ -34,7 +36,6 @@ NOTICE: Final = "/run/sizewell/notice"
 LIBRARY: Final = "/usr/local/lib/sizewell"
 FAILED_TOO_OFTEN: Final = 78
 ENDS: Final = (WRONG_INPUT, OVER, FAILED_TOO_OFTEN)  # exit codes after which nothing starts it again
-WATCHED: Final = ("aws", "azure", "gcp")  # clouds that notice.py asks
 KUBERNETES_ONLY: Final = ("secrets", "callers", "wake", "claims", "priority", "namespace", "form", "metrics")
 ELSEWHERE: Final = {"tpu": "TPU", "cpu": "machines without accelerators"}  # what decisions place in clusters alone
 OTHER_ENTRIES: Final = ("train_fsdp.py", "train_jax.py", "train_neuron.py")
@@ -235,38 +236,7 @@ def _devices(of: Setting) -> list[str]:
 
 def _pull(of: Setting) -> list[str]:
     """The image, with the machine's own identity where its registry is the cloud's; tried until it is there."""
-    login: list[str] = []
-    if of.machine.cloud == "aws":
-        login = [
-            "login() {  # ECR: the machine's role",
-            '  [[ "$image" =~ ^([0-9]+\\.dkr\\.ecr\\.([a-z0-9-]+)\\.amazonaws\\.com(\\.cn)?)/ ]] || return 0',
-            '  aws ecr get-login-password --region "${BASH_REMATCH[2]}" |',
-            '    docker login --username AWS --password-stdin "${BASH_REMATCH[1]}" >/dev/null',
-            "}",
-        ]
-    elif of.machine.cloud == "azure":
-        login = [
-            "login() {  # ACR: the machine's identity, exchanged for a token of the registry",
-            '  [[ "$image" =~ ^([a-z0-9]+\\.azurecr\\.io)/ ]] || return 0',
-            "  local host=${BASH_REMATCH[1]} imds=http://169.254.169.254/metadata/identity/oauth2/token token",
-            "  token=$(curl -sf -H Metadata:true --noproxy '*' \\",
-            '    "$imds?api-version=2018-02-01&resource=https://management.azure.com/" | jq -r .access_token) &&',
-            '    token=$(curl -sf --data-urlencode "grant_type=access_token" --data-urlencode "service=$host" \\',
-            '      --data-urlencode "access_token=$token" "https://$host/oauth2/exchange" | jq -r .refresh_token) &&',
-            "    docker login --username 00000000-0000-0000-0000-000000000000 --password-stdin \\",
-            '      "$host" <<<"$token" >/dev/null',
-            "}",
-        ]
-    elif of.machine.cloud == "gcp":
-        login = [
-            "login() {  # Artifact Registry: the machine's service account",
-            '  [[ "$image" =~ ^([a-z0-9-]+-docker\\.pkg\\.dev)/ ]] || return 0',
-            "  curl -sf -H Metadata-Flavor:Google --noproxy '*' \\",
-            "    http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token |",
-            "    jq -r .access_token | docker login --username oauth2accesstoken --password-stdin \\",
-            '      "https://${BASH_REMATCH[1]}" >/dev/null',
-            "}",
-        ]
+    login = LOGINS.get(of.machine.cloud, ())
     said = (
         "$image cannot be pulled: its registry must be reachable from this network and let this machine's identity pull"
     )
@@ -407,7 +377,7 @@ def _end(of: Setting) -> list[str]:
 
 def _watched(cloud: str) -> list[str]:
     """The second unit, where a cloud tells its machines that they go: one's own machines are asked by nobody."""
-    if cloud not in WATCHED:
+    if cloud not in CLOUDS:
         return ["systemctl daemon-reload"]
     return [
         *_file(f"/usr/local/sbin/{WATCH}", _watch(cloud), mode="755"),
@@ -425,8 +395,8 @@ def _watch(cloud: str) -> list[str]:
         f"python3 {LIBRARY}/notice.py --cloud {cloud} --file {NOTICE} || exit 1",
         f"systemctl stop '{UNIT}@*.service'",
     ]
-    if cloud == "azure":  # it need not wait, and bill, for the rest of its notice
-        lines.append(f"python3 {LIBRARY}/notice.py --cloud azure --file {NOTICE} --done")
+    if CLOUDS[cloud].capacity.ends_when_acknowledged:
+        lines.append(f"python3 {LIBRARY}/notice.py --cloud {cloud} --file {NOTICE} --done")
     return lines
 
 

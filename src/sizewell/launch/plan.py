@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision, Guard, Parallelism, Pool, Replicas, Task, Workload
 
-NOTICE_S: Final = {"aws": 120, "gcp": 30, "azure": 30}  # between the word that a spot machine goes, and its end
+OTHERS_NOTICE_S: Final = 30  # between the word that a spot machine goes, and its end, where no cloud says more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,8 @@ class RunPlan:
         60
         """
         if self.spot:
-            return NOTICE_S.get(self.cloud, 30) - 5
+            cloud = CLOUDS.get(self.cloud)
+            return (cloud.capacity.spot_notice_s if cloud else OTHERS_NOTICE_S) - 5
         return int(min(600, max(60, 2 * self.figures.get("checkpoint_write_s", 0.0) + 30)))
 
 

@@ -21,12 +21,12 @@ from sizewell.launch.pods import network_env
 from sizewell.launch.setting import Setting
 from sizewell.launch.slurm_boot import PARTITIONS, SCHEDULED
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.providers import clouds_where
 
 SCRIPTS: Final = "/tmp/sizewell"  # noqa: S108  (of the job: its number follows)
 IN_POD: Final = "/opt/sizewell"
 KINDS: Final = ("training", "fine-tuning")
 FROM_SLURM: Final = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES", "SLURM_NODEID", "SCRIPTS")
-NOTICED: Final = ("aws", "azure")  # clouds whose machines say that they go; under Slurm nothing else tells the job
 NOTICE: Final = "/tmp/sizewell-notice"  # noqa: S108  (the restart's number follows: a machine may get the job again)
 WATCHED: Final = 'python3 "$0" --cloud {} --file "$SIZEWELL_NOTICE_FILE" & exec "$@"'
 DEVICES: Final = {"cuda": "--gpus all", "rocm": "--device /dev/kfd --device /dev/dri", "neuron": "--privileged"}
@@ -45,7 +45,8 @@ def script(of: Setting) -> str:
     training.possible(of)
     line = list(of.run.command) or ["python3", *training.command(of)[1:]]
     variables = training.variables(of)
-    if of.plan.spot and of.machine.cloud in NOTICED and not of.run.command:
+    heard = clouds_where(lambda cloud: cloud.capacity.announced_on_machines)  # under Slurm nothing else tells the job
+    if of.plan.spot and of.machine.cloud in heard and not of.run.command:
         line = ["bash", "-c", WATCHED.format(of.machine.cloud), f"{IN_POD}/notice.py", *line]
         variables["SIZEWELL_NOTICE_FILE"] = NOTICE
     return _sbatch(of, line, files.training(), variables, seconds=training.deadline_s(of))

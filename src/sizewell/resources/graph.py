@@ -13,6 +13,7 @@ from typing import Any, Final
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.values import Flag, Text, canonical, cloud_of, get
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY
 from sizewell.sizing.versions import refusal
 
@@ -196,18 +197,16 @@ class Graph:
         registration = self.registration(resource)
         if registration is not None and (stated := get(registration, "region")) is not None:
             return stated if stated is UNKNOWN else normal_region(cloud, str(stated))
-        if cloud == "azure":
-            groups = self.referenced(resource, "resourceGroupName", "azure-native:resources:ResourceGroup")
+        if cloud not in CLOUDS:
+            return ""
+        places = CLOUDS[cloud].regions
+        if places.group is not None:
+            groups = self.referenced(resource, *places.group)
             if isinstance(groups, tuple) and groups and (stated := _stated_region(cloud, groups[0].inputs)) != "":
                 return stated
-        keys = {
-            "aws": ("aws:region",),
-            "gcp": ("gcp:region", "gcp:zone"),
-            "azure": ("azure-native:location",),
-        }.get(cloud, ())
-        for key in keys:
+        for key in (places.config_key, places.zone_config_key):
             if value := self.plan.config.get(key):
-                return normal_region(cloud, value)
+                return places.of(value)
         return ""
 
 
@@ -219,12 +218,7 @@ def _must_be_read(urn: str, schema: object) -> None:
 
 
 def _stated_region(cloud: str, inputs: Mapping[str, Any]) -> Text:
-    keys = {
-        "aws": ("region", "availabilityZone"),
-        "gcp": ("region", "zone", "location"),
-        "azure": ("location",),
-    }.get(cloud, ())
-    for key in keys:
+    for key in CLOUDS[cloud].regions.inputs if cloud in CLOUDS else ():
         value = inputs.get(key)
         if isinstance(value, Unknown):
             return UNKNOWN
@@ -239,14 +233,7 @@ def normal_region(cloud: str, place: str) -> str:
     >>> normal_region("gcp", "us-central1-a"), normal_region("azure", "East US 2"), normal_region("aws", "us-east-1a")
     ('us-central1', 'eastus2', 'us-east-1')
     """
-    if cloud == "azure":
-        return place.replace(" ", "").lower()
-    place = place.rsplit("/", 1)[-1].lower()
-    if cloud == "gcp" and place.count("-") == 2:
-        return place.rsplit("-", 1)[0]
-    if cloud == "aws" and place[-1:].isalpha() and place[-2:-1].isdigit():
-        return place[:-1]
-    return place
+    return CLOUDS[cloud].regions.of(place) if cloud in CLOUDS else place.rsplit("/", 1)[-1].lower()
 
 
 def _collect(value: Any, strings: list[str]) -> bool:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeGuard, TypeVar
 
 from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.sizing.providers import CLOUDS
 
 T = TypeVar("T")
 Flag = bool | Unknown
@@ -197,18 +198,11 @@ def cloud_of(token: str) -> str:
     return _CLOUDS.get(package, "")
 
 
-_CLOUDS = {
-    "aws": "aws",
-    "aws-native": "aws",
-    "awsx": "aws",
-    "eks": "aws",
-    "gcp": "gcp",
-    "google-native": "gcp",
-    "azure-native": "azure",
-    "azure": "azure",
-    "azuread": "azure",
+_CLOUDS: Final = {
     "kubernetes": "kubernetes",
-    "sizewell-aws": "aws",
-    "sizewell-gcp": "gcp",
-    "sizewell-azure": "azure",
+    **{
+        package: name
+        for name, cloud in CLOUDS.items()
+        for package in (cloud.provider.package, *cloud.provider.others, f"sizewell-{name}")
+    },
 }

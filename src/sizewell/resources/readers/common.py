@@ -11,13 +11,9 @@ from sizewell.resources.stackfacts import Tags
 from sizewell.resources.values import Count, Text, canonical, cloud_of, get, items, text
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.records import FAMILY_TRAITS
+from sizewell.sizing.providers import CLOUDS, clouds_where, machine_type
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of
 
-TAG_KEYS: Final = {
-    "aws": ("tags",),
-    "gcp": ("labels", "resourceLabels", "userLabels"),
-    "azure": ("tags",),
-}
 # Types that bill and take labels under another key, or none at all.
 _UNTAGGED: Final = {
     "aws:s3/directoryBucket:DirectoryBucket",
@@ -78,7 +74,8 @@ def tags_of(resource: RecordedResource) -> Tags:
     if kind in _LABELS_ELSEWHERE:
         labels = get(resource.inputs, *_LABELS_ELSEWHERE[kind])
         return {} if labels is None else labels
-    for key in TAG_KEYS.get(cloud_of(resource.type), ("tags",)):
+    cloud = CLOUDS.get(cloud_of(resource.type))
+    for key in cloud.provider.tag_inputs if cloud else ("tags",):
         value = resource.inputs.get(key)
         if isinstance(value, Unknown):
             return UNKNOWN
@@ -97,7 +94,7 @@ def accelerator_of(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -
     if isinstance(kinds, Unknown):
         return UNKNOWN, UNKNOWN
     for kind in kinds:
-        bare = kind.removeprefix("ml.") if cloud == "aws" else kind
+        bare = machine_type(cloud, kind)
         shape = shape_of(catalog, cloud, bare)
         if shape is not None and shape.accelerator:
             return shape.accelerator, shape.accelerators
@@ -115,7 +112,7 @@ def machine_facts(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) ->
     with_efa = next((shape for shape in shapes if shape.fabric == "efa" and shape.rdma_interfaces > 1), None)
     return {
         "traits": frozenset(t for t in FAMILY_TRAITS if any(names.says(cloud, kind, t) for kind in kinds)),
-        "tpu_chips": names.tpu_chips(kinds) if cloud == "gcp" else 0,
+        "tpu_chips": names.tpu_chips(kinds) if cloud in clouds_where(lambda each: each.machines.tpus) else 0,
         "efa_cards": with_efa.rdma_interfaces if with_efa is not None else 0,
         "first_card_apart": with_efa is not None and with_efa.network_cards > with_efa.rdma_interfaces,
     }

@@ -13,7 +13,8 @@ from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import base, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
-from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
+from sizewell.resources.values import Count, Flag, Text, cloud_of, count, either, every, flag, get, items, negated, text
+from sizewell.sizing.providers import cloud_of_service
 
 F = TypeVar("F", bound=Fact)
 Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
@@ -82,9 +83,13 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
     )
 
 
+def _accelerated(resource: RecordedResource, kind: Text) -> Flag:
+    return UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name(cloud_of(resource.type), kind)
+
+
 def _ml_accelerated(kind: Any) -> Flag:
     name = text(kind)
-    return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name("aws", name.removeprefix("ml."))
+    return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name(cloud_of_service("sagemaker"), name)
 
 
 def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
@@ -166,7 +171,7 @@ def _vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any]
     kind = text(get(dedicated, "machineSpec", "machineType"))
     wide: Flag = UNKNOWN if UNKNOWN in (least, most) else (most or 0) > (least or 0)  # type: ignore[operator]
     return {
-        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind) or bool(kind),
+        "accelerated": UNKNOWN if isinstance(kind, Unknown) else bool(kind),
         "scales": wide,
         "nodes_min": least,
         "nodes_max": most,
@@ -202,7 +207,7 @@ def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
         size = azure_nodes.autoscale_size(settings[0], least)
         least, most = size.least, size.most
     return {
-        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
+        "accelerated": _accelerated(resource, kind),
         "scales": either(
             UNKNOWN if scale is UNKNOWN else scale == "TargetUtilization",
             UNKNOWN if isinstance(settings, Unknown) else bool(settings),
@@ -277,7 +282,7 @@ def _workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     attached = get(setup, "acceleratorConfigs")
     return {
         "accelerated": either(
-            UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind),
+            _accelerated(resource, kind),
             UNKNOWN if attached is UNKNOWN else bool(attached),
         ),
         "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None and str(timeout) != "0",
@@ -292,7 +297,7 @@ def _colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     timeout = get(resource.inputs, "idleShutdownConfig", "idleTimeout")
     kind = text(get(resource.inputs, "machineSpec", "machineType"))
     return {
-        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("gcp", kind),
+        "accelerated": _accelerated(resource, kind),
         "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None,
         "public": flag(get(resource.inputs, "networkSpec", "enableInternetAccess")),
         "root": False,
@@ -313,7 +318,7 @@ def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
     schedules = get(inner, "schedules", "computeStartStop")
     kind = text(get(inner, "vmSize"))
     return {
-        "accelerated": UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name("azure", kind),
+        "accelerated": _accelerated(resource, kind),
         "kind": kind,
         "stops_itself": either(
             UNKNOWN if idle is UNKNOWN else idle is not None, UNKNOWN if schedules is UNKNOWN else bool(schedules)

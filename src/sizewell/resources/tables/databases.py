@@ -13,7 +13,7 @@ from typing import Any, Final
 from sizewell.resources.context import Context, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import flag, get, number, text
+from sizewell.resources.values import cloud_of, flag, get, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.catalog.databases import azure_size, cloud_sql_shape
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
@@ -235,7 +235,8 @@ def _azure_machine(resource: RecordedResource, context: Context, engine: str, ki
         return _hours(resource, context, key=f"{engine}.b{cores}{features}.hour", count=servers)
     series = f"{engine}.{(letters + features + version).lower()}"
     by_core = f"{series}.vcore_hour"
-    if context.catalog.fees_of("azure", by_core) and not context.catalog.fees_of("azure", f"{series}.{cores}.hour"):
+    cloud, listed = cloud_of(resource.type), context.catalog.fees_of
+    if listed(cloud, by_core) and not listed(cloud, f"{series}.{cores}.hour"):
         return _hours(resource, context, key=by_core, count=servers * cores, unit="vCPU-hour")
     return _hours(resource, context, key=f"{series}.{cores}.hour", count=servers)
 

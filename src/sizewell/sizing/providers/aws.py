@@ -83,6 +83,7 @@ AWS: Final = Cloud(
         config_key="aws:region",
         zone_config_key="",
         inputs=("region", "availabilityZone"),
+        group=None,
         of=region_of,
         # zones.csv names zones by id: their names are another place in another account
         zone_prefix=lambda region: f"{zone_id_prefix(region)}-az",
@@ -163,6 +164,7 @@ AWS: Final = Cloud(
         stays="an on-demand capacity reservation",
         spot_notice_s=120,
         announced_on_machines=True,
+        ends_when_acknowledged=False,
         markets={
             "on-demand": ("on-demand",),
             "spot": ("spot",),

@@ -80,6 +80,7 @@ AZURE: Final = Cloud(
         config_key="azure-native:location",
         zone_config_key="",
         inputs=("location",),
+        group=("resourceGroupName", "azure-native:resources:ResourceGroup"),
         of=region_of,
         zone_prefix=lambda region: region,
         offer_zone_prefixes=lambda _: ("",),
@@ -160,6 +161,7 @@ AZURE: Final = Cloud(
         stays="an on-demand capacity reservation",
         spot_notice_s=30,
         announced_on_machines=True,
+        ends_when_acknowledged=True,
         markets={
             "on-demand": ("on-demand",),
             "spot": ("spot",),

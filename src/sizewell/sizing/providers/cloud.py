@@ -47,6 +47,7 @@ class Regions:
     config_key: str  # of the Pulumi provider
     zone_config_key: str  # "" where the provider has none
     inputs: tuple[str, ...]  # of a resource, that say its region or zone
+    group: tuple[str, str] | None  # (input that names a group whose region is the resource's too, type of the group)
     of: Callable[[str], str]  # region from a region, a zone or a display name
     zone_prefix: Callable[[str], str]  # region -> how its zones are called in zones.csv
     offer_zone_prefixes: Callable[[str], tuple[str, ...]]  # region -> how the zone of an offer may begin
@@ -148,6 +149,7 @@ class Capacity:
     stays: str
     spot_notice_s: int  # between the word that a spot machine goes, and its end
     announced_on_machines: bool  # a machine hears of it by itself, whoever scheduled the job
+    ends_when_acknowledged: bool  # a machine that has confirmed the notice need not wait, and bill, for its end
     markets: Mapping[str, tuple[str, ...]]  # kind of price that a refresh reads -> markets
 
 

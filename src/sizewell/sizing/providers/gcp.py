@@ -72,6 +72,7 @@ GCP: Final = Cloud(
         config_key="gcp:region",
         zone_config_key="gcp:zone",
         inputs=("region", "zone", "location"),
+        group=None,
         of=region_of,
         zone_prefix=lambda region: region,
         offer_zone_prefixes=lambda _: ("",),
@@ -152,6 +153,7 @@ GCP: Final = Cloud(
         stays="a reservation",
         spot_notice_s=30,
         announced_on_machines=False,
+        ends_when_acknowledged=False,
         markets={
             "on-demand": ("on-demand",),
             "spot": ("spot",),
