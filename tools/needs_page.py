@@ -12,11 +12,10 @@ from pathlib import Path
 
 from component_reference import GOLDENS, recorded_forms
 
-from sizewell.clouds.preflight import aws, azure, gcp
+from sizewell.clouds.preflight import azure, gcp, rights
 from sizewell.components.inventory import clouds, component_classes
 
 HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes": "Any Kubernetes cluster"}
-RIGHTS = {"aws": aws.CREATING, "azure": azure.ACTIONS, "gcp": gcp.PERMISSIONS}
 # What `doctor` asks of a machine type's quota; services have quotas of their own.
 QUOTAS = {
     "aws": "vCPU of the family and market, by its code, less what others use",
@@ -72,10 +71,9 @@ def page() -> str:
 
 
 def _line(cloud: str, token: str, types: tuple[str, ...], *, pool: bool) -> str:
-    rights = RIGHTS.get(cloud, {})
     own = [kind for kind in types if kind.split(":")[0] in (cloud, "azure-native")]
-    held = sorted({rights[kind] for kind in own if kind in rights})
-    left = [kind for kind in own if kind not in rights]
+    held = sorted({rights.RIGHTS[kind].right for kind in own if kind in rights.RIGHTS})
+    left = [kind for kind in own if kind not in rights.RIGHTS]
     cells = (
         f"`{token}`",
         ", ".join(_apis(cloud, own)) or "–",

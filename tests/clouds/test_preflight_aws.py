@@ -22,6 +22,7 @@ from moto import mock_aws
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import Deadline
 from sizewell.clouds.preflight import aws as preflight_aws
+from sizewell.clouds.preflight import rights
 from sizewell.clouds.preflight.run import preflight
 from tests.clouds.preflight_needs import Declared, by_state, machines, needs
 
@@ -488,7 +489,8 @@ def test_every_creating_call_is_one_of_the_service():
     session = botocore.session.get_session()
     names = {"cloudwatch": "cloudwatch", "logs": "logs", "budgets": "budgets"}
     budget_calls = {"ModifyBudget", "PassRole"}  # rights without an operation of the same name
-    for action in {*preflight_aws.CREATING.values(), *preflight_aws.PASSES_ROLES.values()}:
+    rows = [row for row in rights.RIGHTS.values() if row.type.startswith("aws:")]
+    for action in {*(row.right for row in rows), *(row.also for row in rows if row.also)}:
         service, _, operation = action.partition(":")
         model = session.get_service_model(names.get(service, service))
         assert operation in model.operation_names or operation in budget_calls, action

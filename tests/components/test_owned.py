@@ -86,7 +86,7 @@ def test_what_the_component_says_itself_holds():
 def test_a_name_is_cut_to_what_its_kind_allows():
     long = "sample-" + "x" * 100
     name = made(lambda owner: owner.make(sqs.Queue, long))[long].inputs["name"]
-    assert len(name) == NAMES["aws:sqs/queue:Queue"][1] == 80
+    assert len(name) == NAMES["aws:sqs/queue:Queue"].characters == 80
 
 
 def test_options_are_the_childs_own_and_are_not_changed():
@@ -122,9 +122,9 @@ def test_a_class_that_a_project_derives_has_its_components_token():
 
 
 def test_every_kind_in_the_table_is_made_and_takes_such_a_name():
-    for token, (argument, limit) in NAMES.items():
-        assert argument in arguments(kinds_made()[token]), f"{token} has no argument {argument}"
-        assert 20 <= limit <= 500, token
+    for token, limit in NAMES.items():
+        assert limit.argument in arguments(kinds_made()[token]), f"{token} has no argument {limit.argument}"
+        assert 20 <= limit.characters <= 500, token
 
 
 def test_a_kind_has_tags_where_its_arguments_have():

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sizewell import csvtables
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
 from sizewell.resources.pricing import Pricing
 from sizewell.resources.tables import FREE, PRICERS, free_reason, gaps
@@ -268,7 +270,8 @@ def test_measures_that_price_rules_ask_for_are_those_a_file_may_state() -> None:
     import re
 
     asked = set(re.findall(r"(?:measure=|usage\.of\(resource, )\"(\w+)\"", inspect.getsource(gaps)))
-    asked |= {key for names in (gaps._TOKENS, gaps._PODS) for key in names}
+    rows = csvtables.read(gaps.Unlisted, Path(gaps.__file__).parent / "data/unlisted.csv")
+    asked |= {*gaps._PODS, *(measure for row in rows for measure, _ in row.fees)}
     assert asked <= set(MEASURES)
 
 

@@ -1,75 +1,28 @@
 """What the clouds call the names that we give, and how long we let them be: at most what each allows.
 
-A kind that is not here is named by the cloud or by a rule of its own, which its component states.
+A kind that is not in names.csv is named by the cloud or by a rule of its own, which its component states.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-NAMES: Final[Mapping[str, tuple[str, int]]] = {  # type token -> argument, characters
-    "aws:appautoscaling/policy:Policy": ("name", 255),
-    "aws:autoscaling/group:Group": ("name", 255),
-    "aws:budgets/budget:Budget": ("name", 100),
-    "aws:cloudwatch/eventRule:EventRule": ("name", 64),
-    "aws:cloudwatch/eventTarget:EventTarget": ("target_id", 64),
-    "aws:cloudwatch/metricAlarm:MetricAlarm": ("name", 255),
-    "aws:costexplorer/anomalyMonitor:AnomalyMonitor": ("name", 100),
-    "aws:costexplorer/anomalySubscription:AnomalySubscription": ("name", 100),
-    "aws:ec2/launchTemplate:LaunchTemplate": ("name", 128),
-    "aws:ec2/placementGroup:PlacementGroup": ("name", 255),
-    "aws:ec2/securityGroup:SecurityGroup": ("name", 255),
-    "aws:ecs/cluster:Cluster": ("name", 255),
-    "aws:ecs/taskDefinition:TaskDefinition": ("family", 255),
-    "aws:eks/nodeGroup:NodeGroup": ("node_group_name", 63),
-    "aws:iam/instanceProfile:InstanceProfile": ("name", 128),
-    "aws:iam/policy:Policy": ("name", 128),
-    "aws:iam/role:Role": ("name", 64),
-    "aws:iam/rolePolicy:RolePolicy": ("name", 128),
-    "aws:sagemaker/domain:Domain": ("domain_name", 63),
-    "aws:sagemaker/endpoint:Endpoint": ("name", 63),
-    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": ("name", 63),
-    "aws:sagemaker/model:Model": ("name", 63),
-    "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration": ("name", 63),
-    "aws:scheduler/schedule:Schedule": ("name", 64),
-    "aws:scheduler/scheduleGroup:ScheduleGroup": ("name", 64),
-    "aws:sns/topic:Topic": ("name", 256),
-    "aws:sqs/queue:Queue": ("name", 80),
-    "aws:ssm/document:Document": ("name", 128),
-    "azure-native:alertsmanagement:PrometheusRuleGroup": ("rule_group_name", 260),
-    "azure-native:applicationinsights:Component": ("resource_name_", 255),
-    "azure-native:compute:DiskEncryptionSet": ("disk_encryption_set_name", 80),
-    "azure-native:compute:VirtualMachineScaleSet": ("vm_scale_set_name", 64),
-    "azure-native:consumption:Budget": ("budget_name", 63),
-    "azure-native:containerservice:ManagedCluster": ("resource_name_", 63),
-    "azure-native:logic:Workflow": ("workflow_name", 80),
-    "azure-native:machinelearningservices:EnvironmentContainer": ("name", 255),
-    "azure-native:machinelearningservices:Workspace": ("workspace_name", 33),
-    "azure-native:managedidentity:UserAssignedIdentity": ("resource_name_", 128),
-    "azure-native:monitor:ActionGroup": ("action_group_name", 260),
-    "azure-native:monitor:AutoscaleSetting": ("autoscale_setting_name", 64),
-    "azure-native:monitor:AzureMonitorWorkspace": ("azure_monitor_workspace_name", 44),
-    "azure-native:monitor:DataCollectionEndpoint": ("data_collection_endpoint_name", 44),
-    "azure-native:monitor:DataCollectionRule": ("data_collection_rule_name", 64),
-    "azure-native:monitor:MetricAlert": ("rule_name", 260),
-    "azure-native:network:NatGateway": ("nat_gateway_name", 80),
-    "azure-native:network:NetworkSecurityGroup": ("network_security_group_name", 80),
-    "azure-native:network:PrivateEndpoint": ("private_endpoint_name", 80),
-    "azure-native:network:PublicIPAddress": ("public_ip_address_name", 80),
-    "azure-native:network:VirtualNetwork": ("virtual_network_name", 64),
-    "azure-native:operationalinsights:Workspace": ("workspace_name", 63),
-    "azure-native:resources:ResourceGroup": ("resource_group_name", 80),
-    "azure-native:storagecache:AmlFilesystem": ("aml_filesystem_name", 80),
-    "gcp:billing/budget:Budget": ("display_name", 60),
-    "gcp:cloudrunv2/service:Service": ("name", 49),
-    "gcp:cloudscheduler/job:Job": ("name", 500),
-    "gcp:compute/firewall:Firewall": ("name", 63),
-    "gcp:compute/network:Network": ("name", 63),
-    "gcp:compute/networkAttachment:NetworkAttachment": ("name", 63),
-    "gcp:compute/resourcePolicy:ResourcePolicy": ("name", 63),
-    "gcp:compute/subnetwork:Subnetwork": ("name", 63),
-    "gcp:container/cluster:Cluster": ("name", 40),
-    "gcp:filestore/instance:Instance": ("name", 63),
-    "gcp:pubsub/topic:Topic": ("name", 255),
-    "gcp:serviceaccount/account:Account": ("account_id", 30),
-    "gcp:workflows/workflow:Workflow": ("name", 64),
+from sizewell import csvtables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameLimit:
+    """A row of names.csv."""
+
+    type: str
+    argument: str  # of the SDK's class
+    characters: int
+    source: str
+
+
+NAMES: Final[Mapping[str, NameLimit]] = {
+    row.type: row for row in csvtables.read(NameLimit, Path(__file__).parent / "data/names.csv")
 }

@@ -132,15 +132,15 @@ class Owned(pulumi.ComponentResource):
         options.parent = self
         if _inside(kind) and options.deleted_with is None:
             options.deleted_with = cluster_of(self._args.get("kubeconfig"))
-        if (argument := NAMES.get(token_of(kind), ("", 0))[0]) and argument not in given:
-            given[argument] = self.name_of(kind, name)
+        if (limit := NAMES.get(token_of(kind))) and limit.argument not in given:
+            given[limit.argument] = self.name_of(kind, name)
         if (argument := _tag_argument(kind)) and argument not in given:
             given[argument] = self.tags_of(kind, name)
         return cast("Callable[..., R]", kind)(name, *args, opts=options, **given)
 
     def name_of(self, kind: Callable[..., pulumi.Resource], name: str) -> str:
         """How the cloud calls a resource of this stack; KeyError where `NAMES` has not its kind."""
-        return self.physical(name, NAMES[token_of(kind)][1])
+        return self.physical(name, NAMES[token_of(kind)].characters)
 
     def tags_of(self, kind: Callable[..., pulumi.Resource], name: str) -> dict[str, str]:
         """The tags or labels of a resource that is called `name` in the program."""

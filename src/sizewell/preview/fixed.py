@@ -1,20 +1,21 @@
 """Inputs that a cloud cannot change in place: another value is another resource.
 
 The providers' schemas say it of every input, but their Python packages leave it out. So this holds what decides it
-everywhere (place, project, resource group, the resource's own name) and, by type, what is common and what holds data.
-Sources: for AWS CloudFormation's schemas (`createOnlyProperties`), to which tests/judges/test_fixed_inputs.py holds it
-and names what they do not say; for the others replaced.json, which tools/replaced_inputs.py reads from what Google's,
-Azure's and Kubernetes' providers publish and which names its sources. An engine's plan says it of all.
+everywhere (place, project, resource group, the resource's own name) and, by type, what is common and what holds data:
+fixed_inputs.csv for AWS and for what replaced.json does not say. That file is what Google's, Azure's and Kubernetes'
+providers publish, read by tools/replaced_inputs.py; it names its sources. An engine's plan says it of all.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from sizewell import csvtables
 from sizewell.resources.recorded import RecordedResource
 from sizewell.resources.values import canonical
 
@@ -28,48 +29,19 @@ RENAMED_IN_PLACE: Final = (
 )  # fmt: skip
 NAMED: Final = ("aws:", "gcp:")  # clouds whose `name` is the resource's own
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedInputs:
+    """A row of fixed_inputs.csv. Of Google Cloud they are blocks, of which each part says for itself."""
+
+    type: str
+    inputs: tuple[str, ...]
+    source: str
+
+
 FIXED: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws:ebs/volume:Volume": ("encrypted", "kmsKeyId", "snapshotId"),
-    "aws:s3/bucket:Bucket": ("bucket", "objectLockEnabled"),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": (
-        "deploymentType", "storageType", "subnetIds", "importPath", "kmsKeyId", "securityGroupIds", "backupId",
-    ),
-    "aws:efs/fileSystem:FileSystem": ("availabilityZoneName", "encrypted", "kmsKeyId", "performanceMode"),
-    "aws:ec2/fleet:Fleet": ("type", "validFrom", "validUntil", "spotOptions", "onDemandOptions"),
-    "aws:ec2/instance:Instance": ("ami", "subnetId", "keyName", "enclaveOptions"),
-    "aws:ec2/keyPair:KeyPair": ("keyName", "publicKey"),
-    "aws:ec2/launchTemplate:LaunchTemplate": ("name",),
-    "aws:ec2/securityGroup:SecurityGroup": ("name", "description", "vpcId"),
-    "aws:ec2/subnet:Subnet": ("vpcId", "cidrBlock"),
-    "aws:ec2/vpc:Vpc": ("cidrBlock",),
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": ("capacityBlockOfferingId", "instancePlatform"),
-    "aws:ec2/capacityReservation:CapacityReservation": (
-        "instanceType", "instancePlatform", "tenancy", "ebsOptimized", "ephemeralStorage",
-        "placementGroupArn",
-    ),
-    "aws:eks/cluster:Cluster": ("roleArn",),
-    "aws:eks/nodeGroup:NodeGroup": (
-        "nodeGroupName", "clusterName", "nodeRoleArn", "subnetIds", "instanceTypes", "amiType", "capacityType",
-        "diskSize", "remoteAccess",
-    ),
-    "aws:rds/instance:Instance": ("engine", "username", "dbName", "storageEncrypted", "kmsKeyId"),
-    "aws:rds/cluster:Cluster": ("clusterIdentifier", "engine", "masterUsername", "databaseName", "storageEncrypted"),
-    "aws:dynamodb/table:Table": ("hashKey", "rangeKey", "localSecondaryIndexes"),
-    "aws:opensearch/domain:Domain": ("domainName",),
-    "aws:redshift/cluster:Cluster": ("clusterIdentifier", "masterUsername"),
-    "aws:sqs/queue:Queue": ("fifoQueue",),
-    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": (
-        "productionVariants", "shadowProductionVariants", "kmsKeyArn", "asyncInferenceConfig", "dataCaptureConfig",
-        "executionRoleArn",
-    ),
-    "aws:batch/computeEnvironment:ComputeEnvironment": ("type",),
-    # blocks of Google Cloud, of which each part says for itself; single inputs, and those of Azure and Kubernetes,
-    # stand in replaced.json
-    "gcp:compute/instance:Instance": ("bootDisk", "scratchDisks"),
-    "gcp:container/nodePool:NodePool": ("placementPolicy",),
-    "gcp:tpu/v2Vm:V2Vm": ("acceleratorConfig",),
-    "azure-native:compute:Disk": ("zones",),  # from memory
-}  # fmt: skip
+    row.type: row.inputs for row in csvtables.read(FixedInputs, Path(__file__).parent / "data/fixed_inputs.csv")
+}
 _KUBERNETES: Final = ("metadata.name", "metadata.namespace", "apiVersion", "kind")
 
 

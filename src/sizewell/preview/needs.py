@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.preview import records
 from sizewell.preview.changes import Change
 from sizewell.preview.describe import label_of, registration_of
@@ -13,52 +16,19 @@ from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical
 from sizewell.sizing.records.decision import CapacityBlock, Decision
 
-# Types that hold data: the word for one, and the input that states its size in GiB.
-DATA: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "aws:ebs/volume:Volume": ("volume", ("size",)),
-    "aws:s3/bucket:Bucket": ("bucket", ()),
-    "aws:s3/bucketV2:BucketV2": ("bucket", ()),
-    "aws:fsx/lustreFileSystem:LustreFileSystem": ("file system", ("storageCapacity",)),
-    "aws:fsx/openZfsFileSystem:OpenZfsFileSystem": ("file system", ("storageCapacity",)),
-    "aws:fsx/ontapFileSystem:OntapFileSystem": ("file system", ("storageCapacity",)),
-    "aws:efs/fileSystem:FileSystem": ("file system", ()),
-    "aws:dynamodb/table:Table": ("table", ()),
-    "aws:ec2/instance:Instance": ("boot disk", ("rootBlockDevice.volumeSize",)),
-    "aws:rds/instance:Instance": ("database", ("allocatedStorage",)),
-    "aws:rds/cluster:Cluster": ("database cluster", ()),
-    "aws:docdb/cluster:Cluster": ("database cluster", ()),
-    "aws:neptune/cluster:Cluster": ("database cluster", ()),
-    "aws:redshift/cluster:Cluster": ("data warehouse", ()),
-    "aws:opensearch/domain:Domain": ("search domain", ()),
-    "aws:sqs/queue:Queue": ("queue", ()),
-    "aws:kinesis/stream:Stream": ("stream", ()),
-    "aws:ecr/repository:Repository": ("image repository", ()),
-    "gcp:storage/bucket:Bucket": ("bucket", ()),
-    "gcp:compute/disk:Disk": ("disk", ("size",)),
-    "gcp:compute/regionDisk:RegionDisk": ("disk", ("size",)),
-    "gcp:filestore/instance:Instance": ("file system", ("fileShares.capacityGb",)),
-    "gcp:lustre/instance:Instance": ("file system", ("capacityGib",)),
-    "gcp:parallelstore/instance:Instance": ("file system", ("capacityGib",)),
-    "gcp:compute/instance:Instance": ("boot disk", ("bootDisk.initializeParams.size",)),
-    "gcp:sql/databaseInstance:DatabaseInstance": ("database", ("settings.diskSize",)),
-    "gcp:spanner/instance:Instance": ("database", ()),
-    "gcp:alloydb/cluster:Cluster": ("database cluster", ()),
-    "gcp:bigquery/dataset:Dataset": ("data set", ()),
-    "gcp:bigquery/table:Table": ("table", ()),
-    "gcp:artifactregistry/repository:Repository": ("image repository", ()),
-    "azure-native:storage:StorageAccount": ("storage account", ()),
-    "azure-native:storage:BlobContainer": ("blob container", ()),
-    "azure-native:storage:FileShare": ("file share", ("shareQuota",)),
-    "azure-native:compute:Disk": ("disk", ("diskSizeGB",)),
-    "azure-native:storagecache:AmlFilesystem": ("file system", ()),
-    "azure-native:netapp:CapacityPoolVolume": ("file system", ()),
-    "azure-native:sql:Database": ("database", ()),
-    "azure-native:dbforpostgresql:Server": ("database", ()),
-    "azure-native:dbformysql:Server": ("database", ()),
-    "azure-native:documentdb:DatabaseAccount": ("database account", ()),
-    "azure-native:keyvault:Vault": ("key vault", ()),
-    "kubernetes:core/v1:PersistentVolume": ("volume", ()),
-    "kubernetes:core/v1:PersistentVolumeClaim": ("volume claim", ()),
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldsData:
+    """A row of holds_data.csv: a type that holds data."""
+
+    type: str
+    word: str  # for one of it
+    size: str = ""  # path of the input that states its size in GiB
+    source: str
+
+
+DATA: Final[Mapping[str, HoldsData]] = {
+    row.type: row for row in csvtables.read(HoldsData, Path(__file__).parent / "data/holds_data.csv")
 }
 
 # What was promised to the cloud for a term: it is billed until the term is over, whatever the program says.
@@ -148,7 +118,8 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
                 data=any(canonical(each.type) in DATA for each in gone),
             )
         for resource in kept:
-            word = DATA.get(canonical(resource.type), ("resource", ()))[0]
+            holder = DATA.get(canonical(resource.type))
+            word = holder.word if holder else "resource"
             why = stays(resource)
             yield records.Need(
                 kind="keeps",
@@ -226,14 +197,13 @@ def _data_in_words(resources: Sequence[RecordedResource]) -> str:
     counts: dict[str, int] = {}
     gib = Decimal(0)
     for resource in resources:
-        if canonical(resource.type) not in DATA:
+        holder = DATA.get(canonical(resource.type))
+        if holder is None:
             continue
-        word, keys = DATA[canonical(resource.type)]
-        counts[word] = counts.get(word, 0) + 1
-        for key in keys:
-            size = _at(resource.inputs, key)
-            if isinstance(size, int | float):
-                gib += Decimal(str(size))
+        counts[holder.word] = counts.get(holder.word, 0) + 1
+        size = _at(resource.inputs, holder.size) if holder.size else None
+        if isinstance(size, int | float):
+            gib += Decimal(str(size))
     words = ", ".join(_count(count, word) for word, count in counts.items())
     return f"{words} ({gib:,f} GiB)" if words and gib else words
 

@@ -10,82 +10,11 @@ from urllib.parse import urlsplit
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
-from sizewell.clouds.preflight import service_quotas
+from sizewell.clouds.preflight import rights, service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, Resource, demanded
 from sizewell.sizing.units import plural
 
-# The call that makes each resource: what the caller's rights are simulated for. The names are botocore's, which a test
-# compares; ec2 security-group rules and tags are parts of the same calls.
-CREATING: Final = {
-    "aws:appautoscaling/policy:Policy": "application-autoscaling:PutScalingPolicy",
-    "aws:appautoscaling/target:Target": "application-autoscaling:RegisterScalableTarget",
-    "aws:autoscaling/group:Group": "autoscaling:CreateAutoScalingGroup",
-    "aws:autoscaling/policy:Policy": "autoscaling:PutScalingPolicy",
-    "aws:autoscaling/schedule:Schedule": "autoscaling:PutScheduledUpdateGroupAction",
-    "aws:autoscaling/tag:Tag": "autoscaling:CreateOrUpdateTags",
-    "aws:budgets/budget:Budget": "budgets:ModifyBudget",
-    "aws:cloudwatch/eventRule:EventRule": "events:PutRule",
-    "aws:cloudwatch/eventTarget:EventTarget": "events:PutTargets",
-    "aws:cloudwatch/logGroup:LogGroup": "logs:CreateLogGroup",
-    "aws:cloudwatch/metricAlarm:MetricAlarm": "cloudwatch:PutMetricAlarm",
-    "aws:costexplorer/anomalyMonitor:AnomalyMonitor": "ce:CreateAnomalyMonitor",
-    "aws:costexplorer/anomalySubscription:AnomalySubscription": "ce:CreateAnomalySubscription",
-    "aws:costexplorer/costAllocationTag:CostAllocationTag": "ce:UpdateCostAllocationTagsStatus",
-    "aws:ec2/capacityBlockReservation:CapacityBlockReservation": "ec2:PurchaseCapacityBlock",
-    "aws:ec2/fleet:Fleet": "ec2:CreateFleet",
-    "aws:ec2/flowLog:FlowLog": "ec2:CreateFlowLogs",
-    "aws:ec2/launchTemplate:LaunchTemplate": "ec2:CreateLaunchTemplate",
-    "aws:ec2/placementGroup:PlacementGroup": "ec2:CreatePlacementGroup",
-    "aws:ec2/routeTable:RouteTable": "ec2:CreateRouteTable",
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": "ec2:AssociateRouteTable",
-    "aws:ec2/securityGroup:SecurityGroup": "ec2:CreateSecurityGroup",
-    "aws:ec2/subnet:Subnet": "ec2:CreateSubnet",
-    "aws:ec2/vpc:Vpc": "ec2:CreateVpc",
-    "aws:ec2/vpcEndpoint:VpcEndpoint": "ec2:CreateVpcEndpoint",
-    "aws:ecr/repository:Repository": "ecr:CreateRepository",
-    "aws:eks/accessEntry:AccessEntry": "eks:CreateAccessEntry",
-    "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": "eks:AssociateAccessPolicy",
-    "aws:eks/addon:Addon": "eks:CreateAddon",
-    "aws:eks/cluster:Cluster": "eks:CreateCluster",
-    "aws:eks/nodeGroup:NodeGroup": "eks:CreateNodegroup",
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": "eks:CreatePodIdentityAssociation",
-    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": "fsx:CreateDataRepositoryAssociation",
-    "aws:fsx/lustreFileSystem:LustreFileSystem": "fsx:CreateFileSystem",
-    "aws:iam/instanceProfile:InstanceProfile": "iam:CreateInstanceProfile",
-    "aws:iam/policy:Policy": "iam:CreatePolicy",
-    "aws:iam/role:Role": "iam:CreateRole",
-    "aws:iam/rolePolicy:RolePolicy": "iam:PutRolePolicy",
-    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "iam:AttachRolePolicy",
-    "aws:kms/alias:Alias": "kms:CreateAlias",
-    "aws:kms/key:Key": "kms:CreateKey",
-    "aws:s3/bucket:Bucket": "s3:CreateBucket",
-    "aws:s3/bucketLogging:BucketLogging": "s3:PutBucketLogging",
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": "s3:PutBucketOwnershipControls",
-    "aws:s3/bucketPolicy:BucketPolicy": "s3:PutBucketPolicy",
-    "aws:s3/bucketVersioning:BucketVersioning": "s3:PutBucketVersioning",
-    "aws:sagemaker/domain:Domain": "sagemaker:CreateDomain",
-    "aws:sagemaker/endpoint:Endpoint": "sagemaker:CreateEndpoint",
-    "aws:sagemaker/endpointConfiguration:EndpointConfiguration": "sagemaker:CreateEndpointConfig",
-    "aws:sagemaker/model:Model": "sagemaker:CreateModel",
-    "aws:sagemaker/notebookInstance:NotebookInstance": "sagemaker:CreateNotebookInstance",
-    "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration": (
-        "sagemaker:CreateNotebookInstanceLifecycleConfig"
-    ),
-    "aws:sagemaker/pipeline:Pipeline": "sagemaker:CreatePipeline",
-    "aws:sagemaker/userProfile:UserProfile": "sagemaker:CreateUserProfile",
-    "aws:scheduler/schedule:Schedule": "scheduler:CreateSchedule",
-    "aws:scheduler/scheduleGroup:ScheduleGroup": "scheduler:CreateScheduleGroup",
-    "aws:sns/topic:Topic": "sns:CreateTopic",
-    "aws:sns/topicPolicy:TopicPolicy": "sns:SetTopicAttributes",
-    "aws:sns/topicSubscription:TopicSubscription": "sns:Subscribe",
-    "aws:sqs/queue:Queue": "sqs:CreateQueue",
-    "aws:sqs/queuePolicy:QueuePolicy": "sqs:SetQueueAttributes",
-    "aws:ssm/document:Document": "ssm:CreateDocument",
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "ec2:AuthorizeSecurityGroupEgress",
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "ec2:AuthorizeSecurityGroupIngress",
-}
-PASSES_ROLES: Final = {"aws:iam/role:Role": "iam:PassRole"}
 _SSM: Final = "resolve:ssm:"
 _USER: Final = re.compile(r"//[^/@]*@")
 _MIRROR: Final = re.compile(
@@ -461,8 +390,7 @@ def _mirror(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
 
 def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
     region = needs.regions[0]
-    actions = sorted({CREATING[kind] for kind in needs.types if kind in CREATING} | _passing(needs))
-    unjudged = [kind for kind in needs.types if kind.startswith("aws:") and kind not in CREATING]
+    actions, unjudged = rights.needed(kind for kind in needs.types if kind.startswith("aws:"))
     arn = str(aws.call("sts", region, "get_caller_identity")["Arn"])
     session = re.fullmatch(r"arn:(?P<p>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+", arn)
     if session:
@@ -482,7 +410,7 @@ def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
         )
         if row["EvalDecision"] != "allowed"
     ]
-    counted = f"{plural(len(actions), 'action')} simulated, {plural(len(unjudged), 'resource type')} not checked"
+    counted = f"{plural(len(actions), 'action')} simulated, {plural(unjudged, 'resource type')} not checked"
     if denied:
         fix = f"an administrator has to allow {arn}: {', '.join(denied)}"
         yield wrong("rights", f"{len(denied)} of {counted}: denied {', '.join(denied)}", fix)
@@ -490,10 +418,6 @@ def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
         yield Finding(
             "rights", "ok", f"{counted}; conditions and service control policies apply only during the update"
         )
-
-
-def _passing(needs: Needs) -> set[str]:
-    return {action for kind, action in PASSES_ROLES.items() if kind in needs.types}
 
 
 def _budget_tags(needs: Needs, aws: Aws) -> Iterator[Finding]:

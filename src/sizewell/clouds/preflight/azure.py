@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError
-from sizewell.clouds.preflight import service_quotas
+from sizewell.clouds.preflight import rights, service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs
 from sizewell.sizing.units import plural
@@ -26,81 +26,7 @@ API: Final = {
     "action groups": "2023-01-01",
     "alert processing rules": "2021-08-08",
 }
-# A module of the provider -> the resource provider that has to be registered in the subscription.
-PROVIDERS: Final = {
-    "alertsmanagement": "Microsoft.AlertsManagement",
-    "authorization": "Microsoft.Authorization",
-    "cognitiveservices": "Microsoft.CognitiveServices",
-    "compute": "Microsoft.Compute",
-    "consumption": "Microsoft.Consumption",
-    "containerservice": "Microsoft.ContainerService",
-    "keyvault": "Microsoft.KeyVault",
-    "logic": "Microsoft.Logic",
-    "machinelearningservices": "Microsoft.MachineLearningServices",
-    "managedidentity": "Microsoft.ManagedIdentity",
-    "monitor": "Microsoft.Monitor",
-    "network": "Microsoft.Network",
-    "operationalinsights": "Microsoft.OperationalInsights",
-    "privatedns": "Microsoft.Network",
-    "resources": "Microsoft.Resources",
-    "storage": "Microsoft.Storage",
-    "storagecache": "Microsoft.StorageCache",
-}
-ACTIONS: Final = {  # what making a resource takes
-    "azure-native:alertsmanagement:PrometheusRuleGroup": "Microsoft.AlertsManagement/prometheusRuleGroups/write",
-    "azure-native:authorization:RoleAssignment": "Microsoft.Authorization/roleAssignments/write",
-    "azure-native:authorization:RoleDefinition": "Microsoft.Authorization/roleDefinitions/write",
-    "azure-native:cognitiveservices:Account": "Microsoft.CognitiveServices/accounts/write",
-    "azure-native:cognitiveservices:Deployment": "Microsoft.CognitiveServices/accounts/deployments/write",
-    "azure-native:compute:DiskEncryptionSet": "Microsoft.Compute/diskEncryptionSets/write",
-    "azure-native:compute:VirtualMachineScaleSet": "Microsoft.Compute/virtualMachineScaleSets/write",
-    "azure-native:consumption:Budget": "Microsoft.Consumption/budgets/write",
-    "azure-native:containerregistry:Registry": "Microsoft.ContainerRegistry/registries/write",
-    "azure-native:containerservice:AgentPool": "Microsoft.ContainerService/managedClusters/agentPools/write",
-    "azure-native:containerservice:MaintenanceConfiguration": (
-        "Microsoft.ContainerService/managedClusters/maintenanceConfigurations/write"
-    ),
-    "azure-native:containerservice:ManagedCluster": "Microsoft.ContainerService/managedClusters/write",
-    "azure-native:keyvault:Key": "Microsoft.KeyVault/vaults/keys/write",
-    "azure-native:keyvault:Vault": "Microsoft.KeyVault/vaults/write",
-    "azure-native:logic:Workflow": "Microsoft.Logic/workflows/write",
-    "azure-native:machinelearningservices:Compute": "Microsoft.MachineLearningServices/workspaces/computes/write",
-    "azure-native:machinelearningservices:OnlineDeployment": (
-        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments/write"
-    ),
-    "azure-native:machinelearningservices:OnlineEndpoint": (
-        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/write"
-    ),
-    "azure-native:machinelearningservices:Workspace": "Microsoft.MachineLearningServices/workspaces/write",
-    "azure-native:managedidentity:FederatedIdentityCredential": (
-        "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials/write"
-    ),
-    "azure-native:managedidentity:UserAssignedIdentity": "Microsoft.ManagedIdentity/userAssignedIdentities/write",
-    "azure-native:monitor:ActionGroup": "Microsoft.Insights/actionGroups/write",
-    "azure-native:monitor:AutoscaleSetting": "Microsoft.Insights/autoscaleSettings/write",
-    "azure-native:monitor:AzureMonitorWorkspace": "Microsoft.Monitor/accounts/write",
-    "azure-native:monitor:DataCollectionEndpoint": "Microsoft.Insights/dataCollectionEndpoints/write",
-    "azure-native:monitor:DataCollectionRule": "Microsoft.Insights/dataCollectionRules/write",
-    "azure-native:monitor:DataCollectionRuleAssociation": "Microsoft.Insights/dataCollectionRuleAssociations/write",
-    "azure-native:monitor:DiagnosticSetting": "Microsoft.Insights/diagnosticSettings/write",
-    "azure-native:monitor:MetricAlert": "Microsoft.Insights/metricAlerts/write",
-    "azure-native:network:NatGateway": "Microsoft.Network/natGateways/write",
-    "azure-native:network:NetworkSecurityGroup": "Microsoft.Network/networkSecurityGroups/write",
-    "azure-native:network:PrivateDnsZoneGroup": "Microsoft.Network/privateEndpoints/privateDnsZoneGroups/write",
-    "azure-native:network:PrivateEndpoint": "Microsoft.Network/privateEndpoints/write",
-    "azure-native:network:PublicIPAddress": "Microsoft.Network/publicIPAddresses/write",
-    "azure-native:network:Subnet": "Microsoft.Network/virtualNetworks/subnets/write",
-    "azure-native:network:VirtualNetwork": "Microsoft.Network/virtualNetworks/write",
-    "azure-native:operationalinsights:Workspace": "Microsoft.OperationalInsights/workspaces/write",
-    "azure-native:privatedns:PrivateZone": "Microsoft.Network/privateDnsZones/write",
-    "azure-native:privatedns:VirtualNetworkLink": "Microsoft.Network/privateDnsZones/virtualNetworkLinks/write",
-    "azure-native:resources:ResourceGroup": "Microsoft.Resources/subscriptions/resourceGroups/write",
-    "azure-native:storage:BlobContainer": "Microsoft.Storage/storageAccounts/blobServices/containers/write",
-    "azure-native:storage:BlobServiceProperties": "Microsoft.Storage/storageAccounts/blobServices/write",
-    "azure-native:storage:ManagementPolicy": "Microsoft.Storage/storageAccounts/managementPolicies/write",
-    "azure-native:storage:StorageAccount": "Microsoft.Storage/storageAccounts/write",
-    "azure-native:storagecache:AmlFilesystem": "Microsoft.StorageCache/amlFilesystems/write",
-}
+PROVIDERS: Final = rights.services("azure")
 ENCRYPTION: Final = ("Microsoft.Compute", "EncryptionAtHost")
 INFINIBAND: Final = ("Microsoft.ContainerService", "AKSInfinibandSupport")
 _REGISTRY: Final = re.compile(r"(?P<name>[a-z0-9]+)\.azurecr\.io(/.*)?")
@@ -359,8 +285,7 @@ def _registries(azure: Azure, at: str, named: tuple[str, ...]) -> Iterator[Findi
 
 
 def _rights(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
-    kinds = [kind for kind in needs.types if kind.startswith("azure-native:")]
-    wanted = sorted({ACTIONS[kind] for kind in kinds if kind in ACTIONS})
+    wanted, unjudged = rights.needed(kind for kind in needs.types if kind.startswith("azure-native:"))
     rows = list(
         azure.reader().pages(
             f"{at}/providers/Microsoft.Authorization/permissions",
@@ -369,8 +294,7 @@ def _rights(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
         )
     )
     denied = [action for action in wanted if not any(_allows(row, action) for row in rows)]
-    unchecked = plural(sum(kind not in ACTIONS for kind in kinds), "resource type")
-    counted = f"{plural(len(wanted), 'action')} compared, {unchecked} not checked"
+    counted = f"{plural(len(wanted), 'action')} compared, {plural(unjudged, 'resource type')} not checked"
     if denied:
         fix = f"an administrator has to assign a role at /{at} with: {', '.join(denied)}"
         yield wrong("rights", f"{len(denied)} of {counted}: missing {', '.join(denied)}", fix)

@@ -8,58 +8,12 @@ from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
-from sizewell.clouds.preflight import service_quotas
+from sizewell.clouds.preflight import rights, service_quotas
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, demanded
 from sizewell.sizing.units import plural
 
-# A module of the provider -> the API that its resources are made by, and the right that making the main one takes.
-APIS: Final = {
-    "billing": "billingbudgets.googleapis.com",
-    "cloudrunv2": "run.googleapis.com",
-    "cloudscheduler": "cloudscheduler.googleapis.com",
-    "compute": "compute.googleapis.com",
-    "container": "container.googleapis.com",
-    "filestore": "file.googleapis.com",
-    "kms": "cloudkms.googleapis.com",
-    "logging": "logging.googleapis.com",
-    "monitoring": "monitoring.googleapis.com",
-    "projects": "cloudresourcemanager.googleapis.com",
-    "pubsub": "pubsub.googleapis.com",
-    "serviceaccount": "iam.googleapis.com",
-    "storage": "storage.googleapis.com",
-    "vertex": "aiplatform.googleapis.com",
-    "workflows": "workflows.googleapis.com",
-}
-PERMISSIONS: Final = {
-    "gcp:cloudrunv2/service:Service": "run.services.create",
-    "gcp:cloudrunv2/serviceIamMember:ServiceIamMember": "run.services.setIamPolicy",
-    "gcp:cloudscheduler/job:Job": "cloudscheduler.jobs.create",
-    "gcp:compute/firewall:Firewall": "compute.firewalls.create",
-    "gcp:compute/network:Network": "compute.networks.create",
-    "gcp:compute/networkAttachment:NetworkAttachment": "compute.networkAttachments.create",
-    "gcp:compute/resourcePolicy:ResourcePolicy": "compute.resourcePolicies.create",
-    "gcp:compute/subnetwork:Subnetwork": "compute.subnetworks.create",
-    "gcp:container/cluster:Cluster": "container.clusters.create",
-    "gcp:container/nodePool:NodePool": "container.clusters.update",
-    "gcp:filestore/instance:Instance": "file.instances.create",
-    "gcp:kms/cryptoKey:CryptoKey": "cloudkms.cryptoKeys.create",
-    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "cloudkms.cryptoKeys.setIamPolicy",
-    "gcp:kms/keyRing:KeyRing": "cloudkms.keyRings.create",
-    "gcp:monitoring/alertPolicy:AlertPolicy": "monitoring.alertPolicies.create",
-    "gcp:monitoring/notificationChannel:NotificationChannel": "monitoring.notificationChannels.create",
-    "gcp:projects/iAMCustomRole:IAMCustomRole": "iam.roles.create",
-    "gcp:projects/iAMMember:IAMMember": "resourcemanager.projects.setIamPolicy",
-    "gcp:pubsub/subscription:Subscription": "pubsub.subscriptions.create",
-    "gcp:pubsub/topic:Topic": "pubsub.topics.create",
-    "gcp:pubsub/topicIAMMember:TopicIAMMember": "pubsub.topics.setIamPolicy",
-    "gcp:serviceaccount/account:Account": "iam.serviceAccounts.create",
-    "gcp:serviceaccount/iAMMember:IAMMember": "iam.serviceAccounts.setIamPolicy",
-    "gcp:storage/bucket:Bucket": "storage.buckets.create",
-    "gcp:storage/bucketIAMMember:BucketIAMMember": "storage.buckets.setIamPolicy",
-    "gcp:workflows/workflow:Workflow": "workflows.workflows.create",
-}
-REACHES: Final = {"gcp:container/cluster:Cluster": "container.clusters.connect"}  # the DNS endpoint asks for it
+APIS: Final = rights.services("gcp")
 _METRIC: Final = re.compile(r"[A-Z0-9_]+")
 _IMAGE: Final = re.compile(
     r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev/(?P<project>[^/]+)/(?P<repository>[^/]+)/(?P<name>[^:@]+).*"
@@ -253,12 +207,7 @@ def _reservation(google: Google, project: str, machines: Machines, zone: str) ->
 
 
 def _rights(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
-    kinds = [kind for kind in needs.types if kind.startswith("gcp:")]
-    wanted = sorted(
-        {PERMISSIONS[kind] for kind in kinds if kind in PERMISSIONS}
-        | {REACHES[kind] for kind in kinds if kind in REACHES}
-    )
-    unjudged = len([kind for kind in kinds if kind not in PERMISSIONS])
+    wanted, unjudged = rights.needed(kind for kind in needs.types if kind.startswith("gcp:"))
     answer = google.reader("cloudresourcemanager").query(
         f"v3/projects/{project}:testIamPermissions", {"permissions": wanted}
     )

@@ -12,8 +12,9 @@ from sizewell.sizing.catalog.refresh_fees import ListedFee
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meter:
-    """How a seller lists one fee of the catalog, or many: a key such as "rds.mysql.single_az.{instanceType}" is filled
-    with what the list says of each.
+    """How a seller lists one fee of the catalog, or many; a row of meters_<cloud>.csv.
+
+    A key such as "rds.mysql.single_az.{instanceType}" stands for many: it is filled with what the list says of each.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Meter:
     attributes: tuple[tuple[str, str], ...] = ()  # AWS: further attributes that a product must have
     machine: str = ""  # AWS: filled as the key is: the price is that of a machine-hour with a service's premium on it
     asked: tuple[tuple[str, str], ...] = ()  # AWS: attributes that are part of the question, where a family is large
+    source: str  # where the name was seen: a key of data/sources.csv
 
     def tier(
         self,

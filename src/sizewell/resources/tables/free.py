@@ -2,234 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from sizewell.resources.tables.parts import PARTS, gives_rights
+from sizewell import csvtables
 
 NOT_CLOUD: Final = ("pulumi:", "random:", "tls:", "time:", "std:", "null:", "command:", "local:")
 
-_PARTS = "part of the resource that it configures"
-_RIGHTS = "identities and permissions are free"
-_NETWORK = "network plumbing is free; traffic and gateways are billed"
+_DATA: Final = Path(__file__).parent / "data"
+_GCP_RIGHTS: Final = re.compile(r"^gcp:.*(Iam|IAM)(Binding|Member|Policy|AuditConfig)$")
 
-# Prefix of a canonical token -> reason.
-SERVICES: Final[dict[str, str]] = {
-    "aws:iam/": _RIGHTS,
-    "aws:ssm/parameter": "standard parameters are free",
-    "aws:ssm/document": "documents are free",
-    "aws:resourcegroups/": "grouping is free",
-    "aws:budgets/": "the first budgets are free",
-    "aws:costexplorer/": "anomaly detection and cost allocation tags are free",
-    "aws:autoscalingplans/": _PARTS,
-    "aws:appautoscaling/": _PARTS,
-    "aws:ram/": "sharing is free",
-    "aws:servicequotas/": "quotas are free",
-    "aws:cloudwatch/eventRule": "rules are free, events are billed beyond the free tier",
-    "aws:cloudwatch/eventTarget": _PARTS,
-    "aws:scheduler/": "14 million invocations a month are free",
-    "aws:sns/": "within the free tier at this use",
-    "aws:sqs/": "within the free tier at this use",
-    "gcp:projects/": _RIGHTS,
-    "gcp:serviceaccount/": _RIGHTS,
-    "gcp:serviceAccount/": _RIGHTS,
-    "gcp:organizations/": _RIGHTS,
-    "gcp:folder/": _RIGHTS,
-    "gcp:iam/": _RIGHTS,
-    "gcp:pubsub/": "within the free tier at this use",
-    "gcp:monitoring/": "alerting on cloud metrics is free at this use",
-    "gcp:logging/": "routing is free; stored logs are billed beyond the free tier",
-    "gcp:billing/": "budgets are free",
-    "azure-native:authorization:": _RIGHTS,
-    "azure-native:managedidentity:": _RIGHTS,
-    "azure-native:resources:": "groups and deployments are free",
-    "azure-native:policyinsights:": "policies are free",
-    "azure-native:consumption:": "budgets are free",
-    "azuread:": _RIGHTS,
-    "kubernetes:": "runs on nodes that are priced separately",
-}
 
-_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    _PARTS: (
-        "aws:s3/bucketVersioning:BucketVersioning",
-        "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
-        "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
-        "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
-        "aws:s3/bucketLogging:BucketLogging",
-        "aws:s3/bucketNotification:BucketNotification",
-        "aws:s3/bucketObjectLockConfiguration:BucketObjectLockConfiguration",
-        "aws:s3/bucketPolicy:BucketPolicy",
-        "aws:s3/bucketOwnershipControls:BucketOwnershipControls",
-        "aws:s3/bucketAcl:BucketAcl",
-        "aws:s3/bucketMetric:BucketMetric",
-        "aws:s3/bucketIntelligentTieringConfiguration:BucketIntelligentTieringConfiguration",
-        "aws:s3/accountPublicAccessBlock:AccountPublicAccessBlock",
-        "aws:kms/alias:Alias",
-        "aws:kms/keyPolicy:KeyPolicy",
-        "aws:autoscaling/schedule:Schedule",
-        "aws:autoscaling/policy:Policy",
-        "aws:autoscaling/lifecycleHook:LifecycleHook",
-        "aws:autoscaling/notification:Notification",
-        "aws:autoscaling/attachment:Attachment",
-        "aws:autoscaling/tag:Tag",
-        "aws:ec2/volumeAttachment:VolumeAttachment",
-        "aws:ec2/eipAssociation:EipAssociation",
-        "aws:ec2/tag:Tag",
-        "aws:ec2/keyPair:KeyPair",
-        "aws:ec2/placementGroup:PlacementGroup",
-        "aws:ec2/instanceMetadataDefaults:InstanceMetadataDefaults",
-        "aws:eks/addon:Addon",
-        "aws:eks/accessEntry:AccessEntry",
-        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
-        "aws:eks/podIdentityAssociation:PodIdentityAssociation",
-        "aws:efs/mountTarget:MountTarget",
-        "aws:efs/accessPoint:AccessPoint",
-        "aws:efs/fileSystemPolicy:FileSystemPolicy",
-        "aws:efs/backupPolicy:BackupPolicy",
-        "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation",
-        "aws:sagemaker/model:Model",
-        "aws:sagemaker/domain:Domain",
-        "aws:sagemaker/userProfile:UserProfile",
-        "aws:sagemaker/space:Space",
-        "aws:sagemaker/appImageConfig:AppImageConfig",
-        "aws:sagemaker/studioLifecycleConfig:StudioLifecycleConfig",
-        "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration",
-        "aws:sagemaker/modelPackageGroup:ModelPackageGroup",
-        "aws:batch/jobQueue:JobQueue",
-        "aws:batch/jobDefinition:JobDefinition",
-        "aws:cloudwatch/dashboard:Dashboard",
-        "aws:cloudwatch/logResourcePolicy:LogResourcePolicy",
-        "aws:cloudwatch/logMetricFilter:LogMetricFilter",
-        "aws:cloudwatch/logSubscriptionFilter:LogSubscriptionFilter",
-        "aws:secretsmanager/secretVersion:SecretVersion",
-        "aws:lambda/permission:Permission",
-        "aws:lambda/layerVersion:LayerVersion",
-        "aws:lb/listener:Listener",
-        "aws:lb/targetGroup:TargetGroup",
-        "aws:lb/targetGroupAttachment:TargetGroupAttachment",
-        "aws:lb/listenerRule:ListenerRule",
-        "aws:rds/subnetGroup:SubnetGroup",
-        "aws:rds/parameterGroup:ParameterGroup",
-        "aws:rds/clusterParameterGroup:ClusterParameterGroup",
-        "aws:rds/optionGroup:OptionGroup",
-        "gcp:sql/database:Database",
-        "gcp:sql/user:User",
-        "azure-native:dbforpostgresql:Configuration",
-        "azure-native:dbforpostgresql:Database",
-        "azure-native:dbforpostgresql:FirewallRule",
-        "azure-native:dbformysql:Configuration",
-        "azure-native:dbformysql:Database",
-        "azure-native:dbformysql:FirewallRule",
-        "aws:ecr/repository:Repository",
-        "aws:ecr/lifecyclePolicy:LifecyclePolicy",
-        "gcp:container/registry:Registry",
-        "gcp:compute/autoscaler:Autoscaler",
-        "gcp:compute/regionAutoscaler:RegionAutoscaler",
-        "gcp:compute/attachedDisk:AttachedDisk",
-        "gcp:compute/resourcePolicy:ResourcePolicy",
-        "gcp:compute/diskResourcePolicyAttachment:DiskResourcePolicyAttachment",
-        "gcp:compute/healthCheck:HealthCheck",
-        "gcp:compute/backendService:BackendService",
-        "gcp:compute/regionBackendService:RegionBackendService",
-        "gcp:compute/uRLMap:URLMap",
-        "gcp:compute/targetHttpProxy:TargetHttpProxy",
-        "gcp:compute/targetHttpsProxy:TargetHttpsProxy",
-        "gcp:compute/projectMetadata:ProjectMetadata",
-        "gcp:compute/resizeRequest:ResizeRequest",
-        "gcp:storage/bucketIAMBinding:BucketIAMBinding",
-        "gcp:storage/bucketIAMMember:BucketIAMMember",
-        "gcp:storage/bucketIAMPolicy:BucketIAMPolicy",
-        "gcp:storage/bucketACL:BucketACL",
-        "gcp:storage/folder:Folder",
-        "gcp:kms/keyRing:KeyRing",
-        "gcp:kms/cryptoKeyIAMBinding:CryptoKeyIAMBinding",
-        "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember",
-        "gcp:cloudrunv2/serviceIamMember:ServiceIamMember",
-        "gcp:cloudrunv2/serviceIamBinding:ServiceIamBinding",
-        "gcp:cloudrun/iamMember:IamMember",
-        "gcp:vertex/aiDataset:AiDataset",
-        "gcp:secretmanager/secretIamMember:SecretIamMember",
-        "azure-native:storage:BlobContainer",
-        "azure-native:storage:BlobServiceProperties",
-        "azure-native:storage:ManagementPolicy",
-        "azure-native:storage:BlobContainerImmutabilityPolicy",
-        "azure-native:storage:FileServiceProperties",
-        "azure-native:storage:QueueServiceProperties",
-        "azure-native:storage:TableServiceProperties",
-        "azure-native:compute:VirtualMachineScaleSetExtension",
-        "azure-native:compute:VirtualMachineExtension",
-        "azure-native:compute:ProximityPlacementGroup",
-        "azure-native:compute:AvailabilitySet",
-        "azure-native:compute:DiskEncryptionSet",
-        "azure-native:compute:CapacityReservationGroup",
-        "azure-native:compute:DedicatedHostGroup",
-        "azure-native:monitor:AutoscaleSetting",
-        "azure-native:monitor:DiagnosticSetting",
-        "azure-native:monitor:ActionGroup",
-        "azure-native:monitor:MetricAlert",
-        "azure-native:monitor:ScheduledQueryRule",
-        "azure-native:monitor:DataCollectionRule",
-        "azure-native:monitor:DataCollectionRuleAssociation",
-        "azure-native:containerservice:MaintenanceConfiguration",
-        "azure-native:containerservice:TrustedAccessRoleBinding",
-        "azure-native:machinelearningservices:Workspace",
-        "azure-native:machinelearningservices:OnlineEndpoint",
-        "azure-native:machinelearningservices:BatchEndpoint",
-        "azure-native:machinelearningservices:Datastore",
-        "azure-native:machinelearningservices:EnvironmentContainer",
-        "azure-native:network:PrivateDnsZoneGroup",
-    ),
-    _NETWORK: (
-        "aws:ec2/vpc:Vpc",
-        "aws:ec2/subnet:Subnet",
-        "aws:ec2/securityGroup:SecurityGroup",
-        "aws:ec2/securityGroupRule:SecurityGroupRule",
-        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
-        "aws:ec2/defaultRouteTable:DefaultRouteTable",
-        "aws:ec2/defaultNetworkAcl:DefaultNetworkAcl",
-        "aws:ec2/defaultVpc:DefaultVpc",
-        "aws:ec2/routeTable:RouteTable",
-        "aws:ec2/route:Route",
-        "aws:ec2/routeTableAssociation:RouteTableAssociation",
-        "aws:ec2/internetGateway:InternetGateway",
-        "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway",
-        "aws:ec2/networkInterface:NetworkInterface",
-        "aws:ec2/networkAcl:NetworkAcl",
-        "aws:ec2/networkAclRule:NetworkAclRule",
-        "aws:ec2/vpcDhcpOptions:VpcDhcpOptions",
-        "aws:ec2/vpcDhcpOptionsAssociation:VpcDhcpOptionsAssociation",
-        "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation",
-        "aws:ec2/vpcEndpointRouteTableAssociation:VpcEndpointRouteTableAssociation",
-        "aws:ec2/vpcPeeringConnection:VpcPeeringConnection",
-        "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
-        "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule",
-        "gcp:compute/network:Network",
-        "gcp:compute/subnetwork:Subnetwork",
-        "gcp:compute/firewall:Firewall",
-        "gcp:compute/firewallPolicy:FirewallPolicy",
-        "gcp:compute/networkFirewallPolicy:NetworkFirewallPolicy",
-        "gcp:compute/router:Router",
-        "gcp:compute/route:Route",
-        "gcp:compute/networkAttachment:NetworkAttachment",
-        "gcp:compute/networkPeering:NetworkPeering",
-        "gcp:compute/networkAttachment:NetworkAttachment",
-        "gcp:servicenetworking/connection:Connection",
-        "azure-native:network:VirtualNetwork",
-        "azure-native:network:Subnet",
-        "azure-native:network:NetworkSecurityGroup",
-        "azure-native:network:SecurityRule",
-        "azure-native:network:RouteTable",
-        "azure-native:network:Route",
-        "azure-native:network:NetworkInterface",
-        "azure-native:network:VirtualNetworkPeering",
-        "azure-native:privatedns:PrivateRecordSet",
-        "azure-native:privatedns:VirtualNetworkLink",
-    ),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeType:
+    """A row of free_types.csv: a type as the provider spells it."""
 
-FREE: Final[dict[str, str]] = {
-    **dict.fromkeys(PARTS, _PARTS),
-    **{name: reason for reason, names in _NAMES.items() for name in names},
-}
+    type: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeService:
+    """A row of free_services.csv: what the token of a free type begins with; the first row that fits speaks."""
+
+    prefix: str
+    reason: str
+    source: str
+
+
+FREE: Final = {row.type: row.reason for row in csvtables.read(FreeType, _DATA / "free_types.csv")}
+SERVICES: Final = {row.prefix: row.reason for row in csvtables.read(FreeService, _DATA / "free_services.csv")}
 
 
 def free_reason(token: str) -> str:
@@ -239,5 +44,14 @@ def free_reason(token: str) -> str:
     'identities and permissions are free'
     """
     if gives_rights(token):
-        return _RIGHTS
+        return SERVICES["gcp:iam/"]
     return next((reason for prefix, reason in SERVICES.items() if token.startswith(prefix)), "")
+
+
+def gives_rights(token: str) -> bool:
+    """Whether a type grants or denies access to one resource of Google Cloud.
+
+    >>> gives_rights("gcp:vertex/aiEndpointIamMember:AiEndpointIamMember"), gives_rights("gcp:vertex/aiIndex:AiIndex")
+    (True, False)
+    """
+    return _GCP_RIGHTS.match(token) is not None

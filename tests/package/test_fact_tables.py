@@ -1,0 +1,111 @@
+"""Every table of facts is read whole: no row is malformed, stands twice or lacks where it was seen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from sizewell import csvtables
+from sizewell.cli.reference import Variable
+from sizewell.clouds.preflight.rights import Right, Service
+from sizewell.clouds.prices.fee_meter import Meter
+from sizewell.clouds.prices.meters import KeptByHand
+from sizewell.components.names import NameLimit
+from sizewell.preview.fixed import FixedInputs
+from sizewell.preview.needs import HoldsData
+from sizewell.resources.tables.free import FreeService, FreeType
+from sizewell.resources.tables.gaps import Unlisted
+
+PACKAGE = Path(csvtables.__file__).parent
+TABLES = {  # file -> its record and the columns that tell rows apart
+    "cli/data/variables.csv": (Variable, ("name",)),
+    "clouds/preflight/data/rights.csv": (Right, ("type",)),
+    "clouds/preflight/data/services.csv": (Service, ("cloud", "module")),
+    "clouds/prices/data/kept_by_hand.csv": (KeptByHand, ("cloud", "fee")),
+    "clouds/prices/data/meters_aws.csv": (Meter, ("key", "family", "name")),
+    "clouds/prices/data/meters_azure.csv": (Meter, ("key", "product", "sku", "name")),
+    "clouds/prices/data/meters_gcp.csv": (Meter, ("key", "name")),
+    "components/data/names.csv": (NameLimit, ("type",)),
+    "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
+    "preview/data/holds_data.csv": (HoldsData, ("type",)),
+    "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
+    "resources/tables/data/free_types.csv": (FreeType, ("type",)),
+    "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_well_formed_and_stand_once(name: str) -> None:
+    record, key = TABLES[name]
+    rows = csvtables.read(record, PACKAGE / name)
+    assert rows
+    counts = Counter(tuple(getattr(row, column) for column in key) for row in rows)
+    assert [cells for cells, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("name", sorted(TABLES.keys() - {"cli/data/variables.csv"}))  # the code itself is their source
+def test_each_row_says_where_it_was_seen(name: str) -> None:
+    record, _ = TABLES[name]
+    known = csvtables.sources((PACKAGE / name).parent)
+    assert {row.source for row in csvtables.read(record, PACKAGE / name)} <= set(known)
+    for source in known.values():
+        assert re.fullmatch(r"\d{4}-\d{2}(-\d{2})?", source.checked), source
+
+
+def test_every_table_beside_code_is_walked_here() -> None:
+    files = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("data/**/*.csv")}
+    others = {name for name in files if name.startswith("sizing/catalog/data/") or name.endswith("/sources.csv")}
+    assert files - others == set(TABLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    kind: str
+    size: int
+    rate: Decimal = Decimal(1)
+    shared: bool = False
+    media: Literal["", "ssd", "hdd"] = ""
+    zones: tuple[str, ...] = ()
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+def disks(folder: Path, text: str) -> tuple[Disk, ...]:
+    file = folder / "disks.csv"
+    file.write_text(text, encoding="utf-8")
+    return csvtables.read(Disk, file)
+
+
+def test_a_cell_is_read_as_its_field_is_annotated(tmp_path: Path) -> None:
+    text = 'zones,kind,size,rate,shared,media,limits\na | b,"x, y",4,0.5,yes,ssd,iops=3 | mbps=a=b\n,z,1,,,,\n'
+    first, second = disks(tmp_path, text)
+    assert first == Disk(
+        kind="x, y", size=4, rate=Decimal("0.5"), shared=True, media="ssd", zones=("a", "b"),
+        limits=(("iops", "3"), ("mbps", "a=b")),
+    )  # fmt: skip
+    assert second == Disk(kind="z", size=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind,size\nx,four\n", "disks.csv row 2: size: 'four'"),
+        ("kind,size\n,4\n", "disks.csv row 2: kind: '': must not be empty"),
+        ("kind,size\nx\n", "disks.csv row 2: 1 cells, must have 2"),
+        ("kind,size,colour\nx,4,red\n", "disks.csv: unknown or missing columns: colour"),
+        ("kind\nx\n", "disks.csv: unknown or missing columns: size"),
+        ("kind,size,shared\nx,4,maybe\n", "disks.csv row 2: shared: 'maybe': must be yes or no"),
+        ("kind,size,media\nx,4,tape\n", "disks.csv row 2: media: 'tape': must be one of , ssd, hdd"),
+        ("kind,size,limits\nx,4,iops\n", "disks.csv row 2: limits: 'iops': must be KEY=VALUE"),
+        ("kind,size,rate\nx,4,much\n", "disks.csv row 2: rate: 'much'"),
+    ],
+)
+def test_a_wrong_cell_is_named_with_file_row_and_column(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(csvtables.TableError) as caught:
+        disks(tmp_path, text)
+    assert message in str(caught.value)
