@@ -1,6 +1,7 @@
 """What all components share: whose they are, and what they register about themselves."""
 
 import copy
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Final, NotRequired, ParamSpec, Self, TypedDict, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -115,10 +116,23 @@ class Owned(pulumi.ComponentResource):
         """
         return cast("Callable[..., Self]", cls)(name, assemble(dict, *parts), opts)
 
+    def register(self) -> None:
+        """Ends a constructor: registers what the class annotates and does not begin with an underscore, in camelCase.
+
+        Pulumi's package for other languages reads its outputs from the same annotations, so the two cannot differ. Of
+        a class that a project derives nothing is registered here: its attributes are not set before it returns.
+        """
+        names = [name for name in inspect.get_annotations(self._ours()) if not name.startswith("_")]
+        self.register_outputs({camel(name): getattr(self, name) for name in names})
+
+    @classmethod
+    def _ours(cls) -> type:
+        return next(base for base in cls.__mro__ if base.__module__.startswith(f"{__package__}."))
+
     @classmethod
     def token(cls) -> str:
         """The component's type in a program and in a plan; a class that a project derives from it has the same."""
-        ours = next(base for base in cls.__mro__ if base.__module__.startswith(f"{__package__}."))
+        ours = cls._ours()
         return f"sizewell-{ours.__module__.removeprefix(f'{__package__}.').partition('.')[0]}:index:{ours.__name__}"
 
     def make(self, kind: Callable[Concatenate[str, P], R], name: str, /, *args: P.args, **inputs: P.kwargs) -> R:

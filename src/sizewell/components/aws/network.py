@@ -80,15 +80,7 @@ class Network(Owned):
         self.zone_subnets = {zone: subnets[zone].id for zone in args["zones"]}  # for pools of some of the zones
         self.s3_prefix_list_id = s3.prefix_list_id
         self.kms_key_arn = key.arn
-        self.register_outputs(
-            {
-                "vpcId": self.vpc_id,
-                "vpcCidr": cidr,
-                "subnetIds": self.subnet_ids,
-                "s3PrefixListId": self.s3_prefix_list_id,
-                "kmsKeyArn": self.kms_key_arn,
-            }
-        )
+        self.register()
 
     def _endpoints(
         self,

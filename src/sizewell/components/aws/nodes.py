@@ -74,14 +74,7 @@ class GpuNodeGroup(Owned):
         self.role_arn = role.arn
         self.security_group_id = security_group.id
         self.launch_template_id = template.id
-        self.register_outputs(
-            {
-                "groupName": self.group_name,
-                "roleArn": self.role_arn,
-                "securityGroupId": self.security_group_id,
-                "launchTemplateId": self.launch_template_id,
-            }
-        )
+        self.register()
 
     def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
         """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""

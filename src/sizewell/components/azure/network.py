@@ -114,18 +114,7 @@ class Network(Owned):
         self.api_subnet_id = made["kubernetes-api"].id if "kubernetes-api" in made else nothing
         self.files_subnet_id = made["files"].id if "files" in made else nothing
         self.private_dns_zone_ids = pulumi.Output.all(**{service: zone.id for service, zone in zones.items()})
-        self.register_outputs(
-            {
-                "resourceGroup": self.resource_group,
-                "subnetId": self.subnet_id,
-                "securityGroupId": self.security_group_id,
-                "privateDnsZoneId": self.private_dns_zone_id,
-                "kubernetesSubnetId": self.kubernetes_subnet_id,
-                "apiSubnetId": self.api_subnet_id,
-                "filesSubnetId": self.files_subnet_id,
-                "privateDnsZoneIds": self.private_dns_zone_ids,
-            }
-        )
+        self.register()
 
     def _private_zone(
         self, name: str, service: str, group: resources.ResourceGroup, virtual: network.VirtualNetwork

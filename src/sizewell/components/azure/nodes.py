@@ -72,13 +72,7 @@ class GpuScaleSet(Owned):
         self.scale_set_id = scale_set.id
         self.scale_set_name = scale_set.name
         self.identity_id = identity.id
-        self.register_outputs(
-            {
-                "scaleSetId": self.scale_set_id,
-                "scaleSetName": self.scale_set_name,
-                "identityId": self.identity_id,
-            }
-        )
+        self.register()
 
     @staticmethod
     def _first_boot(args: GpuScaleSetArgs, shape: Shape) -> pulumi.Input[str]:

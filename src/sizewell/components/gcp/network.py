@@ -57,15 +57,7 @@ class Network(Owned):
         self.project = network.project
         self.fabric_networks = pulumi.Output.all(*[interface.network for interface in self._fabric])
         self.fabric_subnetworks = pulumi.Output.all(*[interface.name for interface in self._fabric])
-        self.register_outputs(
-            {
-                "network": self.network,
-                "subnetwork": self.subnetwork,
-                "project": self.project,
-                "fabricNetworks": self.fabric_networks,
-                "fabricSubnetworks": self.fabric_subnetworks,
-            }
-        )
+        self.register()
 
     def interfaces(self) -> tuple[list[pulumi.Output[str]], list[pulumi.Output[str]]]:
         """Networks and subnetworks of the accelerator interfaces: how many there are is known at preview."""

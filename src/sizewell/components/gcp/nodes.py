@@ -63,7 +63,7 @@ class AcceleratorPool(Owned):
         self._guard(name, args, pools)
 
         self.pool_names = pulumi.Output.all(*[pool.name for pool in pools])
-        self.register_outputs({"poolNames": self.pool_names})
+        self.register()
 
     def _pool(
         self,

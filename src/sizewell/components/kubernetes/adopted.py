@@ -33,4 +33,4 @@ class AdoptedPool(Owned):
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
         )
         self.instance_type = pulumi.Output.from_input(args["instance_type"])
-        self.register_outputs({"instanceType": self.instance_type})
+        self.register()

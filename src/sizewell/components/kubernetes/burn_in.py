@@ -22,4 +22,4 @@ class BurnIn(Owned):
         planned = launched.planned("BurnIn", name, args, shape=BurnInArgs, kind=kind, manifests=trials)
         super().__init__(name, args, opts, kind="run", workloadKind=kind)
         self.objects = launched.make(self, name, args, planned)
-        self.register_outputs({"objects": self.objects})
+        self.register()

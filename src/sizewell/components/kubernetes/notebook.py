@@ -27,4 +27,4 @@ class NotebookServer(Owned):
         )
         super().__init__(name, args, opts, kind="run", workloadKind="notebook")
         self.objects = launched.make(self, name, args, planned)
-        self.register_outputs({"objects": self.objects})
+        self.register()

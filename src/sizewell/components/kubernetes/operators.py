@@ -26,7 +26,7 @@ class Operators(Owned):
         registry = args.get("registry", "")
         made = [release(self, name, operator, provider, registry=registry) for operator in args["operators"]]
         self.releases = pulumi.Output.all(*[operator.name for operator in made])
-        self.register_outputs({"releases": self.releases})
+        self.register()
 
 
 def release(

@@ -54,7 +54,7 @@ class Queueing(Owned):
                 before.append(made)
         self.queues = pulumi.Output.from_input(list(dict.fromkeys(map(objects.queue_of, args["flavors"]))))
         self.releases = pulumi.Output.all(*[release.name for release in (*jobs, queue)])
-        self.register_outputs({"queues": self.queues, "releases": self.releases})
+        self.register()
 
     def _custom(
         self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[pulumi.Resource]

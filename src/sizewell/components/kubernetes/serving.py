@@ -23,4 +23,4 @@ class ServedModel(Owned):
         )
         super().__init__(name, args, opts, kind="run", workloadKind="inference")
         self.objects = launched.make(self, name, args, planned)
-        self.register_outputs({"objects": self.objects})
+        self.register()

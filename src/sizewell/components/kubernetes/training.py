@@ -23,7 +23,7 @@ class TrainingRun(Owned):
         )
         super().__init__(name, args, opts, kind="run", workloadKind="training")
         self.objects = launched.make(self, name, args, planned)
-        self.register_outputs({"objects": self.objects})
+        self.register()
 
 
 class BatchRun(Owned):
@@ -38,4 +38,4 @@ class BatchRun(Owned):
         )
         super().__init__(name, args, opts, kind="run", workloadKind="batch-inference")
         self.objects = launched.make(self, name, args, planned)
-        self.register_outputs({"objects": self.objects})
+        self.register()

@@ -62,4 +62,4 @@ class EksAutoscaler(Owned):
         )
         self.release = release.name
         self.role_arn = role.arn
-        self.register_outputs({"release": self.release, "roleArn": self.role_arn})
+        self.register()

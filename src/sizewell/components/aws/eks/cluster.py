@@ -66,14 +66,7 @@ class EksCluster(Owned):
         )
         # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
         self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "clusterArn": self.cluster_arn,
-                "clusterSecurityGroupId": self.cluster_security_group_id,
-                "kubeconfig": self.kubeconfig,
-            }
-        )
+        self.register()
 
     def _cluster(self, name: str, args: EksClusterArgs, role: iam.Role, key: pulumi.Input[str]) -> eks.Cluster:
         physical = self.physical(name, 100)

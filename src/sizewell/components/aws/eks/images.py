@@ -63,4 +63,4 @@ class ImageMirror(Owned):
         self.copies = self.registry.apply(
             lambda at: [f"{image} {at}/{image.partition('/')[2]}" for image in args["images"]]
         )
-        self.register_outputs({"registry": self.registry, "copies": self.copies})
+        self.register()

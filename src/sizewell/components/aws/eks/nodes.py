@@ -68,13 +68,7 @@ class EksNodeGroup(Owned):
         self.node_group_name = group.node_group_name
         self.role_arn = role.arn
         self.writer_role_arn = eks_parts.pod_writer(self, name, args, args["cluster"])
-        self.register_outputs(
-            {
-                "nodeGroupName": self.node_group_name,
-                "roleArn": self.role_arn,
-                "writerRoleArn": self.writer_role_arn,
-            }
-        )
+        self.register()
 
     def _template(self, name: str, args: EksNodeGroupArgs, shape: Shape, key: pulumi.Input[str]) -> ec2.LaunchTemplate:
         gang, mode = args.get("gang", False), args["capacity_mode"]

@@ -43,7 +43,7 @@ class EksDevicePlugins(Owned):
             values = derive(partial(values_of, release), registry)
             releases.append(self._release(name, release, {**settings, "values": values}, provider=provider))
         self.releases = pulumi.Output.all(*[release.name for release in releases])
-        self.register_outputs({"releases": self.releases})
+        self.register()
 
     def _release(
         self, owner: str, name: str, settings: dict[str, Any], *, provider: kubernetes.Provider

@@ -93,14 +93,7 @@ class SpotFleet(Owned):
         self.role_arn = role.arn
         self.queue_url = queue.url
         self.checkpoint_document = document.name
-        self.register_outputs(
-            {
-                "fleetId": self.fleet_id,
-                "roleArn": self.role_arn,
-                "queueUrl": self.queue_url,
-                "checkpointDocument": self.checkpoint_document,
-            }
-        )
+        self.register()
 
     def _launch_template(
         self, name: str, args: SpotFleetArgs, shape: Shape, role: iam.Role, account: pulumi.Input[str]

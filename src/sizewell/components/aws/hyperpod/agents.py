@@ -36,4 +36,4 @@ class HyperPodAgents(Owned):
             **source,
         )
         self.release = release.name
-        self.register_outputs({"release": self.release})
+        self.register()

@@ -87,14 +87,7 @@ class HyperPodCluster(Owned):
         self.cluster_name = made.type_name.apply(lambda _: physical)
         self.role_arn = role.arn
         self.security_group_id = group.id
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "roleArn": self.role_arn,
-                "securityGroupId": self.security_group_id,
-                "writerRoleArn": self.writer_role_arn,
-            }
-        )
+        self.register()
 
     def _guard(
         self, name: str, args: HyperPodClusterArgs, account: pulumi.Input[str], cluster: pulumi.Input[str]

@@ -111,7 +111,7 @@ class BudgetAlarms(Owned):
         )
         self.budget_name = budget.name
         self.topic_arn = topic.arn
-        self.register_outputs({"budgetName": self.budget_name, "topicArn": self.topic_arn})
+        self.register()
 
 
 class TtlGuard(Owned):
@@ -202,4 +202,4 @@ class TtlGuard(Owned):
         )
         self.schedule_arn = schedule.arn
         self.document_name = document.name
-        self.register_outputs({"scheduleArn": self.schedule_arn, "documentName": self.document_name})
+        self.register()

@@ -103,13 +103,7 @@ class TeardownSchedule(Owned):
         self.schedule_arn = schedule.arn
         self.task_role_arn = reader.arn
         self.deleting_roles = pulumi.Output.all(**{each: role.arn for each, role in deleters.items()})
-        self.register_outputs(
-            {
-                "scheduleArn": self.schedule_arn,
-                "taskRoleArn": self.task_role_arn,
-                "deletingRoles": self.deleting_roles,
-            }
-        )
+        self.register()
 
     def _deleters(self, name: str, args: TeardownScheduleArgs, reader: iam.Role) -> dict[str, iam.Role]:
         """One identity for each environment that deletes what a deployer made there."""

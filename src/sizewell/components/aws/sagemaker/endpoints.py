@@ -50,7 +50,7 @@ class RealtimeEndpoint(Owned):
             endpoint = self._always_on(name, args, shape, role)
         self.endpoint_name = endpoint.name
         self.role_arn = role.arn
-        self.register_outputs({"endpointName": self.endpoint_name, "roleArn": self.role_arn})
+        self.register()
 
     def _always_on(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
         variant: dict[str, Any] = {
@@ -193,9 +193,7 @@ class AsyncEndpoint(Owned):
         self.endpoint_name = endpoint.name
         self.role_arn = role.arn
         self.topic_arn = topic.arn
-        self.register_outputs(
-            {"endpointName": self.endpoint_name, "roleArn": self.role_arn, "topicArn": self.topic_arn}
-        )
+        self.register()
 
 
 class ServerlessEndpoint(Owned):
@@ -236,7 +234,7 @@ class ServerlessEndpoint(Owned):
         endpoint = _endpoint(self, name, config.name)
         self.endpoint_name = endpoint.name
         self.role_arn = role.arn
-        self.register_outputs({"endpointName": self.endpoint_name, "roleArn": self.role_arn})
+        self.register()
 
 
 def _role(owner: Owned, name: str, args: Any) -> iam.Role:

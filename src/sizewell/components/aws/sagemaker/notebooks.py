@@ -93,7 +93,7 @@ class Notebook(Owned):
         )
         self.notebook_name = notebook.name
         self.role_arn = role.arn
-        self.register_outputs({"notebookName": self.notebook_name, "roleArn": self.role_arn})
+        self.register()
 
 
 class StudioDomain(Owned):
@@ -163,4 +163,4 @@ class StudioDomain(Owned):
             self.make(sagemaker.UserProfile, f"{name}-{user}", domain_id=domain.id, user_profile_name=user)
         self.domain_id = domain.id
         self.role_arn = role.arn
-        self.register_outputs({"domainId": self.domain_id, "roleArn": self.role_arn})
+        self.register()

@@ -103,6 +103,4 @@ class TrainingPipeline(Owned):
         self.pipeline_name = pipeline.pipeline_name
         self.pipeline_arn = pipeline.arn
         self.role_arn = job.arn
-        self.register_outputs(
-            {"pipelineName": self.pipeline_name, "pipelineArn": self.pipeline_arn, "roleArn": self.role_arn}
-        )
+        self.register()

@@ -109,13 +109,7 @@ class CheckpointStore(Owned):
         self.bucket = bucket.id
         self.bucket_arn = bucket.arn
         self.writer_policy_arn = writer.arn
-        self.register_outputs(
-            {
-                "bucket": self.bucket,
-                "bucketArn": self.bucket_arn,
-                "writerPolicyArn": self.writer_policy_arn,
-            }
-        )
+        self.register()
 
     def _key(self, name: str, args: CheckpointStoreArgs) -> kms.Key:
         key = self.make(

@@ -75,14 +75,7 @@ class SharedStorage(Owned):
         self.dns_name = files.dns_name
         self.mount_name = files.mount_name
         self.security_group_id = group.id
-        self.register_outputs(
-            {
-                "fileSystemId": self.file_system_id,
-                "dnsName": self.dns_name,
-                "mountName": self.mount_name,
-                "securityGroupId": self.security_group_id,
-            }
-        )
+        self.register()
 
     def _security_group(self, name: str, args: SharedStorageArgs) -> ec2.SecurityGroup:
         """Lustre's ports, between the servers themselves and with machines in the VPC."""

@@ -75,16 +75,7 @@ class AksCluster(Owned):
             )
         )
         self.kubeconfig = reaching(cluster, kubeconfig)
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "clusterId": self.cluster_id,
-                "oidcIssuerUrl": self.oidc_issuer_url,
-                "kubeconfig": self.kubeconfig,
-                "metricsWorkspaceId": self.metrics_workspace_id,
-                "metricsQueryUrl": self.metrics_query_url,
-            }
-        )
+        self.register()
 
     def _rights(
         self, name: str, args: AksClusterArgs, control: managedidentity.UserAssignedIdentity

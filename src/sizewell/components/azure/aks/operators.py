@@ -60,7 +60,7 @@ class AksOperators(Owned):
                 **aks_plans.lustre_chart(),
             )
         self.releases = pulumi.Output.all(*[release.name for release in releases.values()])
-        self.register_outputs({"releases": self.releases})
+        self.register()
 
     def _release(
         self,

@@ -55,7 +55,7 @@ class AksGpuPool(Owned):
             self._clocks(name, args, pool)
         self.pool_name = pool.name
         self.writer_client_id = self._writer(name, args)
-        self.register_outputs({"poolName": self.pool_name, "writerClientId": self.writer_client_id})
+        self.register()
 
     def _pool(self, name: str, args: AksGpuPoolArgs, shape: Shape) -> containerservice.AgentPool:
         mode = args["capacity_mode"]

@@ -31,4 +31,4 @@ class LustreVolume(Owned):
         claim, volume = claimed(self, name, args, source={"csi": csi}, mount_options=["noatime", "flock"])
         self.claim_name = claim.metadata["name"]
         self.volume_name = volume.metadata["name"]
-        self.register_outputs({"claimName": self.claim_name, "volumeName": self.volume_name})
+        self.register()

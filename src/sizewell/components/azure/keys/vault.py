@@ -147,12 +147,4 @@ class CustomerKeys(Owned):
         self.disks_key_url = disks.key_uri_with_version
         self.secrets_key_url = secrets.key_uri_with_version
         self.identity_id = user.id
-        self.register_outputs(
-            {
-                "diskEncryptionSetId": self.disk_encryption_set_id,
-                "vaultId": self.vault_id,
-                "disksKeyUrl": self.disks_key_url,
-                "secretsKeyUrl": self.secrets_key_url,
-                "identityId": self.identity_id,
-            }
-        )
+        self.register()

@@ -79,7 +79,7 @@ class BudgetAlarms(Owned):
         )
         self.budget_name = budget.name
         self.action_group_id = told.id
-        self.register_outputs({"budgetName": self.budget_name, "actionGroupId": self.action_group_id})
+        self.register()
 
 
 class TtlGuard(Owned):
@@ -130,7 +130,7 @@ class TtlGuard(Owned):
         self._alarm(name, args, place, workflow)
         self.workflow_id = workflow.id
         self.identity_id = hand.id
-        self.register_outputs({"workflowId": self.workflow_id, "identityId": self.identity_id})
+        self.register()
 
     def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
         """An end that fails has to be heard of: the machines are still billed."""
@@ -170,4 +170,4 @@ class EndRights(Owned):
             actions=workflow_plans.END_ACTIONS,
         )
         self.resource_group = pulumi.Output.all(args["resource_group"], held.id).apply(lambda known: known[0])
-        self.register_outputs({"resourceGroup": self.resource_group})
+        self.register()

@@ -69,7 +69,7 @@ class AmlComputeCluster(Owned):
         )
         self.compute_name = compute.name
         self.identity_id = identity.id
-        self.register_outputs({"computeName": self.compute_name, "identityId": self.identity_id})
+        self.register()
 
     def _rights(self, name: str, args: AmlComputeClusterArgs, identity: managedidentity.UserAssignedIdentity) -> None:
         """What jobs may: their own workspace's files and images, and the checkpoint store without deleting."""
@@ -136,4 +136,4 @@ class AmlComputeInstance(Owned):
             },
         )
         self.instance_name = instance.name
-        self.register_outputs({"instanceName": self.instance_name})
+        self.register()

@@ -68,7 +68,7 @@ class AmlOnlineEndpoint(Owned):
         self._guard(name, args, endpoint)
         self.endpoint_name = endpoint.name
         self.scoring_uri = endpoint.properties.apply(lambda properties: getattr(properties, "scoring_uri", None) or "")
-        self.register_outputs({"endpointName": self.endpoint_name, "scoringUri": self.scoring_uri})
+        self.register()
 
     @staticmethod
     def _place(args: AmlOnlineEndpointArgs) -> dict[str, Any]:

@@ -74,14 +74,7 @@ class AmlWorkspace(Owned):
         self.workspace_id = workspace.id
         self.registry_id = registry.id
         self.storage_id = account.id
-        self.register_outputs(
-            {
-                "workspaceName": self.workspace_name,
-                "workspaceId": self.workspace_id,
-                "registryId": self.registry_id,
-                "storageId": self.storage_id,
-            }
-        )
+        self.register()
 
     def _unique(self, name: str, limit: int) -> str:
         """A name that nobody else in the world has: letters and digits, at most `limit`."""

@@ -85,7 +85,7 @@ class OpenAiAccount(Owned):
             )
         self.endpoint = pulumi.Output.from_input(f"https://{args['account']}.openai.azure.com/")
         self.account_id = account.id
-        self.register_outputs({"endpoint": self.endpoint, "accountId": self.account_id})
+        self.register()
 
 
 def _key_parts(url: str) -> tuple[str, str, str]:

@@ -109,13 +109,7 @@ class CheckpointStore(Owned):
         self.account_name = account.name
         self.container = container.name
         self.writer_role_id = role.id
-        self.register_outputs(
-            {
-                "accountName": self.account_name,
-                "container": self.container,
-                "writerRoleId": self.writer_role_id,
-            }
-        )
+        self.register()
 
     def _key(
         self, name: str, args: CheckpointStoreArgs, group: resources.ResourceGroup

@@ -63,4 +63,4 @@ class SharedStorage(Owned):
         )
         self.file_system_id = files.id
         self.address = files.client_info.apply(lambda known: getattr(known, "mgs_address", None) or "")
-        self.register_outputs({"fileSystemId": self.file_system_id, "address": self.address})
+        self.register()

@@ -62,15 +62,7 @@ class GkeCluster(Owned):
         )
         # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
         self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
-        self.register_outputs(
-            {
-                "clusterName": self.cluster_name,
-                "nodeServiceAccount": self.node_service_account,
-                "workloadPool": self.workload_pool,
-                "kmsKeyName": self.kms_key_name,
-                "kubeconfig": self.kubeconfig,
-            }
-        )
+        self.register()
 
     def _cluster(
         self,

@@ -34,7 +34,7 @@ class GpuDirect(Owned):
             made[resource["kind"]].append(self._object(name, resource, provider, after))
         self.networks = pulumi.Output.all(*[resource.metadata["name"] for resource in made["Network"]])
         self.installers = pulumi.Output.all(*[resource.metadata["name"] for resource in made["DaemonSet"]])
-        self.register_outputs({"networks": self.networks, "installers": self.installers})
+        self.register()
 
     def _object(
         self, owner: str, manifest: dict[str, Any], provider: kubernetes.Provider, after: list[Any]

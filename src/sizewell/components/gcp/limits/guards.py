@@ -61,7 +61,7 @@ class BudgetAlarms(Owned):
         )
         self.budget_name = budget.name
         self.topic = topic.id
-        self.register_outputs({"budgetName": self.budget_name, "topic": self.topic})
+        self.register()
 
 
 class TtlGuard(Owned):
@@ -132,4 +132,4 @@ class TtlGuard(Owned):
         )
         self.workflow_name = workflow.name
         self.job_name = job.name
-        self.register_outputs({"workflowName": self.workflow_name, "jobName": self.job_name})
+        self.register()

@@ -51,9 +51,7 @@ class CloudRunGpu(Owned):
         self.service_name = service.name
         self.uri = service.uri
         self.service_account = account.email
-        self.register_outputs(
-            {"serviceName": self.service_name, "uri": self.uri, "serviceAccount": self.service_account}
-        )
+        self.register()
 
     def _service(
         self,

@@ -86,7 +86,7 @@ class VertexTraining(Owned):
         )
         self.workflow_name = workflow.name
         self.launcher = launcher.email
-        self.register_outputs({"workflowName": self.workflow_name, "launcher": self.launcher})
+        self.register()
 
     def _launcher(self, name: str, args: VertexTrainingArgs) -> serviceaccount.Account:
         """Who starts jobs: may create them, and act as the checkpoints' writer; nothing else."""
@@ -188,4 +188,4 @@ class VertexEndpoint(Owned):
             **which,
         )
         self.endpoint = made.endpoint
-        self.register_outputs({"endpoint": self.endpoint})
+        self.register()

@@ -73,7 +73,7 @@ class CheckpointStore(Owned):
             self.make(storage.BucketIAMMember, f"{name}-{label}", bucket=bucket.name, role=role, member=writer.member)
         self.bucket = bucket.name
         self.writer_email = writer.email
-        self.register_outputs({"bucket": self.bucket, "writerEmail": self.writer_email})
+        self.register()
 
     def _key(
         self, name: str, args: CheckpointStoreArgs, logs: storage.Bucket

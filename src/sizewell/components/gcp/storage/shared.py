@@ -58,4 +58,4 @@ class SharedStorage(Owned):
         )
         self.instance_name = made.name
         self.address = made.networks.apply(lambda networks: ((networks[0].ip_addresses or [""])[0]) if networks else "")
-        self.register_outputs({"address": self.address, "instanceName": self.instance_name})
+        self.register()

@@ -30,4 +30,4 @@ class FilesVolume(Owned):
         claim, volume = claimed(self, name, args, source={"nfs": nfs}, mount_options=options)
         self.claim_name = claim.metadata["name"]
         self.volume_name = volume.metadata["name"]
-        self.register_outputs({"claimName": self.claim_name, "volumeName": self.volume_name})
+        self.register()
