@@ -41,20 +41,12 @@ resources: {tpu: {type: z9}}
 owner: search
 cost_center: c-1
 """
-RULE = '''from __future__ import annotations
+RULE = '''
 
-from sizewell.policy.rule import Parameters, Rule, Verdict, Violation
-from sizewell.resources.stackfacts import Pool
-
-
+@rule("pool-called-bob", area="correctness", subject="pools", prevents="names that nobody knows")
 def pool_called_bob(pool: Pool, _: Parameters) -> Verdict:
     """Every pool is called bob."""
     return None if pool.resource.name == "bob" else Violation("a pool is not called bob", "call it bob")
-
-
-RULE = Rule(
-    id="pool-called-bob", area="correctness", subject="pools", prevents="names that nobody knows", judge=pool_called_bob
-)
 '''
 
 
@@ -250,14 +242,15 @@ def test_a_cloud_as_a_priced_alternative(copy: Copy, files_of: FilesOf) -> None:
 
 
 def test_a_policy_rule_is_one_file(copy: Copy, files_of: FilesOf) -> None:
-    (copy.package / "policy/rules/pool_called_bob.py").write_text(RULE)
-    copy.touched.add("policy/rules/pool_called_bob.py")
+    module = copy.package / "policy/rules/nodes.py"
+    module.write_text(module.read_text(encoding="utf-8") + RULE, encoding="utf-8")
+    copy.touched.add("policy/rules/nodes.py")
     copy.spec(more="infra: [aws/us-east-1]\n")
     copy.decided()
     done = copy.run("policy", copy.stack, *ON)
     assert done.returncode == 1, done.stderr
     assert "a pool is not called bob" in done.stdout
-    assert {re.sub(r"pool_called_bob", "<rule>", file) for file in copy.touched} == files_of("a policy rule")
+    assert {file.replace("nodes", "<subject>") for file in copy.touched} == files_of("a policy rule")
 
 
 def edited(copy: Copy, file: str, old: str, new: str) -> None:

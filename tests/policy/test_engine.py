@@ -14,6 +14,7 @@ from sizewell.policy.config import Config, parse_config, read_config, schema
 from sizewell.policy.engine import evaluate
 from sizewell.policy.examples import pool, resource, stack
 from sizewell.policy.rule import Rule, Undetermined, Violation
+from sizewell.policy.rule import rule as declare
 from sizewell.policy.rules import RULES
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.errors import ConfigError
@@ -25,6 +26,7 @@ FACTS = stack(BOX, pools=(pool(name="box", accelerator="l4", nodes_min=1),))
 
 def rule(judge: Any, **fields: Any) -> Rule:
     values: dict[str, Any] = {"id": "idle-exposure", "area": "spend", "subject": "pools", "prevents": "waste"}
+    values["module"] = "sizewell.policy.rules.idleness"
     return Rule(**{**values, **fields}, judge=judge)
 
 
@@ -36,7 +38,7 @@ def test_a_rule_that_raises_is_its_own_fault_and_failed() -> None:
     report = evaluate(FACTS, Config(), on=ON, rules=[rule(broken)])
     assert [(r.outcome, r.level) for r in report.results] == [("error", "mandatory")]
     assert "the rule itself failed (ZeroDivisionError: division by zero)" in report.results[0].message
-    assert "policy/rules/idle_exposure.py" in report.results[0].fix
+    assert "policy/rules/idleness.py" in report.results[0].fix
     assert not report.ok
 
 
@@ -255,11 +257,27 @@ def test_the_guide_s_configuration_is_right() -> None:
 
 def test_every_rule_says_what_it_prevents_and_where_it_stands() -> None:
     for each in RULES:
-        module = each.judge.__module__.rsplit(".", 1)[-1]
-        assert module == each.id.replace("-", "_"), "one file per rule, named like it"
-        assert each.judge.__name__ == module
+        assert each.module.startswith("sizewell.policy.rules.")
+        assert each.judge.__name__ == each.id.replace("-", "_"), "the function has the rule's name"
         assert ">>>" in (each.judge.__doc__ or ""), f"{each.id} has no example"
         assert each.prevents
         assert each.subject == "stack" or hasattr(FACTS, each.subject)
         for name, parameter in each.parameters.items():
             parse_config({"parameters": {each.id: {name: parameter.default}}})
+
+
+def test_two_rules_of_one_name_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"expired: declared in .* and in sizewell\.policy\.rules\.ownership"
+    ) as refused:
+        declare("expired", area="ownership", subject="pools", prevents="waste")(broken)
+    assert str(refused.value).endswith("rename one of them")
+    assert {each.id for each in RULES if each.judge is broken} == set()
+
+
+def test_a_subject_can_be_read_in_one_sitting() -> None:
+    files = sorted((Path(__file__).parents[2] / "src/sizewell").glob("policy/rules/*.py"))
+    assert {f"policy/rules/{path.name}" for path in files} == {each.file for each in RULES} | {
+        "policy/rules/__init__.py"
+    }
+    assert [path.name for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 600] == []

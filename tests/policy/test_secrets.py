@@ -10,7 +10,7 @@ import base64
 import pytest
 
 from sizewell.policy.examples import thing
-from sizewell.policy.rules.secret_in_plain_text import secret_in_plain_text
+from sizewell.policy.rules.secrets import secret_in_plain_text
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 SECRETS = [

@@ -8,7 +8,8 @@ from test_ci import script
 from test_run import Repository, git
 
 from sizewell.cli.main import main
-from sizewell.policy.rules import idle_exposure
+from sizewell.policy.rules import RULES
+from sizewell.policy.rules.idleness import idle_exposure
 
 FIXTURES = Path(__file__).parent / "fixtures"
 PLAN = json.loads((FIXTURES / "preview-change-sames.json").read_text())
@@ -88,13 +89,14 @@ def test_a_rule_that_raises_counts_as_failed_with_its_file(repository, monkeypat
     def broken(*_):
         raise ZeroDivisionError("division by zero")
 
-    object.__setattr__(idle_exposure.RULE, "judge", broken)
+    rule = next(each for each in RULES if each.id == "idle-exposure")
+    object.__setattr__(rule, "judge", broken)
     try:
         code = main(["preview", "dev", "--format", "json"])
     finally:
-        object.__setattr__(idle_exposure.RULE, "judge", idle_exposure.idle_exposure)
+        object.__setattr__(rule, "judge", idle_exposure)
     found = json.loads(capsys.readouterr().out)
     assert code == 1
     (said,) = [each for each in found["stacks"][0]["policies"]["findings"] if each["policy"] == "idle-exposure"]
     assert "the rule itself failed (ZeroDivisionError: division by zero)" in said["message"]
-    assert "policy/rules/idle_exposure.py" in said["fix"]
+    assert "policy/rules/idleness.py" in said["fix"]

@@ -11,7 +11,7 @@ import pytest
 import sizewell
 from sizewell.policy.examples import stack
 from sizewell.policy.rule import Violation
-from sizewell.policy.rules.monthly_budget import monthly_budget
+from sizewell.policy.rules.spending import monthly_budget
 from sizewell.sizing.money import Interval, RunRate
 from sizewell.sizing.records.budget import exceeded, of_stack, to_spare
 
@@ -20,7 +20,7 @@ KEYS = re.compile(r"[\"']usd_per_(month|run)[\"']")
 SPEAKS = {  # files in which the keys of a decision's budget stand
     "sizing/records/budget.py",
     "preview/guardrails.py",  # keys of its own file
-    "policy/rules/monthly_budget.py",  # a parameter of the rule that has the same name
+    "policy/rules/spending.py",  # a parameter of the rule that has the same name
 }
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from sizewell.policy.examples import cluster, job
 from sizewell.policy.rule import Violation, require
-from sizewell.policy.rules.job_isolated import job_isolated
-from sizewell.policy.rules.managed_spot_job import managed_spot_job
+from sizewell.policy.rules.services import job_isolated
+from sizewell.policy.rules.spot import managed_spot_job
 from sizewell.resources import Plan, RecordedResource, facts
 from sizewell.resources.recorded import INAPPLICABLE
 

@@ -7,6 +7,7 @@ longer than the pack may take to answer; then `differing` compares the two.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,13 +17,14 @@ from sizewell.sizing.versions import content, schema_of
 
 FILE: Final = Path(__file__).parent / "announced.json"
 RULES: Final = Path(__file__).parent / "rules"
+_DECLARATION: Final = re.compile(r"^@rule\(\s*\"([a-z0-9-]+)\"", re.MULTILINE)  # found without importing the rules
 
 
 def announced() -> Sequence[Announcement]:
-    """The rules as the file has them; the rules themselves where it has others than stand beside it."""
+    """The rules as the file has them; the rules themselves where their modules declare others than the file has."""
     entries = stated(FILE) if FILE.exists() else []
-    standing = {path.stem for path in RULES.glob("*.py")} - {"__init__"}
-    if {entry["id"].replace("-", "_") for entry in entries} != standing:
+    declared = {name for path in RULES.glob("*.py") for name in _DECLARATION.findall(path.read_text(encoding="utf-8"))}
+    if {entry["id"] for entry in entries} != declared:
         from sizewell.policy import rules
 
         return rules.RULES

@@ -101,7 +101,7 @@ def evaluate(
                     urn="",
                     resource="",
                     message=f"the rule itself failed ({type(error).__name__}: {error}), so it counts as violated",
-                    fix=f"fix policy/rules/{rule.id.replace('-', '_')}.py, or disable {rule.id} with a reason",
+                    fix=f"fix {rule.file}, or disable {rule.id} with a reason",
                     prevents=rule.prevents,
                 )
             ]

@@ -1,6 +1,6 @@
 """What a rule is: a pure function from facts to a verdict, and what stands beside it.
 
-A module in `policy/rules/` has one function that judges and one `RULE`. The function returns None (fine), a
+A rule is a function in a module of `policy/rules/`, with `@rule(...)` above it. The function returns None (fine), a
 `Violation`, or `Undetermined` when what it needs is not known yet; an undetermined rule counts as failed.
 A rule of a whole stack gets `StackFacts` and returns a list of (urn, verdict).
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from sizewell.policy.announcement import LEVELS, Announcement, Level, Parameter
 from sizewell.resources.recorded import Inapplicable, Unknown
@@ -28,8 +28,10 @@ __all__ = [
     "Undetermined",
     "Verdict",
     "Violation",
+    "declared",
     "forbid",
     "require",
+    "rule",
 ]
 
 Area = Literal["spend", "correctness", "safety", "ownership"]
@@ -62,6 +64,63 @@ class Rule(Announcement):
     judge: Callable[..., Any]
     clouds: tuple[str, ...] = ("aws", "gcp", "azure")
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
+    module: str = ""  # that declares it
+
+    @property
+    def file(self) -> str:
+        """Where it stands, below the package."""
+        return self.module.removeprefix("sizewell.").replace(".", "/") + ".py"
+
+
+Judge = TypeVar("Judge", bound=Callable[..., Any])
+_DECLARED: Final[dict[str, Rule]] = {}
+
+
+def rule(
+    id: str,  # noqa: A002  (the rule's own field)
+    *,
+    area: Area,
+    subject: str,
+    prevents: str,
+    level: Level = "mandatory",
+    levels: Mapping[str, Level] | None = None,
+    parameters: Mapping[str, Parameter] | None = None,
+    evaluator_only: bool = False,
+    clouds: tuple[str, ...] = ("aws", "gcp", "azure"),
+    types: tuple[str, ...] = (),
+) -> Callable[[Judge], Judge]:
+    """Declare the function below as the rule `id`; ValueError where another one has that name.
+
+    The function stays as it is, so that it is called, tested and read as any other: what the message and the fix say
+    depends on the facts, and stays in it.
+    """
+
+    def declare(judge: Judge) -> Judge:
+        if (other := _DECLARED.get(id)) is not None:
+            raise ValueError(f"{id}: declared in {judge.__module__} and in {other.module}; rename one of them")
+        _DECLARED[id] = Rule(
+            id=id,
+            subject=subject,
+            prevents=prevents,
+            level=level,
+            levels=levels or {},
+            parameters=parameters or {},
+            evaluator_only=evaluator_only,
+            area=area,
+            judge=judge,
+            clouds=clouds,
+            types=types,
+            module=judge.__module__,
+        )
+        return judge
+
+    return declare
+
+
+def declared(package: str) -> tuple[Rule, ...]:
+    """The rules that the imported modules of `package` declare, sorted by id."""
+    mine = (each for each in _DECLARED.values() if each.module.startswith(f"{package}."))
+    return tuple(sorted(mine, key=lambda each: each.id))
 
 
 def require(condition: Flag | Inapplicable, *, message: str, fix: str, unknown: str) -> Verdict:

@@ -1,4 +1,4 @@
-"""One rule per file; `RULES` is all of them, sorted by id. Adding a file here adds a rule."""
+"""The rules, one module per subject; `RULES` is all of them, sorted by id. What `@rule` marks in a module is a rule."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
-from sizewell.policy.rule import Rule
+from sizewell.policy.rule import Rule, declared
 
 
-def _found() -> tuple[Rule, ...]:
-    rules = [import_module(f"{__name__}.{module.name}").RULE for module in iter_modules(__path__)]
-    return tuple(sorted(rules, key=lambda rule: rule.id))
+def _all() -> tuple[Rule, ...]:
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
+    return declared(__name__)
 
 
-RULES: Final[tuple[Rule, ...]] = _found()
+RULES: Final[tuple[Rule, ...]] = _all()

@@ -1,0 +1,502 @@
+"""Machines that are billed while nothing works on them: pools, endpoints, notebooks, jobs and pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from sizewell.policy.rule import Parameter, Parameters, StackVerdicts, Undetermined, Verdict, Violation, require, rule
+from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES
+from sizewell.resources.readers.pods import accelerators_asked, chart_asks
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.stackfacts import Endpoint, Job, Notebook, Pool, StackFacts, Thing
+from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, every, flag, get, items, text
+from sizewell.sizing.units import plural
+
+
+@rule(
+    "idle-exposure",
+    area="spend",
+    subject="pools",
+    prevents="accelerators that are billed while idle",
+    parameters={
+        "baseline": Parameter(
+            default=["prod"],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="environments in which a pool that follows its load, or is reserved, may keep a minimum",
+        ),
+        "scheduler_tags": Parameter(
+            default=[],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="tags that your instance scheduler acts on, such as Schedule",
+        ),
+    },
+)
+def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
+    """A pool with accelerators can stop by itself: scale to zero, a schedule, an expiry or an idle guard.
+
+    In `baseline` environments a pool may keep a minimum where something takes it down to that when the load falls, and
+    machines may stand in capacity that is reserved: that is billed anyway, and the reservation is judged by its own
+    end.
+
+    >>> from sizewell.policy.examples import pool
+    >>> usual = {"baseline": ["prod"], "scheduler_tags": []}
+    >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1), usual).fix
+    'set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or the tag sizewell-expires'
+    >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1, guarded=True), usual) is None
+    True
+    >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1, scales=True, environment="prod"), usual) is None
+    True
+    """
+    if pool.accelerated is False:
+        return None
+    least = pool.nodes_min
+    empty = least if isinstance(least, Unknown) else least == 0
+    falls = every(empty, either(pool.scales, pool.nodes_wanted == 0))
+    expires = pool.expires if isinstance(pool.expires, Unknown) else pool.expires != ""
+    obeyed = any(get(pool.tags, tag) not in (None, "") for tag in parameters["scheduler_tags"])
+    served: Flag = False
+    if pool.environment in parameters["baseline"]:
+        reserved: Flag = UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
+        served = either(pool.scales, reserved)
+    stops = either(falls, pool.scheduled, expires, pool.guarded, obeyed, served)
+    if stops is True:
+        return None
+    if isinstance(pool.accelerated, Unknown) or isinstance(stops, Unknown):
+        return Undetermined("machine type, minimum, schedule, expiry or guard")
+    return Violation(
+        f"{pool.accelerator} machines are billed around the clock: nothing stops this pool when it is idle",
+        "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or the tag sizewell-expires",
+    )
+
+
+@rule(
+    "idle-exposure-budget",
+    area="spend",
+    subject="stack",
+    prevents="large hourly costs that are not monitored",
+    parameters={
+        "usd_per_hour": Parameter(
+            default={"dev": 10, "staging": 50, "prod": 150},
+            schema={"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
+            meaning="US dollars per hour of accelerators without guard and schedule, by environment",
+        )
+    },
+)
+def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
+    """The hourly cost of idle accelerators without a guard stays under a limit.
+
+    >>> from sizewell.policy.examples import pool, stack
+    >>> idle = pool(accelerator="h100-sxm", nodes_wanted=1)
+    >>> idle_exposure_budget(stack(pools=(idle,)), {"usd_per_hour": {"dev": 10}})[0][1]
+    Undetermined(what='the price of the stack')
+    """
+    limit = parameters["usd_per_hour"].get(facts.environment)
+    exposed = [
+        pool
+        for pool in facts.pools
+        if pool.accelerated is not False
+        and either(pool.guarded, pool.scheduled, _scales_to_zero(pool), _is_prepaid(pool)) is not True
+    ]
+    if limit is None or not exposed:
+        return [("", None)]
+    if facts.pricing is None:
+        return [("", Undetermined("the price of the stack"))]
+    urns = {pool.urn for pool in exposed}
+    lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in ("machine-hour", "?")]
+    hourly = Decimal(0)
+    for line in sorted(lines, key=lambda line: line.resource):  # engines register in an order of their own
+        cost = line.cost()
+        if not hasattr(cost, "ceiling"):
+            return [(line.resource, Undetermined("the price of its machines"))]
+        hourly += cost.ceiling / 730
+    if hourly <= limit:
+        return [("", None)]
+    names = ", ".join(sorted({pool.name for pool in exposed}))
+    return [
+        (
+            "",
+            Violation(
+                f"{hourly:.2f} USD an hour of accelerators without guard or schedule in {names}, limit {limit}",
+                "add an idle guard or a schedule, or lower the maximum size",
+            ),
+        )
+    ]
+
+
+def _scales_to_zero(pool: Pool) -> Flag:
+    """Whether something takes machines without work down, to none."""
+    return every(pool.nodes_min if isinstance(pool.nodes_min, Unknown) else pool.nodes_min == 0, pool.scales)
+
+
+def _is_prepaid(pool: Pool) -> Flag:
+    """Whether it stands in reserved capacity, which is billed whatever its machines do."""
+    return UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
+
+
+_STATE_INPUTS: Final = {
+    "aws:ec2transitgateway/instanceState:InstanceState": "state",  # the provider's own place for it
+    "gcp:compute/instance:Instance": "desiredStatus",
+    "gcp:workbench/instance:Instance": "desiredState",
+}
+
+
+@rule(
+    "stopped-but-billing",
+    area="spend",
+    subject="things",
+    prevents="stopped machines that are still billed",
+    level="advisory",
+    types=tuple(_STATE_INPUTS),
+)
+def stopped_but_billing(thing: Thing, _: Parameters) -> Verdict:
+    """A stopped machine keeps its disks and addresses, which are still billed: delete it to save money.
+
+    >>> from sizewell.policy.examples import thing
+    >>> off = thing(type="gcp:compute/instance:Instance", inputs={"desiredStatus": "TERMINATED"})
+    >>> stopped_but_billing(off, {}).message
+    'stopped machines keep disks and addresses, which are still billed'
+    """
+    state = thing.inputs.get(_STATE_INPUTS[thing.type])
+    if state is UNKNOWN:
+        return Undetermined("whether it runs")
+    if str(state).upper() not in {"STOPPED", "TERMINATED", "SUSPENDED"}:
+        return None
+    return Violation(
+        "stopped machines keep disks and addresses, which are still billed",
+        "delete the machine and keep a snapshot of what matters",
+    )
+
+
+@rule(
+    "ml-compute-idle-seconds",
+    area="spend",
+    subject="pools",
+    prevents="Azure ML nodes that are billed between jobs",
+    clouds=("azure",),
+    types=("azure-native:machinelearningservices:Compute",),
+    parameters={
+        "seconds": Parameter(
+            default=1800, schema={"type": "integer", "minimum": 60}, meaning="longest idle time before scale-down"
+        )
+    },
+)
+def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
+    """Azure ML compute scales to zero soon after its last job.
+
+    >>> from sizewell.policy.examples import pool
+    >>> slow = pool(machine={"scaleSettings": {"nodeIdleTimeBeforeScaleDown": "PT2H", "minNodeCount": 0}})
+    >>> ml_compute_idle_seconds(slow, {"seconds": 1800}).fix
+    'set nodeIdleTimeBeforeScaleDown to PT30M'
+    """
+    from sizewell.resources.readers.services import duration_seconds
+
+    if isinstance(pool.nodes_min, Unknown):
+        return Undetermined("the smallest number of nodes")
+    if pool.nodes_min:
+        kept = plural(pool.nodes_min, "node")
+        return Violation(f"{kept} billed without a job to run", "set scaleSettings.minNodeCount to 0")
+    stated = text(get(pool.machine, "scaleSettings", "nodeIdleTimeBeforeScaleDown"), "PT2M")
+    if isinstance(stated, Unknown):
+        return Undetermined("the idle time before scale-down")
+    seconds = duration_seconds(stated)
+    if seconds is not None and seconds <= parameters["seconds"]:
+        return None
+    return Violation(
+        f"idle nodes are billed for {stated} after every job",
+        f"set nodeIdleTimeBeforeScaleDown to PT{parameters['seconds'] // 60}M",
+    )
+
+
+@rule(
+    "endpoint-keeps-machines",
+    area="spend",
+    subject="endpoints",
+    prevents="development endpoints that are billed at night",
+    level="advisory",
+    levels={"dev": "mandatory"},
+    parameters={
+        "environments": Parameter(
+            default=["dev"],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="environments whose endpoints must be able to reach zero",
+        )
+    },
+)
+def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdict:
+    """In development a model endpoint on accelerators reaches zero, or is deleted at night.
+
+    >>> from sizewell.policy.examples import endpoint
+    >>> kept = endpoint(accelerated=True, environment="dev", nodes_min=2)
+    >>> endpoint_keeps_machines(kept, {"environments": ["dev"]}).fix
+    'set its minimum to 0, or serve from a service that starts on demand'
+    """
+    if endpoint.accelerated is False or endpoint.nodes_min == 0:
+        return None
+    if isinstance(endpoint.environment, Unknown):
+        return Undetermined("the environment")
+    if endpoint.environment not in parameters["environments"]:
+        return None
+    tags = endpoint.tags if isinstance(endpoint.tags, dict) else {}
+    if any(str(key).endswith("expires") for key in tags) or (endpoint.registration or {}).get("expires"):
+        return None
+    if isinstance(endpoint.nodes_min, Unknown) or isinstance(endpoint.accelerated, Unknown):
+        return Undetermined("its minimum")
+    return Violation(
+        f"a development stack is billed for at least {plural(endpoint.nodes_min or 1, 'machine')} every night",
+        "set its minimum to 0, or serve from a service that starts on demand",
+    )
+
+
+@rule(
+    "endpoint-without-autoscaling",
+    area="spend",
+    subject="endpoints",
+    prevents="endpoints that are billed for peak capacity at night",
+    levels={"dev": "advisory"},
+)
+def endpoint_without_autoscaling(endpoint: Endpoint, _: Parameters) -> Verdict:
+    """A model endpoint on accelerators scales with its load; a fixed one is billed for the peak at night.
+
+    >>> from sizewell.policy.examples import endpoint
+    >>> endpoint_without_autoscaling(endpoint(accelerated=True, scales=False), {}).fix
+    'add a scaling target with a policy, or managed instance scaling'
+    >>> endpoint_without_autoscaling(endpoint(accelerated=True, scales=True), {}) is None
+    True
+    """
+    if endpoint.accelerated is False:
+        return None
+    return require(
+        endpoint.scales,
+        message="the endpoint is not autoscaled: it is billed for its peak around the clock",
+        fix="add a scaling target with a policy, or managed instance scaling",
+        unknown="its scaling",
+    )
+
+
+@rule(
+    "notebook-without-auto-stop",
+    area="spend",
+    subject="notebooks",
+    prevents="notebooks that are billed on weekends",
+)
+def notebook_without_auto_stop(notebook: Notebook, _: Parameters) -> Verdict:
+    """A notebook stops itself when nobody uses it.
+
+    >>> from sizewell.policy.examples import notebook
+    >>> notebook_without_auto_stop(notebook(accelerated=True), {}).message
+    'nothing stops the notebook when it is idle: it is billed around the clock'
+    >>> notebook_without_auto_stop(notebook(accelerated=True, stops_itself=True), {}) is None
+    True
+    """
+    return require(
+        notebook.stops_itself,
+        message="nothing stops the notebook when it is idle: it is billed around the clock",
+        fix="set an idle shutdown (lifecycle configuration, idle settings or idle-timeout-seconds)",
+        unknown="its idle shutdown",
+    )
+
+
+@rule(
+    "job-without-maximum-time",
+    area="spend",
+    subject="jobs",
+    prevents="hanging jobs that are billed indefinitely",
+    clouds=("aws", "gcp", "azure", "kubernetes"),
+    parameters={
+        "hours": Parameter(default=168, schema={"type": "number", "minimum": 0}, meaning="longest maximum run time")
+    },
+)
+def job_without_maximum_time(job: Job, parameters: Parameters) -> Verdict:
+    """A job ends by itself when it hangs.
+
+    >>> from sizewell.policy.examples import job
+    >>> job_without_maximum_time(job(accelerated=True), {"hours": 168}).fix
+    'set a maximum run time'
+    >>> job_without_maximum_time(job(accelerated=True, run_seconds_max=3600), {"hours": 168}) is None
+    True
+    """
+    if job.accelerated is False:
+        return None
+    if isinstance(job.run_seconds_max, Unknown):
+        return Undetermined("the maximum run time")
+    if job.run_seconds_max is None:
+        return Violation(
+            "without a maximum run time a hanging job is billed until somebody notices", "set a maximum run time"
+        )
+    if job.run_seconds_max > parameters["hours"] * 3600:
+        message = f"it may run for {job.run_seconds_max / 3600:g} h before it is stopped, limit {parameters['hours']}"
+        return Violation(message, "lower the maximum run time")
+    return None
+
+
+_WORKLOAD_KINDS: Final = (
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "Pod",
+    "DaemonSet",
+    "RayCluster",
+    "RayService",
+    "RayJob",
+    "LeaderWorkerSet",
+    "InferenceService",
+    "Notebook",
+)
+_RAY_CLUSTER_PATHS: Final[dict[str, tuple[str, ...]]] = {
+    "RayCluster": (),
+    "RayService": ("rayClusterConfig",),
+    "RayJob": ("rayClusterSpec",),
+}
+_COMMANDS_THAT_WAIT: Final = ("pause", "sleep infinity", "tail -f /dev/null", "sleep inf")
+
+
+@rule(
+    "server-never-ends",
+    area="spend",
+    subject="stack",
+    prevents="pods that hold accelerators without requests",
+    clouds=("kubernetes",),
+    parameters={
+        "environments": Parameter(
+            default=["dev"],
+            schema={"type": "array", "items": {"type": "string"}},
+            meaning="environments whose servers must be able to reach zero",
+        )
+    },
+)
+def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
+    """Pods that hold accelerators until somebody deletes them need a scaler that reaches zero, or an expiry.
+
+    >>> from sizewell.policy.examples import resource, stack
+    >>> pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+    >>> server = resource("kubernetes:apps/v1:Deployment", "m", {"spec": {"replicas": 1, "template": {"spec": pod}}})
+    >>> server_never_ends(stack(server, environment="dev"), {"environments": ["dev"]})[0][1].fix
+    'add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date'
+    """
+    if facts.environment not in parameters["environments"]:
+        return []
+    charts = [
+        (resource.urn, _judge_chart(resource))
+        for resource in facts.graph.plan.resources
+        if chart_asks(resource) is not False
+    ]
+    servers = [
+        (resource.urn, _judge_workload(facts, resource))
+        for resource in facts.graph.plan.resources
+        if resource.custom
+        and resource.type.startswith("kubernetes:")
+        and resource.type.rsplit(":", 1)[-1] in _WORKLOAD_KINDS
+        and (contains_unknown(resource.inputs.get("spec")) or accelerators_asked(resource, facts.graph) != 0)
+    ]
+    return charts + servers
+
+
+def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
+    spec = resource.inputs.get("spec")
+    if spec is UNKNOWN:
+        return Undetermined("what it starts")
+    labels = {**_metadata(resource, "labels"), **_metadata(resource, "annotations")}
+    if any(str(key).endswith("expires") for key in labels):
+        return None
+    kind = canonical(resource.type).rsplit(":", 1)[-1]
+    if kind in _RAY_CLUSTER_PATHS:
+        ends = _ray_cluster_stays(get(spec, *_RAY_CLUSTER_PATHS[kind]) if _RAY_CLUSTER_PATHS[kind] else spec)
+        if kind == "RayJob":
+            ends = either(ends, flag(get(spec, "shutdownAfterJobFinishes")))
+    elif kind == "Pod" and get(spec, "activeDeadlineSeconds") is not None:
+        ends = True
+    elif kind == "InferenceService":
+        least = count(get(spec, "predictor", "minReplicas", default=1))
+        ends = UNKNOWN if least is UNKNOWN else least == 0
+    else:
+        ends = either(
+            count(get(spec, "replicas")) == 0, *(_scales(other, resource) for other in facts.graph.plan.resources)
+        )
+    if ends is True and not any(word in f"{_commands(spec)}" for word in _COMMANDS_THAT_WAIT):
+        return None
+    if ends is UNKNOWN or accelerators_asked(resource, facts.graph) in (UNKNOWN, 0):
+        return Undetermined("what scales it, and its minimum")
+    return Violation(
+        "its pods hold accelerators around the clock, with or without requests",
+        "add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date",
+    )
+
+
+def _judge_chart(release: RecordedResource) -> Verdict:
+    """A release whose values ask for accelerators says in its values as well that something brings them to zero."""
+    values = release.inputs.get("values")
+    if chart_asks(release) is UNKNOWN:
+        return Undetermined("what the chart starts")
+    if any(str(key).endswith("expires") for key in _keys_inside(values)) or _reaches_zero(values):
+        return None
+    return Violation(
+        "its pods hold accelerators around the clock, with or without requests",
+        "set the least replicas of the chart's autoscaler to 0, or add the label sizewell-expires with a date",
+    )
+
+
+_MINIMUM_KEYS: Final = ("minReplicas", "minReplicaCount", "replicaCount", "replicas", "minScale")
+
+
+def _keys_inside(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [*map(str, value), *(key for part in value.values() for key in _keys_inside(part))]
+    return [key for part in value for key in _keys_inside(part)] if isinstance(value, list | tuple) else []
+
+
+def _reaches_zero(value: Any) -> bool:
+    """Whether values state a least number of zero, of an autoscaler that is not switched off."""
+    if isinstance(value, Mapping):
+        if value.get("enabled") is False:
+            return False
+        stated = [value[key] for key in _MINIMUM_KEYS if key in value]
+        return any(str(least) == "0" for least in stated) or any(map(_reaches_zero, value.values()))
+    return isinstance(value, list | tuple) and any(map(_reaches_zero, value))
+
+
+def _metadata(resource: RecordedResource, key: str) -> dict[str, Any]:
+    stated = get(resource.inputs, "metadata", key)
+    return dict(stated) if isinstance(stated, dict) else {}
+
+
+def _commands(spec: Any) -> list[str]:
+    """Images, commands and arguments of the containers, each as one text."""
+    if isinstance(spec, dict):
+        own = [spec[key] for key in ("command", "args") if isinstance(spec.get(key), list)]
+        joined = [" ".join(map(str, part)) for part in own]
+        image = str(spec.get("image", "")).partition("@")[0].partition(":")[0].rsplit("/", 1)[-1]
+        return [*joined, *(["pause"] if image == "pause" else []), *(t for v in spec.values() for t in _commands(v))]
+    return [text for part in spec for text in _commands(part)] if isinstance(spec, list | tuple) else []
+
+
+def _scales(scaler: RecordedResource, server: RecordedResource) -> Flag:
+    """Whether a KEDA scaler brings this server to nothing; other scalers keep one at least."""
+    if not canonical(scaler.type).startswith("kubernetes:keda.sh/") or not scaler.type.endswith(":ScaledObject"):
+        return False
+    spec = scaler.inputs.get("spec")
+    named, own = get(spec, "scaleTargetRef", "name"), get(server.inputs, "metadata", "name", default=server.name)
+    paused = get(scaler.inputs, "metadata", "annotations", "autoscaling.keda.sh/paused")
+    least = count(get(spec, "minReplicaCount", default=0))
+    wait, triggers = count(get(spec, "cooldownPeriod", default=300)), items(get(spec, "triggers"))
+    if UNKNOWN in (named, own, paused, least, wait) or isinstance(triggers, Unknown):
+        return UNKNOWN
+    sleeps = isinstance(wait, int) and wait <= LONGEST_IDLE_MINUTES * 60 and not any(map(_covers_every_day, triggers))
+    return named == own and least == 0 and sleeps and str(paused).lower() != "true"
+
+
+def _covers_every_day(trigger: Any) -> bool:
+    """Whether a trigger by the clock holds servers from the first minute of every day to the last."""
+    start, end = (str(get(trigger, "metadata", key)).split() for key in ("start", "end"))
+    days = [fields[2:] for fields in (start, end) if len(fields) == 5]
+    return start[:2] == ["0", "0"] and end[:2] in (["59", "23"], ["0", "0"]) and days == [["*", "*", "*"]] * 2
+
+
+def _ray_cluster_stays(spec: Any) -> Flag:
+    groups = items(get(spec, "workerGroupSpecs"))
+    scaled = flag(get(spec, "enableInTreeAutoscaling"))
+    if isinstance(groups, Unknown) or UNKNOWN in groups:
+        return UNKNOWN
+    least = [count(get(group, "minReplicas", default=0)) for group in groups]
+    return UNKNOWN if UNKNOWN in (scaled, *least) else scaled is True and not any(least)
