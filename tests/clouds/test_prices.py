@@ -373,7 +373,7 @@ def test_without_a_network_every_cloud_is_one_message_and_nothing_is_asked_again
     assert main(["prices", "refresh", "--dry-run", "--on", ON]) == 69
     told = [line for line in capsys.readouterr().err.splitlines() if "no response" in line]
     assert [line.removeprefix("sizewell: ").partition(" ")[0] for line in told] == ["aws", "azure", "gcp"]
-    assert "NameResolutionError" in told[0]
+    assert "(unknown host)" in told[0]
     assert len(asked) <= 20, asked
 
 

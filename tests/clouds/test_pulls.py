@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import urllib3
 
 from sizewell.clouds.calls import Deadline, Timeouts
+from sizewell.clouds.connections import http_client
 from sizewell.clouds.preflight.pulls import charts_of, images_of, pulls
 from sizewell.clouds.registry import Registries
 from tests.clouds.preflight_needs import Declared, by_state, machines, needs
@@ -50,7 +50,7 @@ HEALTHY = {
 def asked(server, monkeypatch, **answers):
     monkeypatch.setenv("REGISTRY_ENDPOINT_URL", server.url)
     server.answers.update({key: list(replies) for key, replies in {**HEALTHY, **answers}.items()})
-    registries = Registries(deadline=Deadline(20), pool=urllib3.PoolManager(), timeouts=QUICK)
+    registries = Registries(deadline=Deadline(20), http=http_client(), timeouts=QUICK)
     return by_state(list(pulls(STACK, registries)))
 
 

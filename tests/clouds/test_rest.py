@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import time
 
+import httpx
 import pytest
-import urllib3
 
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
+from sizewell.clouds.connections import http_client
 from sizewell.clouds.download import download
 from sizewell.clouds.gcp import Google
-from sizewell.clouds.pool import proxy_of
 from sizewell.clouds.rest import Reader, base_url
 from tests.clouds.rest_server import Reply, Server
 
@@ -150,11 +151,11 @@ def test_without_a_network_nothing_is_asked_again(tmp_path, monkeypatch):
     """A name that is not known: said at once, by a call and by a download; each wait would be a second here."""
     asked = []
 
-    def unknown(self, method, url, **_):
-        asked.append(url)
-        raise urllib3.exceptions.NameResolutionError("prices.example", None, OSError("not known"))
+    def unknown(host, *_, **__):
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
 
-    monkeypatch.setattr(urllib3.PoolManager, "request", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     waits = Timeouts(attempts=5, backoff_s=1.0)
     with pytest.raises(CloudError, match=r"no response from prices\.example"):
         Reader(service="prices", base="https://prices.example/", deadline=Deadline(60.0), timeouts=waits).get("all")
@@ -169,7 +170,7 @@ def test_a_proxy_of_the_environment_is_asked_with_its_login(server, monkeypatch)
     server.reply("GET http://prices.example/x", Reply({"fine": True}))
     asked = Reader(service="stand-in", base="http://prices.example", deadline=Deadline(5), timeouts=FAST)
     assert asked.get("x") == {"fine": True}
-    assert server.headers[0]["proxy-authorization"] == "Basic bWU6cEBzcw=="  # me:p@ss
+    assert server.headers[0]["Proxy-Authorization"] == "Basic bWU6cEBzcw=="  # me:p@ss
 
 
 @pytest.mark.parametrize(
@@ -189,4 +190,16 @@ def test_a_proxy_of_the_environment_is_asked_with_its_login(server, monkeypatch)
 def test_which_proxy_an_address_has(url, environment, proxy, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert proxy_of(url) == proxy
+    made = []
+
+    class Transport(httpx.BaseTransport):
+        def __init__(self, *, proxy=None, **_):
+            self.proxy = proxy
+
+        def handle_request(self, _):
+            made.append(f"{self.proxy.url}" if self.proxy else "")
+            return httpx.Response(200)
+
+    monkeypatch.setattr("httpx._client.HTTPTransport", Transport)
+    http_client().get(url)
+    assert made == [proxy]

@@ -117,7 +117,7 @@ def _cloud(stack: str) -> list[Finding]:
     with output.progress(f"evaluating {stack}") as tell:
         plan = evaluate(root, stack)
         needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
-        answers = preflight(needs, total_s=CLOUD_S, told=lambda name: tell(f"asking {needs.cloud}: {name}"))
+        answers = preflight(needs, total_s=CLOUD_S, begun=lambda name: tell(f"asking {needs.cloud}: {name}"))
     reach = _reach(project.decision_path(root, stack), root)
     return [*reach, *(Finding(**asdict(answer)) for answer in answers)]
 

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     asked = questions(clouds, regions, scope)
     journal = Journal(folder.parent / WORK, on.isoformat())
     with output.progress("reading prices from the vendors") as tell:
-        readings = ask(asked, journal, told=tell)
+        readings = ask(asked, journal, begun=tell)
     prices = [(place, rows) for place, rows in readings.rows if place.market not in (*FEES, SOLD)]
     accepted = accept(catalog, cast("list[tuple[Place, list[Listed]]]", prices), on)
     where_sold = [row for place, rows in readings.rows if place.market == SOLD for row in rows]
@@ -338,13 +338,13 @@ def _amazon() -> Builders:
 def _aws_sold(scope: Scope) -> Question:
     def take() -> Iterator[Row]:
         from sizewell.clouds.calls import Timeouts
-        from sizewell.clouds.pool import Pool
+        from sizewell.clouds.connections import http_client
         from sizewell.clouds.prices import aws
         from sizewell.clouds.rest import Reader, base_url
 
         base = base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com")
-        pool = Pool(maxsize=1)
-        reader = Reader(service="aws price list", base=base, deadline=scope.deadline, timeouts=Timeouts(), pool=pool)
+        http = http_client(connections=1)
+        reader = Reader(service="aws price list", base=base, deadline=scope.deadline, timeouts=Timeouts(), http=http)
         return aws.regions(reader.get(aws.REGIONS))
 
     return take

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sizewell import source
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import http_client
 from sizewell.clouds.rest import Reader, base_url
 
 _QUIET: Final = logging.NullHandler()
@@ -28,7 +28,7 @@ class Azure:
         """`identity`: client id of the managed identity, or of the workload's, that reads; "": whoever is logged in."""
         self._identity = identity
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
-        self._pool = Pool(maxsize=16)
+        self._http = http_client()
         self._lock = threading.Lock()
         self._credential: Any = None
 
@@ -40,7 +40,7 @@ class Azure:
             deadline=self.deadline,
             headers=self._headers if service == "management" else dict,
             timeouts=self.timeouts,
-            pool=self._pool,
+            http=self._http,
         )
 
     def _headers(self) -> dict[str, str]:

@@ -1,17 +1,19 @@
-"""What every client shares: why a call failed, how long to wait, and asking several things at once."""
+"""What every client shares: why a call failed, trying again and for how long, and asking several things at once."""
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from sizewell.sizing.errors import ServiceError
 
 T = TypeVar("T")
+LOG: Final = logging.getLogger(__name__)
 Reason = Literal["login", "denied", "missing", "refused", "unanswered"]
 
 
@@ -42,16 +44,16 @@ class Timeouts:
     backoff_s: float = 0.5
     backoff_s_max: float = 20.0
 
-    def wait_s(self, attempt: int, *, told_s: float | None = None) -> float:
+    def wait_s(self, attempt: int, *, retry_after_s: float | None = None) -> float:
         """Seconds before the next attempt (`attempt` counts from 1): what the server asked for, or full jitter.
 
         >>> Timeouts(backoff_s=1.0).wait_s(3) <= 4.0
         True
-        >>> Timeouts().wait_s(1, told_s=2.5)
+        >>> Timeouts().wait_s(1, retry_after_s=2.5)
         2.5
         """
-        if told_s is not None:
-            return max(told_s, 0.0)
+        if retry_after_s is not None:
+            return max(retry_after_s, 0.0)
         return random.uniform(0.0, min(self.backoff_s * 2 ** (attempt - 1), self.backoff_s_max))  # noqa: S311 - jitter
 
 
@@ -89,17 +91,38 @@ class Deadline:
         time.sleep(seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What an attempt returns in place of an answer: another one may have it, after a wait."""
+
+    wait_s: float
+
+
+def until_answered(attempt: Callable[[int], T | Again], wait: Callable[[float], None]) -> T:
+    """The first answer of `attempt`, which is given its number, from 1, and raises where no further one is worth it.
+
+    The loop is our own and the only one. A library's knows neither a deadline over many calls, which refuses a wait at
+    its beginning, nor a budget of waits that several calls share (docs/adr/0014).
+    """
+    number = 1
+    while isinstance(answer := attempt(number), Again):
+        LOG.info("attempt %d had no answer; waiting %.1f s", number, answer.wait_s)
+        wait(answer.wait_s)
+        number += 1
+    return answer
+
+
 def together(
-    questions: Mapping[str, Callable[[], T]], *, told: Callable[[str], None] | None = None, at_once: int = 16
+    questions: Mapping[str, Callable[[], T]], *, begun: Callable[[str], None] | None = None, at_once: int = 16
 ) -> dict[str, T | CloudError]:
     """Each question's answer, or the CloudError that it ended in, asked `at_once` at a time and in the order given.
 
-    `told` hears the name of each question as it is begun. Any other exception is a bug and is raised.
+    `begun` is called with the name of each question as it is asked. Any other exception is a bug and is raised.
     """
 
     def ask(name: str) -> T | CloudError:
-        if told is not None:
-            told(name)
+        if begun is not None:
+            begun(name)
         try:
             return questions[name]()
         except CloudError as error:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gzip
 import io
+import logging
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import urllib3
+import httpx
 
-from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.calls import Again, CloudError, Deadline, Timeouts, until_answered
+from sizewell.clouds.connections import FAILURES, http_client, is_name_unknown, kind, timeout
 
-CHUNK_BYTES: Final = 1 << 20
+LOG: Final = logging.getLogger(__name__)
 
 
 def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts: Timeouts | None = None) -> None:
@@ -25,46 +26,38 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
     """
     limits = timeouts or Timeouts()
     part, tag = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.etag")
-    pool = Pool()
     path.parent.mkdir(parents=True, exist_ok=True)
-    detail = ""
-    for attempt in range(1, limits.attempts + 1):
+
+    def attempt(number: int) -> Again | None:
         deadline.check(service)
         try:
-            detail = _continue(pool, url, part, tag, limits)
-        except urllib3.exceptions.NameResolutionError as error:  # no network: asking again only makes a person wait
-            detail = f"no response from {urlsplit(url).netloc} ({type(error).__name__})"
-            raise CloudError(service, "unanswered", detail, local=True) from error
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            detail = f"broke off ({type(error).__name__})"
-        if not detail:
-            part.replace(path)
-            tag.unlink(missing_ok=True)
-            return
-        if attempt < limits.attempts:
-            deadline.sleep(limits.wait_s(attempt), service)
-    raise CloudError(service, "unanswered", f"{url.partition('?')[0]}: {detail}, {limits.attempts} attempts")
+            detail = _continue(http, url, part, tag, timeout(limits, deadline))
+        except (*FAILURES, OSError) as error:
+            if is_name_unknown(error):
+                detail = f"no response from {urlsplit(url).netloc} ({kind(error)})"
+                raise CloudError(service, "unanswered", detail, local=True) from error
+            detail = f"broke off ({kind(error)})"
+        if detail and number == limits.attempts:
+            raise CloudError(service, "unanswered", f"{url.partition('?')[0]}: {detail}, {number} attempts")
+        return Again(limits.wait_s(number)) if detail else None
+
+    with http_client(connections=1) as http:
+        until_answered(attempt, lambda seconds: deadline.sleep(seconds, service))
+    part.replace(path)
+    tag.unlink(missing_ok=True)
+    LOG.info("%s: %d bytes in %s", service, path.stat().st_size, path)
 
 
-def _continue(pool: urllib3.PoolManager, url: str, part: Path, tag: Path, limits: Timeouts) -> str:
+def _continue(http: httpx.Client, url: str, part: Path, tag: Path, limit: httpx.Timeout) -> str:
     """One attempt; what kept the file from being whole, or ""."""
     held = part.stat().st_size if part.exists() and tag.exists() else 0
     headers = {"Accept-Encoding": "identity"}
     if held:
         headers |= {"Range": f"bytes={held}-", "If-Range": tag.read_text(encoding="utf-8")}
-    answer = pool.request(
-        "GET",
-        url,
-        headers=headers,
-        preload_content=False,
-        retries=False,
-        redirect=False,
-        timeout=urllib3.Timeout(connect=limits.connect_s, read=limits.read_s),
-    )
-    try:
-        if answer.status not in (200, 206):
-            return f"status {answer.status}"
-        if answer.status == 200:
+    with http.stream("GET", url, headers=headers, timeout=limit) as answer:
+        if answer.status_code not in (200, 206):
+            return f"status {answer.status_code}"
+        if answer.status_code == 200:
             held = 0
         named = answer.headers.get("ETag", "")
         if named:
@@ -73,13 +66,11 @@ def _continue(pool: urllib3.PoolManager, url: str, part: Path, tag: Path, limits
             tag.unlink(missing_ok=True)
         length = answer.headers.get("Content-Length")
         with part.open("ab" if held else "wb") as file:
-            for chunk in answer.stream(CHUNK_BYTES, decode_content=False):
+            for chunk in answer.iter_raw():  # of no stated size: one that breaks off would lose its part of it
                 file.write(chunk)
-        expected = None if length is None else held + int(length)
-        size = part.stat().st_size
-        return "" if expected in (None, size) else f"{size:,} of {expected:,} bytes"
-    finally:
-        answer.release_conn()
+    expected = None if length is None else held + int(length)
+    size = part.stat().st_size
+    return "" if expected in (None, size) else f"{size:,} of {expected:,} bytes"
 
 
 def lines(service: str, path: Path) -> Iterator[str]:

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any, Final
+
+import httpx
 
 from sizewell import source
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.clouds.rest import Reader, base_url
 
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
+TOKEN_S: Final = 120.0  # as google-auth has it
 _LOGIN: Final = "run: gcloud auth application-default login"
 
 
@@ -26,7 +31,7 @@ class Google:
         """`impersonate`: e-mail address of the service account in whose name is read; "": whoever is logged in."""
         self._impersonated = impersonate
         self.deadline, self.timeouts = deadline, timeouts or Timeouts()
-        self._pool = Pool(maxsize=16)
+        self._http = http_client()
         self._lock = threading.Lock()
         self._credentials: Any = None
         self._no_login: CloudError | None = None
@@ -39,7 +44,7 @@ class Google:
             deadline=self.deadline,
             headers=self._headers if authorized else dict,
             timeouts=self.timeouts,
-            pool=self._pool,
+            http=self._http,
         )
 
     def _headers(self) -> dict[str, str]:
@@ -49,7 +54,6 @@ class Google:
         try:
             import google.auth
             import google.auth.exceptions
-            import google.auth.transport.urllib3
         except ImportError:
             fix = f"run: {source.install('gcp')}"
             raise CloudError("google", "login", "google-auth is not installed", fix=fix, local=True) from None
@@ -62,7 +66,7 @@ class Google:
                     if self._impersonated:
                         self._credentials = _impersonating(self._credentials, self._impersonated)
                 if not self._credentials.valid:
-                    self._credentials.refresh(google.auth.transport.urllib3.Request(self._pool))
+                    self._credentials.refresh(_transport(self._http))
             except google.auth.exceptions.TransportError as error:
                 raise CloudError("google", "unanswered", f"no token: {error}", local=True) from error
             except google.auth.exceptions.GoogleAuthError as error:
@@ -81,3 +85,20 @@ def _impersonating(source: Any, account: str) -> Any:
     return impersonated_credentials.Credentials(
         source_credentials=source, target_principal=account, target_scopes=list(_SCOPES), iam_endpoint_override=place
     )
+
+
+def _transport(http: httpx.Client) -> Callable[..., SimpleNamespace]:
+    """What google-auth asks for tokens with (`google.auth.transport.Request`), through our client and its proxy."""
+    import google.auth.exceptions
+
+    def request(
+        url: str, method: str = "GET", body: bytes | None = None, headers: Mapping[str, str] | None = None,
+        timeout: float | None = None, **_: object,
+    ) -> SimpleNamespace:  # fmt: skip
+        try:
+            answer = http.request(method, url, content=body, headers=headers, timeout=timeout or TOKEN_S)
+        except FAILURES as error:
+            raise google.auth.exceptions.TransportError(f"{type(error).__name__}: {error}") from error
+        return SimpleNamespace(status=answer.status_code, headers=answer.headers, data=answer.content)
+
+    return request

@@ -7,16 +7,19 @@ all registries (a proxy, a replay); the image's own registry then stands in the 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlencode, urlsplit
 
-import urllib3
+import httpx
 
-from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.calls import Again, CloudError, Deadline, Timeouts, until_answered
+from sizewell.clouds.connections import FAILURES, kind, timeout
 
+LOG: Final = logging.getLogger(__name__)
 Pull = Literal["there", "missing", "login"]
 _OCI, _DOCKER = "application/vnd.oci.image", "application/vnd.docker.distribution"
 _TYPES: Final = (
@@ -58,7 +61,7 @@ class Registries:
     """Asks registries by the protocol that all of them share (github.com/opencontainers/distribution-spec)."""
 
     deadline: Deadline
-    pool: urllib3.PoolManager
+    http: httpx.Client
     timeouts: Timeouts
 
     def pull(self, image: Image) -> Pull:
@@ -66,9 +69,9 @@ class Registries:
         host = "registry-1.docker.io" if image.host == "docker.io" else image.host
         path = f"/v2/{image.name}/manifests/{image.reference}"
         answer = self._head(host, path, "")
-        if answer.status == 401 and (token := self._token(host, answer.headers.get("WWW-Authenticate", ""))):
+        if answer.status_code == 401 and (token := self._token(host, answer.headers.get("WWW-Authenticate", ""))):
             answer = self._head(host, path, token)
-        return self._meaning(host, answer.status)
+        return self._meaning(host, answer.status_code)
 
     def chart(self, repository: str, name: str, version: str) -> Pull:
         """Whether a chart's version is in a repository's index, or its manifest in a registry (oci://)."""
@@ -77,17 +80,17 @@ class Registries:
             return self.pull(Image(parts.netloc, parts.path.strip("/"), version))
         parts = urlsplit(repository)
         answer = self._ask("GET", parts.netloc, f"{parts.path.rstrip('/')}/index.yaml", {})
-        meaning = self._meaning(parts.netloc, answer.status)
+        meaning = self._meaning(parts.netloc, answer.status_code)
         if meaning != "there":
             return meaning
-        text = answer.data.decode(errors="replace")
+        text = answer.content.decode(errors="replace")
         listed = re.search(rf"^  {re.escape(name)}:\n(.*?)(?=^  [^\s-]|\Z)", text, re.MULTILINE | re.DOTALL)
         version_line = listed and re.search(
             rf"version: [\"']?v?{re.escape(version.removeprefix('v'))}[\"']?\s", listed[1]
         )
         return "there" if version_line else "missing"
 
-    def _head(self, host: str, path: str, token: str) -> urllib3.BaseHTTPResponse:
+    def _head(self, host: str, path: str, token: str) -> httpx.Response:
         headers = {"Accept": _TYPES, **({"Authorization": f"Bearer {token}"} if token else {})}
         return self._ask("HEAD", host, path, headers)
 
@@ -99,31 +102,30 @@ class Registries:
             return ""
         answer = self._ask("GET", realm.netloc or host, f"{realm.path}?{urlencode(stated)}", {})
         try:
-            document = json.loads(answer.data)
+            document = json.loads(answer.content)
         except ValueError:
             return ""
         return str(document.get("token") or document.get("access_token") or "")
 
-    def _ask(self, method: str, host: str, path: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+    def _ask(self, method: str, host: str, path: str, headers: dict[str, str]) -> httpx.Response:
         base = os.environ.get("REGISTRY_ENDPOINT_URL")
         url = f"{base.rstrip('/')}/{host}{path}" if base else f"https://{host}{path}"
-        for attempt in range(1, self.timeouts.attempts + 1):
+
+        def attempt(number: int) -> httpx.Response | Again:
             self.deadline.check(host)
-            timeout = urllib3.Timeout(
-                connect=min(self.timeouts.connect_s, self.deadline.left_s() or 0.001),
-                read=min(self.timeouts.read_s, self.deadline.left_s() or 0.001),
-            )
-            last = attempt == self.timeouts.attempts
+            last = number == self.timeouts.attempts
+            limit = timeout(self.timeouts, self.deadline)
             try:
-                answer = self.pool.request(method, url, headers=headers, timeout=timeout, retries=False, redirect=True)
-            except urllib3.exceptions.HTTPError as error:
+                answer = self.http.request(method, url, headers=headers, timeout=limit)
+            except FAILURES as error:
                 if last:
-                    raise CloudError(host, "unanswered", f"no response ({type(error).__name__})") from error
-            else:
-                if last or answer.status not in (429, 500, 502, 503, 504):
-                    return answer
-            self.deadline.sleep(self.timeouts.wait_s(attempt), host)
-        raise AssertionError("the last attempt returns or raises")
+                    raise CloudError(host, "unanswered", f"no response ({kind(error)})") from error
+                return Again(self.timeouts.wait_s(number))
+            LOG.info("%s %s%s: %d", method, host, path.partition("?")[0], answer.status_code)
+            again = not last and answer.status_code in (429, 500, 502, 503, 504)
+            return Again(self.timeouts.wait_s(number)) if again else answer
+
+        return until_answered(attempt, lambda seconds: self.deadline.sleep(seconds, host))
 
     def _meaning(self, host: str, status: int) -> Pull:
         if status == 200:

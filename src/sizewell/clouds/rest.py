@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode, urljoin, urlsplit
 
-import urllib3
+import httpx
 
-from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.calls import Again, CloudError, Deadline, Reason, Timeouts, until_answered
+from sizewell.clouds.connections import FAILURES, http_client, is_name_unknown, kind, timeout
 
+LOG: Final = logging.getLogger(__name__)
 _AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _PAGES_MAX: Final = 10_000
 # Google answers 403 for a rate limit too; only its reason tells (Cloud APIs, "Errors").
@@ -42,7 +44,7 @@ class Reader:
     deadline: Deadline
     headers: Callable[[], Mapping[str, str]] = dict
     timeouts: Timeouts = field(default_factory=Timeouts)
-    pool: urllib3.PoolManager = field(default_factory=Pool)
+    http: httpx.Client = field(default_factory=http_client)
 
     def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
         """The JSON object at `path`. CloudError where there is none."""
@@ -88,38 +90,37 @@ class Reader:
         return f"{root.scheme}://{root.netloc}{parts.path}" + (f"?{parts.query}" if parts.query else "")
 
     def _call(self, method: str, url: str, body: bytes | None) -> dict[str, Any]:
-        for attempt in range(1, self.timeouts.attempts + 1):
-            last = attempt == self.timeouts.attempts
-            self.deadline.check(self.service)
-            try:
-                answer = self.pool.request(
-                    method,
-                    url,
-                    body=body,
-                    headers={"Accept": "application/json", "Content-Type": "application/json", **self.headers()},
-                    timeout=urllib3.Timeout(
-                        connect=min(self.timeouts.connect_s, self.deadline.left_s() or 0.001),
-                        read=min(self.timeouts.read_s, self.deadline.left_s() or 0.001),
-                    ),
-                    retries=False,
-                    redirect=False,
-                )
-            except urllib3.exceptions.HTTPError as error:
-                # Without a network no name is known, and asking again only makes a person wait.
-                unknown = isinstance(error, urllib3.exceptions.NameResolutionError)
-                if last or unknown:
-                    detail = f"no response from {urlsplit(url).netloc} ({type(error).__name__}), attempt {attempt}"
-                    raise CloudError(self.service, "unanswered", detail, local=unknown) from error
-                self.deadline.sleep(self.timeouts.wait_s(attempt), self.service)
-                continue
-            document, code = document_of(answer.data)
-            limited = answer.status in _AGAIN or code in _LIMITED
-            if limited and not last:
-                told_s = _seconds(answer.headers.get("Retry-After"))
-                self.deadline.sleep(self.timeouts.wait_s(attempt, told_s=told_s), self.service)
-                continue
-            return self._answered(answer.status, document, code, limited=limited)
-        raise AssertionError("the last attempt returns or raises")
+        return until_answered(
+            lambda number: self._attempt(number, method, url, body),
+            lambda seconds: self.deadline.sleep(seconds, self.service),
+        )
+
+    def _attempt(self, number: int, method: str, url: str, body: bytes | None) -> dict[str, Any] | Again:
+        last = number == self.timeouts.attempts
+        self.deadline.check(self.service)
+        parts = urlsplit(url)
+        try:
+            answer = self.http.request(
+                method,
+                url,
+                content=body,
+                headers={"Accept": "application/json", "Content-Type": "application/json", **self.headers()},
+                timeout=timeout(self.timeouts, self.deadline),
+            )
+        except FAILURES as error:
+            LOG.info("%s %s%s: %s", method, parts.netloc, parts.path, kind(error))
+            unknown = is_name_unknown(error)
+            if last or unknown:
+                detail = f"no response from {parts.netloc} ({kind(error)}), attempt {number}"
+                raise CloudError(self.service, "unanswered", detail, local=unknown) from error
+            return Again(self.timeouts.wait_s(number))
+        # Without the query: a key of an API may be in it.
+        LOG.info("%s %s%s: %d, %d bytes", method, parts.netloc, parts.path, answer.status_code, len(answer.content))
+        document, code = document_of(answer.content)
+        limited = answer.status_code in _AGAIN or code in _LIMITED
+        if limited and not last:
+            return Again(self.timeouts.wait_s(number, retry_after_s=_seconds(answer.headers.get("Retry-After"))))
+        return self._answered(answer.status_code, document, code, limited=limited)
 
     def _answered(self, status: int, document: Any, code: str, *, limited: bool) -> dict[str, Any]:
         if status == 200 and isinstance(document, dict) and "error" not in document:

@@ -7,17 +7,20 @@ budget; what remains is a ServiceError in one sentence. The token is sent and ne
 from __future__ import annotations
 
 import json
+import logging
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from email.message import Message
 from typing import Any, Final, Protocol
 
+import httpx
+
+from sizewell.clouds.calls import Again, until_answered
+from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.sizing.errors import ServiceError
 
+LOG: Final = logging.getLogger(__name__)
 _PASSING: Final = {429, 500, 502, 503, 504}
 _PAGE: Final = 100
 _MAINTAINER: Final = 40  # GitLab's number for that role; an owner has 50
@@ -66,43 +69,46 @@ class Http:
     sleep: Callable[[float], None] | None = None  # None: time.sleep
     now: Callable[[], float] = time.time
     _waited_s: float = field(default=0.0)
+    _client: httpx.Client = field(default_factory=lambda: http_client(connections=1))
 
     def call(self, method: str, path: str, data: Any = None) -> Any:
         """The decoded answer; raises TooLongError, NotAllowedError or ServiceError."""
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return self._once(method, path, data)
-            except urllib.error.HTTPError as error:
-                text = error.read().decode("utf-8", "replace")[:2000]
-                wait_s = self._wait_s(error.code, error.headers, text, attempt)
-                if wait_s is None:
-                    raise _refusal(error.code, text, method, path) from None
-            except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-                reason = getattr(error, "reason", error)
-                wait_s = min(2.0**attempt, 20.0)
-                if attempt > 4:
-                    raise ServiceError(f"{self.base} cannot be reached: {reason}") from None
-            if self._waited_s + wait_s > self.wait_s_max:
-                after = f"next try in {wait_s:.0f} s, waited {self._waited_s:.0f} s already"
-                raise ServiceError(f"{method} {path}: rate limited or failing, {after}")
-            self._waited_s += wait_s
-            (self.sleep or time.sleep)(wait_s)
-
-    def _once(self, method: str, path: str, data: Any) -> Any:
-        body = None if data is None else json.dumps(data).encode()
-        request = urllib.request.Request(  # noqa: S310 - the base is given by the operator
-            f"{self.base}{path}",
-            data=body,
-            method=method,
-            headers={**self.headers, "Content-Type": "application/json", "User-Agent": "sizewell"},
+        return until_answered(
+            lambda number: self._attempt(number, method, path, data),
+            lambda seconds: self._wait(seconds, f"{method} {path}"),
         )
-        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
-            text = response.read().decode("utf-8")
-        return json.loads(text) if text else None
 
-    def _wait_s(self, status: int, headers: Message, text: str, attempt: int) -> float | None:
+    def _attempt(self, number: int, method: str, path: str, data: Any) -> Any | Again:
+        try:
+            answer = self._client.request(
+                method,
+                f"{self.base}{path}",
+                content=None if data is None else json.dumps(data).encode(),
+                headers={**self.headers, "Content-Type": "application/json"},
+                timeout=30,
+                follow_redirects=method == "GET",  # a repository that was renamed
+            )
+        except FAILURES as error:
+            if number > 4:
+                raise ServiceError(f"{self.base} cannot be reached: {error}") from None
+            return Again(min(2.0**number, 20.0))
+        LOG.info("%s %s%s: %d", method, self.base, path.partition("?")[0], answer.status_code)
+        text = answer.content.decode("utf-8", "replace")
+        if answer.is_success:
+            return json.loads(text) if text else None
+        wait_s = self._wait_s(answer.status_code, answer.headers, text[:2000], number)
+        if wait_s is None:
+            raise _refusal(answer.status_code, text[:2000], method, path)
+        return Again(wait_s)
+
+    def _wait(self, seconds: float, call: str) -> None:
+        if self._waited_s + seconds > self.wait_s_max:
+            after = f"next try in {seconds:.0f} s, waited {self._waited_s:.0f} s already"
+            raise ServiceError(f"{call}: rate limited or failing, {after}")
+        self._waited_s += seconds
+        (self.sleep or time.sleep)(seconds)
+
+    def _wait_s(self, status: int, headers: Mapping[str, str], text: str, attempt: int) -> float | None:
         """How long to wait before another try; None where another try would get the same answer."""
         limited = status == 429 or (
             status == 403 and (headers.get("x-ratelimit-remaining") == "0" or "rate limit" in text.lower())

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import urllib3
-
 from sizewell.clouds.aws import Aws, translated
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Reason
+from sizewell.clouds.connections import FAILURES
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.rest import Reader, document_of, message_of
 from sizewell.sizing.errors import ServiceError
@@ -202,29 +201,27 @@ class _Hand:
         for attempt in range(1, BUSY_TRIES + 1):
             reader.deadline.check(reader.service)
             try:
-                answer = reader.pool.request(
+                answer = reader.http.request(
                     method,
                     url,
-                    body=data,
+                    content=data,
                     headers={"Accept": "application/json", "Content-Type": "application/json", **reader.headers()},
                     timeout=reader.timeouts.read_s,
-                    retries=False,
-                    redirect=False,
                 )
-            except urllib3.exceptions.HTTPError as error:  # each call sets a state, so a second one does no harm
+            except FAILURES as error:  # each call sets a state, so a second one does no harm
                 if attempt == BUSY_TRIES:
                     raise CloudError(reader.service, "unanswered", f"no response to {method} {path}") from error
                 self.sleep(BUSY_WAIT_S)
                 continue
-            document, code = document_of(answer.data)
-            if 200 <= answer.status < 300:
+            document, code = document_of(answer.content)
+            if 200 <= answer.status_code < 300:
                 return document if isinstance(document, dict) else {}
-            if attempt < BUSY_TRIES and _is_busy(answer.status, code, answer.data):
+            if attempt < BUSY_TRIES and _is_busy(answer.status_code, code, answer.content):
                 self.sleep(BUSY_WAIT_S)
                 continue
             reasons: dict[int, Reason] = {401: "login", 403: "denied", 404: "missing"}
-            reason = reasons.get(answer.status, "refused" if answer.status < 500 else "unanswered")
-            detail = f"{method} {path}: status {answer.status}: {message_of(document)}"
+            reason = reasons.get(answer.status_code, "refused" if answer.status_code < 500 else "unanswered")
+            detail = f"{method} {path}: status {answer.status_code}: {message_of(document)}"
             raise CloudError(reader.service, reason, detail, code=code)
         raise AssertionError("the last attempt returns or raises")
 

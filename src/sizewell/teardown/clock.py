@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-import urllib3
-
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.clouds.rest import base_url
 from sizewell.sizing.errors import ServiceError
 
@@ -28,10 +26,10 @@ def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: floa
     """
     url = base_url(_PREFIX.get(cloud, cloud), "clock", HOSTS[cloud])
     try:
-        with Pool(maxsize=1) as pool:
-            answer = pool.request("HEAD", url, timeout=timeout_s, retries=False, redirect=False)
+        with http_client(connections=1) as http:
+            answer = http.head(url, timeout=timeout_s)
         told = parsedate_to_datetime(str(answer.headers.get("Date")))
-    except (urllib3.exceptions.HTTPError, ValueError, TypeError) as error:
+    except (*FAILURES, ValueError, TypeError) as error:
         raise ServiceError(f"{url} did not return the time ({type(error).__name__}); nothing is stopped") from None
     off_s = (at - told.astimezone(UTC)).total_seconds()
     if abs(off_s) > off_s_max:

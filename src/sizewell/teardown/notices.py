@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from typing import Any, Final
 
-import urllib3
-
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.recording.sources.state import State
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.config import Mail
@@ -184,12 +182,12 @@ def event(notice: Notice, key: str) -> dict[str, Any]:
 def post(url: str, body: Mapping[str, Any]) -> None:
     """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and not said."""
     try:
-        with Pool(maxsize=1) as pool:
-            answer = pool.request("POST", url, json=dict(body), timeout=10.0, retries=False, redirect=False)
-    except urllib3.exceptions.HTTPError as error:
+        with http_client(connections=1) as http:
+            answer = http.post(url, json=dict(body), timeout=10.0)
+    except FAILURES as error:
         raise ServiceError(f"it does not respond ({type(error).__name__})") from None
-    if not 200 <= answer.status < 300:
-        raise ServiceError(f"it responded with status {answer.status}")
+    if not 200 <= answer.status_code < 300:
+        raise ServiceError(f"it responded with status {answer.status_code}")
 
 
 def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> None:

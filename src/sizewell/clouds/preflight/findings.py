@@ -30,9 +30,9 @@ def wrong(about: str, detail: str, fix: str) -> Finding:
     return Finding(about, "wrong", detail, fix, 64)
 
 
-def ask(questions: Mapping[str, Question], *, told: Callable[[str], None] | None = None) -> list[Finding]:
+def ask(questions: Mapping[str, Question], *, begun: Callable[[str], None] | None = None) -> list[Finding]:
     """Every question's findings, asked at once, in the order given."""
-    answers = together({name: lambda q=question: list(q()) for name, question in questions.items()}, told=told)  # type: ignore[misc]
+    answers = together({name: lambda q=question: list(q()) for name, question in questions.items()}, begun=begun)  # type: ignore[misc]
     findings: list[Finding] = []
     for name, answer in answers.items():
         findings += [unasked(name, answer)] if isinstance(answer, CloudError) else answer

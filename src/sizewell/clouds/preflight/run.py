@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import http_client
 from sizewell.clouds.preflight.findings import Finding, ask, unasked
 from sizewell.clouds.preflight.needs import Needs
 from sizewell.clouds.preflight.pulls import charts_of, images_of, pulls
@@ -21,21 +21,21 @@ def preflight(
     *,
     total_s: float = 60.0,
     timeouts: Timeouts | None = None,
-    told: Callable[[str], None] | None = None,
+    begun: Callable[[str], None] | None = None,
 ) -> list[Finding]:
-    """Every finding about the stack, in a fixed order; `told` hears what is being asked."""
+    """Every finding about the stack, in a fixed order; `begun` is called with what is being asked."""
     try:
         make: Any = getattr(importlib.import_module(f"sizewell.clouds.{needs.cloud}"), CLIENTS[needs.cloud])
         client = make(Deadline(total_s), timeouts=timeouts)
     except CloudError as error:
         return [unasked("account", error)]
     cloud: Any = importlib.import_module(f"sizewell.clouds.preflight.{needs.cloud}")
-    findings = ask({"account": lambda: cloud.account(needs, client)}, told=told)
+    findings = ask({"account": lambda: cloud.account(needs, client)}, begun=begun)
     if any(finding.state == "wrong" for finding in findings):
         return findings
     questions = cloud.questions(needs, client)
     if images_of(needs) or charts_of(needs):
         limits = timeouts or Timeouts()
-        registries = Registries(deadline=client.deadline, pool=Pool(maxsize=16), timeouts=limits)
+        registries = Registries(deadline=client.deadline, http=http_client(), timeouts=limits)
         questions["images and charts"] = lambda: pulls(needs, registries)
-    return findings + ask(questions, told=told)
+    return findings + ask(questions, begun=begun)

@@ -115,7 +115,7 @@ def ask(
     questions: Mapping[Place, Callable[[], Iterator[Row]]],
     journal: Journal,
     *,
-    told: Callable[[str], None] | None = None,
+    begun: Callable[[str], None] | None = None,
 ) -> Readings:
     """Every place's rows: out of the journal, or asked for and put there; a place without an answer is named.
 
@@ -145,7 +145,7 @@ def ask(
         return run
 
     if open_places:
-        answers = together({name: asked(place) for name, place in open_places.items()}, told=told, at_once=AT_ONCE)
+        answers = together({name: asked(place) for name, place in open_places.items()}, begun=begun, at_once=AT_ONCE)
         for name, answer in answers.items():
             if isinstance(answer, CloudError):
                 readings.failed[name] = answer

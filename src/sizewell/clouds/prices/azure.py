@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.pool import Pool
+from sizewell.clouds.connections import http_client
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import AZURE
 from sizewell.clouds.rest import Reader, base_url
@@ -37,7 +37,7 @@ def reader(deadline: Deadline, timeouts: Timeouts | None = None) -> Reader:
         base=base_url("azure", "prices", "https://prices.azure.com"),
         deadline=deadline,
         timeouts=timeouts or Timeouts(),
-        pool=Pool(maxsize=4),
+        http=http_client(connections=4),
     )
 
 
