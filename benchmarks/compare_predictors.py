@@ -29,17 +29,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sizewell.accuracy import cases as published
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import CannotPredictError
+from sizewell.accuracy.memory_predictions import counted_bytes, unit_bytes
+from sizewell.accuracy.training_cases import training_case
+from sizewell.accuracy.training_runs import METRICS, in_unit, layout_of, training_run
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import params_total
 from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.validation import cases as published
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError
-from sizewell.sizing.validation.memory_predictions import counted_bytes, unit_bytes
-from sizewell.sizing.validation.training_cases import training_case
-from sizewell.sizing.validation.training_runs import METRICS, in_unit, layout_of, training_run
 
 Answer = tuple[float, float]  # (seconds of a step, peak bytes of a device)
 Predictor = Callable[[TrainingJob, Layout, Cluster], Answer]

@@ -30,15 +30,15 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from benchmarks.compare_predictors import left_out_errors
+from sizewell.accuracy import cases as published
+from sizewell.accuracy.asked import as_asked
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import CannotPredictError
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.predict import SERVING, predict
+from sizewell.accuracy.serving_predictions import StatedRun, stated_run
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.performance.serving_replica import BYTES
-from sizewell.sizing.validation import cases as published
-from sizewell.sizing.validation.asked import as_asked
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.predict import SERVING, predict
-from sizewell.sizing.validation.serving_predictions import StatedRun, stated_run
 
 Latencies = tuple[float, float]  # seconds to the first token, and for each one behind it
 Answers = Callable[[Sequence[tuple[Case, StatedRun]]], Sequence[Latencies | None]]

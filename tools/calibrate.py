@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sizewell.sizing.validation.fits.training import main
+from sizewell.accuracy.fits.training import main
 
 if __name__ == "__main__":
     sys.exit(main())

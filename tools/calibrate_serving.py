@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sizewell.sizing.validation.fits.serving import main
+from sizewell.accuracy.fits.serving import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-OUT = ROOT / "src/sizewell/sizing/validation/published"
+OUT = ROOT / "src/sizewell/accuracy/published"
 _DROPPED = frozenset({"split", "unseen_source", "verify"})
 
 

@@ -69,7 +69,7 @@ def teardown_schema() -> Files:
 
 
 def accuracy() -> Files:
-    from sizewell.sizing.validation.accuracy import accuracy_report
+    from sizewell.accuracy.page import accuracy_report
 
     return accuracy_report()
 

@@ -1,4 +1,4 @@
-"""Write src/sizewell/sizing/validation/left_out.json: what `sizewell validate --left-out` finds, for the accuracy page.
+"""Write src/sizewell/accuracy/left_out.json: what `sizewell validate --left-out` finds, for the accuracy page.
 
 python tools/left_out.py --date 2026-11-22
 """
@@ -9,8 +9,8 @@ import argparse
 import json
 import sys
 
-from sizewell.sizing.validation.left_out import FILE, margins, recorded, reports
-from sizewell.sizing.validation.report import validate
+from sizewell.accuracy.left_out import FILE, margins, recorded, reports
+from sizewell.accuracy.report import validate
 
 
 def main() -> int:

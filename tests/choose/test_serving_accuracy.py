@@ -7,10 +7,10 @@ import statistics
 
 import pytest
 
+from sizewell.accuracy.cases import read
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.predict import MEMORY, SERVING, predict
 from sizewell.sizing.predict.performance.serving_constants import FILE, constants, from_json, trying
-from sizewell.sizing.validation.cases import read
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.predict import MEMORY, SERVING, predict
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.sizing.validation.cases import CARRIED
+from sizewell.accuracy.cases import CARRIED
 
 from .conftest import CHAT, ROOT, Sizewell
 

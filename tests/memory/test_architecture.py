@@ -5,6 +5,8 @@ from dataclasses import fields, replace
 
 import pytest
 
+from sizewell.accuracy.cases import read
+from sizewell.accuracy.describe import CannotPredictError, architecture_of
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import SpecError
@@ -28,8 +30,6 @@ from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.spec.hf_config import from_hf_config
 from sizewell.sizing.spec.model_dimensions import from_dimensions
 from sizewell.sizing.spec.sections import Dimensions
-from sizewell.sizing.validation.cases import read
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of
 
 DEEPSEEK_V3 = Architecture(
     key="deepseek-v3", layers=61, hidden=7168, heads=128, kv_heads=128, head_dim=192, ffn=18432, vocab=129280,

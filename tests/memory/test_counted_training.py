@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from sizewell.accuracy.cases import read
+from sizewell.accuracy.describe import catalog
+from sizewell.accuracy.memory_predictions import GIB, counted_bytes
+from sizewell.accuracy.report import validate
+from sizewell.accuracy.training_cases import training_case
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
-from sizewell.sizing.validation.cases import read
-from sizewell.sizing.validation.describe import catalog
-from sizewell.sizing.validation.memory_predictions import GIB, counted_bytes
-from sizewell.sizing.validation.report import validate
-from sizewell.sizing.validation.training_cases import training_case
 
 COUNTED = Path(__file__).parent / "counted" / "training.json"
 IMAGES = ("resnet", "vit", "convnext", "swin", "efficientnet")

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.accuracy.cases import read
+from sizewell.accuracy.training_cases import training_case
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import params_total
@@ -19,8 +21,6 @@ from sizewell.sizing.predict.memory.activations import layer_activations
 from sizewell.sizing.predict.memory.columns import stages
 from sizewell.sizing.predict.memory.states import adapter_params, optimizer_name
 from sizewell.sizing.records.jobs import Layout, ServingJob, TrainingJob
-from sizewell.sizing.validation.cases import read
-from sizewell.sizing.validation.training_cases import training_case
 
 GIB = 2**30
 

@@ -253,7 +253,7 @@ def test_the_lock_has_all_that_the_package_asks_for() -> None:
 
 
 def test_validate_finds_the_published_cases(installed: Installed) -> None:
-    code = "from sizewell.sizing.validation.cases import read; print(len(read([])))"
+    code = "from sizewell.accuracy.cases import read; print(len(read([])))"
     assert int(installed.python(code).stdout) == 979
 
 

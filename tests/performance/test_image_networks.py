@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.accuracy.describe import catalog
 from sizewell.sizing.predict.architecture import decoding_flop, decoding_values, forward_flop_per_sample, sample_flop
 from sizewell.sizing.predict.performance import serving_samples
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.performance.serving_samples import sample_server, samples_arriving
 from sizewell.sizing.records.jobs import Cluster, ServingJob
-from sizewell.sizing.validation.describe import catalog
 
 PYRAMID = tuple(side * side for side in (100, 50, 25, 13, 7))  # positions at 800 x 800, strides 8 to 128
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.accuracy.cases import read
+from sizewell.accuracy.predict import predict
 from sizewell.sizing.catalog import load
 from sizewell.sizing.predict.architecture import heard_bytes
 from sizewell.sizing.predict.performance.serving import sequences_that_fit, serving
 from sizewell.sizing.records.jobs import Cluster, ServingJob
-from sizewell.sizing.validation.cases import read
-from sizewell.sizing.validation.predict import predict
 
 WHISPER = load().model("openai/whisper-large-v3")
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.accuracy.cases import CARRIED, Case, read
+from sizewell.accuracy.fits import training
+from sizewell.accuracy.training_cases import training_case
+from sizewell.accuracy.training_runs import in_unit, layout_of, training_run
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.calibration.priors import priors
 from sizewell.sizing.records.jobs import Layout
-from sizewell.sizing.validation.cases import CARRIED, Case, read
-from sizewell.sizing.validation.fits import training
-from sizewell.sizing.validation.training_cases import training_case
-from sizewell.sizing.validation.training_runs import in_unit, layout_of, training_run
 
 CASES = {case.id: case for case in read([CARRIED / "train.json"])}
 

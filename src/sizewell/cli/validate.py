@@ -11,7 +11,7 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
-    from sizewell.sizing.validation.report import Table
+    from sizewell.accuracy.report import Table
 
 DESCRIPTION = """Compare the predictions of memory, time and throughput with published measurements.
 
@@ -49,12 +49,12 @@ def run(args: argparse.Namespace) -> int:
     for path in args.path:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder\n  fix: without a path, the bundled cases are graded")
-    from sizewell.sizing.validation import validate
+    from sizewell.accuracy import validate
 
     tables: tuple[Table, ...]
     with output.progress("reading the cases") as tell:
         if args.left_out:
-            from sizewell.sizing.validation.left_out import coverage_table, left_out, margins, margins_table, record
+            from sizewell.accuracy.left_out import coverage_table, left_out, margins, margins_table, record
 
             told = lambda what: tell(f"fitting {what} without each source in turn")  # noqa: E731
             report = left_out(args.path, engines=not args.no_engine, progress=told)

@@ -9,21 +9,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sizewell.accuracy.asked import as_asked
+from sizewell.accuracy.cases import CARRIED, Case, read
+from sizewell.accuracy.describe import catalog, counted
+from sizewell.accuracy.fits import memory, serving, training
+from sizewell.accuracy.fits.bands import Held, Unseen, rejected, unseen
+from sizewell.accuracy.left_out import FILE, SURE, left_out, margins, margins_table, record, recorded
+from sizewell.accuracy.predict import predict
+from sizewell.accuracy.report import Report, summaries, validate
+from sizewell.accuracy.serving_predictions import cache_format
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.memory.constants import PATH
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.predict.usual import usual_training
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.validation.asked import as_asked
-from sizewell.sizing.validation.cases import CARRIED, Case, read
-from sizewell.sizing.validation.describe import catalog, counted
-from sizewell.sizing.validation.fits import memory, serving, training
-from sizewell.sizing.validation.fits.bands import Held, Unseen, rejected, unseen
-from sizewell.sizing.validation.left_out import FILE, SURE, left_out, margins, margins_table, record, recorded
-from sizewell.sizing.validation.predict import predict
-from sizewell.sizing.validation.report import Report, summaries, validate
-from sizewell.sizing.validation.serving_predictions import cache_format
 
 DENSE = Architecture(key="dense", kind="decoder", layers=32, hidden=4096, heads=32, kv_heads=32, head_dim=128,
                      ffn=11008, gated=True, vocab=32000)  # fmt: skip

@@ -6,10 +6,10 @@ the question, though a source says them by its software's name alone: they are k
 
 from __future__ import annotations
 
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import counted
-from sizewell.sizing.validation.predict import SERVING
-from sizewell.sizing.validation.serving_predictions import cache_format
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import counted
+from sizewell.accuracy.predict import SERVING
+from sizewell.accuracy.serving_predictions import cache_format
 
 
 def as_asked(case: Case) -> Case:

@@ -10,13 +10,13 @@ from statistics import median
 import numpy as np
 import pytest
 
+from sizewell.accuracy.cases import CARRIED, Case, read
+from sizewell.accuracy.fits import serving
+from sizewell.accuracy.fits.bands import Unseen, floors, widths
+from sizewell.accuracy.report import validate
+from sizewell.accuracy.serving_predictions import described, predict_serving
 from sizewell.sizing.predict.performance.serving import wider_groups
 from sizewell.sizing.predict.performance.serving_constants import FILE, constants, trying
-from sizewell.sizing.validation.cases import CARRIED, Case, read
-from sizewell.sizing.validation.fits import serving
-from sizewell.sizing.validation.fits.bands import Unseen, floors, widths
-from sizewell.sizing.validation.report import validate
-from sizewell.sizing.validation.serving_predictions import described, predict_serving
 
 
 def group_bands(groups):

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from functools import cache
 
+from sizewell.accuracy.benchmarks import known_model
+from sizewell.accuracy.cases import Case
 from sizewell.sizing.catalog import Catalog, load
 from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.predict.architecture import check, params_total
-from sizewell.sizing.validation.benchmarks import known_model
-from sizewell.sizing.validation.cases import Case
 
 JAX_ENGINES = frozenset({"maxtext", "maxdiffusion", "levanter"})
 

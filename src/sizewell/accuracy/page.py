@@ -6,13 +6,13 @@ import json
 import math
 from collections.abc import Sequence
 
+from sizewell.accuracy import left_out, targets
+from sizewell.accuracy.cases import Case, read
+from sizewell.accuracy.notes import note
+from sizewell.accuracy.plots import scatter
+from sizewell.accuracy.report import Report, Row, Summary, Table, fit_counts, summaries, validate
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.performance.serving_constants import FILE as SERVING_CONSTANTS
-from sizewell.sizing.validation import left_out, targets
-from sizewell.sizing.validation.cases import Case, read
-from sizewell.sizing.validation.notes import note
-from sizewell.sizing.validation.plots import scatter
-from sizewell.sizing.validation.report import Report, Row, Summary, Table, fit_counts, summaries, validate
 
 PAGE = "docs/reference/accuracy.md"
 AREAS = ("training time", "training memory", "adapter memory", "serving memory", "serving")
@@ -110,7 +110,7 @@ def page(report: Report, cases: dict[str, Case]) -> str:
     intro = (
         f"Sizewell predicts {len(report.rows)} figures that other people measured and published, through the functions "
         "that `sizewell size` uses, and this page shows the errors. The cases with their sources are in "
-        "`sizing/validation/published`; `sizewell validate` prints these tables, `sizewell validate --json FILE` every "
+        "`accuracy/published`; `sizewell validate` prints these tables, `sizewell validate --json FILE` every "
         "row. "
         f"{report.ungraded} more cases are included whose sources state too little to be graded. Core cases are one or "
         "two of each source, model, device and metric, so that one long table does not dominate the figures."

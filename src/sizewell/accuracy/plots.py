@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from sizewell.sizing.validation.report import Row
+from sizewell.accuracy.report import Row
 
 _COLOURS = {
     "nvidia-hopper": "#1f77b4",

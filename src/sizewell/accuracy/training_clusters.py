@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from sizewell.accuracy.cases import Case
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.records.jobs import Cluster
-from sizewell.sizing.validation.cases import Case
 
 # Bytes per second and device, one direction, of the machine that a device is usually sold in.
 USUAL_NETWORK: tuple[tuple[str, float], ...] = (

@@ -12,12 +12,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sizewell.sizing.catalog.records import Accelerator, Architecture
-from sizewell.sizing.predict.memory.states import MEGATRON
-from sizewell.sizing.predict.usual import SHOWN, usual_training
-from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import (
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import (
     JAX_ENGINES,
     architecture_of,
     counted,
@@ -28,6 +24,10 @@ from sizewell.sizing.validation.describe import (
     stated_split,
     unsynchronised,
 )
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.predict.memory.states import MEGATRON
+from sizewell.sizing.predict.usual import SHOWN, usual_training
+from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens

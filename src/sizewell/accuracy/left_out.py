@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sizewell.sizing.validation.asked import as_asked
-from sizewell.sizing.validation.cases import Case, read
-from sizewell.sizing.validation.fits import memory, serving, training
-from sizewell.sizing.validation.fits.bands import Held, rejected, unseen
-from sizewell.sizing.validation.report import Report, Row, Summary, Table, fit_counts, grade, summaries
+from sizewell.accuracy.asked import as_asked
+from sizewell.accuracy.cases import Case, read
+from sizewell.accuracy.fits import memory, serving, training
+from sizewell.accuracy.fits.bands import Held, rejected, unseen
+from sizewell.accuracy.report import Report, Row, Summary, Table, fit_counts, grade, summaries
 
 FILE = Path(__file__).parent / "left_out.json"  # what was found last, for the accuracy page: tools/left_out.py
 FEW = 10  # cases from which on a group's band is put to the test

@@ -26,16 +26,16 @@ from typing import Any
 
 import numpy as np
 
+from sizewell.accuracy import cases as published
+from sizewell.accuracy.describe import CannotPredictError
+from sizewell.accuracy.fits.bands import Held, Unseen, floors, unseen, widths
+from sizewell.accuracy.predict import work_class
+from sizewell.accuracy.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.calibration.priors import Prior, priors
 from sizewell.sizing.predict.performance.training import clustered, step_s
 from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 from sizewell.sizing.records.jobs import Cluster, Layout
-from sizewell.sizing.validation import cases as published
-from sizewell.sizing.validation.describe import CannotPredictError
-from sizewell.sizing.validation.fits.bands import Held, Unseen, floors, unseen, widths
-from sizewell.sizing.validation.predict import work_class
-from sizewell.sizing.validation.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
 
 FILE = Path(calibration.__file__).parent / "training.json"
 KINDS = ("pretrain", "finetune_full", "finetune_lora", "finetune_qlora", "vision_train")

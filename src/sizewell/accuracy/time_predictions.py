@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.training_runs import TrainingRun, in_unit, layout_of, training_run
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
 from sizewell.sizing.predict.performance.training import band_families, band_keys, training_time
 from sizewell.sizing.records.jobs import Checkpointing, Layout
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.training_runs import TrainingRun, in_unit, layout_of, training_run
 
 # What a run may have done to fit where its source does not say: recompute, and move what is kept to the host.
 _WAYS_TO_FIT: tuple[tuple[Checkpointing, bool], ...] = (

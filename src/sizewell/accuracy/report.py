@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sizewell.sizing.validation.asked import as_asked
-from sizewell.sizing.validation.cases import Case, read
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.predict import area, predict, work_class
+from sizewell.accuracy.asked import as_asked
+from sizewell.accuracy.cases import Case, read
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.predict import area, predict, work_class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sizewell.sizing.validation.asked import as_asked
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.predict import predict
+from sizewell.accuracy.asked import as_asked
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.predict import predict
 
 SHARE = 0.8  # of published values that a band should hold
 NARROWER_CASES, NARROWER_SOURCES, WIDER_CASES = 15, 3, 5  # before a group has a band of its own at all

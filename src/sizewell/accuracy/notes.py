@@ -5,8 +5,8 @@ Notes explain errors to a reader; no prediction reads them.
 
 from __future__ import annotations
 
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.report import Row
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.report import Row
 
 _NOTES: tuple[tuple[str, str], ...] = (
     # training time

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sizewell.accuracy.report import Row, Summary, Table, fit_counts, summary
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.memory.constants import PATH as MEMORY_CONSTANTS
 from sizewell.sizing.predict.performance.serving_constants import FILE as SERVING_CONSTANTS
-from sizewell.sizing.validation.report import Row, Summary, Table, fit_counts, summary
 
 FEW = 5  # groups with fewer core cases are reported, not targeted
 WIDEST = 2.5  # half-width of a band over the median error of its group

@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import CannotPredictError, architecture_of, counted, device_of, engine_of
+from sizewell.accuracy.training_cases import TrainingCase, training_case
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory import kv_cache_tokens, serving_memory, serving_parts, training_memory, usable_bytes
 from sizewell.sizing.predict.memory.constants import constants
@@ -14,9 +17,6 @@ from sizewell.sizing.predict.memory.training import band_group
 from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
 from sizewell.sizing.units import SIZES
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, counted, device_of, engine_of
-from sizewell.sizing.validation.training_cases import TrainingCase, training_case
 
 GIB = 2**30
 _LONGEST = 1 << 22

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import CannotPredictError, architecture_of, device_of, engine_of
+from sizewell.accuracy.memory_predictions import Prediction
+from sizewell.accuracy.training_clusters import cluster_of
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
@@ -24,10 +28,6 @@ from sizewell.sizing.predict.performance.serving_replica import BYTES
 from sizewell.sizing.predict.performance.serving_samples import WRITTEN_TOKENS
 from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob
 from sizewell.sizing.spec.precision import understood
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError, architecture_of, device_of, engine_of
-from sizewell.sizing.validation.memory_predictions import Prediction
-from sizewell.sizing.validation.training_clusters import cluster_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

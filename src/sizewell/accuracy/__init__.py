@@ -3,6 +3,6 @@
 `validate(paths)` is the command `sizewell validate`; without paths it grades the cases that the project carries.
 """
 
-from sizewell.sizing.validation.report import Report, Row, Table, validate
+from sizewell.accuracy.report import Report, Row, Table, validate
 
 __all__ = ["Report", "Row", "Table", "validate"]

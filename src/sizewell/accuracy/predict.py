@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import CannotPredictError
+from sizewell.accuracy.memory_predictions import Prediction, predict_memory
+from sizewell.accuracy.serving_predictions import predict_serving
+from sizewell.accuracy.time_predictions import predict_time
 from sizewell.sizing.errors import SizewellError
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import CannotPredictError
-from sizewell.sizing.validation.memory_predictions import Prediction, predict_memory
-from sizewell.sizing.validation.serving_predictions import predict_serving
-from sizewell.sizing.validation.time_predictions import predict_time
 
 MEMORY = frozenset(
     {

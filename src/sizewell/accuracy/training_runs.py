@@ -13,17 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sizewell.sizing.catalog.records import Accelerator, Architecture
-from sizewell.sizing.predict import architecture as arch
-from sizewell.sizing.predict.layouts import search as layouts
-from sizewell.sizing.predict.layouts.space import space
-from sizewell.sizing.predict.performance.training import useful_share
-from sizewell.sizing.predict.spot import checkpoint_bytes, interruptions
-from sizewell.sizing.predict.usual import SHOWN, UNFUSED_ATTENTION, usual_training
-from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, TrainingJob
-from sizewell.sizing.validation import benchmarks
-from sizewell.sizing.validation.cases import Case
-from sizewell.sizing.validation.describe import (
+from sizewell.accuracy import benchmarks
+from sizewell.accuracy.cases import Case
+from sizewell.accuracy.describe import (
     JAX_ENGINES,
     CannotPredictError,
     architecture_of,
@@ -34,7 +26,15 @@ from sizewell.sizing.validation.describe import (
     stated_split,
     unsynchronised,
 )
-from sizewell.sizing.validation.training_clusters import cluster_of, number
+from sizewell.accuracy.training_clusters import cluster_of, number
+from sizewell.sizing.catalog.records import Accelerator, Architecture
+from sizewell.sizing.predict import architecture as arch
+from sizewell.sizing.predict.layouts import search as layouts
+from sizewell.sizing.predict.layouts.space import space
+from sizewell.sizing.predict.performance.training import useful_share
+from sizewell.sizing.predict.spot import checkpoint_bytes, interruptions
+from sizewell.sizing.predict.usual import SHOWN, UNFUSED_ATTENTION, usual_training
+from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, TrainingJob
 
 NVIDIA_ENGINES = ("megatron", "nemo", "megatron-bridge", "mlperf")
 METRICS = frozenset(

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.accuracy import targets, validate
+from sizewell.accuracy.cases import CARRIED, Case, read
+from sizewell.accuracy.describe import catalog, device_of, engine_of
+from sizewell.accuracy.memory_predictions import unit_bytes
+from sizewell.accuracy.page import page
+from sizewell.accuracy.plots import scatter
+from sizewell.accuracy.predict import MEMORY, predict
+from sizewell.accuracy.report import fit_counts, grade, summaries, summary
 from sizewell.sizing.errors import SpecError, UsageError
-from sizewell.sizing.validation import targets, validate
-from sizewell.sizing.validation.accuracy import page
-from sizewell.sizing.validation.cases import CARRIED, Case, read
-from sizewell.sizing.validation.describe import catalog, device_of, engine_of
-from sizewell.sizing.validation.memory_predictions import unit_bytes
-from sizewell.sizing.validation.plots import scatter
-from sizewell.sizing.validation.predict import MEMORY, predict
-from sizewell.sizing.validation.report import fit_counts, grade, summaries, summary
 
 # Median absolute error over core, in percent: what is reached, and a little room, so that a change that costs accuracy
 # is seen. The report in docs/reference/accuracy.md has the figures themselves.
