@@ -50,7 +50,7 @@ demo: setup ## size, price and policy-check the example workloads on three cloud
 	@$(BIN)/python -m sizewell.cli.demo
 
 # Specs, records, money, rules and the command together: what most changes break first. The test left out evaluates every stack.
-QUICK := tests/spec tests/records tests/resources tests/policy/test_cases.py tests/cli/test_rooms.py tests/test_doctests.py \
+QUICK := tests/workload tests/records tests/resources tests/policy/test_cases.py tests/cli/test_rooms.py tests/test_doctests.py \
 	--deselect tests/resources/test_component_types.py::test_types_in_stacks_are_known
 
 quick: setup ## lint and a chosen set of tests, under a minute on two cores

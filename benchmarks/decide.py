@@ -8,7 +8,7 @@ from datetime import date
 from benchmarks.measure import ROOT, median_s, report
 from sizewell.sizing import catalog
 from sizewell.sizing.choose.decide import decide
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 
 ON = date(2026, 11, 20)
 LIMITS = {

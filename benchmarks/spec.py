@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.measure import ROOT, median_s, report
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 WRONG = """
 name: Chat App

@@ -11,8 +11,8 @@ from pathlib import Path
 from sizewell.accuracy.report import Row, validate
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import params_total
-from sizewell.sizing.spec.hf_config import from_hf_config
-from sizewell.sizing.spec.towers import parts_of
+from sizewell.sizing.workload.hf_config import from_hf_config
+from sizewell.sizing.workload.towers import parts_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "tests" / "memory" / "counted"
 IMAGES = ("resnet", "vit", "convnext", "swin", "efficientnet")

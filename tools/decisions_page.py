@@ -17,8 +17,8 @@ from sizewell.sizing.choose.elsewhere import BY_THE_API
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.records.decision import Workload
-from sizewell.sizing.spec.read import parse_spec
 from sizewell.sizing.units import gib, short_duration
+from sizewell.sizing.workload.read import parse_spec
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKLOADS = ROOT / "docs/reference/workloads.yaml"

@@ -37,8 +37,8 @@ def _published(name: str, document: dict[str, Any]) -> Files:
 
 
 def spec_schema() -> Files:
-    from sizewell.sizing.spec.docs import reference
-    from sizewell.sizing.spec.read import spec_schema
+    from sizewell.sizing.workload.docs import reference
+    from sizewell.sizing.workload.read import spec_schema
 
     document = spec_schema()
     return {**_published("spec", document), "docs/reference/spec.md": reference(document)}

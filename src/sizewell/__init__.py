@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.decide import NothingFits, decide
     from sizewell.sizing.errors import SizewellError, SpecError
     from sizewell.sizing.records.decision import Decision
-    from sizewell.sizing.spec.read import WorkloadSpec, read_spec
+    from sizewell.sizing.workload.read import WorkloadSpec, read_spec
 
 __all__ = [
     "Catalog",
@@ -45,11 +45,11 @@ if not TYPE_CHECKING:  # an editor would take every name for one that is there
             "Plan": "sizewell.resources.recorded",
             "SizewellError": "sizewell.sizing.errors",
             "SpecError": "sizewell.sizing.errors",
-            "WorkloadSpec": "sizewell.sizing.spec.read",
+            "WorkloadSpec": "sizewell.sizing.workload.read",
             "decide": "sizewell.sizing.choose.decide",
             "evaluate": "sizewell.recording.evaluate",
             "load_catalog": "sizewell.api",
-            "read_spec": "sizewell.sizing.spec.read",
+            "read_spec": "sizewell.sizing.workload.read",
             "size": "sizewell.api",
         },
     )

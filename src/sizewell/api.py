@@ -37,7 +37,7 @@ def size(
     True
     """
     from sizewell.sizing.choose.decide import decide
-    from sizewell.sizing.spec.read import read_spec
+    from sizewell.sizing.workload.read import read_spec
 
     paths = [specs] if isinstance(specs, str | Path) else list(specs)
     known = load_catalog() if catalog is None else catalog

@@ -16,7 +16,7 @@ from sizewell.sizing.catalog.estimates import estimate
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 ON = date(2026, 11, 20)
 USD = st.decimals("0.01", "100", places=3)

@@ -22,7 +22,7 @@ from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.errors import CatalogError
 from sizewell.sizing.money import Priced
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 ON = date(2026, 11, 20)
 OFFERS = "cloud,instance_type,region,zone,market,usd_per_hour,effective_from,effective_to,basis,source,confidence,interruption\n"

@@ -14,7 +14,7 @@ import yaml
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.records import Offer
-from sizewell.sizing.spec.read import WorkloadSpec, parse_spec
+from sizewell.sizing.workload.read import WorkloadSpec, parse_spec
 
 ON = date(2026, 11, 20)
 

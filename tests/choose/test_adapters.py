@@ -14,7 +14,7 @@ from sizewell.sizing.predict.memory import adapter_bytes, serving_memory
 from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import Cluster
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 from .conftest import ON
 

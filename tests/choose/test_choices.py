@@ -15,8 +15,8 @@ from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.model import Training
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.model import Training
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 ON = date(2026, 11, 20)
 TUNE = {

@@ -11,7 +11,7 @@ import pytest
 from sizewell.cli.main import main
 from sizewell.sizing import catalog
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 CHAT = {
     "name": "chat", "kind": "inference", "model": "meta-llama/Llama-3.3-70B-Instruct", "owner": "a", "cost_center": "c",

@@ -11,7 +11,7 @@ import pytest
 
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 
 from .conftest import ON
 

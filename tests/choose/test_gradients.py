@@ -11,7 +11,7 @@ from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 SPEC = """
 name: run

@@ -10,7 +10,7 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 ON = date(2026, 11, 20)
 CHAT = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing.choose.requirements import requirements
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 
 ROWS = (Path(__file__).parents[1] / "memory" / "counted" / "published.jsonl").read_text().splitlines()
 CONFIGS = {row["name"]: row["config"] for row in map(json.loads, ROWS)}

@@ -16,7 +16,7 @@ from sizewell.sizing.choose.observed import RightSizing
 from sizewell.sizing.choose.why import verdicts
 from sizewell.sizing.money import Priced, Unpriced
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 from .conftest import ON
 

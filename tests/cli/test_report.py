@@ -15,7 +15,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.explain import explain
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 
 from .conftest import ROOT, Sizewell
 

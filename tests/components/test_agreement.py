@@ -20,7 +20,7 @@ from sizewell.sizing import catalog
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.money import total
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 ON = date(2026, 11, 20)
 STACKS = sorted((ROOT / "stacks" / "decisions").glob("*.json"))

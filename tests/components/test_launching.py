@@ -20,7 +20,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import NothingFits, decide
 from sizewell.sizing.errors import ArgsError, ConfigError
 from sizewell.sizing.records.decision import Capacity, Decision, Task
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
 RUNS = {

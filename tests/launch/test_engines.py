@@ -36,7 +36,7 @@ from datetime import date
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import decide
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 lines = ["name: chat", "kind: inference", "model: meta-llama/Llama-3.1-8B", "engine: other", "owner: ml", "cost_center: c"]
 lines += ["traffic: {rps: 1, input_tokens: 500, output_tokens: 100}", "infra: [aws/us-east-1]"]

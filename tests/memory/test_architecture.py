@@ -27,9 +27,9 @@ from sizewell.sizing.predict.architecture import (
 from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.spec.hf_config import from_hf_config
-from sizewell.sizing.spec.model_dimensions import from_dimensions
-from sizewell.sizing.spec.sections import Dimensions
+from sizewell.sizing.workload.hf_config import from_hf_config
+from sizewell.sizing.workload.model_dimensions import from_dimensions
+from sizewell.sizing.workload.sections import Dimensions
 
 DEEPSEEK_V3 = Architecture(
     key="deepseek-v3", layers=61, hidden=7168, heads=128, kv_heads=128, head_dim=192, ffn=18432, vocab=129280,

@@ -13,7 +13,7 @@ import pytest
 
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import params_total
-from sizewell.sizing.spec.hf_config import from_hf_config
+from sizewell.sizing.workload.hf_config import from_hf_config
 
 _, *ROWS = [
     json.loads(line) for line in (Path(__file__).parent / "counted" / "parameters.jsonl").read_text().splitlines()

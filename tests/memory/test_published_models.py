@@ -15,8 +15,8 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import params_total
-from sizewell.sizing.spec.hf_config import from_hf_config
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.hf_config import from_hf_config
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 COUNTED = Path(__file__).parent / "counted"
 PUBLISHED = [json.loads(line) for line in (COUNTED / "published.jsonl").read_text().splitlines()]

@@ -275,9 +275,11 @@ def test_an_output_format_is_a_file_and_its_name(copy: Copy, files_of: FilesOf) 
 def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
     """Read, shown with its default and reason, and in the reference; the stage that reads it is the fourth file."""
     people = '    platform_engineers: Annotated[CountOrZero, Field(le=10_000)] = default(1, "someone operates the clusters")\n'
-    edited(copy, "sizing/spec/model.py", people, people + '    bobs: CountOrZero = default(3, "a team has three")\n')
+    edited(
+        copy, "sizing/workload/model.py", people, people + '    bobs: CountOrZero = default(3, "a team has three")\n'
+    )
     key = '    "team.platform_engineers":'
-    edited(copy, "sizing/spec/docs.py", key, f'    "team.bobs": "How many are called bob",\n{key}')
+    edited(copy, "sizing/workload/docs.py", key, f'    "team.bobs": "How many are called bob",\n{key}')
     spec = copy.project / "stacks/specs" / copy.stack / "chat.yaml"
     copy.spec(more="team: {platform_engineers: 1}\n")
     shown = copy.run("size", str(spec), "--show-spec", *ON)
@@ -287,7 +289,9 @@ def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
     assert refused.returncode == 64
     assert "team.bobs" in refused.stderr
     assert copy.touched <= files_of("a key of the spec")
-    assert files_of("a key of the spec") - copy.touched == {"sizing/spec/sections.py"}, "where model.py has no place"
+    assert files_of("a key of the spec") - copy.touched == {"sizing/workload/sections.py"}, (
+        "where model.py has no place"
+    )
 
 
 def test_an_inference_engine_is_one_file(copy: Copy, files_of: FilesOf) -> None:

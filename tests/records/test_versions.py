@@ -31,8 +31,8 @@ from sizewell.sizing.choose.observed import read_observed
 from sizewell.sizing.errors import ConfigError, DecisionError, SpecError, UsageError
 from sizewell.sizing.predict.memory.constants import parse
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec, read_spec
 from sizewell.sizing.versions import OLDEST_READ, PRINTED, WRITTEN, content, refusal, schema_of
+from sizewell.sizing.workload.read import parse_spec, read_spec
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own
@@ -247,7 +247,7 @@ def test_what_is_kept_in_stores_and_journals_says_its_version(tmp_path: Path) ->
 
 
 def test_a_spec_that_is_shown_says_its_version() -> None:
-    from sizewell.sizing.spec.resolved import as_yaml
+    from sizewell.sizing.workload.resolved import as_yaml
 
     spec = read_spec(KEPT / "spec-1.yaml")
     text = as_yaml(spec)

@@ -19,7 +19,7 @@ from sizewell.sizing.catalog.rates import Discounts, Rate
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.money import Interval, Priced, total
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 ROOM = Path(next(iter(sizewell.__path__)))
 ON = date(2026, 11, 21)

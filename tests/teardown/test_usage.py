@@ -12,7 +12,7 @@ import pytest
 from sizewell.cli import project
 from sizewell.cli import teardown as command
 from sizewell.sizing.choose.observed import read_observed, right_size
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 from sizewell.teardown.usage import added_up
 from tests.cli.conftest import ROOT
 from tests.teardown import world

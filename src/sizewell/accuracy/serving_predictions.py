@@ -27,7 +27,7 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import BYTES
 from sizewell.sizing.predict.performance.serving_samples import WRITTEN_TOKENS
 from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob
-from sizewell.sizing.spec.precision import understood
+from sizewell.sizing.workload.precision import understood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.decide import Answer
     from sizewell.sizing.records.decision import Decision, Workload
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 
 STDIN = Path("-")
@@ -50,7 +50,7 @@ def max_age_s(text: str | None) -> float | None:
 
 def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpec]:
     """Every spec, or one SpecError with the faults of all of them."""
-    from sizewell.sizing.spec.read import parse_spec, read_spec
+    from sizewell.sizing.workload.read import parse_spec, read_spec
 
     if paths.count(STDIN) > 1:
         raise UsageError("- is standard input, which is read once\n  fix: name it once")
@@ -73,7 +73,7 @@ def read_all(paths: Sequence[Path], catalog: Catalog | None) -> list[WorkloadSpe
 def _standard_input() -> str:
     """The text of a spec that comes through a pipe, as `read_text` has that of a file."""
     from sizewell.sizing.errors import Fault
-    from sizewell.sizing.spec.text import BYTES_MAX
+    from sizewell.sizing.workload.text import BYTES_MAX
 
     _say_that_it_waits()
     data = sys.stdin.buffer.read(BYTES_MAX + 1)

@@ -386,7 +386,7 @@ def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:
 
     SpecError for one that is wrong.
     """
-    from sizewell.sizing.spec.read import read_spec
+    from sizewell.sizing.workload.read import read_spec
 
     folder = root / "stacks/specs" / stack
     if not folder.is_dir():

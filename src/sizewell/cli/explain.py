@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.explain import Explanation
     from sizewell.sizing.choose.pricing import Option
     from sizewell.sizing.records.jobs import Layout
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
     Tried = tuple[WorkloadSpec, Sizing, Option | None]
 

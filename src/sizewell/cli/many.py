@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.decide import Answer
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 MANY = 24  # from here on a second process is worth its start
 PROCESSES_MAX = 8

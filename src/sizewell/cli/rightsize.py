@@ -16,7 +16,7 @@ from sizewell.sizing.versions import schema_of
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.observed import RightSizing
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 SAID = {
     "busy": "well used",

@@ -112,7 +112,7 @@ def _decided(stack: str, specs: Mapping[str, str], answers: Answers, on: date) -
     """The decision of a stack of these specs, as its file has it."""
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.decide import NothingFits, decide
-    from sizewell.sizing.spec.read import parse_spec
+    from sizewell.sizing.workload.read import parse_spec
 
     catalog = load()
     read = [parse_spec(text, path, catalog=catalog) for path, text in sorted(specs.items())]

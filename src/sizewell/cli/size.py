@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.decide import Answer
     from sizewell.sizing.records.decision import Decision, Workload
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 DESCRIPTION = """Size workloads: the machines, how many, where and in which market, with memory, speed and cost.
 
@@ -111,8 +111,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
-    from sizewell.sizing.spec.resolved import as_yaml, resolved
     from sizewell.sizing.versions import schema_of
+    from sizewell.sizing.workload.resolved import as_yaml, resolved
 
     if as_json:
         schema = schema_of("spec")

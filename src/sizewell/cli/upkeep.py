@@ -36,7 +36,7 @@ def _readers(root: Path) -> Iterator[tuple[Path, Callable[[Path], object]]]:
     from sizewell.policy.config import read_config
     from sizewell.preview.guardrails import read_limits
     from sizewell.sizing.catalog.rates import read_discounts
-    from sizewell.sizing.spec.read import read_spec
+    from sizewell.sizing.workload.read import read_spec
     from sizewell.teardown.config import read_config as read_teardown
 
     for path in sorted((root / "stacks/specs").glob("*/*.yaml")):

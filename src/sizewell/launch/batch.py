@@ -12,7 +12,7 @@ from sizewell.launch.setting import Setting
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.spec.precision import published_so
+from sizewell.sizing.workload.precision import published_so
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
 PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most

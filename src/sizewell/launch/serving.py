@@ -19,7 +19,7 @@ from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.spec.precision import published_so
+from sizewell.sizing.workload.precision import published_so
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500

@@ -28,7 +28,7 @@ from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
-from sizewell.sizing.spec.software import SOFTWARE, named_for
+from sizewell.sizing.workload.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog

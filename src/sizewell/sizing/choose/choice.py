@@ -34,7 +34,7 @@ from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGro
 from sizewell.sizing.units import plural, short_duration
 
 if TYPE_CHECKING:
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 ALTERNATIVES_BUILDABLE = 3
 ALTERNATIVES_ELSEWHERE = 2

@@ -27,7 +27,7 @@ from sizewell.sizing.records.stackname import UNSTATED, environment_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 NEAREST = 5
 EXCLUDED = (Cause.REGION, Cause.CONSTRAINT)  # by the spec itself

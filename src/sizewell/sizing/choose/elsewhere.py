@@ -11,7 +11,7 @@ from typing import Final
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.records import Seller, TokenPrice
 from sizewell.sizing.money import HOURS_PER_MONTH
-from sizewell.sizing.spec.model import WorkloadSpec
+from sizewell.sizing.workload.model import WorkloadSpec
 
 _VARIANTS: Final = re.compile(r"-(?:instruct|it|chat|hf|fp8|base)(?=-|$)")  # one model, tuned or packed otherwise
 BY_THE_API: Final = "tokens"  # the market of an alternative that is an API

@@ -28,7 +28,7 @@ from sizewell.sizing.units import durations_apart, plural, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 GIB = 2**30
 MORE, LESS = 1.25, 0.8

@@ -22,15 +22,15 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.money import HOURS_PER_MONTH, Price, Unpriced
 from sizewell.sizing.predict.memory import usable_bytes
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.fields import Bytes, Count, PerSecond, Seconds, Share
-from sizewell.sizing.spec.model import Place, Section, Word, place_form
 from sizewell.sizing.units import gib, short_duration
 from sizewell.sizing.versions import content
+from sizewell.sizing.workload.fields import Bytes, Count, PerSecond, Seconds, Share
+from sizewell.sizing.workload.model import Place, Section, Word, place_form
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.choose.choice import Sizing
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 BUSY: Final = 0.70  # from here up an accelerator is worth its money
 ROOM: Final = 2.0  # times the measured batch that must fit before the batch is called small
@@ -83,9 +83,9 @@ class RightSizing:
 
 def read_observed(path: str | Path, catalog: Catalog) -> Observed:
     """A measurement file; SpecError with every fault, what the catalog does not know among them."""
-    from sizewell.sizing.spec.faults import fault_of
-    from sizewell.sizing.spec.places import placed
-    from sizewell.sizing.spec.text import load_mapping, read_text
+    from sizewell.sizing.workload.faults import fault_of
+    from sizewell.sizing.workload.places import placed
+    from sizewell.sizing.workload.text import load_mapping, read_text
 
     text = read_text(Path(path))
     raw = content("observed", load_mapping(text, str(path)), str(path))

@@ -24,14 +24,14 @@ from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_trainin
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
-from sizewell.sizing.spec.precision import Native, known_model, native_form
-from sizewell.sizing.spec.software import SOFTWARE, work_of
 from sizewell.sizing.units import Range
+from sizewell.sizing.workload.precision import Native, known_model, native_form
+from sizewell.sizing.workload.software import SOFTWARE, work_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.spec.model import Engine
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.model import Engine
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 # Where a spec is silent about its requests: a chat turn, and what a reader finds prompt and fluent.
 INPUT_TOKENS: Final = 512
@@ -277,12 +277,12 @@ def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | N
             fix = "name a model of the catalog, a config.json, or give params and layers"
             raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
     if model.config is not None:
-        from sizewell.sizing.spec.hf_config import from_hf_config
+        from sizewell.sizing.workload.hf_config import from_hf_config
 
         return from_hf_config(model.config, model.config_path or spec.name, params=model.published_params)
     if model.dimensions is None:
         return None
-    from sizewell.sizing.spec.model_dimensions import from_dimensions
+    from sizewell.sizing.workload.model_dimensions import from_dimensions
 
     return from_dimensions(model.dimensions, f"{spec.name} model")
 
@@ -328,7 +328,7 @@ def _markets(spec: WorkloadSpec, *, interruptible: bool) -> tuple[str, ...]:
 def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> TrainingJob:
     run = spec.training
     model = spec.model
-    assert run is not None and model is not None  # noqa: S101, PT018 - `sizing.spec.read` has refused the spec otherwise
+    assert run is not None and model is not None  # noqa: S101, PT018 - `workload.read` has refused the spec otherwise
     language = architecture.kind in ("decoder", "encoder")
     sequence = (run.sequence_length or architecture.max_sequence_length or 2048) if language else 0
     if language and run.sequence_length is None:
@@ -411,7 +411,7 @@ def divisible(samples: int) -> int:
 
 def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
     traffic = spec.traffic
-    assert traffic is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
+    assert traffic is not None  # noqa: S101 - `workload.read` has refused the spec otherwise
     language = architecture.kind == "decoder"
     architecture = architecture if traffic.images is not None else _unseeing(architecture)
     prompt, answer = float(traffic.input_tokens or 0), float(traffic.output_tokens or 0)
@@ -455,7 +455,7 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
 
 def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
     work = spec.batch
-    assert work is not None  # noqa: S101 - `sizing.spec.read` has refused the spec otherwise
+    assert work is not None  # noqa: S101 - `workload.read` has refused the spec otherwise
     architecture = architecture if work.images is not None else _unseeing(architecture)
     prompt = float(work.tokens_per_record or 0)
     if work.images is not None:

@@ -53,7 +53,7 @@ from sizewell.sizing.records.jobs import Layout, TrainingJob
 from sizewell.sizing.units import short_duration, told_apart
 
 if TYPE_CHECKING:
-    from sizewell.sizing.spec.read import WorkloadSpec
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 GIB = 2**30
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time

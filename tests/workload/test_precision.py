@@ -9,8 +9,8 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec.precision import base_names, known_model, weights_of_config, weights_of_name
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.precision import base_names, known_model, weights_of_config, weights_of_name
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 CATALOG = load()
 

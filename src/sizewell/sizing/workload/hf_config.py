@@ -23,9 +23,9 @@ from sizewell.sizing.predict.architecture import (
     norm_params,
     params_total,
 )
-from sizewell.sizing.spec.other_kinds import BY_FLOPS as _IMAGE
-from sizewell.sizing.spec.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
-from sizewell.sizing.spec.towers import TEXT_PARTS, image_tokens, params_beside, parts_of
+from sizewell.sizing.workload.other_kinds import BY_FLOPS as _IMAGE
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
+from sizewell.sizing.workload.towers import TEXT_PARTS, image_tokens, params_beside, parts_of
 
 # The names that published configurations use for one dimension, the commonest first.
 _NAMES: Mapping[str, tuple[str, ...]] = {

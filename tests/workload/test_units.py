@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sizewell.sizing import units
 from sizewell.sizing.catalog import residency
-from sizewell.sizing.spec import schedule as spec_schedule
 from sizewell.sizing.units import Range, UnitError
+from sizewell.sizing.workload import schedule as spec_schedule
 
 PARSERS = (
     units.duration_s,

@@ -10,9 +10,9 @@ from typing import Any, Final, get_args
 
 from sizewell.sizing import validating
 from sizewell.sizing.errors import Fault
-from sizewell.sizing.spec.model import Dimensions, Model, Section, WorkloadSpec
-from sizewell.sizing.spec.precision import STORED, understood
-from sizewell.sizing.spec.ways_out import way_out
+from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
+from sizewell.sizing.workload.precision import STORED, understood
+from sizewell.sizing.workload.ways_out import way_out
 
 _SERVED: Final = "model: {name: ..., adapters: {count: 8, rank: 16}}"
 # What people bring from other tools, and how it is said here.

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from sizewell.sizing.catalog import load
-from sizewell.sizing.spec.checks import SECTIONS
-from sizewell.sizing.spec.docs import sentence
-from sizewell.sizing.spec.model import PLACE, WorkloadSpec
-from sizewell.sizing.spec.software import SOFTWARE
 from sizewell.sizing.units import show_duration, show_share
 from sizewell.sizing.versions import schema_of
+from sizewell.sizing.workload.checks import SECTIONS
+from sizewell.sizing.workload.docs import sentence
+from sizewell.sizing.workload.model import PLACE, WorkloadSpec
+from sizewell.sizing.workload.software import SOFTWARE
 
 
 def schema() -> dict[str, Any]:

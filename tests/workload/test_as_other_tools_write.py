@@ -10,7 +10,7 @@ import pytest
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 SERVICE = "name: chat\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {rps: 4, input_tokens: 1500, output_tokens: 300}\n"
 RUN = (

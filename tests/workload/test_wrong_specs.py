@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec.read import parse_spec, read_spec
+from sizewell.sizing.workload.read import parse_spec, read_spec
 
 INFERENCE = """
 name: chat

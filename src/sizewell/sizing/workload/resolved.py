@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.sizing import units
-from sizewell.sizing.spec.model import Dimensions, Place, Resources, Section, WorkloadSpec
-from sizewell.sizing.spec.schedule import WeeklySchedule
 from sizewell.sizing.versions import schema_of
+from sizewell.sizing.workload.model import Dimensions, Place, Resources, Section, WorkloadSpec
+from sizewell.sizing.workload.schedule import WeeklySchedule
 
 SHARES: Final = ("utilization", "min_gpu_utilization")
 KIND_REASONS: Final = {

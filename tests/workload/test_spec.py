@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec import docs as spec_docs
-from sizewell.sizing.spec.read import parse_spec, read_spec, spec_schema
-from sizewell.sizing.spec.resolved import as_yaml, resolved
-from sizewell.sizing.spec.text import load_mapping
 from sizewell.sizing.units import ALLOWED_DURATION
+from sizewell.sizing.workload import docs as spec_docs
+from sizewell.sizing.workload.read import parse_spec, read_spec, spec_schema
+from sizewell.sizing.workload.resolved import as_yaml, resolved
+from sizewell.sizing.workload.text import load_mapping
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "stacks/specs").rglob("*.yaml")])
@@ -273,7 +273,7 @@ def test_any_text_is_refused_with_a_message(text: str) -> None:
 
 def test_import_stays_light() -> None:
     """Neither numpy nor a cloud SDK nor the printing library comes with the spec."""
-    code = "import sys, sizewell.sizing.spec.read; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys, sizewell.sizing.workload.read; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert not loaded & {"numpy", "pulumi", "grpc", "rich", "requests", "jsonschema", "boto3", "difflib"}

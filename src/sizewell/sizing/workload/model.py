@@ -1,6 +1,6 @@
 """The records of a workload spec: YAML's keys are the aliases, attributes carry their unit; all frozen.
 
-`sizing.spec.read` reads, checks and digests them. Every default has its reason beside it (`why`), for `--show-spec`.
+`read.py` reads, checks and digests them. Every default has its reason beside it (`why`), for `--show-spec`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSc
 
 from sizewell.sizing import units
 from sizewell.sizing.catalog.records import ON_PREMISES
-from sizewell.sizing.spec.fields import (
+from sizewell.sizing.workload.fields import (
     Bytes,
     Count,
     CountOrZero,
@@ -30,10 +30,10 @@ from sizewell.sizing.spec.fields import (
     reading,
     refuse,
 )
-from sizewell.sizing.spec.schedule import ALLOWED as ALLOWED_SCHEDULE
-from sizewell.sizing.spec.schedule import WeeklySchedule, parse_schedule
-from sizewell.sizing.spec.sections import Dimensions, Model, Section, default, model_form
-from sizewell.sizing.spec.software import SOFTWARE
+from sizewell.sizing.workload.schedule import ALLOWED as ALLOWED_SCHEDULE
+from sizewell.sizing.workload.schedule import WeeklySchedule, parse_schedule
+from sizewell.sizing.workload.sections import Dimensions, Model, Section, default, model_form
+from sizewell.sizing.workload.software import SOFTWARE
 
 __all__ = ["Dimensions", "Model", "Place", "Section", "Word", "WorkloadSpec", "model_form", "place_form"]
 
@@ -368,7 +368,7 @@ class Team(Section):
 
 
 class WorkloadSpec(Section):
-    """What is wanted, as `sizing.spec.read_spec` read it: base units, defaults filled in, contradictions refused."""
+    """What is wanted, as `read_spec` read it: base units, defaults filled in, contradictions refused."""
 
     model_config = ConfigDict(title="Sizewell workload spec")
 

@@ -12,8 +12,8 @@ from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.predict.memory import weight_bytes
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import ServingJob
-from sizewell.sizing.spec.precision import native_form
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.precision import native_form
+from sizewell.sizing.workload.read import parse_spec
 
 KIMI = "moonshotai/Kimi-K2.5"
 

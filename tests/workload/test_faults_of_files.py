@@ -19,7 +19,7 @@ from sizewell.sizing.catalog.engines.own import with_own
 from sizewell.sizing.catalog.rates import read_discounts
 from sizewell.sizing.choose.observed import read_observed
 from sizewell.sizing.errors import SizewellError
-from sizewell.sizing.spec.read import read_spec
+from sizewell.sizing.workload.read import read_spec
 from sizewell.teardown.config import read_config as read_teardown
 
 # `^` stands before what is wrong: the mark is taken out before the file is read.

@@ -12,11 +12,11 @@ from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import writes_after_hearing
-from sizewell.sizing.spec.model import WorkloadSpec
-from sizewell.sizing.spec.other_kinds import MACHINE_ALONE
-from sizewell.sizing.spec.precision import known_model
-from sizewell.sizing.spec.software import SOFTWARE, named_for
 from sizewell.sizing.units import show_range
+from sizewell.sizing.workload.model import WorkloadSpec
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
+from sizewell.sizing.workload.precision import known_model
+from sizewell.sizing.workload.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -52,7 +52,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     if spec.model is None:
         return []
     if spec.model.config is not None:
-        from sizewell.sizing.spec.hf_config import context_of, from_hf_config
+        from sizewell.sizing.workload.hf_config import context_of, from_hf_config
 
         name = spec.model.config_path or "config.json"
         try:

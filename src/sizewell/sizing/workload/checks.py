@@ -10,10 +10,10 @@ from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
-from sizewell.sizing.spec.model import Dimensions, Training, WorkloadSpec
-from sizewell.sizing.spec.sections import Adapters
-from sizewell.sizing.spec.software import SOFTWARE, named_for, work_of
 from sizewell.sizing.units import show_count, show_duration
+from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
+from sizewell.sizing.workload.sections import Adapters
+from sizewell.sizing.workload.software import SOFTWARE, named_for, work_of
 
 SECTIONS: Final = {
     # kind: (sections it needs, sections that have no meaning for it and what to write instead)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from sizewell.sizing import places
-from sizewell.sizing.spec.text import SpecLoader
+from sizewell.sizing.workload.text import SpecLoader
 
 if TYPE_CHECKING:
     from sizewell.sizing.errors import Fault

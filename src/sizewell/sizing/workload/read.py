@@ -3,10 +3,11 @@
     spec = read_spec("examples/chat.yaml")
     spec.training, spec.traffic, spec.model, ...   base units, defaults filled in
     spec.digest()                                  sha256 of the resolved content
-    spec_resolved.resolved(spec)                   each value as it would be written, with the origin of each default
+    resolved.resolved(spec)                        each value as it would be written, with the origin of each default
 
-The parts: `units` (quantities), `spec_yaml` (text to plain data, bounded), `spec_model` (the records),
-`spec_checks` (what contradicts what), `spec_catalog` (names that only the catalog knows), `spec_resolved` (echo).
+The parts: `sizing/units.py` (quantities), and in this folder `text.py` (text to plain data, bounded), `model.py` and
+`sections.py` (the records), `checks.py` (what contradicts what), `names.py` (what only the catalog knows), `faults.py`
+and `places.py` (what is wrong, and where it stands), `resolved.py` (the echo of `--show-spec`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.spec.checks import contradictions
-from sizewell.sizing.spec.model import WorkloadSpec, model_form
-from sizewell.sizing.spec.precision import STORED, published_weights
-from sizewell.sizing.spec.text import load_mapping, read_text
 from sizewell.sizing.units import UnitError, duration_s
 from sizewell.sizing.versions import refusal
+from sizewell.sizing.workload.checks import contradictions
+from sizewell.sizing.workload.model import WorkloadSpec, model_form
+from sizewell.sizing.workload.precision import STORED, published_weights
+from sizewell.sizing.workload.text import load_mapping, read_text
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -49,7 +50,7 @@ def parse_spec(
     raw = _without_nulls(load_mapping(text, origin))
     wrong, fix = refusal("spec", raw.pop("schema", None))
     if wrong:
-        from sizewell.sizing.spec.places import placed
+        from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
     given = frozenset(_leaf_paths(raw))
@@ -57,7 +58,7 @@ def parse_spec(
     try:
         spec, invalid = _validate(raw)
     except SpecError as error:  # of a configuration that the model is read from
-        from sizewell.sizing.spec.places import placed
+        from sizewell.sizing.workload.places import placed
 
         inside = [replace(fault, path="model", message=f"{fault.path}: {fault.message}") for fault in error.faults]
         raise SpecError(placed(inside, text), subject=origin) from None
@@ -69,12 +70,12 @@ def parse_spec(
         touched = tuple(fault.path for fault in faults)
         more = contradictions(spec, given)
         if catalog is not None:
-            from sizewell.sizing.spec.names import unknown_names
+            from sizewell.sizing.workload.names import unknown_names
 
             more += unknown_names(spec, catalog)
         faults += [fault for fault in more if not _touches(fault.path, touched)]
     if faults or spec is None:
-        from sizewell.sizing.spec.places import placed
+        from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
@@ -84,7 +85,7 @@ def parse_spec(
 
 def spec_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a spec file, for editors."""
-    from sizewell.sizing.spec.schema import schema
+    from sizewell.sizing.workload.schema import schema
 
     return schema()
 
@@ -93,14 +94,14 @@ def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]
     try:
         return WorkloadSpec.model_validate(_with_kind_defaults(raw)), []
     except ValidationError as error:
-        from sizewell.sizing.spec.faults import fault_of
+        from sizewell.sizing.workload.faults import fault_of
 
         faults = [fault_of(item, raw) for item in error.errors(include_url=False)]
         return None, list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
 
 
 def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections that a kind always has; their own defaults and reasons stand in `spec_model`."""
+    """Sections that a kind always has; their own defaults and reasons stand in `model.py`."""
     data = dict(raw)
     kind = data.get("kind")
     idle = data.get("idle", {})

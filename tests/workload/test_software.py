@@ -13,8 +13,8 @@ from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.records.decision import Decision
-from sizewell.sizing.spec.read import parse_spec
-from sizewell.sizing.spec.software import SOFTWARE
+from sizewell.sizing.workload.read import parse_spec
+from sizewell.sizing.workload.software import SOFTWARE
 
 CHAT = """
 name: x

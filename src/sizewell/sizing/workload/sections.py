@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from sizewell.sizing import units
-from sizewell.sizing.spec.fields import Count, CountOrZero, refuse
+from sizewell.sizing.workload.fields import Count, CountOrZero, refuse
 
 
 def default(value: Any, why: str, **more: Any) -> Any:

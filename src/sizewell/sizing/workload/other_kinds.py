@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sizewell.sizing.spec.towers import parts_of
+from sizewell.sizing.workload.towers import parts_of
 
 MACHINE_ALONE: Final = (
     "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, at 2 bytes a parameter in bf16"

@@ -6,7 +6,7 @@ import pytest
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import SpecError
-from sizewell.sizing.spec.read import parse_spec
+from sizewell.sizing.workload.read import parse_spec
 
 WRONG = """\
 name: chat

@@ -16,7 +16,7 @@ from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import faults, params_total
 
 if TYPE_CHECKING:
-    from sizewell.sizing.spec.model import Dimensions
+    from sizewell.sizing.workload.model import Dimensions
 
 
 def from_dimensions(dims: Dimensions, name: str) -> Architecture:
