@@ -4,8 +4,8 @@ import dataclasses
 
 from decisions import HOURS, decision, pool, serving, training, workload
 
+from sizewell.launch.launch import launch_of
 from sizewell.launch.run import Run
-from sizewell.launch.setting import setting
 from sizewell.launch.target import aks_target, eks_target, gke_target, other_target
 from sizewell.sizing.records.decision import Capacity, CapacityBlock, Parallelism, Performance, Replicas, Storage, Task
 
@@ -84,7 +84,7 @@ def eks_training():
     one = training("pretrain", p5, task=BIG, storage=Storage(kind="object", bytes=10**12, location="s3://petsnap/text"))
     one = one.model_copy(update={"parallelism": layout})
     target = eks_target(one, p5, name="pretrain", queue="pretrain", store="s3://sizewell-prod-aws-pretrain")
-    return setting(decision("prod-aws", one), one, p5, run(secrets=("hub",)), target)
+    return launch_of(decision("prod-aws", one), one, p5, run(secrets=("hub",)), target)
 
 
 def eks_spot():
@@ -92,14 +92,14 @@ def eks_spot():
     tuned = BIG.model_copy(update={"method": "lora", "lora_rank": 16, "steps": 6250, "samples_per_step": 16})
     one = training("tune", g6e, task=tuned, interruptible=True)
     target = eks_target(one, g6e, name="tune", store="s3://sizewell-dev-aws-tune")
-    return setting(decision("dev-aws", one), one, g6e, run(prefix="second"), target)
+    return launch_of(decision("dev-aws", one), one, g6e, run(prefix="second"), target)
 
 
 def eks_neuron():
     trn = pool("aws", "trn1.32xlarge", "trainium1", 16, nodes=(0, 2, 2))
     one = training("pretrain", trn, task=BIG)
     target = eks_target(one, trn, name="pretrain", store="s3://sizewell-dev-aws-pretrain")
-    return setting(decision("staging-aws", one), one, trn, run(), target)
+    return launch_of(decision("staging-aws", one), one, trn, run(), target)
 
 
 def gke_slice(slices=1, mode="spot"):
@@ -109,7 +109,7 @@ def gke_slice(slices=1, mode="spot"):
     one = training("pretrain", v6e, task=made, framework="jax")
     writer = "writer@petsnap.iam.gserviceaccount.com"
     target = gke_target(v6e, name="pretrain", label="pretrain", writer=writer, store="gs://sizewell-dev-gcp-pretrain")
-    return setting(decision("dev-gcp", one), one, v6e, run(), target)
+    return launch_of(decision("dev-gcp", one), one, v6e, run(), target)
 
 
 def gke_queued():
@@ -124,7 +124,7 @@ def gke_direct(machine="a3-megagpu-8g", accelerator="h100-sxm", fabric="gpudirec
     writer = "writer@petsnap.iam.gserviceaccount.com"
     store = "gs://sizewell-prod-gcp-pretrain"
     target = gke_target(gpus, name="pretrain", label="pretrain", writer=writer, store=store, fabric=fabric)
-    return setting(decision("prod-gcp", one), one, gpus, run(), target)
+    return launch_of(decision("prod-gcp", one), one, gpus, run(), target)
 
 
 def gke_tcpx():
@@ -145,7 +145,7 @@ def aks_training():
     target = aks_target(
         one, nd, name="pretrain", client="11111111-1111-1111-1111-111111111111", store="az://acc/ckpt/p"
     )
-    return setting(decision("prod-azure", one), one, nd, run(), target)
+    return launch_of(decision("prod-azure", one), one, nd, run(), target)
 
 
 def coreweave():
@@ -155,14 +155,14 @@ def coreweave():
     target = other_target(
         nd, name="pretrain", selector={"gpu.nvidia.com/class": "H100"}, rdma="rdma/ib", queue="team", store="s3://b/p"
     )
-    return setting(decision("prod-azure", one), one, nd, run(), target)
+    return launch_of(decision("prod-azure", one), one, nd, run(), target)
 
 
 def ray():
     a100 = pool("aws", "p4d.24xlarge", "a100-40gb-sxm", 8, nodes=(0, 2, 2))
     one = training("pretrain", a100, task=BIG, scheduler="ray")
     target = eks_target(one, a100, name="pretrain", store="s3://sizewell-staging-aws-pretrain")
-    return setting(decision("staging-aws", one), one, a100, run("rayproject/ray:2.50.0-gpu"), target)
+    return launch_of(decision("staging-aws", one), one, a100, run("rayproject/ray:2.50.0-gpu"), target)
 
 
 def serve(devices=1, **changes):
@@ -176,34 +176,34 @@ def serve(devices=1, **changes):
 def serve_hours():
     one, machines = serve(schedule=HOURS)
     target = eks_target(one, machines, name="chat")
-    return setting(decision("dev-aws", one), one, machines, run(VLLM), target)
+    return launch_of(decision("dev-aws", one), one, machines, run(VLLM), target)
 
 
 def serve_shared():
     """Four replicas of two devices on a machine of eight."""
     machines = pool("azure", "Standard_ND96is_MI300X_v5", "mi300x", 8, nodes=(1, 8, 12), role="replicas")
     one, _ = serve(machines=machines, count=replicas(4, 29, 48, 2), task=CHAT)
-    return setting(decision("prod-azure", one), one, machines, run(ROCM), aks_target(one, machines, name="chat"))
+    return launch_of(decision("prod-azure", one), one, machines, run(ROCM), aks_target(one, machines, name="chat"))
 
 
 def serve_groups():
     """A replica of two machines: tensor parallel inside, pipeline between them."""
     p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(2, 4, 8), role="replicas")
     one, _ = serve(machines=p5, count=replicas(1, 2, 4, 16), task=CHAT)
-    return setting(decision("prod-aws", one), one, p5, run(SEVERAL_MACHINES), eks_target(one, p5, name="chat"))
+    return launch_of(decision("prod-aws", one), one, p5, run(SEVERAL_MACHINES), eks_target(one, p5, name="chat"))
 
 
 def serve_kserve():
     one, machines = serve()
     target = eks_target(one, machines, name="chat")
-    return setting(decision("dev-aws", one), one, machines, run(VLLM, form="kserve"), target)
+    return launch_of(decision("dev-aws", one), one, machines, run(VLLM, form="kserve"), target)
 
 
 def serve_pictures():
     g4 = pool("gcp", "g4-standard-6", "rtx-pro-6000-bse-share-1-8", 1, nodes=(1, 1, 2), role="replicas")
     one, _ = serve(machines=g4, count=replicas(1, 1, 2, 1, 1), task=PICTURES)
     how = run("registry.example/tritonserver:25.10-py3", model="gs://petsnap/models")
-    return setting(decision("prod-gcp", one), one, g4, how, gke_target(g4, name="chat", label="chat"))
+    return launch_of(decision("prod-gcp", one), one, g4, how, gke_target(g4, name="chat", label="chat"))
 
 
 def batch():
@@ -228,14 +228,14 @@ def batch():
         storage=Storage(kind="object", bytes=10**11, location="s3://petsnap/captions"),
     )
     target = eks_target(one, b200, name="nightly", store="s3://petsnap/answers")
-    return setting(decision("prod-aws", one), one, b200, run(VLLM), target)
+    return launch_of(decision("prod-aws", one), one, b200, run(VLLM), target)
 
 
 def notebook():
     l4 = pool("gcp", "g2-standard-4", "l4", 1, nodes=(0, 1, 1), role="notebook")
     one = workload("lab", "notebook", l4)
     target = gke_target(l4, name="lab", label="lab")
-    return setting(decision("dev-gcp", one), one, l4, run("quay.io/jupyter/pytorch-notebook:2026-11-01"), target)
+    return launch_of(decision("dev-gcp", one), one, l4, run("quay.io/jupyter/pytorch-notebook:2026-11-01"), target)
 
 
 CASES = {

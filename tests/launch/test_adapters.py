@@ -8,7 +8,7 @@ from sizewell.launch.serving import command, engine_of, possible
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError
 
-from .launch_cases import CHAT, ROCM, VLLM, decision, eks_target, pool, run, serve, setting
+from .launch_cases import CHAT, ROCM, VLLM, decision, eks_target, launch_of, pool, run, serve
 
 LLAMA = {"model": "meta-llama/Llama-3.1-8B", "weights": "bf16"}
 
@@ -16,7 +16,7 @@ LLAMA = {"model": "meta-llama/Llama-3.1-8B", "weights": "bf16"}
 def served(image=VLLM, machines=None, **task):
     machines = machines or pool("aws", "g6.xlarge", "l4", 1, role="replicas")
     one, machines = serve(machines=machines, task=CHAT.model_copy(update={**LLAMA, **task}))
-    return setting(decision("dev-aws", one), one, machines, run(image), eks_target(one, machines, name="chat"))
+    return launch_of(decision("dev-aws", one), one, machines, run(image), eks_target(one, machines, name="chat"))
 
 
 def words(of):
@@ -49,7 +49,7 @@ def test_without_adapters_no_flag_speaks_of_them():
 
 def test_an_engine_without_them_is_refused_by_name():
     one, machines = serve(task=CHAT.model_copy(update={**LLAMA, "adapters": 8, "adapters_resident": 8}))
-    of = setting(
+    of = launch_of(
         decision("dev-aws", one),
         one,
         machines,

@@ -26,9 +26,9 @@ from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.launch import overflow
 from sizewell.launch.adopted import read_adopted
+from sizewell.launch.launch import launch_of
 from sizewell.launch.manifests import manifests, trials
 from sizewell.launch.run import read_run
-from sizewell.launch.setting import setting
 from sizewell.launch.target import machine_of
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.records.decision import Decision
@@ -320,14 +320,14 @@ def test_a_gang_that_finds_the_own_machines_full_is_admitted_on_the_burst(cluste
         more["node_labels"] = {"sizewell/pool": "pretrain-burst", "space": space}
         target = bursting.target(decision, adopted, pair, settings, queue=space)
         run = read_run({**config["sizewell:run"]["pretrain"], "namespace": space}, "run")
-        of = setting(decision, *pair, run, target)
+        of = launch_of(decision, *pair, run, target)
         on_burst = dataclasses.replace(of, machine=machine_of(burst[1]))
         on_burst = dataclasses.replace(on_burst, plan=dataclasses.replace(of.plan, **TYPE_OF_BURST))
         machines(cluster, of, own)
         machines(cluster, on_burst, more)
         assert refusals(cluster, objects.manifests({"flavors": [own, more], "namespaces": [space]})) == []
         for prefix in ("main", "second", "third"):
-            job = setting(decision, *pair, dataclasses.replace(run, prefix=prefix), target)
+            job = launch_of(decision, *pair, dataclasses.replace(run, prefix=prefix), target)
             made = manifests(job)
             assert refusals(cluster, made) == []
             name = f"{space}/{prefix}"

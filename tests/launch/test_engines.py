@@ -49,13 +49,13 @@ from decisions import decision, pool
 
 from sizewell.launch import serving
 from sizewell.launch.run import read_run
-from sizewell.launch.setting import setting
+from sizewell.launch.launch import launch_of
 from sizewell.launch.target import eks_target
 
 machines = pool("aws", "g6.xlarge", "l4", 1, role="replicas")
 work, _ = cases.serve(machines=machines)
 run = read_run({"image": "me/other:1", "engine": "other", "model": "org/weights"}, "run")
-of = setting(decision("dev-aws", work), work, machines, run, eks_target(work, machines, name="chat"))
+of = launch_of(decision("dev-aws", work), work, machines, run, eks_target(work, machines, name="chat"))
 print(serving.command(of, serving.engine_of(of)))
 served = next(made for made in serving.manifests(of) if made["kind"] == "Deployment")
 print(served["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]["httpGet"]["path"])

@@ -12,9 +12,9 @@ import pytest
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch import machines, reach, serving, slurm
+from sizewell.launch.launch import launch_of
 from sizewell.launch.manifests import manifests, trials
 from sizewell.launch.run import Run
-from sizewell.launch.setting import setting
 from sizewell.sizing.billing import standing
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Decision
@@ -47,11 +47,11 @@ def made(decision, workload, pool, **run):
     how = Settings(project="sizewell", stack=decision.stack, organization="petsnap")
     cloud = importlib.import_module(f"sizewell.components.{pool.cloud}.launching")
     target = cloud.target(decision, workload, pool, how)
-    of = setting(decision, workload, pool, Run(image="registry.example/mine:1.0"), target)
+    of = launch_of(decision, workload, pool, Run(image="registry.example/mine:1.0"), target)
     if workload.kind == "inference":
         image = serving.engine_of(of).images.get(of.machine.runtime)
         run.setdefault("image", f"{image}:v0.12.0" if image else "registry.example/mine:1.0")
-    return setting(decision, workload, pool, Run(**{"image": "registry.example/mine:1.0", **run}), target)
+    return launch_of(decision, workload, pool, Run(**{"image": "registry.example/mine:1.0", **run}), target)
 
 
 def forms(of, target):

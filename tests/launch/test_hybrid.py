@@ -19,9 +19,9 @@ from sizewell.components.aws import burst
 from sizewell.components.kubernetes import objects
 from sizewell.components.settings import Settings, read_settings
 from sizewell.launch.adopted import read_adopted
+from sizewell.launch.launch import launch_of
 from sizewell.launch.manifests import manifests
 from sizewell.launch.run import read_run
-from sizewell.launch.setting import setting
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Decision
@@ -247,7 +247,7 @@ def test_arguments_of_the_component_say_the_same():
     cluster = read_adopted(CONFIG["sizewell:cluster"])
     pair = bursting.baseline(decision(), cluster)[0]
     target = bursting.target(decision(), cluster, pair, Settings(project="p", stack="prod"), queue="prod")
-    of = setting(decision(), *pair, read_run(CONFIG["sizewell:run"]["pretrain"], "run"), target)
+    of = launch_of(decision(), *pair, read_run(CONFIG["sizewell:run"]["pretrain"], "run"), target)
     args = {"environment": "prod", "owner": "ml", **to.args_of(of, to.TrainingRunArgs)}
-    again = to.setting_of_args(of.name, "training", "prod", args)
+    again = to.launch_of_args(of.name, "training", "prod", args)
     assert manifests(again)[-1] == manifests(dataclasses.replace(of, plan=of.plan))[-1]

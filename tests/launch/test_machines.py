@@ -18,7 +18,7 @@ import small_disk
 from decisions import decision, pool, training, workload
 
 from sizewell.launch import files, machines
-from sizewell.launch.setting import setting
+from sizewell.launch.launch import launch_of
 from sizewell.launch.target import aks_target, eks_target, gke_target
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Parallelism, Storage
@@ -65,7 +65,7 @@ def on(cloud, one, machine, **changes):
         "azure": lambda: aks_target(one, machine, name=name, store="az://account/checkpoints"),
         "gcp": lambda: gke_target(machine, name=name, label=name, store="gs://sizewell-checkpoints"),
     }[cloud]()
-    return setting(decision(f"dev-{cloud}", one), one, machine, cases.run(**changes), target)
+    return launch_of(decision(f"dev-{cloud}", one), one, machine, cases.run(**changes), target)
 
 
 def trained(nodes=1, cloud="aws", **changes):

@@ -16,10 +16,10 @@ from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks.args import eks_cluster_args
 from sizewell.launch import burn_in, kinds, pods, serving
 from sizewell.launch import training as runs
+from sizewell.launch.launch import launch_of
 from sizewell.launch.manifests import manifests, trials
 from sizewell.launch.plan import Window, WorkingHours
 from sizewell.launch.run import read_run
-from sizewell.launch.setting import setting
 from sizewell.launch.target import Disks, aks_target, eks_target, machine_of
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import ConfigError
@@ -229,7 +229,7 @@ def test_a_command_of_one_s_own_brings_its_own_settings():
 def test_what_the_entry_scripts_cannot_do_is_refused(task, layout, words):
     p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 2, 2))
     work = training("pretrain", p5, task=task).model_copy(update={"parallelism": layout})
-    of = setting(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name="pretrain"))
+    of = launch_of(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name="pretrain"))
     with pytest.raises(ConfigError) as caught:
         manifests(of)
     assert words in str(caught.value)
@@ -299,7 +299,7 @@ def test_precision_as_flags(weights, accelerator, flags):
     machines = pool(*accelerator, role="replicas")
     task = cases.CHAT.model_copy(update={"weights": weights})
     work, _ = cases.serve(machines=machines, task=task)
-    of = setting(
+    of = launch_of(
         decision("dev-aws", work), work, machines, cases.run(cases.VLLM), eks_target(work, machines, name="chat")
     )
     command = serving.command(of, serving.engine_of(of))
@@ -331,7 +331,7 @@ def test_loading_may_take_twice_what_was_expected():
 def test_what_cannot_be_served_is_refused(task, run, words):
     work, machines = cases.serve(task=task)
     target = eks_target(work, machines, name="chat")
-    of = setting(decision("dev-aws", work), work, machines, cases.run(cases.VLLM, **run), target)
+    of = launch_of(decision("dev-aws", work), work, machines, cases.run(cases.VLLM, **run), target)
     with pytest.raises(ConfigError, match=words):
         manifests(of)
     own = dataclasses.replace(of, run=cases.run(command=("serve-it",), **run))
@@ -343,7 +343,7 @@ def test_a_model_that_is_published_quantized_is_served_as_it_is():
     for model, weights in (("openai/gpt-oss-120b", "fp4"), ("TheBloke/Llama-2-7B-AWQ", "int4")):
         work, machines = cases.serve(task=cases.CHAT.model_copy(update={"model": model, "weights": weights}))
         target = eks_target(work, machines, name="chat")
-        of = setting(decision("dev-aws", work), work, machines, cases.run(cases.VLLM), target)
+        of = launch_of(decision("dev-aws", work), work, machines, cases.run(cases.VLLM), target)
         command = serving.command(of, serving.engine_of(of))
         assert model in command
         assert "--quantization" not in command
@@ -392,7 +392,7 @@ def test_no_threshold_is_above_the_figure_of_a_link_on_its_way(shape):
     except Exception:  # noqa: BLE001  (devices of which Kubernetes knows nothing)
         return
     work = training("t", machines, task=cases.BIG)
-    of = setting(decision("prod-aws", work), work, machines, cases.run(), eks_target(work, machines, name="t"))
+    of = launch_of(decision("prod-aws", work), work, machines, cases.run(), eks_target(work, machines, name="t"))
     limits = [limit for limit in (machine.fabric_bytes_per_s, machine.network_bytes_per_s) if limit]
     if machine.devices > 1 and machine.link_bytes_per_s:
         limits.append(machine.link_bytes_per_s)
@@ -471,7 +471,7 @@ def test_a_job_fits_its_machines(shape, nodes, mode):
     work = training("t", machines, task=cases.BIG)
     if catalog.load().accelerator(shape.accelerator).runtime not in ("cuda", "rocm", "neuron"):
         return
-    of = setting(
+    of = launch_of(
         decision("prod-aws", work), work, machines, cases.run(), eks_target(work, machines, name="t", store="s3://b")
     )
     found = manifests(of)
@@ -534,7 +534,7 @@ def test_a_name_that_is_too_long_is_cut_everywhere():
     p5 = pool("aws", "p5.48xlarge", "h100-sxm", 8, nodes=(0, 2, 2))
     work = training("a-workload-with-the-longest-name-it-has", p5, task=cases.BIG)
     name = f"{work.spec.name}-workers"
-    of = setting(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name=name, store="s3://b"))
+    of = launch_of(decision("prod-aws", work), work, p5, cases.run(), eks_target(work, p5, name=name, store="s3://b"))
     found = trials(of)
     for item in found:
         if item["kind"] == "JobSet":

@@ -9,8 +9,8 @@ import pytest
 from decisions import decision, pool
 
 from sizewell.launch import serving
+from sizewell.launch.launch import Launch, launch_of
 from sizewell.launch.run import read_run
-from sizewell.launch.setting import Setting, setting
 from sizewell.launch.target import aks_target, eks_target, gke_target, other_target
 from sizewell.sizing.errors import ConfigError
 from sizewell.sizing.records.decision import Pool, Replicas, Task
@@ -21,7 +21,7 @@ LLAMA = "ghcr.io/ggml-org/llama.cpp:server-b6900"
 GGUF = "bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M"
 
 
-def of(cloud: str = "aws", *, family: str = "encoder", run: dict[str, Any] | None = None) -> Setting:
+def of(cloud: str = "aws", *, family: str = "encoder", run: dict[str, Any] | None = None) -> Launch:
     machines: Pool = pool(cloud, TYPES[cloud], "", 0, role="replicas")
     replicas = Replicas(min=1, initial=1, max=2, devices_per_replica=1, concurrency_per_replica=3)
     task = Task(model="BAAI/bge-small-en-v1.5", family=family, weights="fp32", sequence_length=300)
@@ -33,10 +33,10 @@ def of(cloud: str = "aws", *, family: str = "encoder", run: dict[str, Any] | Non
         "gcp": lambda: gke_target(machines, name="tags", label="tags"),
         "azure": lambda: aks_target(work, machines, name="tags"),
     }
-    return setting(decision(f"dev-{cloud}", work), work, machines, plain, targets[cloud]())
+    return launch_of(decision(f"dev-{cloud}", work), work, machines, plain, targets[cloud]())
 
 
-def container(made: Setting) -> dict[str, Any]:
+def container(made: Launch) -> dict[str, Any]:
     served = next(one for one in serving.manifests(made) if one["kind"] == "Deployment")
     return served["spec"]["template"]["spec"]["containers"][0]
 
@@ -95,7 +95,7 @@ def test_a_cpu_image_is_refused_on_accelerators() -> None:
     machines = pool("aws", "g6.xlarge", "l4", 1, role="replicas")
     work, _ = cases.serve(machines=machines)
     run = read_run({"image": LLAMA, "engine": "llama.cpp", "model": GGUF}, "run")
-    made = setting(decision("dev-aws", work), work, machines, run, eks_target(work, machines, name="chat"))
+    made = launch_of(decision("dev-aws", work), work, machines, run, eks_target(work, machines, name="chat"))
     with pytest.raises(ConfigError, match="is built for cpu, the machines have l4"):
         serving.manifests(made)
 

@@ -17,7 +17,7 @@ from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.components.settings import Settings
-    from sizewell.launch.setting import Setting
+    from sizewell.launch.launch import Launch
     from sizewell.launch.target import Target
     from sizewell.sizing.records.decision import Decision, Pool, Workload
 
@@ -81,17 +81,17 @@ def run(args: argparse.Namespace) -> int:
     if args.queue and args.format == "kubernetes":
         for pair in [(workload, pool) for workload in chosen for pool in workload.pools]:
             _check_queue(decision, pair, args, config)
-    for of in made if not args.burn_in else ():
-        reach.check(of, internet=settings.internet or bool(config.get("cluster")))
+    for launch in made if not args.burn_in else ():
+        reach.check(launch, internet=settings.internet or bool(config.get("cluster")))
         if args.format == "kubernetes":
-            reach.check_form(of, adopted=bool(config.get("cluster")))
-            _say_what_is_missing(of, config)
+            reach.check_form(launch, adopted=bool(config.get("cluster")))
+            _say_what_is_missing(launch, config)
     if args.then:
         return _overflow(made, args)
     if args.format == "slurm":
         from sizewell.launch import slurm
 
-        scripts = [slurm.burn_in(of) if args.burn_in else slurm.script(of) for of in made]
+        scripts = [slurm.burn_in(launch) if args.burn_in else slurm.script(launch) for launch in made]
         return _one(scripts, args, "sbatch takes one script")
     if args.format == "machine":
         from sizewell.launch import machines
@@ -102,11 +102,11 @@ def run(args: argparse.Namespace) -> int:
                 "all machines"
             )
         regions = [pool.region for workload in chosen for pool in workload.pools]
-        scripts = [machines.first_boot(of, region=region) for of, region in zip(made, regions, strict=True)]
+        scripts = [machines.first_boot(launch, region=region) for launch, region in zip(made, regions, strict=True)]
         return _one(scripts, args, "a machine runs one script")
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
-    documents = [manifest for of in made for manifest in (trials(of) if args.burn_in else manifests(of))]
+    documents = [manifest for launch in made for manifest in (trials(launch) if args.burn_in else manifests(launch))]
     if args.json:
         output.print_json(_document(args, manifests=documents))
     else:
@@ -135,7 +135,7 @@ def _check_then(args: argparse.Namespace) -> None:
         raise UsageError(f"--then names {args.stack} itself\n  fix: name the stack that takes over")
 
 
-def _overflow(made: list[Setting], args: argparse.Namespace) -> int:
+def _overflow(made: list[Launch], args: argparse.Namespace) -> int:
     """The script that moves a run to a second stack; the workload there has the same name, or is the only one."""
     from sizewell.launch import overflow, reach
     from sizewell.sizing.units import UnitError, duration_s
@@ -163,23 +163,23 @@ def _overflow(made: list[Setting], args: argparse.Namespace) -> int:
     return _one([overflow.script(made[0], second, after_s=after)], args, "")
 
 
-def _say_what_is_missing(of: Setting, config: Mapping[str, Any]) -> None:
+def _say_what_is_missing(launch: Launch, config: Mapping[str, Any]) -> None:
     """Notes with what the cluster may lack: a priority class, or operators that the program has not installed."""
     from sizewell.components.kubernetes.objects import PRIORITIES
     from sizewell.components.kubernetes.program import operators
 
-    if (priority := of.run.priority) and not (priority in PRIORITIES and of.target.queue):
+    if (priority := launch.run.priority) and not (priority in PRIORITIES and launch.target.queue):
         output.note(
-            f"{of.plan.name} has priority {priority}, and without that class the cluster refuses its pods: "
+            f"{launch.plan.name} has priority {priority}, and without that class the cluster refuses its pods: "
             f"`kubectl get priorityclass {priority}`"
         )
-    if config.get("cluster") or of.plan.name in (config.get("run") or {}):
+    if config.get("cluster") or launch.plan.name in (config.get("run") or {}):
         return
-    missing = [name for name in operators([of]) if not (name == "jobset" and of.target.queue)]
+    missing = [name for name in operators([launch]) if not (name == "jobset" and launch.target.queue)]
     if missing:
-        at = f"sizewell:run.{of.plan.name}"
+        at = f"sizewell:run.{launch.plan.name}"
         output.note(
-            f"{of.plan.name} needs {' and '.join(missing)} in the cluster; the stack installs what {at} needs: "
+            f"{launch.plan.name} needs {' and '.join(missing)} in the cluster; the stack installs what {at} needs: "
             f"set {at}.image and `pulumi up`, or install it yourself"
         )
 
@@ -239,9 +239,9 @@ def _setting(
     args: argparse.Namespace,
     config: Mapping[str, Any],
     settings: Settings,
-) -> Setting:
+) -> Launch:
+    from sizewell.launch.launch import launch_of
     from sizewell.launch.run import read_run
-    from sizewell.launch.setting import setting
 
     name = pair[0].spec.name
     stated = (config.get("run") or {}).get(name) or {}
@@ -252,7 +252,7 @@ def _setting(
         fix = f"give --image, or set sizewell:run.{name}.image in the stack's configuration"
         raise ConfigError([Fault(path=f"{name}: image", message="a decision names no image", fix=fix)])
     workload_run = read_run({**stated, **flags}, f"run.{name}")
-    return setting(decision, *pair, workload_run, _target(decision, pair, args, config, settings))
+    return launch_of(decision, *pair, workload_run, _target(decision, pair, args, config, settings))
 
 
 def _check_queue(

@@ -106,14 +106,14 @@ def _theirs(
 ) -> list[str]:
     """Kinds of what runs whose operator the cluster brings, and not we."""
     from sizewell.launch.kinds import KINDS
+    from sizewell.launch.launch import launch_of
     from sizewell.launch.manifests import manifests
-    from sizewell.launch.setting import setting
 
     made = [
         manifest["kind"]
         for workload, pool in pairs
         if (run := settings.runs.get(workload.spec.name))
-        for manifest in manifests(setting(decision, workload, pool, run, target(workload, pool)))
+        for manifest in manifests(launch_of(decision, workload, pool, run, target(workload, pool)))
     ]
     ours = settings.cluster is not None and bool(settings.cluster.operators)
     return sorted(kind for kind in set(made) & KINDS.keys() if not ours or kind == "InferenceService")

@@ -4,7 +4,7 @@ from typing import Any
 
 from sizewell.components.settings import Settings
 from sizewell.launch import machines, reach, volumes
-from sizewell.launch.setting import setting
+from sizewell.launch.launch import launch_of
 from sizewell.launch.target import Target
 from sizewell.sizing.billing import standing
 from sizewell.sizing.errors import ConfigError, Fault
@@ -18,10 +18,10 @@ def run_at_boot(
     run = settings.runs.get(workload.spec.name)
     if run is None:
         return {}
-    of = setting(decision, workload, pool, run, target)
-    reach.check(of, internet=settings.internet)
+    launch = launch_of(decision, workload, pool, run, target)
+    reach.check(launch, internet=settings.internet)
     folders = (volumes.DATA,) if volumes.has_files(workload) else ()
-    script = machines.first_boot(volumes.reading(of, workload), region=pool.region, folders=folders)
+    script = machines.first_boot(volumes.reading(launch, workload), region=pool.region, folders=folders)
     return {"start_script": script}
 
 

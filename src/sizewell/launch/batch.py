@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import jobset, limited
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
@@ -19,82 +19,89 @@ PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at mo
 MOST_PIECES: Final = 10_000
 
 
-def manifests(of: Setting) -> list[Manifest]:
+def manifests(launch: Launch) -> list[Manifest]:
     """An indexed Job in a JobSet: as many pods as replicas, as many pieces as quarters of an hour of work."""
-    possible(of)
-    objects, name = [pods.account(of)], ""
-    if not of.run.command:
+    possible(launch)
+    objects, name = [pods.account(launch)], ""
+    if not launch.run.command:
         mine = scripts()
-        name = pods.scripts_name(of.name, mine)
-        objects.append(pods.scripts(of, mine))
-    replicas, devices = _replicas(of)
+        name = pods.scripts_name(launch.name, mine)
+        objects.append(pods.scripts(launch, mine))
+    replicas, devices = _replicas(launch)
     pod = pods.template(
-        limited(of, deadline_s(of)),
+        limited(launch, deadline_s(launch)),
         pods.Container(
-            command=command(of),
-            env={"SIZEWELL_PIECES": str(pieces(of)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
+            command=command(launch),
+            env={"SIZEWELL_PIECES": str(pieces(launch)), "VLLM_CACHE_ROOT": f"{pods.CACHE}/vllm"},
             files=name,
         ),
         devices=devices,
     )
-    return [*objects, jobset(of, pod, pods=replicas, deadline_s=deadline_s(of), pieces=pieces(of))]
+    return [*objects, jobset(launch, pod, pods=replicas, deadline_s=deadline_s(launch), pieces=pieces(launch))]
 
 
 def scripts() -> dict[str, str]:
     return {"batch_infer.py": files.script("batch_infer.py"), **files.training()}
 
 
-def pieces(of: Setting) -> int:
+def pieces(launch: Launch) -> int:
     """At least one for each replica, no more than there are records."""
-    replicas, _ = _replicas(of)
-    run_s = 3600.0 if of.plan.run_time_s is None else of.plan.run_time_s
+    replicas, _ = _replicas(launch)
+    run_s = 3600.0 if launch.plan.run_time_s is None else launch.plan.run_time_s
     wanted = max(replicas, math.ceil(replicas * run_s / PIECE_S))
-    return max(1, min(wanted, MOST_PIECES, of.task.records or MOST_PIECES))
+    return max(1, min(wanted, MOST_PIECES, launch.task.records or MOST_PIECES))
 
 
-def command(of: Setting) -> list[str]:
+def command(launch: Launch) -> list[str]:
     """The line that every pod runs; which piece is its own it sees by its completion index."""
-    task, replicas = of.task, of.plan.replicas
-    data = of.plan.data
+    task, replicas = launch.task, launch.plan.replicas
+    data = launch.plan.data
     settings: dict[str, Any] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
     if replicas and replicas.concurrency_per_replica:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
     if task.sequence_length:
         settings["max_model_len"] = max(2048, 2 * task.sequence_length)
     settings["max_tokens"] = task.output_tokens or 16
-    if not of.machine.bf16:
+    if not launch.machine.bf16:
         settings["dtype"] = "half"
-    if not of.run.model and task.weights in ENGINE.at_load and not published_so(task.model, task.weights):
+    if not launch.run.model and task.weights in ENGINE.at_load and not published_so(task.model, task.weights):
         settings["quantization"] = ENGINE.words("quantization", task.weights)[-1]
-    words = ["--input", data or "", "--output", of.run.output or checkpoint_uri(of), "--pieces", str(pieces(of))]
-    words += ["--model", of.run.model or task.model or ""]
+    words = [
+        "--input",
+        data or "",
+        "--output",
+        launch.run.output or checkpoint_uri(launch),
+        "--pieces",
+        str(pieces(launch)),
+    ]
+    words += ["--model", launch.run.model or task.model or ""]
     return ["python3", f"{pods.SCRIPTS}/batch_infer.py", *words, *[f"{key}={value}" for key, value in settings.items()]]
 
 
-def _replicas(of: Setting) -> tuple[int, int]:
+def _replicas(launch: Launch) -> tuple[int, int]:
     """(pods at a time, devices of each)."""
-    replicas = of.plan.replicas
+    replicas = launch.plan.replicas
     if replicas is None:
-        return of.nodes, of.machine.devices
-    return max(1, replicas.initial), min(replicas.devices_per_replica, of.machine.devices)
+        return launch.nodes, launch.machine.devices
+    return max(1, replicas.initial), min(replicas.devices_per_replica, launch.machine.devices)
 
 
-def possible(of: Setting) -> None:
+def possible(launch: Launch) -> None:
     """ConfigError where the decision or the run does not say what to read, to write or to load."""
-    if wrong := images.faults(of, engine=ENGINE):
-        raise ConfigError(wrong, subject=f"run {of.plan.name}")
-    if of.run.command:
+    if wrong := images.faults(launch, engine=ENGINE):
+        raise ConfigError(wrong, subject=f"run {launch.plan.name}")
+    if launch.run.command:
         return
-    name = of.plan.name
+    name = launch.plan.name
     wrong = []
-    data = of.plan.data
+    data = launch.plan.data
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide again, or set run.{name}.command"
         wrong.append(Fault(path="storage.location", message="is missing: the location of the records", fix=fix))
-    if not (of.target.store or of.run.output):
+    if not (launch.target.store or launch.run.output):
         fix = f"set run.{name}.output to a folder of a store, as s3://bucket/answers"
         wrong.append(Fault(path=f"run.{name}.output", message="is missing: where to write the results", fix=fix))
-    if not (of.run.model or of.task.model):
+    if not (launch.run.model or launch.task.model):
         fix = f"set run.{name}.model"
         wrong.append(Fault(path=f"run.{name}.model", message="is missing: the decision has no model", fix=fix))
     if wrong:

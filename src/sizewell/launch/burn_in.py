@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from sizewell.launch import files, pods
 from sizewell.launch.jobs import PORT, coordinator, jobset, packed
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
 from sizewell.launch.serving import cold_start_s, engine_of
-from sizewell.launch.setting import Setting
 from sizewell.launch.training import between_slices, processes
 from sizewell.sizing.errors import ConfigError, Fault
 
@@ -30,48 +30,48 @@ TPU_BYTES: Final = (
 SECONDS: Final = 120
 
 
-def threshold(of: Setting) -> float:
+def threshold(launch: Launch) -> float:
     """Bus bytes per second that pass: of the slowest link on the way, a share; 0 where the catalog knows none.
 
     Rates are one direction's. Between machines the ring passes all of a machine's cards at once, so the machine's whole
     fabric counts; inside it the link of one device.
     """
-    machine = of.machine
+    machine = launch.machine
     rates = []
     if machine.devices > 1 and machine.link_bytes_per_s:
         rates.append(machine.link_bytes_per_s * WITHIN["fast" if machine.fast > 1 else "pcie"])
-    if of.nodes > 1 and machine.fabric_bytes_per_s and (of.target.rdma[0] or of.target.fabric):
+    if launch.nodes > 1 and machine.fabric_bytes_per_s and (launch.target.rdma[0] or launch.target.fabric):
         rates.append(machine.fabric_bytes_per_s * BETWEEN.get(machine.fabric, PLAIN))
-    elif of.nodes > 1 and machine.network_bytes_per_s:
+    elif launch.nodes > 1 and machine.network_bytes_per_s:
         rates.append(machine.network_bytes_per_s * PLAIN)
     return min(rates, default=0.0)
 
 
-def all_reduce(of: Setting) -> list[Manifest]:
+def all_reduce(launch: Launch) -> list[Manifest]:
     """The links of a pool: every machine of it, every device, a few minutes; the JobSet fails where one is slow.
 
     On a TPU slice it fails where a chip does not join or sums wrongly.
     """
-    if of.machine.runtime == "neuron":
+    if launch.machine.runtime == "neuron":
         fault = Fault(
-            path=of.plan.instance_type,
-            message=f"cannot be tested with an all-reduce by Sizewell: its devices are {of.machine.runtime}",
+            path=launch.plan.instance_type,
+            message=f"cannot be tested with an all-reduce by Sizewell: its devices are {launch.machine.runtime}",
             fix="run the vendor's nccom-test, which is in its image, in a pod or session of your own",
         )
         raise ConfigError([fault], subject="burn-in")
-    of = _alone(of, f"{of.name}-burn-in")
-    tpu, several = of.machine.runtime == "tpu", of.nodes > 1
+    launch = _alone(launch, f"{launch.name}-burn-in")
+    tpu, several = launch.machine.runtime == "tpu", launch.nodes > 1
     mine = {name: files.script(name) for name in ("all_reduce.py", "all_reduce_jax.py" if tpu else "spawn.py")}
-    name = pods.scripts_name(of.name, mine)
-    env: dict[str, Any] = {**pods.network_env(of.machine, of.target, several=several), **between_slices(of)}
+    name = pods.scripts_name(launch.name, mine)
+    env: dict[str, Any] = {**pods.network_env(launch.machine, launch.target, several=several), **between_slices(launch)}
     if not tpu:
-        env["SIZEWELL_NODES"] = str(of.nodes)
-        env["SIZEWELL_COORDINATOR"] = f"{coordinator(of.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"
-    words = ["--bytes", str(TPU_BYTES if tpu else BYTES), "--least", f"{0 if tpu else threshold(of):.4g}"]
-    line = [f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(of)), f"{pods.SCRIPTS}/all_reduce.py"]
+        env["SIZEWELL_NODES"] = str(launch.nodes)
+        env["SIZEWELL_COORDINATOR"] = f"{coordinator(launch.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"
+    words = ["--bytes", str(TPU_BYTES if tpu else BYTES), "--least", f"{0 if tpu else threshold(launch):.4g}"]
+    line = [f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(launch)), f"{pods.SCRIPTS}/all_reduce.py"]
     line = [f"{pods.SCRIPTS}/all_reduce_jax.py"] if tpu else line
     pod = pods.template(
-        of,
+        launch,
         pods.Container(
             command=["python3", *line, *words],
             fixed=True,
@@ -79,20 +79,20 @@ def all_reduce(of: Setting) -> list[Manifest]:
             files=name,
             ports={"rendezvous": PORT} if several else {},
         ),
-        devices=of.machine.devices,
-        annotations=packed(of.target) if several else None,
+        devices=launch.machine.devices,
+        annotations=packed(launch.target) if several else None,
         grace=30,
     )
-    test = jobset(of, pod, pods=of.nodes, deadline_s=1800, keep_s=3600)
+    test = jobset(launch, pod, pods=launch.nodes, deadline_s=1800, keep_s=3600)
     test["spec"]["failurePolicy"] = {"maxRestarts": 0}  # a slow link is an answer, not a failure to repeat
-    return [pods.account(of), pods.scripts(of, mine), pods.among_themselves(of), test]
+    return [pods.account(launch), pods.scripts(launch, mine), pods.among_themselves(launch), test]
 
 
-def reads(of: Setting) -> list[Manifest]:
+def reads(launch: Launch) -> list[Manifest]:
     """The volumes that a run mounts: every machine reads at once; a job fails where one gets less than its share."""
-    least, objects = of.plan.data_bytes_per_s / of.nodes, []
-    for claim, path in of.run.claims:
-        alone = _alone(of, f"{of.name}-reads-{claim}")
+    least, objects = launch.plan.data_bytes_per_s / launch.nodes, []
+    for claim, path in launch.run.claims:
+        alone = _alone(launch, f"{launch.name}-reads-{claim}")
         mine = {"read_files.py": files.script("read_files.py")}
         line = ["python3", f"{pods.SCRIPTS}/read_files.py", "--folder", path, "--least", f"{least:.4g}"]
         pod = pods.template(
@@ -107,16 +107,16 @@ def reads(of: Setting) -> list[Manifest]:
     return objects
 
 
-def load_test(of: Setting) -> list[Manifest]:
+def load_test(launch: Launch) -> list[Manifest]:
     """The served model under the decision's own load, against the decision's own promises, from one CPU pod."""
-    task, figures = of.task, of.plan.figures
-    served = of.name
-    of = _alone(of, f"{of.name}-load")
+    task, figures = launch.task, launch.plan.figures
+    served = launch.name
+    launch = _alone(launch, f"{launch.name}-load")
     mine = {"load_test.py": files.script("load_test.py")}
-    words = ["--url", f"http://{served}.{of.run.namespace}.svc", "--model", of.plan.name]
+    words = ["--url", f"http://{served}.{launch.run.namespace}.svc", "--model", launch.plan.name]
     words += ["--rate", f"{max(0.1, figures.get('requests_per_s', 1.0)):.4g}"]
     words += ["--seconds", str(SECONDS), "--percentile", f"{task.percentile or 0.95:g}"]
-    if engine_of(of).protocol == "kserve-v2":
+    if engine_of(launch).protocol == "kserve-v2":
         side = task.resolution or 224
         words += ["--shape", f"1x3x{side}x{side}"]
     else:
@@ -124,11 +124,11 @@ def load_test(of: Setting) -> list[Manifest]:
     for flag, most in (("--ttft", task.ttft_s), ("--tpot", task.tpot_s), ("--latency", task.latency_s)):
         words += [flag, f"{most:g}"] if most else []
     pod = pods.template(
-        of,
+        launch,
         pods.Container(
             command=["python3", f"{pods.SCRIPTS}/load_test.py", *words],
             fixed=True,
-            files=pods.scripts_name(of.name, mine),
+            files=pods.scripts_name(launch.name, mine),
         ),
         devices=0,
         grace=30,
@@ -140,18 +140,18 @@ def load_test(of: Setting) -> list[Manifest]:
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {
             "backoffLimit": 0,
-            "activeDeadlineSeconds": SECONDS + cold_start_s(of) * 2,
+            "activeDeadlineSeconds": SECONDS + cold_start_s(launch) * 2,
             "ttlSecondsAfterFinished": 3600,
             "template": pod,
         },
     }
-    return [pods.account(of), pods.scripts(of, mine), job]
+    return [pods.account(launch), pods.scripts(launch, mine), job]
 
 
-def _alone(of: Setting, name: str) -> Setting:
-    """A setting of the test's own: another name, and an account that may do nothing at all."""
-    named = of.named(name)
-    return replace(named, target=replace(of.target, account=named.name, account_annotations={}, pod_labels={}))
+def _alone(launch: Launch, name: str) -> Launch:
+    """A launch of the test's own: another name, and an account that may do nothing at all."""
+    named = launch.named(name)
+    return replace(named, target=replace(launch.target, account=named.name, account_annotations={}, pod_labels={}))

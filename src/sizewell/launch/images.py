@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from sizewell.launch.setting import Setting
+from sizewell.launch.launch import Launch
 from sizewell.sizing.catalog.engine import Engine, FlagTable, numbers
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import Fault
@@ -73,12 +73,12 @@ def release(image: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
 
-def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] = ()) -> list[Fault]:
+def faults(launch: Launch, *, engine: Engine | None = None, command: Sequence[str] = ()) -> list[Fault]:
     """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
-    at, image, runtime = f"run.{of.plan.name}.image", of.run.image, of.machine.runtime
+    at, image, runtime = f"run.{launch.plan.name}.image", launch.run.image, launch.machine.runtime
     known = made_for(image)
     if known and runtime not in known:
-        has = f"{of.machine.accelerator} ({runtime})" if of.machine.accelerator else "no accelerator"
+        has = f"{launch.machine.accelerator} ({runtime})" if launch.machine.accelerator else "no accelerator"
         there = f"is built for {' and '.join(sorted(known))}, the machines have {has}"
         own = engine.images.get(runtime) if engine else None
         fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
@@ -87,10 +87,10 @@ def faults(of: Setting, *, engine: Engine | None = None, command: Sequence[str] 
     version = release(image)
     if engine is None or own is None or not version or not _is(_repository(image), own):
         return []
-    return _flags(of, engine, version, command)
+    return _flags(launch, engine, version, command)
 
 
-def _flags(of: Setting, engine: Engine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:
+def _flags(launch: Launch, engine: Engine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:
     """Flags of the command, and of the arguments that the run adds to it, which the image's release does not know."""
     table = engine.flag_table
     if table is None:
@@ -98,8 +98,8 @@ def _flags(of: Setting, engine: Engine, version: tuple[int, ...], command: Seque
     if len(version) == 2:  # the newest of its minor version, as far as it has been read
         minor = [numbers(each) for each in table.releases if numbers(each)[:2] == version]
         version = max(minor, default=(*version, 0))
-    at, image, wrong = f"run.{of.plan.name}", of.run.image, []
-    for key, words in (("image", command), ("args", of.run.args)):
+    at, image, wrong = f"run.{launch.plan.name}", launch.run.image, []
+    for key, words in (("image", command), ("args", launch.run.args)):
         for flag in dict.fromkeys(_flag(word, table) for word in words if word.startswith("--")):
             if table.knows(flag, version) is not False:
                 continue

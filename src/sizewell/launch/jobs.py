@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 from sizewell.launch.target import Target
 
 API: Final = "jobset.x-k8s.io/v1alpha2"
@@ -43,9 +43,9 @@ def coordinator(name: str) -> str:
     return f"{name}-{WORKERS}-0-0.{name}"
 
 
-def queued(of: Mapping[str, str], target: Target) -> dict[str, str]:
+def queued(labels: Mapping[str, str], target: Target) -> dict[str, str]:
     """Labels with the queue, where there is one."""
-    return {**of, QUEUE_LABEL: target.queue} if target.queue else dict(of)
+    return {**labels, QUEUE_LABEL: target.queue} if target.queue else dict(labels)
 
 
 def packed(target: Target) -> dict[str, str]:
@@ -53,16 +53,16 @@ def packed(target: Target) -> dict[str, str]:
     return {PREFERRED: target.levels[0]} if target.queue and target.levels else {}
 
 
-def limited(of: Setting, deadline_s: int) -> Setting:
-    """The setting with the user's own command ended after so many seconds of running; as it is where there is none."""
-    if not of.run.command or not deadline_s:
-        return of
-    ended = ("timeout", "-k", str(of.grace), str(deadline_s), *of.run.command)
-    return replace(of, run=replace(of.run, command=ended))
+def limited(launch: Launch, deadline_s: int) -> Launch:
+    """The launch with the user's own command ended after so many seconds of running; as it is where there is none."""
+    if not launch.run.command or not deadline_s:
+        return launch
+    ended = ("timeout", "-k", str(launch.grace), str(deadline_s), *launch.run.command)
+    return replace(launch, run=replace(launch.run, command=ended))
 
 
 def jobset(
-    of: Setting,
+    launch: Launch,
     pod: Manifest,
     *,
     pods: int,
@@ -74,7 +74,7 @@ def jobset(
 
     `deadline_s` is of the running; waiting for machines may take `WAITS_S` more.
     """
-    run, target, machine = of.run, of.target, of.machine
+    run, target, machine = launch.run, launch.target, launch.machine
     slices = max(1, pods // machine.hosts) if machine.hosts > 1 else 1
     each = pods // slices
     told = {"action": "FailJob", "onExitCodes": {"containerName": "main", "operator": "In", "values": [TOLD_TO_END]}}
@@ -108,11 +108,11 @@ def jobset(
     if deadline_s:
         job["activeDeadlineSeconds"] = deadline_s + WAITS_S
     alone = {"alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"}
-    made = of.metadata(annotations=alone if machine.hosts > 1 else None)
+    made = launch.metadata(annotations=alone if machine.hosts > 1 else None)
     return {
         "apiVersion": API,
         "kind": "JobSet",
-        "metadata": {**made, "labels": queued(of.labels, target)},
+        "metadata": {**made, "labels": queued(launch.labels, target)},
         "spec": {
             **({"suspend": True} if run.suspend else {}),  # a queue holds it back and lets it start by itself
             "ttlSecondsAfterFinished": keep_s,

@@ -21,10 +21,10 @@ from typing import Final
 
 from sizewell.launch import batch, files, notebook, serving, training
 from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import CACHE, HOME, HOUSE, SCRIPTS, USER, network_env
 from sizewell.launch.registries import LOGINS
 from sizewell.launch.run import Run
-from sizewell.launch.setting import Setting
 from sizewell.launch.slurm import packed
 from sizewell.launch.slurm_boot import DEVICES, STORES, store_commands
 from sizewell.sizing.errors import ConfigError, Fault
@@ -41,64 +41,66 @@ ELSEWHERE: Final = {"tpu": "TPU", "cpu": "machines without accelerators"}  # wha
 OTHER_ENTRIES: Final = ("train_fsdp.py", "train_jax.py", "train_neuron.py")
 
 
-def first_boot(of: Setting, *, region: str, folders: Sequence[str] = ()) -> str:
+def first_boot(launch: Launch, *, region: str, folders: Sequence[str] = ()) -> str:
     """The shell commands that install the units and start them; ConfigError where the run cannot be on machines alone.
 
     `region` is the cloud's, where its registry and its store are asked. `folders` of the machine, as file systems
     that it mounts, are the container's too.
     """
-    _possible(of)
-    scripts = {**_scripts(of), "notice.py": files.script("notice.py")}
-    slots = slots_of(of)
+    _possible(launch)
+    scripts = {**_scripts(launch), "notice.py": files.script("notice.py")}
+    slots = slots_of(launch)
     numbers = " ".join(f"{UNIT}@{number}" for number in range(slots))
     lines = [
-        f"# {of.plan.stack} {of.plan.name}: the workload as a systemd unit",
+        f"# {launch.plan.stack} {launch.plan.name}: the workload as a systemd unit",
         f"mkdir -p {LIBRARY} /etc/sizewell /var/lib/sizewell",
         f"base64 -d <<'PAYLOAD' | tar -xz -C {LIBRARY}",
         packed(scripts),
         "PAYLOAD",
-        *_file("/etc/sizewell/run.env", environment(of), mode="600"),
-        *_file(f"/usr/local/sbin/{UNIT}", program(of, region=region, folders=folders), mode="755"),
-        *_file(f"/etc/systemd/system/{UNIT}@.service", unit(of), mode="644"),
-        *_watched(of.machine.cloud),
+        *_file("/etc/sizewell/run.env", environment(launch), mode="600"),
+        *_file(f"/usr/local/sbin/{UNIT}", program(launch, region=region, folders=folders), mode="755"),
+        *_file(f"/etc/systemd/system/{UNIT}@.service", unit(launch), mode="644"),
+        *_watched(launch.machine.cloud),
     ]
-    if of.run.suspend:
+    if launch.run.suspend:
         return "\n".join([*lines, f"echo 'suspended: systemctl enable --now {numbers}'", ""])
     return "\n".join([*lines, f"systemctl enable --now --no-block {numbers}", ""])
 
 
-def slots_of(of: Setting) -> int:
+def slots_of(launch: Launch) -> int:
     """Containers of one machine: one for each replica that fits, else one for the whole machine.
 
     An engine with ports of its own beside the one it answers at (Triton) gets the whole machine, all devices of it.
     """
-    replicas = of.plan.replicas
-    if of.plan.kind not in ("inference", "batch-inference") or replicas is None or of.run.command:
+    replicas = launch.plan.replicas
+    if launch.plan.kind not in ("inference", "batch-inference") or replicas is None or launch.run.command:
         return 1
-    if of.plan.kind == "inference":
-        engine = serving.engine_of(of)
+    if launch.plan.kind == "inference":
+        engine = serving.engine_of(launch)
         if serving.metrics_port(engine) != serving.PORT:
             return 1
-        fitting = min(of.machine.devices // replicas.devices_per_replica, -(-replicas.max // of.nodes))
+        fitting = min(launch.machine.devices // replicas.devices_per_replica, -(-replicas.max // launch.nodes))
         return max(1, fitting)
-    return max(1, min(of.machine.devices // max(1, replicas.devices_per_replica), -(-replicas.initial // of.nodes)))
+    return max(
+        1, min(launch.machine.devices // max(1, replicas.devices_per_replica), -(-replicas.initial // launch.nodes))
+    )
 
 
-def gang(of: Setting) -> bool:
+def gang(launch: Launch) -> bool:
     """Whether the machines work on one thing together."""
-    return of.plan.kind in ("training", "fine-tuning") and of.nodes > 1
+    return launch.plan.kind in ("training", "fine-tuning") and launch.nodes > 1
 
 
-def unit(of: Setting) -> list[str]:
+def unit(launch: Launch) -> list[str]:
     """The service of one container; its number is the instance's name.
 
     RDMA registers the memory of a job, far beyond systemd's default limit of 8 MiB. A reclaimed machine does not start
     it again: the file that says so lies in /run, and is gone after a reboot.
     """
-    again = "always" if of.plan.kind == "inference" else "on-failure"
+    again = "always" if launch.plan.kind == "inference" else "on-failure"
     return [
         "[Unit]",
-        f"Description={of.plan.name} of {of.plan.stack}, made by Sizewell",
+        f"Description={launch.plan.name} of {launch.plan.stack}, made by Sizewell",
         "After=network-online.target remote-fs.target docker.service",
         "Wants=network-online.target docker.service",
         f"ConditionPathExists=!{NOTICE}",
@@ -112,7 +114,7 @@ def unit(of: Setting) -> list[str]:
         f"RestartForceExitStatus={TOLD_TO_END}",
         f"SuccessExitStatus={TOLD_TO_END} SIGTERM 143",
         "KillMode=mixed",
-        f"TimeoutStopSec={of.grace + 15}",
+        f"TimeoutStopSec={launch.grace + 15}",
         "LimitMEMLOCK=infinity",
         "LimitNOFILE=1048576",
         "TasksMax=infinity",
@@ -121,41 +123,41 @@ def unit(of: Setting) -> list[str]:
     ]
 
 
-def environment(of: Setting) -> list[str]:
+def environment(launch: Launch) -> list[str]:
     """Variables of the container, as Docker's --env-file reads them: a line each, nothing quoted."""
-    told = {**HOUSE, "TMPDIR": "/tmp", **network_env(of.machine, of.target, several=gang(of))}  # noqa: S108
+    told = {**HOUSE, "TMPDIR": "/tmp", **network_env(launch.machine, launch.target, several=gang(launch))}  # noqa: S108
     told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
-    if of.plan.kind in ("training", "fine-tuning"):
-        told |= training.variables(of)
-    if of.plan.kind == "batch-inference":
-        told |= {"SIZEWELL_PIECES": str(batch.pieces(of)), "VLLM_CACHE_ROOT": f"{CACHE}/vllm"}
-    if of.plan.kind == "inference":
-        told |= {key: value.format(cache=CACHE) for key, value in serving.engine_of(of).env.items()}
-    told |= dict(of.run.env)
-    dropped = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES") if gang(of) else ()
+    if launch.plan.kind in ("training", "fine-tuning"):
+        told |= training.variables(launch)
+    if launch.plan.kind == "batch-inference":
+        told |= {"SIZEWELL_PIECES": str(batch.pieces(launch)), "VLLM_CACHE_ROOT": f"{CACHE}/vllm"}
+    if launch.plan.kind == "inference":
+        told |= {key: value.format(cache=CACHE) for key, value in serving.engine_of(launch).env.items()}
+    told |= dict(launch.run.env)
+    dropped = ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES") if gang(launch) else ()
     return [f"{key}={value}" for key, value in sorted(told.items()) if key not in dropped]
 
 
-def lines_of(of: Setting) -> list[list[str]]:
+def lines_of(launch: Launch) -> list[list[str]]:
     """The command line of each container of a machine."""
-    run, kind = of.run, of.plan.kind
+    run, kind = launch.run, launch.plan.kind
     if kind == "notebook":
-        return [[*(run.command or notebook.jupyter_command(of)), *run.args]]
+        return [[*(run.command or notebook.jupyter_command(launch)), *run.args]]
     if run.command:
         return [[*run.command, *run.args]]
     if kind in ("training", "fine-tuning"):
-        return [[*training.command(of), *run.args]]
+        return [[*training.command(launch), *run.args]]
     if kind == "batch-inference":
-        return [[*batch.command(of), *run.args]] * slots_of(of)
-    engine = serving.engine_of(of)
-    words = serving.command(of, engine)
+        return [[*batch.command(launch), *run.args]] * slots_of(launch)
+    engine = serving.engine_of(launch)
+    words = serving.command(launch, engine)
     return [
         [*_replaced(words, engine.words("port", serving.PORT), engine.words("port", serving.PORT + number)), *run.args]
-        for number in range(slots_of(of))
+        for number in range(slots_of(launch))
     ]
 
 
-def program(of: Setting, *, region: str, folders: Sequence[str] = ()) -> list[str]:
+def program(launch: Launch, *, region: str, folders: Sequence[str] = ()) -> list[str]:
     """What the unit starts: the image pulled, the devices there, the container run, its exit code answered."""
     return [
         "#!/bin/bash",
@@ -163,7 +165,7 @@ def program(of: Setting, *, region: str, folders: Sequence[str] = ()) -> list[st
         "set -uo pipefail",
         "ROOT=${ROOT:-}; PAUSE=${PAUSE:-10}; PATIENCE=${PATIENCE:-600}",  # other values are those of tests
         "slot=${1:-0}",
-        f"state=$ROOT/var/lib/sizewell; image={shlex.quote(of.run.image)}",
+        f"state=$ROOT/var/lib/sizewell; image={shlex.quote(launch.run.image)}",
         'say() { echo "sizewell-run: $1" >&2; }',
         'die() { say "$1"; exit "$2"; }',
         'full() { die "the disk of $1 is full: $(df -hP "$1" | tail -n 1): enlarge it, or remove something" 1; }',
@@ -175,11 +177,11 @@ def program(of: Setting, *, region: str, folders: Sequence[str] = ()) -> list[st
         "command -v docker >/dev/null ||",
         f'  die "this machine has no Docker: name an image of machines that has it in sizewell:images" {WRONG_INPUT}',
         "",
-        *_devices(of),
+        *_devices(launch),
         "",
-        *_pull(of),
+        *_pull(launch),
         "",
-        *_arguments(of, folders),
+        *_arguments(launch, folders),
         "",
         "told=; child=",
         'stop() { told=yes; [ -n "$child" ] && kill -TERM "$child" 2>/dev/null; }',
@@ -192,19 +194,19 @@ def program(of: Setting, *, region: str, folders: Sequence[str] = ()) -> list[st
         '  wait "$child" 2>/dev/null; late=$?; [ "$late" -eq 127 ] || code=$late  # ended while told to',
         '  child=; return "$code"',
         "}",
-        *(_gang_start(of, region) if gang(of) else []),
-        *_lines(of),
-        *(_gang_end() if gang(of) else []),
-        *_end(of),
+        *(_gang_start(launch, region) if gang(launch) else []),
+        *_lines(launch),
+        *(_gang_end() if gang(launch) else []),
+        *_end(launch),
     ]
 
 
-def _lines(of: Setting) -> list[str]:
-    lines = lines_of(of)
+def _lines(launch: Launch) -> list[str]:
+    lines = lines_of(launch)
     quoted = [shlex.join(line) for line in lines]
-    if of.plan.kind == "batch-inference" and not of.run.command:
-        pieces = batch.pieces(of)
-        alone = len(lines) == 1 and of.nodes == 1
+    if launch.plan.kind == "batch-inference" and not launch.run.command:
+        pieces = batch.pieces(launch)
+        alone = len(lines) == 1 and launch.nodes == 1
         order = f"seq 0 {pieces - 1}" if alone else f"shuf -i 0-{pieces - 1}"
         return [
             "code=0",
@@ -220,8 +222,8 @@ def _lines(of: Setting) -> list[str]:
     return ['case "$slot" in', *choice, "esac", 'run "${line[@]}"']
 
 
-def _devices(of: Setting) -> list[str]:
-    machine = of.machine
+def _devices(launch: Launch) -> list[str]:
+    machine = launch.machine
     wakes = {"cuda": "nvidia-smi -L >/dev/null 2>&1", "rocm": "true", "neuron": "true"}[machine.runtime]
     return [
         f"devices() {{ {wakes}; compgen -G \"$ROOT\"'{DEVICES[machine.runtime]}' | sort -V; }}",
@@ -234,9 +236,9 @@ def _devices(of: Setting) -> list[str]:
     ]
 
 
-def _pull(of: Setting) -> list[str]:
+def _pull(launch: Launch) -> list[str]:
     """The image, with the machine's own identity where its registry is the cloud's; tried until it is there."""
-    login = LOGINS.get(of.machine.cloud, ())
+    login = LOGINS.get(launch.machine.cloud, ())
     said = (
         "$image cannot be pulled: its registry must be reachable from this network and let this machine's identity pull"
     )
@@ -252,27 +254,27 @@ def _pull(of: Setting) -> list[str]:
     ]
 
 
-def _arguments(of: Setting, folders: Sequence[str]) -> list[str]:
+def _arguments(launch: Launch, folders: Sequence[str]) -> list[str]:
     """How the container runs: no root unless the run says so, no capabilities, the machine's network and memory."""
-    rdma = bool(of.target.rdma[0])
-    several = slots_of(of) > 1
-    each = of.machine.devices // slots_of(of)
+    rdma = bool(launch.target.rdma[0])
+    several = slots_of(launch) > 1
+    each = launch.machine.devices // slots_of(launch)
     lines = [
-        f'args=(run --rm --init --name "{UNIT}-$slot" --network host --ipc host --stop-timeout {of.grace}',
+        f'args=(run --rm --init --name "{UNIT}-$slot" --network host --ipc host --stop-timeout {launch.grace}',
         "  --ulimit memlock=-1 --ulimit stack=67108864 --read-only --cap-drop ALL --security-opt no-new-privileges",
-        *([] if of.run.root else [f"  --user {USER}:{USER}"]),
+        *([] if launch.run.root else [f"  --user {USER}:{USER}"]),
         '  --env-file "$ROOT/etc/sizewell/run.env"',
         f'  -v {LIBRARY}:{SCRIPTS}:ro -v "$state/home:{HOME}" -v "$state/cache:{CACHE}" -v "$state/tmp-$slot:/tmp"',
-        f"  --workdir {notebook.FOLDER if of.plan.kind == 'notebook' else HOME})",
+        f"  --workdir {notebook.FOLDER if launch.plan.kind == 'notebook' else HOME})",
     ]
     first = f"$((slot * {each}))"
-    if of.machine.runtime == "cuda":
+    if launch.machine.runtime == "cuda":
         if several:
             numbers = f"$(seq -s, {first} $((slot * {each} + {each - 1})))"
             lines.append(f'args+=(--gpus "\\"device={numbers}\\"")')
         else:
             lines.append("args+=(--gpus all)")
-    elif of.machine.runtime == "rocm":
+    elif launch.machine.runtime == "rocm":
         lines += [
             "args+=(--device /dev/kfd --device /dev/dri)",
             'for group in $(stat -c %g /dev/kfd /dev/dri/renderD* | sort -u); do args+=(--group-add "$group"); done',
@@ -284,22 +286,24 @@ def _arguments(of: Setting, folders: Sequence[str]) -> list[str]:
             f'for device in $(devices | tail -n "+$((slot * {each} + 1))" | head -n {each}); do '
             'args+=(--device "$device"); done'
         )
-    if rdma and gang(of):
+    if rdma and gang(launch):
         lines.append('for device in "$ROOT"/dev/infiniband/*; do [ -e "$device" ] && args+=(--device "$device"); done')
-    data = of.plan.data or ""
+    data = launch.plan.data or ""
     inside = any(data == folder or data.startswith(f"{folder}/") for folder in folders)
     for folder in [*folders, *([data] if data.startswith("/") and not inside else [])]:
         lines.append(f"args+=(-v {shlex.quote(folder)}:{shlex.quote(folder)})")
     return lines
 
 
-def _gang_start(of: Setting, region: str) -> list[str]:
+def _gang_start(launch: Launch, region: str) -> list[str]:
     """A number for this machine in the newest generation, its coordinator, and who tells that there is a newer one."""
-    nodes = of.nodes
+    nodes = launch.nodes
     return [
         "",
         "# All machines of the job, and which of them coordinates.",
-        *store_commands(of.target.store, f"machines/{of.run.prefix}/{of.name}-{_digest(of)}", region=region),
+        *store_commands(
+            launch.target.store, f"machines/{launch.run.prefix}/{launch.name}-{_digest(launch)}", region=region
+        ),
         'ip=$(hostname -I | cut -d" " -f1)',
         'echo "$ip" > "$state/ip"',
         'there() { get "$1" "$state/seen" >/dev/null 2>&1; }',
@@ -355,13 +359,13 @@ def _gang_end() -> list[str]:
     ]
 
 
-def _end(of: Setting) -> list[str]:
+def _end(launch: Launch) -> list[str]:
     """Exit codes as on Kubernetes: told to end and reclaimed do not count, failures do, up to the run's restarts."""
-    served = of.plan.kind == "inference"
+    served = launch.plan.kind == "inference"
     counted = [
         'failures=$(($(cat "$state/failures-$slot" 2>/dev/null || echo 0) + 1))',
         'echo "$failures" > "$state/failures-$slot"',
-        f'if [ "$failures" -gt {of.run.restarts} ]; then',
+        f'if [ "$failures" -gt {launch.run.restarts} ]; then',
         f'  die "failed $failures times, the last time with $code: journalctl -u {UNIT}@$slot" {FAILED_TOO_OFTEN}',
         "fi",
     ]
@@ -417,18 +421,18 @@ def _watch_unit() -> list[str]:
     ]
 
 
-def _scripts(of: Setting) -> Mapping[str, str]:
+def _scripts(launch: Launch) -> Mapping[str, str]:
     """The scripts of the run's kind, without those of other frameworks: user data is short."""
-    if of.run.command:
+    if launch.run.command:
         return {}
-    if of.plan.kind in ("training", "fine-tuning"):
-        needed = training.entry(of)
+    if launch.plan.kind in ("training", "fine-tuning"):
+        needed = training.entry(launch)
         return {
             name: text
             for name, text in files.training().items()
             if name not in OTHER_ENTRIES or name == needed or (name == "train_fsdp.py" and needed == "train_neuron.py")
         }
-    if of.plan.kind == "batch-inference":
+    if launch.plan.kind == "batch-inference":
         return {name: files.script(name) for name in ("batch_infer.py", "store.py")}
     return {}
 
@@ -449,15 +453,15 @@ def _replaced(words: Sequence[str], what: Sequence[str], by: Sequence[str]) -> l
     return list(words)
 
 
-def _digest(of: Setting) -> str:
+def _digest(launch: Launch) -> str:
     """What runs, in eight letters: machines that run another thing are another job's, even below the same prefix."""
-    text = "\0".join([of.run.image, *map(str, lines_of(of)), *environment(of)])
+    text = "\0".join([launch.run.image, *map(str, lines_of(launch)), *environment(launch)])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _possible(of: Setting) -> None:
+def _possible(launch: Launch) -> None:
     """ConfigError with everything that machines without a scheduler do not have."""
-    name, run, kind = of.plan.name, of.run, of.plan.kind
+    name, run, kind = launch.plan.name, launch.run, launch.plan.kind
     wrong: list[Fault] = []
     plain = {field.name: field.default for field in fields(Run)}
     for key in KUBERNETES_ONLY:
@@ -469,26 +473,26 @@ def _possible(of: Setting) -> None:
         if "\n" in value:
             fix = "put it into a file of the image"
             wrong.append(Fault(path=f"run.{name}.env.{key}", message="has more than one line", fix=fix))
-    if of.machine.runtime in ELSEWHERE:
-        message = f"is on {ELSEWHERE[of.machine.runtime]}, which requires a cluster"
+    if launch.machine.runtime in ELSEWHERE:
+        message = f"is on {ELSEWHERE[launch.machine.runtime]}, which requires a cluster"
         wrong.append(Fault(path=name, message=message, fix="use --format kubernetes"))
-    if gang(of) and not of.target.store:
-        message = f"is a job of {of.nodes} machines, which need the checkpoint store to find each other"
+    if gang(launch) and not launch.target.store:
+        message = f"is a job of {launch.nodes} machines, which need the checkpoint store to find each other"
         fix = "write checkpoint: or scheduler: kubernetes into the spec and decide again"
         wrong.append(Fault(path=name, message=message, fix=fix))
-    elif gang(of) and of.target.store.partition("://")[0] not in STORES:
-        message = f"is a job of {of.nodes} machines, which cannot find each other through {of.target.store}"
+    elif gang(launch) and launch.target.store.partition("://")[0] not in STORES:
+        message = f"is a job of {launch.nodes} machines, which cannot find each other through {launch.target.store}"
         fix = f"use a store at {', '.join(f'{scheme}://' for scheme in STORES)}, or --format kubernetes"
         wrong.append(Fault(path=name, message=message, fix=fix))
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")
     if kind in ("training", "fine-tuning"):
-        training.possible(of)
+        training.possible(launch)
     elif kind == "inference":
-        serving.possible(of)
-        if serving.nodes_per_replica(of) > 1:
-            message = f"one replica needs {serving.nodes_per_replica(of)} machines, which requires Kubernetes"
+        serving.possible(launch)
+        if serving.nodes_per_replica(launch) > 1:
+            message = f"one replica needs {serving.nodes_per_replica(launch)} machines, which requires Kubernetes"
             fix = "write scheduler: kubernetes into the spec and decide again"
             raise ConfigError([Fault(path=name, message=message, fix=fix)], subject=f"run {name}")
     elif kind == "batch-inference":
-        batch.possible(of)
+        batch.possible(launch)

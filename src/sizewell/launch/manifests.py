@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sizewell.launch import batch, burn_in, files, kinds, notebook, ray, serving, training
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, Fault
 
 
-def manifests(of: Setting) -> list[Manifest]:
+def manifests(launch: Launch) -> list[Manifest]:
     """Everything that runs one workload, in the order in which each object finds what it refers to.
 
     ConfigError where what was decided and what shall run do not go together, with all faults.
     """
-    kind = of.plan.kind
+    kind = launch.plan.kind
     if kind in ("training", "fine-tuning"):
-        return checked(ray.manifests(of) if of.plan.scheduler == "ray" else training.manifests(of))
+        return checked(ray.manifests(launch) if launch.plan.scheduler == "ray" else training.manifests(launch))
     if kind == "inference":
-        return checked(serving.manifests(of))
+        return checked(serving.manifests(launch))
     if kind == "batch-inference":
-        return checked(batch.manifests(of))
-    return checked(notebook.manifests(of, {notebook.SCRIPT: files.script(notebook.SCRIPT)}))
+        return checked(batch.manifests(launch))
+    return checked(notebook.manifests(launch, {notebook.SCRIPT: files.script(notebook.SCRIPT)}))
 
 
-def trials(of: Setting) -> list[Manifest]:
+def trials(launch: Launch) -> list[Manifest]:
     """The burn-in of a workload: a load for what is served; for everything else an all-reduce, and reads of volumes."""
-    if of.plan.kind == "inference":
-        return checked(burn_in.load_test(of))
-    return checked([*burn_in.all_reduce(of), *burn_in.reads(of)])
+    if launch.plan.kind == "inference":
+        return checked(burn_in.load_test(launch))
+    return checked([*burn_in.all_reduce(launch), *burn_in.reads(launch)])
 
 
 def checked(objects: Sequence[Manifest]) -> list[Manifest]:

@@ -12,28 +12,34 @@ from typing import Final
 
 from sizewell.launch import pods
 from sizewell.launch.jobs import queued
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 
 PORT: Final = 8888
 FOLDER: Final = "/home/sizewell/work"
 SCRIPT: Final = "until_idle.py"
 
 
-def manifests(of: Setting, files: Mapping[str, str], *, disk_gib: int = 50) -> list[Manifest]:
+def manifests(launch: Launch, files: Mapping[str, str], *, disk_gib: int = 50) -> list[Manifest]:
     """A StatefulSet with a disk that outlives the pod, and nothing that leads to it from outside; needs `SCRIPT`."""
     mine = {SCRIPT: files[SCRIPT]}
-    server = stateful_set(of, pods.scripts_name(of.name, mine), disk_gib=disk_gib)
-    first = [pods.account(of), *_may_end_itself(of), pods.scripts(of, mine), _closed(of), _headless(of)]
-    return [*first, *_class(of), server]
+    server = stateful_set(launch, pods.scripts_name(launch.name, mine), disk_gib=disk_gib)
+    first = [
+        pods.account(launch),
+        *_may_end_itself(launch),
+        pods.scripts(launch, mine),
+        _closed(launch),
+        _headless(launch),
+    ]
+    return [*first, *_class(launch), server]
 
 
-def jupyter_command(of: Setting) -> list[str]:
+def jupyter_command(launch: Launch) -> list[str]:
     """JupyterLab on loopback, without a token: whoever may forward the port is its owner already.
 
     Idle kernels end after the guard's window, the server after window and grace together.
     """
-    guard = of.plan.guard
+    guard = launch.plan.guard
     kernel = guard.window_s if guard else 2700
     server = kernel + (guard.grace_s if guard else 3600)
     settings = {
@@ -53,17 +59,17 @@ def jupyter_command(of: Setting) -> list[str]:
     return ["jupyter", "lab", *[f"--{key}={value}" for key, value in settings.items()]]
 
 
-def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
+def stateful_set(launch: Launch, scripts: str, *, disk_gib: int) -> Manifest:
     """One pod and its disk; `scripts` names the ConfigMap."""
     pod = pods.template(
-        of,
+        launch,
         pods.Container(
-            command=["python3", f"{pods.SCRIPTS}/{SCRIPT}", *(of.run.command or jupyter_command(of))],
+            command=["python3", f"{pods.SCRIPTS}/{SCRIPT}", *(launch.run.command or jupyter_command(launch))],
             fixed=True,
-            env={"STATEFUL_SET": of.name, "NAMESPACE": of.run.namespace},
+            env={"STATEFUL_SET": launch.name, "NAMESPACE": launch.run.namespace},
             files=scripts,
         ),
-        devices=of.machine.devices,
+        devices=launch.machine.devices,
         restart="Always",
         grace=60,
     )
@@ -75,19 +81,19 @@ def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
-        "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
+        "metadata": {**launch.metadata(), "labels": queued(launch.labels, launch.target)},
         "spec": {
-            "serviceName": of.name,
-            "replicas": 0 if of.run.suspend else 1,
-            "selector": {"matchLabels": {"app.kubernetes.io/name": of.name}},
+            "serviceName": launch.name,
+            "replicas": 0 if launch.run.suspend else 1,
+            "selector": {"matchLabels": {"app.kubernetes.io/name": launch.name}},
             "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
             "template": pod,
             "volumeClaimTemplates": [
                 {
-                    "metadata": {"name": "work", "labels": of.labels},
+                    "metadata": {"name": "work", "labels": launch.labels},
                     "spec": {
                         "accessModes": ["ReadWriteOncePod"],
-                        **({"storageClassName": class_name(of)} if class_name(of) else {}),
+                        **({"storageClassName": class_name(launch)} if class_name(launch) else {}),
                         "resources": {"requests": {"storage": f"{disk_gib}Gi"}},
                     },
                 }
@@ -96,20 +102,20 @@ def stateful_set(of: Setting, scripts: str, *, disk_gib: int) -> Manifest:
     }
 
 
-def class_name(of: Setting) -> str:
+def class_name(launch: Launch) -> str:
     """The storage class of the disk; "": the cluster's default."""
-    disks = of.target.disks
+    disks = launch.target.disks
     if disks.storage_class or not disks.driver:
         return disks.storage_class
-    return f"{of.run.namespace}-{of.name}"  # a class belongs to the cluster, and each notebook has its own
+    return f"{launch.run.namespace}-{launch.name}"  # a class belongs to the cluster, and each notebook has its own
 
 
-def _class(of: Setting) -> list[Manifest]:
+def _class(launch: Launch) -> list[Manifest]:
     """A class whose driver the cluster has; the disk is made where the pod is, and outlives class and claim."""
-    disks = of.target.disks
+    disks = launch.target.disks
     if disks.storage_class or not disks.driver:
         return []
-    made = of.metadata(class_name(of))
+    made = launch.metadata(class_name(launch))
     del made["namespace"]
     return [
         {
@@ -125,43 +131,48 @@ def _class(of: Setting) -> list[Manifest]:
     ]
 
 
-def _may_end_itself(of: Setting) -> list[Manifest]:
+def _may_end_itself(launch: Launch) -> list[Manifest]:
     """The account may set the scale of this one set: the only thing that the cluster lets it do."""
-    rule = {"apiGroups": ["apps"], "resources": ["statefulsets/scale"], "resourceNames": [of.name], "verbs": ["patch"]}
+    rule = {
+        "apiGroups": ["apps"],
+        "resources": ["statefulsets/scale"],
+        "resourceNames": [launch.name],
+        "verbs": ["patch"],
+    }
     api = "rbac.authorization.k8s.io"
-    subject = {"kind": "ServiceAccount", "name": of.target.account, "namespace": of.run.namespace}
+    subject = {"kind": "ServiceAccount", "name": launch.target.account, "namespace": launch.run.namespace}
     return [
-        {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": of.metadata(), "rules": [rule]},
+        {"apiVersion": f"{api}/v1", "kind": "Role", "metadata": launch.metadata(), "rules": [rule]},
         {
             "apiVersion": f"{api}/v1",
             "kind": "RoleBinding",
-            "metadata": of.metadata(),
-            "roleRef": {"apiGroup": api, "kind": "Role", "name": of.name},
+            "metadata": launch.metadata(),
+            "roleRef": {"apiGroup": api, "kind": "Role", "name": launch.name},
             "subjects": [subject],
         },
     ]
 
 
-def _closed(of: Setting) -> Manifest:
+def _closed(launch: Launch) -> Manifest:
     """No pod reaches a notebook."""
-    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    same = {"matchLabels": {"app.kubernetes.io/name": launch.name}}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {"podSelector": same, "policyTypes": ["Ingress"], "ingress": []},
     }
 
 
-def _headless(of: Setting) -> Manifest:
+def _headless(launch: Launch) -> Manifest:
     """The name that a StatefulSet must have; it leads nowhere."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {
             "clusterIP": "None",
-            "selector": {"app.kubernetes.io/name": of.name},
+            "selector": {"app.kubernetes.io/name": launch.name},
             "ports": [{"name": "jupyter", "port": PORT, "targetPort": PORT, "protocol": "TCP"}],
         },
     }

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sizewell.launch.jobs import QUEUE_LABEL
+from sizewell.launch.launch import Launch
 from sizewell.launch.manifests import as_yaml, manifests
-from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, Fault
 
 KINDS: Final = ("training", "fine-tuning")
@@ -27,11 +27,11 @@ WORKLOADS: Final = "workloads.kueue.x-k8s.io"
 UNAVAILABLE: Final = 69
 
 
-def script(first: Setting, second: Setting, *, after_s: int) -> str:
+def script(first: Launch, second: Launch, *, after_s: int) -> str:
     """The script; ConfigError where the two cannot be the same run, or the first has no queue that could be full."""
-    made = [manifests(of) for of in (first, second)]
+    made = [manifests(launch) for launch in (first, second)]
     _possible((first, second), made)
-    names = [of.plan.stack for of in (first, second)]
+    names = [launch.plan.stack for launch in (first, second)]
     mine, theirs = first.name, first.run.namespace
     owner = f"{{range .items[?(@.metadata.ownerReferences[0].name=='{mine}')]}}{{.metadata.name}}"
     state = "{.metadata.creationTimestamp}|{.spec.suspend}|{.status.terminalState}"
@@ -98,12 +98,16 @@ def _documents(name: str, objects: Sequence[dict[str, Any]]) -> list[str]:
     return [f"{name}() {{", "  cat <<'MANIFESTS'", as_yaml(objects).rstrip("\n"), "MANIFESTS", "}"]
 
 
-def _possible(both: Sequence[Setting], made: Sequence[list[dict[str, Any]]]) -> None:
+def _possible(both: Sequence[Launch], made: Sequence[list[dict[str, Any]]]) -> None:
     wrong: list[Fault] = []
-    for of, objects in zip(both, made, strict=True):
-        if of.plan.kind not in KINDS or not any(one["kind"] == "JobSet" for one in objects):
-            message = f"is {of.plan.kind} by {of.plan.scheduler}: only training and fine-tuning as a JobSet move"
-            wrong.append(Fault(path=f"{of.plan.stack}: {of.plan.name}", message=message, fix="leave --then out"))
+    for launch, objects in zip(both, made, strict=True):
+        if launch.plan.kind not in KINDS or not any(one["kind"] == "JobSet" for one in objects):
+            message = (
+                f"is {launch.plan.kind} by {launch.plan.scheduler}: only training and fine-tuning as a JobSet move"
+            )
+            wrong.append(
+                Fault(path=f"{launch.plan.stack}: {launch.plan.name}", message=message, fix="leave --then out")
+            )
     if wrong:
         raise ConfigError(wrong, subject="launch --then")
     first, second = both

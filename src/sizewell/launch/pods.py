@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sizewell.launch import gpudirect
+from sizewell.launch.launch import Launch, short
 from sizewell.launch.run import Run
-from sizewell.launch.setting import Setting, short
 from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target, beside
 from sizewell.sizing.catalog import host
 
@@ -29,22 +29,22 @@ HOME: Final = "/home/sizewell"
 UNKNOWN_CPUS, UNKNOWN_MEMORY = 4, 16 * GIB  # a device, where the catalog does not know the machine
 
 
-def account(of: Setting) -> Manifest:
+def account(launch: Launch) -> Manifest:
     """The service account; the cloud lets it write checkpoints, the cluster lets it nothing."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": of.metadata(of.target.account, of.target.account_annotations),
+        "metadata": launch.metadata(launch.target.account, launch.target.account_annotations),
         "automountServiceAccountToken": False,
     }
 
 
-def scripts(of: Setting, files: Mapping[str, str]) -> Manifest:
+def scripts(launch: Launch, files: Mapping[str, str]) -> Manifest:
     """Our entry scripts, mounted read-only; the name has their hash, so that a changed script is a new job's."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": of.metadata(scripts_name(of.name, files)),
+        "metadata": launch.metadata(scripts_name(launch.name, files)),
         "immutable": True,
         "data": dict(files),
     }
@@ -56,7 +56,7 @@ def scripts_name(name: str, files: Mapping[str, str]) -> str:
 
 
 def among_themselves(
-    of: Setting,
+    launch: Launch,
     ports: Sequence[int] = (),
     *,
     from_pods: Mapping[int, Mapping[str, str]] | None = None,
@@ -66,7 +66,7 @@ def among_themselves(
 
     `from_pods` opens a port to pods with these labels wherever they stand, `from_namespaces` to all pods of namespaces.
     """
-    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    same = {"matchLabels": {"app.kubernetes.io/name": launch.name}}
     ingress: list[Manifest] = [{"from": [{"podSelector": same}]}]
     if ports:
         ingress.append({"from": [{"podSelector": {}}], "ports": [{"port": port, "protocol": "TCP"} for port in ports]})
@@ -81,7 +81,7 @@ def among_themselves(
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {"podSelector": same, "policyTypes": ["Ingress"], "ingress": ingress},
     }
 
@@ -152,7 +152,7 @@ class Container:
 
 
 def template(
-    of: Setting,
+    launch: Launch,
     runs: Container,
     *,
     devices: int,
@@ -161,10 +161,10 @@ def template(
     restart: str = "Never",
 ) -> Manifest:
     """A pod template with `devices` of its machine's accelerators; `grace`: seconds to end."""
-    run, target, machine = of.run, of.target, of.machine
+    run, target, machine = launch.run, launch.target, launch.machine
     _, memory = share(machine, max(1, devices))
     rdma = bool(target.rdma[0]) and devices == machine.devices
-    fabric = target.fabric if devices == machine.devices and of.nodes > 1 else ""
+    fabric = target.fabric if devices == machine.devices and launch.nodes > 1 else ""
     pod_security, container_security = security(run, target, rdma=rdma)
     folders = {"tmp": "/tmp", "home": HOME, "cache": CACHE}  # noqa: S108  (a pod's own)
     volumes: list[Manifest] = [
@@ -203,7 +203,7 @@ def template(
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "restartPolicy": restart,
-        "terminationGracePeriodSeconds": grace or of.grace,
+        "terminationGracePeriodSeconds": grace or launch.grace,
         "securityContext": pod_security,
         "nodeSelector": dict(target.selector),
         "tolerations": target.tolerations(),
@@ -214,7 +214,7 @@ def template(
         spec["priorityClassName"] = run.priority  # Kueue goes by it too
     if restart == "Always":
         del spec["restartPolicy"]  # what a Deployment's pods have anyhow
-    made: Manifest = {"labels": {**of.labels, **target.pod_labels}}
+    made: Manifest = {"labels": {**launch.labels, **target.pod_labels}}
     if annotations:
         made["annotations"] = dict(annotations)
     pod = {"metadata": made, "spec": spec}

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from sizewell.launch import images, pods
 from sizewell.launch.jobs import packed, queued
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
@@ -28,60 +28,60 @@ FULL: Final = 0.8  # of a replica's concurrency, from which one more is started
 SIXTEEN_BIT: Final = ("fp16", "fp32", "bf16")
 
 
-def manifests(of: Setting) -> list[Manifest]:
+def manifests(launch: Launch) -> list[Manifest]:
     """Everything that serves one workload, in the order in which each finds what it refers to."""
-    engine = engine_of(of)
-    groups = nodes_per_replica(of)
-    _possible(of, engine, groups)
-    objects = [pods.account(of), _reached(of, engine)]
-    if of.run.form == "kserve":
-        made = inference_service(of, engine)
-        return [*objects, made, *_scaling(of, engine, ("apps/v1", "Deployment", f"{of.name}-predictor"))]
-    workload = leader_worker_set(of, engine, groups) if groups > 1 else deployment(of, engine)
-    scaled = _scaling(of, engine, (workload["apiVersion"], workload["kind"], of.name))
-    return [*objects, service(of, leader=groups > 1), workload, budget(of), *scaled]
+    engine = engine_of(launch)
+    groups = nodes_per_replica(launch)
+    _possible(launch, engine, groups)
+    objects = [pods.account(launch), _reached(launch, engine)]
+    if launch.run.form == "kserve":
+        made = inference_service(launch, engine)
+        return [*objects, made, *_scaling(launch, engine, ("apps/v1", "Deployment", f"{launch.name}-predictor"))]
+    workload = leader_worker_set(launch, engine, groups) if groups > 1 else deployment(launch, engine)
+    scaled = _scaling(launch, engine, (workload["apiVersion"], workload["kind"], launch.name))
+    return [*objects, service(launch, leader=groups > 1), workload, budget(launch), *scaled]
 
 
-def engine_of(of: Setting) -> Engine:
+def engine_of(launch: Launch) -> Engine:
     """The engine that the run names, else that of the spec, else the one for the model's family."""
-    named = of.run.engine or of.task.engine or ""
-    return ENGINES[named] if named in ENGINES else engine_for(of.task.family, of.machine.runtime)
+    named = launch.run.engine or launch.task.engine or ""
+    return ENGINES[named] if named in ENGINES else engine_for(launch.task.family, launch.machine.runtime)
 
 
-def nodes_per_replica(of: Setting) -> int:
+def nodes_per_replica(launch: Launch) -> int:
     """Machines that hold one replica."""
-    return max(1, math.ceil(_devices(of) / max(1, of.machine.devices)))
+    return max(1, math.ceil(_devices(launch) / max(1, launch.machine.devices)))
 
 
-def command(of: Setting, engine: Engine, *, nodes: int = 1, leader: bool = True) -> list[str]:
+def command(launch: Launch, engine: Engine, *, nodes: int = 1, leader: bool = True) -> list[str]:
     """The engine's command line: what the decision says, in the engine's own flags."""
-    task, devices, say = of.task, _devices(of), engine.words
-    model = of.run.model or (task.model if engine.hub else "") or ""
+    task, devices, say = launch.task, _devices(launch), engine.words
+    model = launch.run.model or (task.model if engine.hub else "") or ""
     file = model.startswith("/") and "model_file" in engine.flags
     loaded = say("model_file", model) if file else say("model", model)
     words = [*engine.command, *loaded, *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
-    words += [*say("served_name", of.plan.name), *say("tensor_parallel", devices // nodes)]
+    words += [*say("served_name", launch.plan.name), *say("tensor_parallel", devices // nodes)]
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
         words += say("node_rank", "0" if leader else "$(LWS_WORKER_INDEX)")
         words += [*say("master_host", LEADER), *say("master_port", MASTER_PORT)]
         words += [] if leader else say("worker")
-    replicas = of.plan.replicas
+    replicas = launch.plan.replicas
     if replicas and replicas.concurrency_per_replica:
         words += say("sequences_max", replicas.concurrency_per_replica)
     if task.sequence_length:
-        together = _concurrency(of) if engine.shares_context else 1
+        together = _concurrency(launch) if engine.shares_context else 1
         words += say("sequence_length_max", _room(task.sequence_length) * together)
-    if cores := of.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
-        words += say("threads", cores, runtime=of.machine.runtime)
-    words += _adapters(of, engine)
-    words += say("memory_share", MEMORY_SHARE, runtime=of.machine.runtime)
-    return [*words, *_precision(of, engine), *engine.fixed]
+    if cores := launch.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
+        words += say("threads", cores, runtime=launch.machine.runtime)
+    words += _adapters(launch, engine)
+    words += say("memory_share", MEMORY_SHARE, runtime=launch.machine.runtime)
+    return [*words, *_precision(launch, engine), *engine.fixed]
 
 
-def _adapters(of: Setting, engine: Engine) -> list[str]:
+def _adapters(launch: Launch, engine: Engine) -> list[str]:
     """Room for the LoRA adapters that were sized; which they are is said by the run's own arguments."""
-    task, at, say = of.task, of.machine.runtime, engine.words
+    task, at, say = launch.task, launch.machine.runtime, engine.words
     if not task.adapters:
         return []
     resident = task.adapters_resident or task.adapters
@@ -90,11 +90,11 @@ def _adapters(of: Setting, engine: Engine) -> list[str]:
     return words + (say("adapters_cached", task.adapters, runtime=at) if resident < task.adapters else [])
 
 
-def deployment(of: Setting, engine: Engine) -> Manifest:
+def deployment(launch: Launch, engine: Engine) -> Manifest:
     """Replicas that each fit into one machine; several of them share it where there is room."""
-    replicas = _replicas(of)
-    pod = _pod(of, engine, command(of, engine), devices=_devices(of))
-    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    replicas = _replicas(launch)
+    pod = _pod(launch, engine, command(launch, engine), devices=_devices(launch))
+    same = {"matchLabels": {"app.kubernetes.io/name": launch.name}}
     pod["spec"]["topologySpreadConstraints"] = [
         {
             "maxSkew": 1,
@@ -103,13 +103,13 @@ def deployment(of: Setting, engine: Engine) -> Manifest:
             "labelSelector": same,
         }
     ]
-    spare = _devices(of) * 2 <= of.machine.devices or replicas[2] > replicas[1]
+    spare = _devices(launch) * 2 <= launch.machine.devices or replicas[2] > replicas[1]
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
+        "metadata": {**launch.metadata(), "labels": queued(launch.labels, launch.target)},
         "spec": {
-            **({} if scales(of) else {"replicas": replicas[1]}),
+            **({} if scales(launch) else {"replicas": replicas[1]}),
             "selector": same,
             "strategy": {  # a new version needs devices of its own: where none can be spare, the old one goes first
                 "type": "RollingUpdate",
@@ -117,24 +117,26 @@ def deployment(of: Setting, engine: Engine) -> Manifest:
                 if spare
                 else {"maxSurge": 0, "maxUnavailable": 1},
             },
-            "progressDeadlineSeconds": cold_start_s(of) * 2 + 600,
+            "progressDeadlineSeconds": cold_start_s(launch) * 2 + 600,
             "template": pod,
         },
     }
 
 
-def leader_worker_set(of: Setting, engine: Engine, nodes: int) -> Manifest:
+def leader_worker_set(launch: Launch, engine: Engine, nodes: int) -> Manifest:
     """Replicas of several machines each: a leader that answers and its workers, which live and fall together."""
     env = {"VLLM_HOST_IP": {"fieldRef": {"fieldPath": "status.podIP"}}}
-    each = _devices(of) // nodes
-    leader = _pod(of, engine, command(of, engine, nodes=nodes), devices=each, env=env)
+    each = _devices(launch) // nodes
+    leader = _pod(launch, engine, command(launch, engine, nodes=nodes), devices=each, env=env)
     leader["metadata"]["labels"]["sizewell/role"] = "leader"
-    worker = _pod(of, engine, command(of, engine, nodes=nodes, leader=False), devices=each, env=env, answers=False)
-    low, now, _ = _replicas(of)
+    worker = _pod(
+        launch, engine, command(launch, engine, nodes=nodes, leader=False), devices=each, env=env, answers=False
+    )
+    low, now, _ = _replicas(launch)
     return {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",
         "kind": "LeaderWorkerSet",
-        "metadata": {**of.metadata(), "labels": queued(of.labels, of.target)},
+        "metadata": {**launch.metadata(), "labels": queued(launch.labels, launch.target)},
         "spec": {
             "replicas": max(low, now),
             "startupPolicy": "LeaderCreated",
@@ -152,14 +154,14 @@ def leader_worker_set(of: Setting, engine: Engine, nodes: int) -> Manifest:
     }
 
 
-def inference_service(of: Setting, engine: Engine) -> Manifest:
+def inference_service(launch: Launch, engine: Engine) -> Manifest:
     """KServe over a plain Deployment (its RawDeployment, called Standard from v0.16 on), scaled as our own is.
 
     Its other mode, Knative, refuses grace periods, named ports other than its own, and node selectors and tolerations
     without feature flags, and gives up a model that takes longer than ten minutes to load.
     """
-    low, now, high = _replicas(of)
-    pod = _pod(of, engine, command(of, engine), devices=_devices(of), main="kserve-container")
+    low, now, high = _replicas(launch)
+    pod = _pod(launch, engine, command(launch, engine), devices=_devices(launch), main="kserve-container")
     predictor = {"minReplicas": max(1, low, now), "maxReplicas": max(high, 1, now), **pod["spec"]}
     mode = {
         "deploymentMode": "RawDeployment",
@@ -173,20 +175,20 @@ def inference_service(of: Setting, engine: Engine) -> Manifest:
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
         "metadata": {
-            **of.metadata(annotations=annotations),
-            "labels": {**queued(of.labels, of.target), **of.target.pod_labels},
+            **launch.metadata(annotations=annotations),
+            "labels": {**queued(launch.labels, launch.target), **launch.target.pod_labels},
         },
         "spec": {"predictor": predictor},
     }
 
 
-def service(of: Setting, *, leader: bool = False) -> Manifest:
+def service(launch: Launch, *, leader: bool = False) -> Manifest:
     """The address inside the cluster; what lies before it (gateway, TLS, login) is the cluster's."""
-    selector = {"app.kubernetes.io/name": of.name, **({"sizewell/role": "leader"} if leader else {})}
+    selector = {"app.kubernetes.io/name": launch.name, **({"sizewell/role": "leader"} if leader else {})}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {
             "type": "ClusterIP",
             "selector": selector,
@@ -195,30 +197,30 @@ def service(of: Setting, *, leader: bool = False) -> Manifest:
     }
 
 
-def budget(of: Setting) -> Manifest:
+def budget(launch: Launch) -> Manifest:
     """Maintenance takes one replica at a time."""
-    same = {"matchLabels": {"app.kubernetes.io/name": of.name}}
+    same = {"matchLabels": {"app.kubernetes.io/name": launch.name}}
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": of.metadata(),
+        "metadata": launch.metadata(),
         "spec": {"maxUnavailable": 1, "selector": same},
     }
 
 
-def cold_start_s(of: Setting) -> int:
+def cold_start_s(launch: Launch) -> int:
     """From nothing to the first answer: the decision's figure, at least five minutes."""
-    return int(max(300, of.plan.figures.get("cold_start_s", 600)))
+    return int(max(300, launch.plan.figures.get("cold_start_s", 600)))
 
 
-def possible(of: Setting) -> None:
+def possible(launch: Launch) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
-    _possible(of, engine_of(of), nodes_per_replica(of))
+    _possible(launch, engine_of(launch), nodes_per_replica(launch))
 
 
-def _possible(of: Setting, engine: Engine, nodes: int) -> None:
+def _possible(launch: Launch, engine: Engine, nodes: int) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
-    run, task, at = of.run, of.task, f"run.{of.plan.name}"
+    run, task, at = launch.run, launch.task, f"run.{launch.plan.name}"
     wrong: list[Fault] = []
 
     def must(holds: bool, path: str, message: str, fix: str) -> None:
@@ -226,8 +228,8 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
             wrong.append(Fault(path=f"{at}.{path}", message=message, fix=fix))
 
     own = bool(run.command)
-    words = [] if own else command(of, engine, nodes=nodes)
-    wrong += images.faults(of, engine=None if own else engine, command=words)
+    words = [] if own else command(launch, engine, nodes=nodes)
+    wrong += images.faults(launch, engine=None if own else engine, command=words)
     must(
         own or bool(run.engine) or not task.engine or task.engine in ENGINES,
         "command",
@@ -241,7 +243,7 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         own or task.family is None or task.family in engine.families,
         "engine",
         f"{engine.name} does not serve {task.family} models",
-        f"set engine: {engine_for(task.family, of.machine.runtime).name}, or a command of your own",
+        f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",
     )
     made = (
         task.weights is None
@@ -274,22 +276,22 @@ def _possible(of: Setting, engine: Engine, nodes: int) -> None:
         "leave form out",
     )
     must(
-        _devices(of) % nodes == 0,
+        _devices(launch) % nodes == 0,
         "form",
-        f"{_devices(of)} devices of a replica are not divisible by its {nodes} machines",
+        f"{_devices(launch)} devices of a replica are not divisible by its {nodes} machines",
         "decide the stack again with resources that do",
     )
     if wrong:
-        raise ConfigError(wrong, subject=f"run {of.plan.name}")
+        raise ConfigError(wrong, subject=f"run {launch.plan.name}")
 
 
-def _reached(of: Setting, engine: Engine) -> Manifest:
+def _reached(launch: Launch, engine: Engine) -> Manifest:
     """The namespace and the callers that the run names reach the port, Prometheus the metrics."""
     port = metrics_port(engine)
-    from_namespaces = {PORT: [*of.run.callers, *(scrapers(of.run.metrics) if port == PORT else ())]}
+    from_namespaces = {PORT: [*launch.run.callers, *(scrapers(launch.run.metrics) if port == PORT else ())]}
     if port != PORT:
-        from_namespaces[port] = list(scrapers(of.run.metrics))
-    return pods.among_themselves(of, ports=(PORT,), from_namespaces=from_namespaces)
+        from_namespaces[port] = list(scrapers(launch.run.metrics))
+    return pods.among_themselves(launch, ports=(PORT,), from_namespaces=from_namespaces)
 
 
 def metrics_port(engine: Engine) -> int:
@@ -313,7 +315,7 @@ def scrapers(metrics: str) -> tuple[str, ...]:
 
 
 def _pod(
-    of: Setting,
+    launch: Launch,
     engine: Engine,
     command: list[str],
     *,
@@ -322,24 +324,24 @@ def _pod(
     answers: bool = True,
     main: str = "main",
 ) -> Manifest:
-    several = devices < _devices(of)
-    variables = {**pods.network_env(of.machine, of.target, several=several), **(env or {})}
+    several = devices < _devices(launch)
+    variables = {**pods.network_env(launch.machine, launch.target, several=several), **(env or {})}
     variables |= {name: value.format(cache=pods.CACHE) for name, value in engine.env.items()}
-    if of.machine.runtime == RUNTIME and engine.cache_env:
-        variables[engine.cache_env] = str(max(1, math.ceil(of.plan.cache_bytes / pods.GIB)))
+    if launch.machine.runtime == RUNTIME and engine.cache_env:
+        variables[engine.cache_env] = str(max(1, math.ceil(launch.plan.cache_bytes / pods.GIB)))
     return pods.template(
-        of,
+        launch,
         pods.Container(
             command=command,
             env=variables,
             ports={"http": PORT} if answers else {},
-            probes=_probes(of, engine) if answers else {},
+            probes=_probes(launch, engine) if answers else {},
             name=main,
         ),
         devices=devices,
-        grace=_drain_s(of),
+        grace=_drain_s(launch),
         restart="Always",
-        annotations={**(packed(of.target) if several else {}), **(_scraped(engine) if answers else {})},
+        annotations={**(packed(launch.target) if several else {}), **(_scraped(engine) if answers else {})},
     )
 
 
@@ -349,49 +351,49 @@ def _scraped(engine: Engine) -> dict[str, str]:
     return {f"prometheus.io/{key}": value for key, value in said.items()}
 
 
-def _probes(of: Setting, engine: Engine) -> Manifest:
+def _probes(launch: Launch, engine: Engine) -> Manifest:
     """Loading may take twice what was expected; an engine that hangs is started anew after two minutes."""
     check = {"httpGet": {"path": engine.ready, "port": "http"}}
     alive = {"httpGet": {"path": engine.alive or engine.ready, "port": "http"}}
     return {
-        "startupProbe": {**check, "periodSeconds": 10, "failureThreshold": max(30, cold_start_s(of) * 2 // 10)},
+        "startupProbe": {**check, "periodSeconds": 10, "failureThreshold": max(30, cold_start_s(launch) * 2 // 10)},
         "readinessProbe": {**check, "periodSeconds": 5, "timeoutSeconds": 5, "failureThreshold": 3},
         "livenessProbe": {**alive, "periodSeconds": 20, "timeoutSeconds": 10, "failureThreshold": 6},
         "lifecycle": {"preStop": {"exec": {"command": ["sleep", "10"]}}},  # until no gate sends requests any more
     }
 
 
-def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[Manifest]:
+def _scaling(launch: Launch, engine: Engine, target: tuple[str, str, str]) -> list[Manifest]:
     """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours.
 
     A metric that does not arrive is an error of the scaler, which then changes nothing: as zero load it would end
     replicas that are busy. `target`: API version, kind and name of what is scaled.
     """
-    if not scales(of):
+    if not scales(launch):
         return []
-    low, now, high = _replicas(of)
-    wakes = bool(of.run.wake or of.plan.hours)
+    low, now, high = _replicas(launch)
+    wakes = bool(launch.run.wake or launch.plan.hours)
     api, kind, name = target
     # of its own pods alone: those of chat-large, and of chat's load test, begin with chat- too
     own = "[0-9]+" if kind == "LeaderWorkerSet" else "[a-z0-9]{5,10}-[a-z0-9]{5}"
-    match = f'namespace="{of.run.namespace}",pod=~"{name}-{own}"'
+    match = f'namespace="{launch.run.namespace}",pod=~"{name}-{own}"'
     metadata = {
-        "serverAddress": of.run.metrics,
+        "serverAddress": launch.run.metrics,
         "query": engine.in_flight.format(match),
-        "threshold": f"{max(1.0, _concurrency(of) * FULL):g}",
+        "threshold": f"{max(1.0, _concurrency(launch) * FULL):g}",
         "ignoreNullValues": "false",
     }
     triggers = [{"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}]
-    if of.run.wake:
-        query = {**metadata, "query": of.run.wake, "threshold": "1", "activationThreshold": "0"}
+    if launch.run.wake:
+        query = {**metadata, "query": launch.run.wake, "threshold": "1", "activationThreshold": "0"}
         triggers.append({"type": "prometheus", "metricType": "AverageValue", "metadata": query})
-    triggers += [{"type": "cron", "metadata": window} for window in _hours(of, max(now, 1))]
-    guard = of.plan.guard
+    triggers += [{"type": "cron", "metadata": window} for window in _hours(launch, max(now, 1))]
+    guard = launch.plan.guard
     return [
         {
             "apiVersion": "keda.sh/v1alpha1",
             "kind": "ScaledObject",
-            "metadata": of.metadata(),
+            "metadata": launch.metadata(),
             "spec": {
                 "scaleTargetRef": {"apiVersion": api, "kind": kind, "name": name},
                 "pollingInterval": 15,
@@ -404,14 +406,14 @@ def _scaling(of: Setting, engine: Engine, target: tuple[str, str, str]) -> list[
     ]
 
 
-def scales(of: Setting) -> bool:
-    low, _, high = _replicas(of)
-    return high > max(1, low) or (low == 0 and bool(of.run.wake or of.plan.hours))
+def scales(launch: Launch) -> bool:
+    low, _, high = _replicas(launch)
+    return high > max(1, low) or (low == 0 and bool(launch.run.wake or launch.plan.hours))
 
 
-def _hours(of: Setting, replicas: int) -> list[dict[str, str]]:
+def _hours(launch: Launch, replicas: int) -> list[dict[str, str]]:
     """Working hours as cron lines; outside of them nothing holds the model up."""
-    hours = of.plan.hours
+    hours = launch.plan.hours
     if hours is None:
         return []
     lines = []
@@ -424,17 +426,17 @@ def _hours(of: Setting, replicas: int) -> list[dict[str, str]]:
     return lines
 
 
-def _replicas(of: Setting) -> tuple[int, int, int]:
-    replicas = of.plan.replicas
+def _replicas(launch: Launch) -> tuple[int, int, int]:
+    replicas = launch.plan.replicas
     return (replicas.min, replicas.initial, replicas.max) if replicas else (1, 1, 1)
 
 
-def _devices(of: Setting) -> int:
-    return of.plan.replicas.devices_per_replica if of.plan.replicas else of.machine.devices
+def _devices(launch: Launch) -> int:
+    return launch.plan.replicas.devices_per_replica if launch.plan.replicas else launch.machine.devices
 
 
-def _concurrency(of: Setting) -> int:
-    replicas = of.plan.replicas
+def _concurrency(launch: Launch) -> int:
+    replicas = launch.plan.replicas
     return (replicas.concurrency_per_replica or 1) if replicas else 1
 
 
@@ -447,22 +449,22 @@ def _room(tokens: int) -> int:
     return -(-2 * tokens // 1024) * 1024
 
 
-def _precision(of: Setting, engine: Engine) -> list[str]:
+def _precision(launch: Launch, engine: Engine) -> list[str]:
     """Flags for weights and cache; a model that the run names itself says in its own files how it is stored."""
-    task, words = of.task, []
-    if not of.machine.bf16:
+    task, words = launch.task, []
+    if not launch.machine.bf16:
         words += engine.words("dtype", "fp16")
     elif task.weights in SIXTEEN_BIT:
         words += engine.words("dtype", task.weights)
-    if not of.run.model and task.weights in engine.at_load and not published_so(task.model, task.weights):
+    if not launch.run.model and task.weights in engine.at_load and not published_so(task.model, task.weights):
         words += engine.words("quantization", task.weights)
     if task.kv in ("fp8", "int8"):
         words += engine.words("kv_dtype", task.kv)
     return words
 
 
-def _drain_s(of: Setting) -> int:
+def _drain_s(launch: Launch) -> int:
     """Time to answer what is in flight: twice an answer's, within what a reclaimed machine leaves."""
-    answer = of.plan.figures.get("e2e_s", 10.0)
+    answer = launch.plan.figures.get("e2e_s", 10.0)
     wanted = int(2 * answer) + 30
-    return min(of.grace, wanted) if of.plan.spot else max(30, min(wanted, 300))
+    return min(launch.grace, wanted) if launch.plan.spot else max(30, min(wanted, 300))

@@ -17,8 +17,8 @@ from typing import Final
 from sizewell.launch import burn_in as trial
 from sizewell.launch import files, training
 from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import network_env
-from sizewell.launch.setting import Setting
 from sizewell.launch.slurm_boot import PARTITIONS, SCHEDULED
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.providers import clouds_where
@@ -32,42 +32,42 @@ WATCHED: Final = 'python3 "$0" --cloud {} --file "$SIZEWELL_NOTICE_FILE" & exec 
 DEVICES: Final = {"cuda": "--gpus all", "rocm": "--device /dev/kfd --device /dev/dri", "neuron": "--privileged"}
 
 
-def script(of: Setting) -> str:
+def script(launch: Launch) -> str:
     """The run of one workload. ConfigError where Slurm is the wrong place for it."""
-    if of.plan.kind not in KINDS:
+    if launch.plan.kind not in KINDS:
         fault = Fault(
-            path=of.plan.name,
-            message=f"is {of.plan.kind}: Slurm runs jobs, not services",
+            path=launch.plan.name,
+            message=f"is {launch.plan.kind}: Slurm runs jobs, not services",
             fix="use --format kubernetes",
         )
         raise ConfigError([fault], subject="slurm")
-    _scheduled(of)
-    training.possible(of)
-    line = list(of.run.command) or ["python3", *training.command(of)[1:]]
-    variables = training.variables(of)
+    _scheduled(launch)
+    training.possible(launch)
+    line = list(launch.run.command) or ["python3", *training.command(launch)[1:]]
+    variables = training.variables(launch)
     heard = clouds_where(lambda cloud: cloud.capacity.announced_on_machines)  # under Slurm nothing else tells the job
-    if of.plan.spot and of.machine.cloud in heard and not of.run.command:
-        line = ["bash", "-c", WATCHED.format(of.machine.cloud), f"{IN_POD}/notice.py", *line]
+    if launch.plan.spot and launch.machine.cloud in heard and not launch.run.command:
+        line = ["bash", "-c", WATCHED.format(launch.machine.cloud), f"{IN_POD}/notice.py", *line]
         variables["SIZEWELL_NOTICE_FILE"] = NOTICE
-    return _sbatch(of, line, files.training(), variables, seconds=training.deadline_s(of))
+    return _sbatch(launch, line, files.training(), variables, seconds=training.deadline_s(launch))
 
 
-def burn_in(of: Setting) -> str:
+def burn_in(launch: Launch) -> str:
     """An all-reduce over the machines of a workload; it fails where one is slow."""
-    _scheduled(of)
-    objects = trial.all_reduce(of)  # refuses what has no test
-    least = f"{trial.threshold(of):.4g}"
-    line = ["python3", "/opt/sizewell/spawn.py", "--processes", str(training.processes(of))]
+    _scheduled(launch)
+    objects = trial.all_reduce(launch)  # refuses what has no test
+    least = f"{trial.threshold(launch):.4g}"
+    line = ["python3", "/opt/sizewell/spawn.py", "--processes", str(training.processes(launch))]
     line += ["/opt/sizewell/all_reduce.py", "--bytes", str(trial.BYTES), "--least", least]
     mine = next(manifest["data"] for manifest in objects if manifest["kind"] == "ConfigMap")
-    return _sbatch(of.named(f"{of.name}-burn-in"), line, mine, {}, seconds=1800, again=False)
+    return _sbatch(launch.named(f"{launch.name}-burn-in"), line, mine, {}, seconds=1800, again=False)
 
 
-def _scheduled(of: Setting) -> None:
+def _scheduled(launch: Launch) -> None:
     """ConfigError for machines that are in no Slurm cluster of ours: TPUs, and those without devices."""
-    if of.machine.runtime not in DEVICES:
-        what = f"on {of.plan.instance_type}, which has no devices that Slurm can give to a job"
-        fault = Fault(path=of.plan.name, message=f"is {what}", fix="use --format kubernetes")
+    if launch.machine.runtime not in DEVICES:
+        what = f"on {launch.plan.instance_type}, which has no devices that Slurm can give to a job"
+        fault = Fault(path=launch.plan.name, message=f"is {what}", fix="use --format kubernetes")
         raise ConfigError([fault], subject="slurm")
 
 
@@ -98,7 +98,7 @@ def limit(seconds: int) -> str:
 
 
 def _sbatch(
-    of: Setting,
+    launch: Launch,
     line: Sequence[str],
     scripts: Mapping[str, str],
     variables: Mapping[str, str],
@@ -107,30 +107,30 @@ def _sbatch(
     again: bool = True,
 ) -> str:
     where = f"{SCRIPTS}-$SLURM_JOB_ID"
-    told = {**network_env(of.machine, of.target, several=of.nodes > 1), **variables, **dict(of.run.env)}
+    told = {**network_env(launch.machine, launch.target, several=launch.nodes > 1), **variables, **dict(launch.run.env)}
     told = {key: value for key, value in told.items() if key not in ("SIZEWELL_COORDINATOR", "SIZEWELL_NODES")}
     told = {key: value for key, value in told.items() if not key.endswith("_SOCKET_IFNAME")}  # a pod's, not a machine's
-    gres = [f"#SBATCH --gres=gpu:{of.machine.devices}"] if of.machine.runtime in SCHEDULED else []
+    gres = [f"#SBATCH --gres=gpu:{launch.machine.devices}"] if launch.machine.runtime in SCHEDULED else []
     times = [f"#SBATCH --time={limit(seconds)}"] if seconds else []
     names = textwrap.wrap(" ".join(sorted({*told, *FROM_SLURM})), 96)
     lines = [
         "#!/bin/bash",
-        f"#SBATCH --job-name={of.name}",
-        *_partition(of),
-        f"#SBATCH --nodes={of.nodes}",
+        f"#SBATCH --job-name={launch.name}",
+        *_partition(launch),
+        f"#SBATCH --nodes={launch.nodes}",
         "#SBATCH --ntasks-per-node=1",
         "#SBATCH --exclusive",
         *gres,
         *times,
-        f"#SBATCH --signal=B:USR1@{max(60, of.grace)}",
+        f"#SBATCH --signal=B:USR1@{max(60, launch.grace)}",
         "#SBATCH --requeue" if again else "#SBATCH --no-requeue",
         "#SBATCH --open-mode=append",
-        f"#SBATCH --output={of.name}-%j.log",
-        f"# {of.plan.stack} {of.plan.name}: printed by `sizewell launch`; sbatch takes it as it is.",
+        f"#SBATCH --output={launch.name}-%j.log",
+        f"# {launch.plan.stack} {launch.plan.name}: printed by `sizewell launch`; sbatch takes it as it is.",
         "set -uo pipefail",
         "",
         f"SCRIPTS={where}",
-        f"IMAGE={shlex.quote(of.run.image)}",
+        f"IMAGE={shlex.quote(launch.run.image)}",
         *[f"export {key}={shlex.quote(value)}" for key, value in sorted(told.items())],
         "export SIZEWELL_NODES=$SLURM_JOB_NUM_NODES",
         *(['SIZEWELL_NOTICE_FILE+="-$SLURM_JOB_ID-${SLURM_RESTART_COUNT:-0}"'] if NOTICE in told.values() else []),
@@ -139,7 +139,7 @@ def _sbatch(
         f'SIZEWELL_COORDINATOR="$first:{PORT}"',
         "export SIZEWELL_COORDINATOR SCRIPTS IMAGE",
         "",
-        *_container(of),
+        *_container(launch),
         "",
         "# The entry scripts, onto every machine of the job.",
         "# shellcheck disable=SC2016",
@@ -152,7 +152,7 @@ def _sbatch(
         *[f"  {row}" for row in names],
         ")",
         "# shellcheck disable=SC2016",  # words that the step's own shell expands
-        f"line=({' '.join(_quoted(word) for word in [*line, *of.run.args])})",
+        f"line=({' '.join(_quoted(word) for word in [*line, *launch.run.args])})",
         "# Each machine's own shell outlives SIGTERM and removes what was unpacked; Slurm signals the line itself too.",
         "# shellcheck disable=SC2016",
         'tidy=\'trap : TERM; "$@"; code=$?; rm -rf "$SCRIPTS" 2>/dev/null; exit "$code"\'',
@@ -163,7 +163,7 @@ def _sbatch(
         "    variables=()",
         '    for name in "${names[@]}"; do variables+=(--env "$name"); done',
         '    start+=(bash -c "$tidy" - docker run --rm --init --name "sizewell-$SLURM_JOB_ID"',
-        f'      --network host --ipc host {DEVICES[of.machine.runtime]} "${{rdma[@]}}" --ulimit memlock=-1',
+        f'      --network host --ipc host {DEVICES[launch.machine.runtime]} "${{rdma[@]}}" --ulimit memlock=-1',
         '      --stop-timeout 600 -v "$SCRIPTS:$SCRIPTS:ro" "${variables[@]}" "$IMAGE") ;;',
         '  *) start+=(bash -c "$tidy" -) ;;',
         "esac",
@@ -184,25 +184,25 @@ def _sbatch(
         "done",
         'rm -rf "$SCRIPTS"',
     ]
-    return "\n".join([*lines, *(_again(of) if again else []), 'exit "$code"', ""])
+    return "\n".join([*lines, *(_again(launch) if again else []), 'exit "$code"', ""])
 
 
-def _partition(of: Setting) -> list[str]:
+def _partition(launch: Launch) -> list[str]:
     """A priority of Sizewell's is a partition of our clusters; ConfigError for any other, which Slurm does not have."""
-    if not of.run.priority:
+    if not launch.run.priority:
         return []
-    if of.run.priority not in PARTITIONS:
+    if launch.run.priority not in PARTITIONS:
         allowed = ", ".join(name for name in PARTITIONS if name)
-        fault = Fault(path=f"run.{of.plan.name}.priority", found=of.run.priority, allowed=f"one of {allowed}")
+        fault = Fault(path=f"run.{launch.plan.name}.priority", found=launch.run.priority, allowed=f"one of {allowed}")
         raise ConfigError([fault], subject="slurm")
-    return [f"#SBATCH --partition={PARTITIONS[of.run.priority][0]}"]
+    return [f"#SBATCH --partition={PARTITIONS[launch.run.priority][0]}"]
 
 
-def _container(of: Setting) -> list[str]:
+def _container(launch: Launch) -> list[str]:
     """Which runtime starts the image: one that works on every machine of the job, else the job ends and says so."""
     works = "docker info >/dev/null 2>&1"
     wants = "a daemon that answers this user"
-    if of.machine.runtime == "cuda":  # --gpus is its hook, or a device description (CDI) that it made
+    if launch.machine.runtime == "cuda":  # --gpus is its hook, or a device description (CDI) that it made
         works += (
             " && { command -v nvidia-container-runtime-hook >/dev/null || docker info 2>/dev/null | grep -qw nvidia; }"
         )
@@ -215,7 +215,7 @@ def _container(of: Setting) -> list[str]:
         "  then how=pyxis",
         f"  elif srun bash -c '{works}'; then how=docker",
         "  else",
-        f'    echo "{of.name}: no container runtime works on every machine: Pyxis needs enroot, Docker {wants};"',
+        f'    echo "{launch.name}: no container runtime works on every machine: Pyxis needs enroot, Docker {wants};"',
         '    echo "install one, or run without the image: SIZEWELL_CONTAINER=none sbatch ..."',
         f"    exit {WRONG_INPUT}",
         "  fi",
@@ -228,7 +228,7 @@ def _container(of: Setting) -> list[str]:
     ]
 
 
-def _again(of: Setting) -> list[str]:
+def _again(launch: Launch) -> list[str]:
     """Back into the queue only where the machines were taken, or after a failure that another try may mend.
 
     A job that Slurm ends by itself (cancelled, requeued by preemption or a lost node) is no longer RUNNING.
@@ -244,7 +244,7 @@ def _again(of: Setting) -> list[str]:
         f"  *,{WRONG_INPUT} | *,{OVER}) ;;",
         '  slurm,*) if [ "${taken:-None}" != None ]; then requeue "preempted"; fi ;;',
         f'  ,{TOLD_TO_END}) requeue "a machine is being reclaimed" ;;',
-        f'  *) if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {of.run.restarts} ]; then requeue "failed with $code"; fi ;;',
+        f'  *) if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {launch.run.restarts} ]; then requeue "failed with $code"; fi ;;',
         "esac",
     ]
 

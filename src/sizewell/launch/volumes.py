@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from sizewell.launch.setting import Setting
+from sizewell.launch.launch import Launch
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Workload
 
@@ -24,28 +24,28 @@ def linked(workload: Workload) -> bool:
     return storage is not None and storage.kind == "fsx-lustre" and (storage.location or "").startswith("s3://")
 
 
-def with_claim(of: Setting, workload: Workload, claim: str) -> Setting:
-    """The setting with the workload's claim mounted: at the folder that its run names for it, else at `DATA`.
+def with_claim(launch: Launch, workload: Workload, claim: str) -> Launch:
+    """The launch with the workload's claim mounted: at the folder that its run names for it, else at `DATA`.
 
     ConfigError where the run mounts another claim there.
     """
-    claims = dict(of.run.claims)
+    claims = dict(launch.run.claims)
     if claim not in claims:
         if taken := next((name for name, path in claims.items() if path.rstrip("/") == DATA), None):
             message = f"mounts {taken} at {DATA}, which is the mount point of the decision's file system"
             fix = f"pulumi config set --path 'sizewell:run.{workload.spec.name}.claims.{claim}' /FOLDER"
             fault = Fault(path=f"run.{workload.spec.name}.claims", message=message, fix=fix)
-            raise ConfigError([fault], subject=f"run {of.plan.name}")
+            raise ConfigError([fault], subject=f"run {launch.plan.name}")
         claims[claim] = DATA
-    of = replace(of, run=replace(of.run, claims=tuple(claims.items())))
-    return reading(of, workload, folder=claims[claim])
+    launch = replace(launch, run=replace(launch.run, claims=tuple(claims.items())))
+    return reading(launch, workload, folder=claims[claim])
 
 
-def reading(of: Setting, workload: Workload, *, folder: str = DATA) -> Setting:
-    """The setting of a training run that reads its data from the mounted file system, where they appear by themselves.
+def reading(launch: Launch, workload: Workload, *, folder: str = DATA) -> Launch:
+    """The launch of a training run that reads its data from the mounted file system, where they appear by themselves.
 
     Elsewhere the run goes on reading the location: an empty file system is filled by whoever knows what belongs there.
     """
-    if not linked(workload) or of.plan.kind not in ("training", "fine-tuning"):
-        return of
-    return replace(of, plan=replace(of.plan, data=f"{folder.rstrip('/')}/{LINKED}"))
+    if not linked(workload) or launch.plan.kind not in ("training", "fine-tuning"):
+        return launch
+    return replace(launch, plan=replace(launch.plan, data=f"{folder.rstrip('/')}/{LINKED}"))

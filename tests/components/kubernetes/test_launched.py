@@ -49,7 +49,7 @@ def arguments(case, component=None):
 @pytest.mark.parametrize("case", launch_cases.CASES)
 def test_arguments_say_all_that_the_manifests_follow_from(case):
     of, _, args = arguments(case)
-    again = to.setting_of_args(of.name, of.plan.kind, of.plan.stack, args)
+    again = to.launch_of_args(of.name, of.plan.kind, of.plan.stack, args)
     of = dataclasses.replace(
         of, plan=dataclasses.replace(of.plan, name=of.name)
     )  # a component knows its own name alone
@@ -69,7 +69,7 @@ def test_arguments_give_the_plan_that_the_decision_gives(case):
 def test_arguments_say_all_that_a_burn_in_follows_from(case):
     of, _, args = arguments(case, BurnIn)
     kind = "inference" if args.get("served") else "training"
-    assert trials(to.setting_of_args(of.name, kind, of.plan.stack, args)) == [
+    assert trials(to.launch_of_args(of.name, kind, of.plan.stack, args)) == [
         {**one, "metadata": {**one["metadata"], "labels": {**one["metadata"]["labels"]}}} for one in trials(of)
     ]
 

@@ -12,7 +12,7 @@ from sizewell.components.aws.eks.plans import queue_flavor as eks_flavor
 from sizewell.components.azure.aks.plans import queue_flavor as aks_flavor
 from sizewell.components.gcp.plans import queue_flavor as gke_flavor
 from sizewell.components.machines import find_shape
-from sizewell.launch.setting import Setting, setting
+from sizewell.launch.launch import Launch, launch_of
 from sizewell.launch.target import aks_target, beside, eks_target, gke_target, other_target
 from sizewell.sizing.records.decision import Capacity, Parallelism, Storage
 
@@ -51,7 +51,7 @@ def rows() -> list[tuple[str, str]]:
     return [(cluster, mode) for cluster, modes in MODES.items() for mode in modes]
 
 
-def settings(cluster: str, mode: str) -> Iterator[tuple[str, Setting, dict]]:
+def settings(cluster: str, mode: str) -> Iterator[tuple[str, Launch, dict]]:
     """(form, setting in a namespace of its own, flavor of its pool): one pool and one queue for each form."""
     for form in (*FORMS, *OTHERS.get(cluster, {})):
         name, space = f"{form.replace(', ', '-').lower()}-{cluster}", f"{cluster}-{mode}"
@@ -82,7 +82,7 @@ def settings(cluster: str, mode: str) -> Iterator[tuple[str, Setting, dict]]:
             target = aks_target(one, of, name=name, client="1" * 8, queue=name, store=store)
         else:
             target = other_target(of, name=name, selector={SELECTOR: name}, rdma=_rdma(form), queue=name, store=store)
-        yield form, setting(decision("prod", one), one, of, run, target), flavor
+        yield form, launch_of(decision("prod", one), one, of, run, target), flavor
 
 
 def flavor_of(cluster: str, one, of, name: str) -> dict:

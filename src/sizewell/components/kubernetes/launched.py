@@ -7,11 +7,11 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from sizewell.components.kubernetes.inside import provider_of
-from sizewell.components.kubernetes.run_args import RunArgs, setting_of_args
+from sizewell.components.kubernetes.run_args import RunArgs, launch_of_args
 from sizewell.components.kubernetes.run_checks import check_run, refused
 from sizewell.components.owned import Owned
+from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.setting import Setting
 from sizewell.sizing.errors import ConfigError, DecisionError
 
 FIRST = ("ServiceAccount", "Role", "RoleBinding", "ConfigMap", "NetworkPolicy", "Service", "StorageClass")
@@ -28,12 +28,12 @@ def planned(
     *,
     shape: type,
     kind: str,
-    manifests: Callable[[Setting], Sequence[Manifest]],
+    manifests: Callable[[Launch], Sequence[Manifest]],
 ) -> list[Manifest]:
     """The manifests of a component's arguments; ArgsError with all that is wrong with these."""
     check_run(component, name, args, shape)
     try:
-        return list(manifests(setting_of_args(name, kind, pulumi.get_stack(), args)))
+        return list(manifests(launch_of_args(name, kind, pulumi.get_stack(), args)))
     except (ConfigError, DecisionError) as error:
         refused(component, name, error).done()
         raise

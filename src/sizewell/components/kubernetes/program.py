@@ -13,7 +13,7 @@ from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
 from sizewell.launch import reach, serving
-from sizewell.launch.setting import Setting, setting
+from sizewell.launch.launch import Launch, launch_of
 from sizewell.launch.target import Target
 from sizewell.launch.volumes import with_claim
 from sizewell.sizing.errors import ConfigError, Fault
@@ -47,16 +47,16 @@ def build_runs(
     volumes = volumes or {}
     named = []
     for workload, pool in wanted(pairs, settings):
-        of = setting(decision, workload, pool, settings.runs[workload.spec.name], target(workload, pool))
+        launch = launch_of(decision, workload, pool, settings.runs[workload.spec.name], target(workload, pool))
         if workload.spec.name in volumes:
-            of = with_claim(of, workload, claim_of(workload))
-        named.append((of, (workload, pool)))
+            launch = with_claim(launch, workload, claim_of(workload))
+        named.append((launch, (workload, pool)))
     if not named:
         return {}
-    for of, _ in named:
-        reach.check(of, internet=settings.internet)
-        reach.check_form(of, adopted=settings.kubeconfig is not None)
-    missing = [operator for operator in operators(of for of, _ in named) if operator not in installed]
+    for launch, _ in named:
+        reach.check(launch, internet=settings.internet)
+        reach.check_form(launch, adopted=settings.kubeconfig is not None)
+    missing = [operator for operator in operators(launch for launch, _ in named) if operator not in installed]
     missing = [operator for operator in missing if not (queued and operator == "jobset")]
     after: list[pulumi.Resource] = []
     if missing:
@@ -66,10 +66,15 @@ def build_runs(
         args |= {"registry": registry} if registry != "" else {}
         after = [Operators(f"operators-{where}", args, options)]
     ours = PRIORITIES if (queued if prioritized is None else prioritized) else ()
-    classes = _priority_classes({of.run.priority for of, _ in named} - {"", *ours}, where=where, kubeconfig=kubeconfig)
+    classes = _priority_classes(
+        {launch.run.priority for launch, _ in named} - {"", *ours}, where=where, kubeconfig=kubeconfig
+    )
     held = pulumi.ResourceOptions(depends_on=[*after, *volumes.values(), *classes])
     held = pulumi.ResourceOptions.merge(options, held)
-    return {f"{of.target.pool}-run": _build(decision, workload, of, kubeconfig, held) for of, (workload, _) in named}
+    return {
+        f"{launch.target.pool}-run": _build(decision, workload, launch, kubeconfig, held)
+        for launch, (workload, _) in named
+    }
 
 
 def _priority_classes(names: Collection[str], *, where: str, kubeconfig: pulumi.Input[str]) -> list[pulumi.Resource]:
@@ -179,22 +184,22 @@ def check_names(decision: Decision, settings: Settings) -> None:
 def operators(settings: Any) -> list[str]:
     """What the settings' manifests need in the cluster, each once."""
     needed: list[str] = []
-    for of in settings:
-        kind = of.plan.kind
+    for launch in settings:
+        kind = launch.plan.kind
         if kind in ("training", "fine-tuning"):
-            needed.append("kuberay" if of.plan.scheduler == "ray" else "jobset")
+            needed.append("kuberay" if launch.plan.scheduler == "ray" else "jobset")
         elif kind == "batch-inference":
             needed.append("jobset")
         elif kind == "inference":
-            needed += ["lws"] if serving.nodes_per_replica(of) > 1 else []
-            needed += ["keda"] if serving.scales(of) else []
+            needed += ["lws"] if serving.nodes_per_replica(launch) > 1 else []
+            needed += ["keda"] if serving.scales(launch) else []
     return list(dict.fromkeys(needed))
 
 
 def _build(
     decision: Decision,
     workload: Workload,
-    of: Setting,
+    launch: Launch,
     kubeconfig: pulumi.Input[str],
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
@@ -209,8 +214,8 @@ def _build(
         "notebook": (NotebookServer, to.NotebookServerArgs),
     }
     component, shape = shapes.get(workload.kind, (TrainingRun, to.TrainingRunArgs))
-    args = {**owned_args(decision), **to.args_of(of, shape), "kubeconfig": kubeconfig}
+    args = {**owned_args(decision), **to.args_of(launch, shape), "kubeconfig": kubeconfig}
     if workload.kind in ("inference", "notebook"):
         args |= {**guard_args(workload, prepaid=False), **schedule_args(workload)}
-    made = component(of.name, args, options)
+    made = component(launch.name, args, options)
     return {"objects": made.objects}

@@ -1,4 +1,4 @@
-"""Arguments of what runs on a Kubernetes cluster, and how a workload's setting becomes them and back. Pure."""
+"""Arguments of what runs on a Kubernetes cluster, and how a workload's launch becomes them and back. Pure."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -10,9 +10,9 @@ from sizewell.components.facts import of_capacity
 from sizewell.components.forms import InsideArgs
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.components.owned import GuardArgs, ScheduleArgs
+from sizewell.launch.launch import Launch, launch_with
 from sizewell.launch.plan import RunPlan, Saves, Window, WorkingHours
 from sizewell.launch.run import LISTS, Run
-from sizewell.launch.setting import Setting, setting_of
 from sizewell.launch.target import Disks, Target
 from sizewell.sizing.records.decision import Guard, Parallelism, Replicas, Task
 
@@ -294,9 +294,9 @@ class BurnInArgs(RunArgs):
 TRAINS = ("training", "fine-tuning")  # kinds of workloads that save what they have learned
 
 
-def args_of(of: Setting, shape: type) -> dict[str, Any]:
-    """Arguments of a component from a setting: those that the TypedDict `shape` knows, without the kubeconfig."""
-    plan, target = of.plan, of.target
+def args_of(launch: Launch, shape: type) -> dict[str, Any]:
+    """Arguments of a component from a launch: those that the TypedDict `shape` knows, without the kubeconfig."""
+    plan, target = launch.plan, launch.target
     machines: dict[str, Any] = {
         "cloud": plan.cloud,
         "instance_type": plan.instance_type,
@@ -329,7 +329,7 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
     }
     args: dict[str, Any] = {
         "machines": _told(machines),
-        "container": _container(of.run),
+        "container": _container(launch.run),
         "identity": _told(identity),
         "task": plan.task.model_dump(exclude_none=True) if plan.task else None,
         "parallelism": plan.parallelism.model_dump() if plan.parallelism else None,
@@ -350,8 +350,8 @@ def args_of(of: Setting, shape: type) -> dict[str, Any]:
     return {key: value for key, value in _told(args).items() if key in known}
 
 
-def setting_of_args(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Setting:
-    """The setting that the arguments describe; they have been checked."""
+def launch_of_args(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> Launch:
+    """The launch that the arguments describe; they have been checked."""
     machines = args["machines"]
     identity = args.get("identity") or {"account": name}
     target = Target(
@@ -375,7 +375,7 @@ def setting_of_args(name: str, kind: str, stack: str, args: Mapping[str, Any]) -
             parameters=args.get("disk_parameters", {}),
         ),
     )
-    return setting_of(plan_of(name, kind, stack, args), run_of(args["container"]), target)
+    return launch_with(plan_of(name, kind, stack, args), run_of(args["container"]), target)
 
 
 def plan_of(name: str, kind: str, stack: str, args: Mapping[str, Any]) -> RunPlan:

@@ -14,7 +14,7 @@ from sizewell.sizing.records.decision import Decision, Pool, Task, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Launch:
     """One workload on one pool: what it is, what runs, where it runs, and under which name its objects stand."""
 
     plan: RunPlan
@@ -46,7 +46,7 @@ class Setting:
     def grace(self) -> int:
         return self.plan.grace_s
 
-    def named(self, name: str) -> Setting:
+    def named(self, name: str) -> Launch:
         return replace(self, name=short(name))
 
     def metadata(self, name: str = "", annotations: Mapping[str, str] | None = None) -> dict[str, object]:
@@ -58,21 +58,21 @@ class Setting:
         return {**made, "annotations": dict(annotations)} if annotations else made
 
 
-def setting(decision: Decision, workload: Workload, pool: Pool, run: Run, target: Target) -> Setting:
-    """The setting of one of a decision's pools, named after it, and after the run's prefix where it has one of its own.
+def launch_of(decision: Decision, workload: Workload, pool: Pool, run: Run, target: Target) -> Launch:
+    """The launch of one of a decision's pools, named after it, and after the run's prefix where it has one of its own.
 
     Two runs of a workload, or two people's notebooks, are two prefixes: their state and their objects stand apart.
     """
-    made = setting_of(RunPlan.of(decision, workload, pool), run, target)
+    made = launch_with(RunPlan.of(decision, workload, pool), run, target)
     return made if run.prefix == MAIN else made.named(f"{target.pool}-{label(run.prefix)}")
 
 
-def setting_of(plan: RunPlan, run: Run, target: Target) -> Setting:
-    """The setting of a plan, named after its pool. DecisionError where the catalog does not know the machines."""
+def launch_with(plan: RunPlan, run: Run, target: Target) -> Launch:
+    """The launch of a plan, named after its pool. DecisionError where the catalog does not know the machines."""
     machine = machine_of(plan)
     cpus, gib = target.room
     machine = replace(machine, cpus=cpus or machine.cpus, memory_bytes=gib * 2**30 or machine.memory_bytes)
-    return Setting(plan=plan, run=run, target=target, machine=machine, name=short(target.pool))
+    return Launch(plan=plan, run=run, target=target, machine=machine, name=short(target.pool))
 
 
 def label(prefix: str) -> str:
