@@ -23,17 +23,9 @@ BLOCK = re.compile(r"(?P<open><!-- output: (?P<command>.+?) -->\n)(?P<body>.*?)(
 Files = dict[str, str]
 
 
-PACKAGED = "src/sizewell/schemas"
-
-
-def _schema(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
 def _published(name: str, document: dict[str, Any]) -> Files:
-    """A schema where the documentation links to it, and in the package, for a project that has only that."""
-    text = _schema(document)
-    return {f"docs/reference/{name}.schema.json": text, f"{PACKAGED}/{name}.schema.json": text}
+    """A schema, which stands once: in the package. The documentation links there, and its site shows it as its own."""
+    return {f"src/sizewell/schemas/{name}.schema.json": json.dumps(document, indent=2, ensure_ascii=False) + "\n"}
 
 
 def spec_schema() -> Files:
@@ -77,8 +69,7 @@ def accuracy() -> Files:
 def policy_reference() -> Files:
     from sizewell.policy.reference import reference
 
-    files = reference()
-    return {**files, f"{PACKAGED}/policy.schema.json": files["policy/config.schema.json"]}
+    return reference()
 
 
 def component_reference() -> Files:

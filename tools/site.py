@@ -21,6 +21,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = ROOT / "build" / "pages"
+SCHEMAS = ROOT / "src" / "sizewell" / "schemas"
 SITE = ROOT / "build" / "site"
 LINK = re.compile(r"(?<=\]\()(?P<target>\.\.?/[^)#\s]*)(?P<anchor>#[^)\s]*)?(?=\))")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
@@ -76,6 +77,10 @@ def _within(link: re.Match[str], folder: Path, page: Path) -> str:
     if target.is_relative_to(DOCS):
         return link[0]
     name = target.relative_to(ROOT)
+    if target.parent == SCHEMAS:  # as a file, which editors can take from the site
+        shown = PAGES / "reference" / target.name
+        shutil.copy(target, shown)
+        return os.path.relpath(shown, page.parent)
     parts = [part.lstrip(".") for part in name.parts]  # a hidden folder has no page
     shown = PAGES.joinpath("source", *parts[:-1], f"{parts[-1]}.md")
     shown.parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ def test_an_evening_is_replayed(sizewell: Sizewell) -> None:
 
 
 def test_the_example_matches_the_published_schema() -> None:
-    schema = json.loads((ROOT / "docs/reference/timeline.schema.json").read_text())
+    schema = json.loads((ROOT / "src/sizewell/schemas/timeline.schema.json").read_text())
     jsonschema.validate(json.loads(EXAMPLE.read_text()), schema)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -246,7 +247,32 @@ def test_the_shipped_configuration_is_right_and_matches_its_schema() -> None:
 
     path = Path(__file__).parents[2] / "policy" / "config.yaml"
     read_config(path)
-    jsonschema.validate(yaml.safe_load(path.read_text()) or {}, schema())
+    text = path.read_text()
+    jsonschema.validate(yaml.safe_load(text) or {}, schema())
+    named = path.parent / text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+    assert json.loads(named.read_text()) == schema(), "refresh: make generate"
+
+
+@pytest.mark.parametrize(
+    ("stated", "right"),
+    [
+        ({"levels": {"expired": "advisory", "idle-exposure": {"dev": "disabled", "prod": "mandatory"}}}, True),
+        ({"undetermined": {"open-trust": "advisory"}}, True),
+        ({"levels": {"expired": "off"}}, False),
+        ({"levels": {"expired": {"production": "advisory"}}}, False),
+        ({"undetermined": {"expird": "advisory"}}, False),
+        ({"waivers": [{"rule": "expird", "resource": "a", "reason": "moved by hand", "expires": "2026-12-01"}]}, False),
+    ],
+)
+def test_the_schema_takes_what_the_reader_takes(stated: dict[str, Any], right: bool) -> None:
+    import jsonschema
+
+    assert jsonschema.Draft202012Validator(schema()).is_valid(stated) is right
+    if right:
+        parse_config(stated)
+        return
+    with pytest.raises(ConfigError):
+        parse_config(stated)
 
 
 def test_the_guide_s_configuration_is_right() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -279,10 +280,11 @@ def test_rules_that_stand_beside_the_announced_ones_speak_for_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sizewell.policy import announced
+    from sizewell.policy.config import schema
     from sizewell.policy.rules import RULES
 
-    (tmp_path / "announced.json").write_text(announced.written(RULES[1:]), encoding="utf-8")
-    monkeypatch.setattr(announced, "FILE", tmp_path / "announced.json")
+    (tmp_path / "policy.schema.json").write_text(json.dumps(schema(RULES[1:])), encoding="utf-8")
+    monkeypatch.setattr(announced, "FILE", tmp_path / "policy.schema.json")
     assert announced.announced() is RULES
     monkeypatch.setattr(announced, "FILE", tmp_path / "nothing.json")
     assert announced.announced() is RULES
@@ -328,7 +330,7 @@ def test_a_pack_that_announced_something_else_refuses(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(adapter.gc, "freeze", lambda: None)
     words = asked(adapter._load, prevents="nothing")
-    assert "policy/announced.json: is out of date for expired\n  fix: make generate" in words
+    assert "schemas/policy.schema.json: is out of date for expired\n  fix: make generate" in words
 
 
 def test_the_start_leaves_out_what_the_pack_does_not_need(tmp_path: Path) -> None:

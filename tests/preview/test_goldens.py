@@ -59,5 +59,5 @@ def test_the_json_comes_in_pieces_and_is_the_same_text(name):
 
 
 def test_the_published_schema_is_the_one_in_force():
-    path = Path(__file__).parents[2] / "docs/reference/preview.schema.json"
+    path = Path(__file__).parents[2] / "src/sizewell/schemas/preview.schema.json"
     assert json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(as_json.preview_schema()))

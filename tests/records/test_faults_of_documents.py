@@ -97,7 +97,7 @@ def test_a_sample_of_another_form_is_one_fault(tmp_path, value):
 
 def test_a_preview_that_is_none_is_one_line(tmp_path, capsys):
     file = tmp_path / "preview.json"
-    schema = json.loads((ROOT / "docs/reference/preview.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "src/sizewell/schemas/preview.schema.json").read_text(encoding="utf-8"))
     file.write_text(json.dumps({"schema": schema["properties"]["schema"]["const"]}), encoding="utf-8")
     assert render([str(file), "--html", str(tmp_path / "page.html")]) == 64
     line = capsys.readouterr().err

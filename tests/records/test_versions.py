@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from sizewell.clouds.prices import asking
-from sizewell.policy.announced import stated
 from sizewell.policy.config import read_config
 from sizewell.preview.guardrails import read_limits
 from sizewell.preview.render import __main__ as rendering
@@ -109,7 +108,6 @@ def answered(path: Path) -> bool:
 
 
 READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and what of a kept file shows that it was
-    "announced": lambda path: stated(path)[0]["id"] == "account-pinned",
     "calibration": lambda path: parse(content("calibration", json.loads(path.read_text()), path.name)).bands,
     "catalog": lambda path: sources(path) == {"ours": "our contract of 2026"},
     "checkpoint": lambda path: scripts().Manifest.from_json(path.name, path.read_bytes()).step == 100,

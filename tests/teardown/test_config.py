@@ -29,7 +29,7 @@ def test_the_project_s_own_settings_are_the_defaults() -> None:
 def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
     whole = {**BLOCKS[0], **BLOCKS[1]}
     config = parse_config(whole)
-    schema = json.loads((ROOT / "docs/reference/teardown.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "src/sizewell/schemas/teardown.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(json.dumps(whole, default=str)), schema)
     assert config.open_at("dev", MONDAY)
     assert not config.open_at("dev", MONDAY.replace(hour=22))

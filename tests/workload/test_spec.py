@@ -77,7 +77,7 @@ def test_shipped_spec(path: Path) -> None:
     text = path.read_text()
     first = text.splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema=")
-    assert (path.parent / first.partition("$schema=")[2]).resolve() == ROOT / "docs/reference/spec.schema.json"
+    assert (path.parent / first.partition("$schema=")[2]).resolve() == ROOT / "src/sizewell/schemas/spec.schema.json"
     SCHEMA.validate(load_mapping(text, str(path)))
     assert parse_spec(as_yaml(spec)).digest() == spec.digest()
 
@@ -138,7 +138,7 @@ def test_schema_has_an_id_and_offers_the_names_of_the_catalog() -> None:
 
 
 def test_committed_schema_is_the_generated_one() -> None:
-    assert json.loads((ROOT / "docs/reference/spec.schema.json").read_text()) == spec_schema()
+    assert json.loads((ROOT / "src/sizewell/schemas/spec.schema.json").read_text()) == spec_schema()
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ WHOLE_POOLS: Final = (
     "azure-native:machinelearningservices:Compute",
 )
 OF_WHOLE_POOLS: Final = ("idle-exposure",)
+STATED: Final = "x-sizewell"  # the key of a rule in the schema of the configuration for what only the pack reads
 TOTAL: Final = "cost-total"  # not a rule: the line with the bill that a plain `pulumi preview` shows
 
 
@@ -32,6 +33,16 @@ class Parameter:
     default: Any
     schema: Mapping[str, Any]
     meaning: str
+
+    def described(self) -> dict[str, Any]:
+        """Its JSON Schema with meaning and default, as editors and the engine show it."""
+        return {**self.schema, "description": self.meaning, "default": self.default}
+
+    @classmethod
+    def of_schema(cls, described: Mapping[str, Any]) -> Parameter:
+        """The parameter that such a schema describes."""
+        schema = {key: value for key, value in described.items() if key not in ("description", "default")}
+        return cls(default=described["default"], schema=schema, meaning=described["description"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +58,21 @@ class Announcement:
     level: Level = "mandatory"
     levels: Mapping[str, Level] = field(default_factory=dict)  # by environment, where it differs
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    debatable: bool = False  # a careful team may decide otherwise: advice in all profiles but `strict`
     evaluator_only: bool = False  # needs what a policy process cannot see
+
+    def stated(self) -> dict[str, Any]:
+        """What differs from the defaults, beside name, purpose and parameters, as plain JSON."""
+        entry: dict[str, Any] = {"subject": self.subject}
+        if self.level != "mandatory":
+            entry["level"] = self.level
+        if self.levels:
+            entry["levels"] = dict(self.levels)
+        if self.debatable:
+            entry["debatable"] = True
+        if self.evaluator_only:
+            entry["evaluator_only"] = True
+        return entry
 
     def defaults(self) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in self.parameters.items()}

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from sizewell.policy.announcement import LEVELS, Announcement, Level
+from sizewell.policy.announcement import LEVELS, STATED, Announcement, Level
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import locating, read_yaml
 from sizewell.sizing.records.stackname import ENVIRONMENTS
@@ -26,24 +26,6 @@ from sizewell.sizing.versions import content, schema_of
 DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
 Profile = Literal["accelerators", "standard", "strict"]
 PROFILES: Final[tuple[Profile, ...]] = ("accelerators", "standard", "strict")
-# What a careful team may decide otherwise, or what another place judges: advice in all profiles but `strict`.
-ADVICE: Final = frozenset({
-    "bucket-plain-http",
-    "checkpoint-locked",
-    "checkpoint-own-key",
-    "checkpoint-retained",
-    "cluster-deletion-protection",
-    "cluster-secrets",
-    "infiniband-size",  # nobody says whether machines work on one job
-    "karpenter-consolidation",
-    "machine-disk-unencrypted",
-    "old-versions-unbounded",
-    "owner-and-expiry-tags",
-    "public-address",
-    "soft-delete",
-    "unpriced-resource",  # the preview judges what a change adds
-    "vertex-endpoint-public",
-})  # fmt: skip
 _SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers", "waiver_days_max")
 WAIVER_DAYS_MAX: Final = 180
 _REASON_WORDS_MIN: Final = 3
@@ -84,7 +66,7 @@ class Config:
         if own:
             return own
         usual = rule.level_in(environment)
-        return "advisory" if usual == "mandatory" and self.profile != "strict" and rule.id in ADVICE else usual
+        return "advisory" if usual == "mandatory" and self.profile != "strict" and rule.debatable else usual
 
     def level_undetermined(self, rule: Announcement, environment: str) -> Level:
         """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
@@ -303,25 +285,6 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
         from sizewell.policy.rules import RULES
 
         rules = RULES
-    level = {"enum": list(LEVELS)}
-    by_rule = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            rule.id: {
-                "description": rule.prevents,
-                "oneOf": [
-                    level,
-                    {
-                        "type": "object",
-                        "additionalProperties": False,
-                        "properties": dict.fromkeys(ENVIRONMENTS, level),
-                    },
-                ],
-            }
-            for rule in rules
-        },
-    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Sizewell policy configuration",
@@ -337,8 +300,8 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                     "may decide differently only warn; strict: each rule at its own level"
                 ),
             },
-            "levels": by_rule,
-            "undetermined": by_rule,
+            "levels": {"$ref": "#/$defs/levels_of_rules"},
+            "undetermined": {"$ref": "#/$defs/levels_of_rules"},
             "parameters": {
                 "type": "object",
                 "additionalProperties": False,
@@ -346,10 +309,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                     rule.id: {
                         "type": "object",
                         "additionalProperties": False,
-                        "properties": {
-                            name: {**parameter.schema, "description": parameter.meaning, "default": parameter.default}
-                            for name, parameter in rule.parameters.items()
-                        },
+                        "properties": {name: each.described() for name, each in rule.parameters.items()},
                     }
                     for rule in rules
                     if rule.parameters
@@ -368,12 +328,34 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                     "additionalProperties": False,
                     "required": ["rule", "resource", "reason", "expires"],
                     "properties": {
-                        "rule": {"enum": [rule.id for rule in rules]},
+                        "rule": {"$ref": "#/$defs/rule"},
                         "resource": {"type": "string", "minLength": 1},
                         "reason": {"type": "string", "minLength": 1, "description": "why, in at least three words"},
                         "expires": {"type": "string", "format": "date"},
                         "stack": {"type": "string"},
                     },
+                },
+            },
+        },
+        "$defs": {
+            "level": {"enum": list(LEVELS)},
+            "levels": {
+                "oneOf": [
+                    {"$ref": "#/$defs/level"},
+                    {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {name: {"$ref": "#/$defs/level"} for name in ENVIRONMENTS},
+                    },
+                ]
+            },
+            "rule": {"enum": [rule.id for rule in rules]},
+            "levels_of_rules": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    rule.id: {"$ref": "#/$defs/levels", "description": rule.prevents, STATED: rule.stated()}
+                    for rule in rules
                 },
             },
         },

@@ -7,6 +7,7 @@ raises is reported as that rule's own fault and counts as failed, an expired or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import itemgetter
@@ -110,7 +111,8 @@ def evaluate(
         results.extend(waivers.applied(result) for result in judged)
     results.extend(waivers.faults())
     if config.profile == "accelerators":
-        results = _of_accelerators(results, facts)
+        about = {rule.id for rule in rules if rule.about_accelerators}
+        results = _of_accelerators(results, facts, about)
     return Report(results=tuple(results), passed=passed, rules=ran)
 
 
@@ -182,15 +184,10 @@ def _results(
     return results, fine
 
 
-ABOUT_ACCELERATORS: Final = frozenset({  # rules that judge nothing else
-    "accelerators-kept", "block-ends-early", "block-not-targeted", "empty-nodes-stay", "endpoint-keeps-machines",
-    "karpenter-consolidation", "karpenter-limits", "model-on-the-internet", "purchase-unconfirmed",
-    "reservation-expired", "reservation-without-end", "server-never-ends", "term-bought",
-})  # fmt: skip
+def _of_accelerators(results: list[Result], facts: StackFacts, about: AbstractSet[str]) -> list[Result]:
+    """Results on accelerators and the services that run them: none in a stack without accelerators.
 
-
-def _of_accelerators(results: list[Result], facts: StackFacts) -> list[Result]:
-    """What is said of accelerators and of the services that run them; nothing in a stack that has none.
+    `about` are the rules that judge nothing else, whatever the type of the resource.
 
     A resource of which nobody knows yet whether it has some is judged where its stack has others.
     """
@@ -200,14 +197,14 @@ def _of_accelerators(results: list[Result], facts: StackFacts) -> list[Result]:
               for pods in facts.pods]  # fmt: skip
     flags += [(purchase.urn, True) for purchase in facts.purchases]
     has = {urn for urn, accelerated in flags if accelerated is True}
-    special = {result.urn for result in results if result.rule in ABOUT_ACCELERATORS}
+    special = {result.urn for result in results if result.rule in about}
     if not has and not special:
         return [result for result in results if result.urn == "" and result.prevents == _OUTLIVED]
     may = has | {urn for urn, accelerated in flags if isinstance(accelerated, Unknown)}
     return [
         result
         for result in results
-        if result.urn in may or result.rule in ABOUT_ACCELERATORS or result.urn == "" or result.outcome == "error"
+        if result.urn in may or result.rule in about or result.urn == "" or result.outcome == "error"
     ]
 
 

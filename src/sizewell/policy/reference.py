@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from sizewell.policy.announced import written
 from sizewell.policy.config import schema
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
@@ -20,8 +19,8 @@ _HEAD = """# Policies
 
 The {count} rules of the policy pack, generated from `src/sizewell/policy/rules/`. The same rules run in
 `pulumi preview --policy-pack policy`, in `sizewell policy` and in `sizewell preview`. Levels, parameters and waivers
-are set in `policy/config.yaml` (its schema is `policy/config.schema.json`). A value that is not known yet makes a rule
-*undetermined*, which counts as failed at the rule's level; a rule that raises counts as failed as well.
+are set in `policy/config.yaml` ([its schema](../../src/sizewell/schemas/policy.schema.json)). A value that is not known
+yet makes a rule *undetermined*, which counts as failed at the rule's level; so does a rule that raises.
 
 What components build is judged by Checkov too, after conversion; the checks that do not apply are listed in
 `tests/scanner/skips.yaml` with the reason and the rule that covers them instead. Which rule or check catches which
@@ -77,6 +76,5 @@ def reference() -> dict[str, str]:
         lines.append("")
     return {
         "docs/reference/policies.md": "\n".join(lines).rstrip() + "\n",
-        "src/sizewell/policy/announced.json": written(RULES),
-        "policy/config.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
+        "src/sizewell/schemas/policy.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
     }

@@ -64,6 +64,7 @@ class Rule(Announcement):
     judge: Callable[..., Any]
     clouds: tuple[str, ...] = ("aws", "gcp", "azure")
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
+    about_accelerators: bool = False  # it judges nothing else: the profile `accelerators` keeps all that it finds
     module: str = ""  # that declares it
 
     @property
@@ -85,7 +86,9 @@ def rule(
     level: Level = "mandatory",
     levels: Mapping[str, Level] | None = None,
     parameters: Mapping[str, Parameter] | None = None,
+    debatable: bool = False,
     evaluator_only: bool = False,
+    about_accelerators: bool = False,
     clouds: tuple[str, ...] = ("aws", "gcp", "azure"),
     types: tuple[str, ...] = (),
 ) -> Callable[[Judge], Judge]:
@@ -105,11 +108,13 @@ def rule(
             level=level,
             levels=levels or {},
             parameters=parameters or {},
+            debatable=debatable,
             evaluator_only=evaluator_only,
             area=area,
             judge=judge,
             clouds=clouds,
             types=types,
+            about_accelerators=about_accelerators,
             module=judge.__module__,
         )
         return judge

@@ -53,7 +53,7 @@ class Session:
     def __init__(self, opening: Opening, *, rules: tuple[Rule, ...] = RULES) -> None:
         if wrong := differing(opening.said, rules):
             fault = f"is out of date for {', '.join(wrong[:3])}"
-            raise ConfigError([Fault(path=f"policy/{FILE.name}", message=fault, fix="make generate")])
+            raise ConfigError([Fault(path=f"schemas/{FILE.name}", message=fault, fix="make generate")])
         self.remediated: set[str] = set()
         self.total = True
         self.bill = ""

@@ -14,7 +14,6 @@ from typing import Any, Final
 from sizewell.sizing.errors import ConfigError, Fault
 
 WRITTEN: Final[Mapping[str, int]] = {
-    "announced": 1,  # policy/announced.json: what rules say of themselves
     "calibration": 1,  # fitted constants: training, serving and memory
     "catalog": 1,  # tables of a project's own
     "checkpoint": 1,
@@ -56,7 +55,7 @@ PRINTED: Final[Mapping[str, int]] = {
 }
 # Those that had no version at first.
 UNVERSIONED: Final = (
-    *("announced", "catalog", "checkpoint-pointer", "guardrails", "observed", "policy", "rates", "refresh-answers"),
+    *("catalog", "checkpoint-pointer", "guardrails", "observed", "policy", "rates", "refresh-answers"),
     *("registration", "spec", "teardown-lock", "usage"),
 )
 OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, **dict.fromkeys(UNVERSIONED, 0)}

@@ -1,5 +1,5 @@
 """`stacks/config/teardown.yaml`: limits, the times at which something may be stopped, identities. Its schema is
-docs/reference/teardown.schema.json.
+sizewell/schemas/teardown.schema.json.
 """
 
 from __future__ import annotations

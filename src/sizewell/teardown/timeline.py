@@ -30,7 +30,7 @@ from sizewell.teardown.records import (
 )
 
 SCHEMA = "sizewell.timeline/1"
-DESCRIBED = "see docs/reference/timeline.schema.json"
+DESCRIBED = "see sizewell/schemas/timeline.schema.json in the installed package"
 
 
 def _in_utc(value: datetime) -> datetime:

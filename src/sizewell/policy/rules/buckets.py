@@ -152,6 +152,7 @@ def bucket_by_policy_alone(store: Store, _: Parameters) -> Verdict:
     subject="stores",
     prevents="data intercepted in transit",
     levels={"dev": "advisory"},
+    debatable=True,
 )
 def bucket_plain_http(store: Store, _: Parameters) -> Verdict:
     """Buckets accept requests over TLS only.
@@ -197,6 +198,7 @@ def bucket_access_logged(store: Store, _: Parameters) -> Verdict:
     area="safety",
     subject="stores",
     prevents="deletions that cannot be undone",
+    debatable=True,
     clouds=("gcp", "azure"),
     types=("gcp:storage/bucket:Bucket", "azure-native:storage:StorageAccount"),
     parameters={

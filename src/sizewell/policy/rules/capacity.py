@@ -36,6 +36,7 @@ BASELINE: Final = Parameter(
     area="spend",
     subject="purchases",
     prevents="non-refundable purchases by accident",
+    about_accelerators=True,
     parameters={"baseline": BASELINE},
 )
 def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
@@ -126,6 +127,7 @@ _WHERE_STATED: Final[Mapping[str, tuple[str, tuple[str | None, ...]]]] = {  # by
     area="spend",
     subject="things",
     prevents="multi-year commitments bought by a merge",
+    about_accelerators=True,
     types=(*_COMMITMENTS, *_WHERE_STATED),
 )
 def term_bought(thing: Thing, _: Parameters) -> Verdict:
@@ -221,6 +223,7 @@ def scarce_pool_replaced(facts: StackFacts, parameters: Parameters) -> StackVerd
     area="spend",
     subject="stack",
     prevents="a prepaid block that ends before the job does",
+    about_accelerators=True,
     parameters={
         "drain_minutes": Parameter(
             default=40,
@@ -290,6 +293,7 @@ def block_minimum_zero(pool: Pool, _: Parameters) -> Verdict:
     area="spend",
     subject="pools",
     prevents="prepaid capacity that stays empty",
+    about_accelerators=True,
     clouds=("aws",),
     types=("aws:autoscaling/group:Group", "aws:ec2/instance:Instance", "aws:eks/nodeGroup:NodeGroup"),
 )
@@ -316,6 +320,7 @@ def block_not_targeted(pool: Pool, _: Parameters) -> Verdict:
     area="correctness",
     subject="stack",
     prevents="pools that wait for an expired reservation",
+    about_accelerators=True,
     parameters={
         "days": Parameter(default=1, schema={"type": "integer", "minimum": 0}, meaning="least days that must be left")
     },
@@ -351,6 +356,7 @@ def reservation_expired(facts: StackFacts, parameters: Parameters) -> StackVerdi
     area="spend",
     subject="purchases",
     prevents="reserved capacity that is billed after the work is done",
+    about_accelerators=True,
     parameters={"baseline": BASELINE},
 )
 def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdict:

@@ -43,6 +43,7 @@ def checkpoint_protected(store: Store, _: Parameters) -> Verdict:
     area="safety",
     subject="stores",
     prevents="checkpoints lost with their stack",
+    debatable=True,
     evaluator_only=True,
 )
 def checkpoint_retained(store: Store, _: Parameters) -> Verdict:
@@ -91,6 +92,7 @@ def checkpoint_versioned(store: Store, _: Parameters) -> Verdict:
     subject="stores",
     prevents="checkpoints deleted by a faulty script or a stolen key",
     levels={"dev": "advisory"},
+    debatable=True,
 )
 def checkpoint_locked(store: Store, _: Parameters) -> Verdict:
     """Checkpoints cannot be deleted for some days, even with the permission to delete.
@@ -233,6 +235,7 @@ def checkpoint_changes_unseen(facts: StackFacts, _: Parameters) -> StackVerdicts
     subject="stores",
     prevents="weights that leak with access to the bucket",
     levels={"dev": "advisory"},
+    debatable=True,
 )
 def checkpoint_own_key(store: Store, _: Parameters) -> Verdict:
     """Checkpoints are encrypted with a customer-managed key: one grant controls who can read them.

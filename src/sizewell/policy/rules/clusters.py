@@ -266,6 +266,7 @@ def cluster_network_policy(cluster: Cluster, _: Parameters) -> Verdict:
     subject="clusters",
     prevents="tokens readable in backups",
     levels={"dev": "disabled"},
+    debatable=True,
 )
 def cluster_secrets(cluster: Cluster, _: Parameters) -> Verdict:
     """Kubernetes secrets are encrypted with a customer-managed key.
@@ -309,6 +310,7 @@ def cluster_logs(cluster: Cluster, _: Parameters) -> Verdict:
     area="safety",
     subject="clusters",
     prevents="a production cluster deleted by one call",
+    debatable=True,
 )
 def cluster_deletion_protection(cluster: Cluster, _: Parameters) -> Verdict:
     """In production a cluster cannot be deleted by one call.

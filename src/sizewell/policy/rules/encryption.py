@@ -37,6 +37,7 @@ def disk_unencrypted(disk: Disk, _: Parameters) -> Verdict:
     area="safety",
     subject="pools",
     prevents="data readable in disks and snapshots",
+    debatable=True,
 )
 def machine_disk_unencrypted(pool: Pool, _: Parameters) -> Verdict:
     """The disks of machines are encrypted: they contain datasets and weights.

@@ -340,6 +340,7 @@ _SERVING: Final = (  # what answers users may keep accelerators where users are
     area="spend",
     subject="things",
     prevents="managed accelerators that are billed while idle",
+    about_accelerators=True,
     types=tuple(_READERS),
     parameters={
         "baseline": Parameter(

@@ -216,6 +216,7 @@ def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
     prevents="development endpoints that are billed at night",
     level="advisory",
     levels={"dev": "mandatory"},
+    about_accelerators=True,
     parameters={
         "environments": Parameter(
             default=["dev"],
@@ -357,6 +358,7 @@ _COMMANDS_THAT_WAIT: Final = ("pause", "sleep infinity", "tail -f /dev/null", "s
     area="spend",
     subject="stack",
     prevents="pods that hold accelerators without requests",
+    about_accelerators=True,
     clouds=("kubernetes",),
     parameters={
         "environments": Parameter(

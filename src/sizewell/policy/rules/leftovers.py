@@ -168,6 +168,7 @@ def machine_disk_oversized(pool: Pool, parameters: Parameters) -> Verdict:
     area="spend",
     subject="stores",
     prevents="old versions that are hidden and are billed indefinitely",
+    debatable=True,
 )
 def old_versions_unbounded(store: Store, _: Parameters) -> Verdict:
     """In a versioned bucket, old versions expire: they are billed like current ones and do not show in listings.

@@ -127,6 +127,7 @@ def egress_to_world(opening: Opening, parameters: Parameters) -> Verdict:
     area="safety",
     subject="pools",
     prevents="machines reachable from the internet",
+    debatable=True,
 )
 def public_address(pool: Pool, _: Parameters) -> Verdict:
     """Accelerator machines have no public address: it is billed, and reachable from the internet.

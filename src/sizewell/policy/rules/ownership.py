@@ -70,6 +70,7 @@ def _ends(facts: StackFacts) -> dict[str, Text]:
     area="ownership",
     subject="things",
     prevents="orphans that are billed for months",
+    debatable=True,
     parameters={
         "owner": Parameter(
             default=["sizewell-owner", "owner"],

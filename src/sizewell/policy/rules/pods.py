@@ -281,6 +281,7 @@ _PUBLIC_GATEWAYS: Final = ("external", "gxlb")  # in the names of GKE's classes
     area="safety",
     subject="stack",
     prevents="requests by outsiders on your accelerators",
+    about_accelerators=True,
     clouds=("kubernetes",),
 )
 def model_on_the_internet(facts: StackFacts, _: Parameters) -> StackVerdicts:

@@ -245,6 +245,7 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
     area="spend",
     subject="things",
     prevents="unlimited machines",
+    about_accelerators=True,
     clouds=("kubernetes",),
     types=("kubernetes:karpenter.sh/v1:NodePool",),
 )
@@ -270,6 +271,8 @@ def karpenter_limits(thing: Thing, _: Parameters) -> Verdict:
     area="correctness",
     subject="things",
     prevents="jobs killed to save prepaid money",
+    debatable=True,
+    about_accelerators=True,
     clouds=("kubernetes",),
     types=("kubernetes:karpenter.sh/v1:NodePool",),
 )
@@ -313,6 +316,7 @@ _EMPTY_MINUTES_MAX: Final = 24 * 60
     area="spend",
     subject="things",
     prevents="empty machines that are still billed",
+    about_accelerators=True,
     clouds=("kubernetes",),
     types=("kubernetes:karpenter.sh/v1:NodePool",),
 )

@@ -72,6 +72,7 @@ _VERTEX_ENDPOINT: Final = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndp
     subject="things",
     prevents="requests with a stolen token at your cost",
     levels={"dev": "advisory"},
+    debatable=True,
     clouds=("gcp",),
     types=(_VERTEX_ENDPOINT,),
 )

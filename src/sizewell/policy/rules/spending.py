@@ -157,6 +157,7 @@ def budget_unheard(thing: Thing, _: Parameters) -> Verdict:
     subject="stack",
     prevents="costs missing from estimates",
     levels={"dev": "advisory", "staging": "advisory"},
+    debatable=True,  # the preview judges what a change adds
 )
 def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
     """Everything that is billed has a price; a line without one hides in every total.

@@ -1,4 +1,4 @@
-"""The JSON form of a preview; its schema is published as docs/reference/preview.schema.json."""
+"""The JSON form of a preview; its schema is published as sizewell/schemas/preview.schema.json."""
 
 from __future__ import annotations
 

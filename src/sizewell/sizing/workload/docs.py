@@ -173,7 +173,7 @@ def reference(schema: dict[str, Any]) -> str:
         "# The workload spec",
         "",
         "Every key of a spec file. `sizewell size SPEC --show-spec` prints a spec with every default and its origin;",
-        "[spec.schema.json](spec.schema.json) is the same for editors: start a file with",
+        "[spec.schema.json](../../src/sizewell/schemas/spec.schema.json) is the same for editors: start a file with",
         "`# yaml-language-server: $schema=` and the path to it. The [examples](../../examples/) have the arithmetic.",
         "",
         "A duration is `500ms`, `45m`, `1h30m` or `3d`; a size `80GB` (10^9) or `80GiB` (2^30); a count `4096`, `50k`",
