@@ -62,7 +62,7 @@ LEAVES = {parser.prog.removeprefix("sizewell "): parser for parser in parsers()}
 @pytest.mark.parametrize("name", LEAVES)
 def test_it_has_the_options_of_all_json_and_a_help_for_each_argument(name: str) -> None:
     options = LEAVES[name]._option_string_actions
-    assert {"-h", "-q", "--quiet", "--color", "--no-color"} <= options.keys()
+    assert {"-h", "-q", "--quiet", "--color", "--no-color", "-v", "--verbose", "--log-file"} <= options.keys()
     assert ("--json" in options) is (name not in WITHOUT_JSON)
     assert [action.dest for action in LEAVES[name]._actions if not action.help] == []
 

@@ -30,7 +30,7 @@ SECTIONS = {
     "Interactivity": 4, "Subcommands": 3, "Robustness": 8, "Future-proofing": 6, "Signals": 2, "Configuration": 4,
     "Environment variables": 6, "Naming": 1, "Distribution": 2, "Analytics": 1,
 }  # fmt: skip
-LETTERS = {"-h": "--help", "-V": "--version", "-q": "--quiet", "-o": "--output", "-n": "--dry-run"}
+LETTERS = {"-h": "--help", "-V": "--version", "-q": "--quiet", "-o": "--output", "-n": "--dry-run", "-v": "--verbose"}
 OPTIONS = [(name, action) for name, leaf in LEAVES.items() for action in leaf._actions if action.option_strings]
 
 
@@ -154,7 +154,7 @@ def test_every_flag_has_a_long_form() -> None:
         flag: action.option_strings[-1] for _, action in OPTIONS for flag in action.option_strings if len(flag) == 2
     }
     assert {flag: LETTERS[flag] for flag in short} == short
-    assert {"-h", "-q", "-o", "-n"} == short.keys()  # -V is of the command itself
+    assert {"-h", "-q", "-o", "-n", "-v"} == short.keys()  # -V is of the command itself
 
 
 def test_no_flag_has_an_optional_value() -> None:

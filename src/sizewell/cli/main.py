@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
+from sizewell import logs
 from sizewell.cli import modes
 from sizewell.sizing.errors import SizewellError, UsageError
 
@@ -160,7 +161,10 @@ def _run(arguments: list[str]) -> int:
         return int(done.code or 0)
     _settle(args)
     modes.choose(color=getattr(args, "color", "auto"), quiet=getattr(args, "quiet", False))
-    code: int = args.run(args)
+    with logs.recorded(getattr(args, "verbose", 0), getattr(args, "log_file", None)):
+        logs.log(__name__, "%s begins", args.run.__module__)
+        code: int = args.run(args)
+        logs.log(__name__, "exit code %d", code)
     return code
 
 

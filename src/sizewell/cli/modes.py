@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, TextIO
 
 Color = Literal["auto", "always", "never"]
@@ -43,6 +44,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--no-color", action="store_const", const="never", dest="color", default=argparse.SUPPRESS,
         help="same as --color never",
     )  # fmt: skip
+    group.add_argument(
+        "-v", "--verbose", action="count", default=argparse.SUPPRESS,
+        help="print each step on stderr: calls, waits, files; -vv: details as well",
+    )  # fmt: skip
+    group.add_argument(
+        "--log-file", type=Path, metavar="FILE", default=argparse.SUPPRESS, help="append steps and details to a file"
+    )
 
 
 def choose(*, color: Color = "auto", quiet: bool = False) -> None:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
+from sizewell import logs
 from sizewell.cli import modes
 from sizewell.sizing.errors import UsageError
 
@@ -101,6 +102,7 @@ def write_file(path: Path, pieces: Iterable[str], option: str) -> None:
     try:
         with path.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
+        logs.log(__name__, "%s: wrote %s", option, path)
     except OSError as error:
         if error.errno in modes.FULL:
             raise  # exit code 74, as for standard output

@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Final
 
-from sizewell import source
+from sizewell import logs, source
 from sizewell.cli.questions import Answers, access_setting, receivers
 from sizewell.sizing.errors import SizewellError, UsageError
 
@@ -193,6 +193,8 @@ def write(folder: Path, texts: Mapping[str, str]) -> list[str]:
         aside.mkdir(exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix="init-", dir=aside))
         written = [path for path, text in texts.items() if _placed(staging, folder / path, text)]
+        for path in written:
+            logs.log(__name__, "wrote %s", folder / path)
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageError(
             f"init: {error.filename} is a file where the project needs a folder\n"

@@ -5,6 +5,7 @@ Credentials, regions, proxies and base addresses (`AWS_ENDPOINT_URL`, `AWS_ENDPO
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
 if TYPE_CHECKING:
     import boto3
 
+LOG: Final = logging.getLogger(__name__)
 READING: Final = ("Describe", "Get", "List", "Head", "BatchGet", "Simulate", "Search", "Lookup")
 _LOGIN: Final = {
     *("AuthFailure", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch"),
@@ -77,6 +79,7 @@ class Aws:
     def call(self, service: str, region: str, operation: str, **parameters: Any) -> dict[str, Any]:
         """The answer of one operation, named as the method of the client (`describe_images`). CloudError otherwise."""
         client = self.client(service, region)
+        LOG.info("%s %s in %s", service, operation, region)
         return dict(translated(service, lambda: getattr(client, operation)(**parameters)))
 
     def pages(self, service: str, region: str, operation: str, items: str, **parameters: Any) -> Iterator[Any]:
@@ -85,6 +88,7 @@ class Aws:
         if not client.can_paginate(operation):
             yield from self.call(service, region, operation, **parameters).get(items, [])
             return
+        LOG.info("%s %s in %s, all pages", service, operation, region)
         pages = iter(client.get_paginator(operation).paginate(**parameters))
         while (page := translated(service, lambda: next(pages, None))) is not None:
             yield from page.get(items, [])

@@ -6,6 +6,7 @@ provider reads too. `GOOGLE_ENDPOINT_URL` and `GOOGLE_ENDPOINT_URL_COMPUTE` set 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.clouds.rest import Reader, base_url
 
+LOG: Final = logging.getLogger(__name__)
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)
 TOKEN_S: Final = 120.0  # as google-auth has it
 _LOGIN: Final = "run: gcloud auth application-default login"
@@ -66,6 +68,7 @@ class Google:
                     if self._impersonated:
                         self._credentials = _impersonating(self._credentials, self._impersonated)
                 if not self._credentials.valid:
+                    LOG.info("asking for a token")
                     self._credentials.refresh(_transport(self._http))
             except google.auth.exceptions.TransportError as error:
                 raise CloudError("google", "unanswered", f"no token: {error}", local=True) from error

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from sizewell import logs
 from sizewell.sizing.errors import ServiceError, UsageError
 
 _PREFIX: Final = "sizewell-base-"
@@ -34,6 +35,7 @@ def _git(directory: Path, *arguments: str, stdin: str = "") -> subprocess.Comple
     environment = {**os.environ, "GIT_LFS_SKIP_SMUDGE": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     for key in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # set inside hooks; they would win over `directory`
         environment.pop(key, None)
+    logs.log(__name__, "git %s", " ".join(arguments))
     try:
         return subprocess.run(
             ["git", "-c", "core.hooksPath=/dev/null", *arguments],

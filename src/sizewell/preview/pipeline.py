@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
@@ -234,7 +235,9 @@ def _head(request: Request, stack: str) -> _Head:
 
     if request.engine != "pulumi":
         try:
-            return _Head(after=evaluate(request.root, stack))
+            plan = evaluate(request.root, stack)
+            logs.log(__name__, "%s: evaluated, %d resources", stack, len(plan.resources))
+            return _Head(after=plan)
         except UsageError:
             raise
         except SizewellError as error:

@@ -10,6 +10,7 @@ learn.microsoft.com/powershell/module/az.monitor/test-azactiongroup).
 from __future__ import annotations
 
 import json
+import logging
 import os
 import smtplib
 import ssl
@@ -23,6 +24,7 @@ from sizewell.recording.sources.state import State
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.config import Mail
 
+LOG: Final = logging.getLogger(__name__)
 PAGERDUTY: Final = "https://events.pagerduty.com/v2/enqueue"  # developer.pagerduty.com/docs/send-alert-event
 _TOPIC, _SUBSCRIPTION = "aws:sns/topic:Topic", "aws:sns/topicSubscription:TopicSubscription"
 _SUBJECT_MAX: Final = 99  # docs.aws.amazon.com/sns/latest/api/API_Publish.html: fewer than 100 characters of ASCII
@@ -184,6 +186,7 @@ def post(url: str, body: Mapping[str, Any]) -> None:
     try:
         with http_client(connections=1) as http:
             answer = http.post(url, json=dict(body), timeout=10.0)
+        LOG.info("posted a notice: %d", answer.status_code)  # not to which address: it is a secret
     except FAILURES as error:
         raise ServiceError(f"it does not respond ({type(error).__name__})") from None
     if not 200 <= answer.status_code < 300:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import shutil
 import threading
@@ -17,6 +18,7 @@ from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.versions import content, schema_of
 
+LOG: Final = logging.getLogger(__name__)
 Row = Listed | ListedFee
 FEES: Final = "fees"  # the market of a place whose rows are fees
 
@@ -129,6 +131,7 @@ def ask(
         if known is None:
             open_places[str(place)] = place
         else:
+            LOG.info("%s: %d rows of an earlier run", place, len(known))
             readings.rows.append((place, known))
 
     def asked(place: Place) -> Callable[[], list[Row]]:

@@ -1,0 +1,74 @@
+"""`-v` and `--log-file`: what the rooms log is shown to who asks, and to nobody else."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sizewell import logs
+from tests.clouds.rest_server import Reply, serving
+
+from .conftest import CHAT, ROOT, Sizewell
+
+
+@pytest.fixture
+def chat(tmp_path: Path) -> str:
+    (tmp_path / "chat.yaml").write_text(CHAT)
+    return str(tmp_path / "chat.yaml")
+
+
+def test_nothing_is_logged_unless_asked_and_logging_is_not_even_imported() -> None:
+    code = (
+        "import sys; from sizewell.cli.main import main; main(['size', 'examples/chat.yaml', '--json']);"
+        "print('logging' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_a_command_says_its_steps_before_and_after_the_command(chat: str, sizewell: Sizewell) -> None:
+    plain = sizewell("size", chat, "-q")
+    for line in (("-v", "size", chat, "-q"), ("size", chat, "--verbose", "-q")):
+        done = sizewell(*line)
+        assert done.out == plain.out
+        assert [row.split(" ", 1)[1] for row in done.err.splitlines()] == [
+            "INFO sizewell.cli.main: sizewell.cli.size begins",
+            "INFO sizewell.cli.main: exit code 0",
+        ]
+    assert logging.getLogger("sizewell").handlers == []
+
+
+def test_a_file_takes_the_details_and_is_appended_to(chat: str, sizewell: Sizewell, tmp_path: Path) -> None:
+    file = tmp_path / "run.log"
+    for _ in range(2):
+        assert sizewell("size", chat, "-q", "--log-file", str(file)).err == ""
+    assert file.read_text().count("exit code 0") == 2
+    done = sizewell("size", chat, "--log-file", str(tmp_path / "no" / "run.log"))
+    assert done.code == 64
+    assert "--log-file" in done.err
+    assert "\n  fix: " in done.err
+
+
+def test_calls_are_shown_without_what_is_secret(
+    sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The key of an API stands in the query, tokens in headers; the loggers of the HTTP client would print the first."""
+    from sizewell.clouds.calls import Deadline, Timeouts
+    from sizewell.clouds.rest import Reader
+
+    with serving() as server, logs.recorded(0, tmp_path / "run.log"):
+        server.reply("GET /v1/skus", Reply({}, 429, {"Retry-After": "0"}), Reply({"skus": []}))
+        asked = Reader(
+            service="billing", base=server.url, deadline=Deadline(10), headers=lambda: {"Authorization": "Bearer t0ken"},
+            timeouts=Timeouts(attempts=2),
+        )  # fmt: skip
+        assert list(asked.pages("v1/skus", items="skus", key="k3y")) == []
+    text = (tmp_path / "run.log").read_text()
+    assert text.count("/v1/skus: ") == 2
+    assert "waiting 0.0 s" in text
+    assert "k3y" not in text
+    assert "t0ken" not in text
