@@ -10,16 +10,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-EXTRAS: Final = ("aws", "gcp", "azure", "kubernetes", "all")
+from sizewell.sizing.providers import CLOUDS
+
 # module -> the extra that brings it. A cloud's extra brings the Kubernetes SDK too, for its managed clusters.
 _EXTRA_OF: Final = {
-    "pulumi_aws": "aws",
-    "boto3": "aws",
-    "botocore": "aws",
-    "pulumi_gcp": "gcp",
-    "google.auth": "gcp",
-    "pulumi_azure_native": "azure",
-    "azure": "azure",
+    **{module: name for name, cloud in CLOUDS.items() for module in cloud.provider.modules},
     "pulumi_kubernetes": "kubernetes",
 }
 

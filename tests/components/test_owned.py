@@ -18,6 +18,7 @@ from sizewell.components.aws import Network
 from sizewell.components.names import NAMES
 from sizewell.components.owned import Owned, kept, token_of
 from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
 
 OWNED = {"environment": "dev", "owner": "ml-platform", "expires": "2026-12-31"}
@@ -131,7 +132,7 @@ def test_a_kind_has_tags_where_its_arguments_have():
     """`make` asks the class for its outputs; an output without an argument would be refused by the SDK."""
     for token, kind in kinds_made().items():
         argument = owned._tag_argument(kind)
-        taken = [key for key in ("tags", *owned.LABELS) if key in arguments(kind)]
+        taken = [key for key in ("tags", *CLOUDS.gcp.provider.tag_arguments) if key in arguments(kind)]
         assert bool(argument) == bool(taken), token
         assert not argument or argument in taken, token
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizewell.cli import judging, main, output, project
+from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
     from sizewell.preview.records import Preview, Stack
@@ -76,7 +77,9 @@ def _own_project(on: date) -> int:
     with tempfile.TemporaryDirectory(prefix="sizewell-demo-") as folder:
         try:
             os.chdir(folder)
-            code = main.main(["init", "shop", "--cloud", "aws", *answers, "--forge", "github", "--offline", *day])
+            code = main.main(
+                ["init", "shop", "--cloud", next(iter(CLOUDS)), *answers, "--forge", "github", "--offline", *day]
+            )
             os.chdir("shop")
             return code or main.main(["policy", *day])
         finally:

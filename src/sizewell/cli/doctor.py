@@ -17,6 +17,7 @@ from typing import Final, Literal
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 
 DESCRIPTION = """Check this installation and this project; with --cloud, whether a stack can be deployed.
@@ -36,9 +37,7 @@ configuration file or something in the account is wrong, 69 the engine or the cl
 """
 PACKAGES: Final = ("numpy", "pydantic", "PyYAML", "rich", "tzdata", "pulumi", "pulumi-policy")
 SDKS: Final = {
-    "pulumi-aws": "aws",
-    "pulumi-gcp": "gcp",
-    "pulumi-azure-native": "azure",
+    **{cloud.provider.distribution: name for name, cloud in CLOUDS.items()},
     "pulumi-kubernetes": "kubernetes",
 }
 OLD_DAYS: Final = 90

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sizewell.cli import output
 from sizewell.cli.project import configuration, decision_path, decisions, root
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -299,7 +300,8 @@ def _queue_of(decision: Decision, pair: tuple[Workload, Pool], config: Mapping[s
     if pair not in near or not has_queues(near):
         return ""
     name = pool_name(workload, pool)
-    return physical_name(name, limit=40) if pool.cloud == "gcp" else name
+    limit = CLOUDS[pool.cloud].cluster.queue_name_max if pool.cloud in CLOUDS else None
+    return physical_name(name, limit=limit) if limit else name
 
 
 def _target(
@@ -322,8 +324,9 @@ def _target(
         cluster = read_adopted(config["cluster"])
         return bursting.target(decision, cluster, pair, settings, queue=queue, pooled=not args.burn_in)
     cloud: Any = importlib.import_module(f"sizewell.components.{pool.cloud}.launching")
-    writer = {} if pool.cloud == "aws" else {"writer": args.writer}
+    annotated = CLOUDS[pool.cloud].cluster.annotates_identities
+    writer = {"writer": args.writer} if annotated else {}
     target: Target = cloud.target(decision, workload, pool, settings, queue=queue, **writer)
-    if workload.checkpoint and pool.cloud != "aws" and not target.account_annotations and args.format == "kubernetes":
+    if workload.checkpoint and annotated and not target.account_annotations and args.format == "kubernetes":
         output.note(f"{workload.spec.name}: pods cannot write checkpoints yet; give --writer (`pulumi stack output`)")
     return target

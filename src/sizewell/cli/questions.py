@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.providers.cloud import Cloud
 
-CLOUDS: Final = ("aws", "gcp", "azure")
 FORGES: Final = ("github", "gitlab", "none")
-_ACCOUNT: Final = {"aws": "AWS account id", "gcp": "Google Cloud project id", "azure": "Azure subscription id"}
-_EXAMPLE: Final = {"aws": "123456789012", "gcp": "shop-dev-123456", "azure": "00000000-0000-0000-0000-000000000000"}
-_REGION: Final = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
 _OWNER: Final = re.compile(r"@?[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]")
 
@@ -112,10 +110,8 @@ def _one_of(*allowed: str) -> Callable[[str, Mapping[str, str]], str]:
 
 
 def _account(given: str, known: Mapping[str, str]) -> str:
-    from sizewell.components.configured import ACCOUNTS
-
-    pattern, words = ACCOUNTS[known["cloud"]]
-    return "" if re.fullmatch(pattern, given) else f"must be one of your {words}, got {given!r}"
+    account = CLOUDS[known["cloud"]].account
+    return "" if re.fullmatch(account.pattern, given) else f"must be one of your {account.described}, got {given!r}"
 
 
 def _region(given: str, known: Mapping[str, str]) -> str:
@@ -166,17 +162,32 @@ def _name(given: str, _: Mapping[str, str]) -> str:
     return "" if _NAME.fullmatch(given) else f"must be 2 to 40 of a-z, 0-9 and -, a letter first, got {given!r}"
 
 
+def _cloud(known: Mapping[str, str]) -> Cloud:
+    return CLOUDS[known["cloud"]]
+
+
+def _addressed(known: Mapping[str, str]) -> bool:
+    return _cloud(known).cluster.addressed
+
+
+def _either(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}"
+
+
 QUESTIONS: Final = (
     Question("name", lambda _: "name of the project", _name),
-    Question("cloud", lambda _: "cloud (aws, gcp or azure)", _one_of(*CLOUDS)),
-    Question("account", lambda known: f"{_ACCOUNT[known['cloud']]}, such as {_EXAMPLE[known['cloud']]}", _account),
+    Question("cloud", lambda _: f"cloud ({_either(CLOUDS)})", _one_of(*CLOUDS)),
+    Question(
+        "account", lambda known: f"{_cloud(known).account.noun}, such as {_cloud(known).account.example}", _account
+    ),
     Question(
         "prod_account",
-        lambda known: f"{_ACCOUNT[known['cloud']]} of production",
+        lambda known: f"{_cloud(known).account.noun} of production",
         _account,
         lambda known: known["account"],
     ),
-    Question("region", lambda _: "region", _region, lambda known: _REGION[known["cloud"]]),
+    Question("region", lambda _: "region", _region, lambda known: _cloud(known).regions.usual),
     Question("owner", lambda _: "owner, who approves changes, such as @acme/ml-platform", _owner),
     Question(
         "cost_center", lambda _: "cost center, a tag of every billed resource", _cost_center, lambda k: tag(k["owner"])
@@ -185,10 +196,10 @@ QUESTIONS: Final = (
         "access",
         lambda known: (
             "access to the API of Kubernetes clusters: "
-            + ("dns or none" if known["cloud"] == "gcp" else "your addresses, such as 203.0.113.0/28, or none")
+            + ("your addresses, such as 203.0.113.0/28, or none" if _addressed(known) else "dns or none")
         ),
         _access,
-        lambda known: "dns" if known["cloud"] == "gcp" else "none",
+        lambda known: "none" if _addressed(known) else "dns",
     ),
     Question("notify", lambda _: "receivers of notices: e-mail or https addresses, separated by commas", _notify),
     Question("forge", lambda _: "forge (github, gitlab or none)", _one_of(*FORGES)),

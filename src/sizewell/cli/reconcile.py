@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sizewell.cli import output, project
 from sizewell.cli.teardown import opened, project_name
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
@@ -232,7 +233,8 @@ def _things(gatherer: Gatherer, root: Path, stack: str, state: State, project_: 
             f"{stack}: neither its state nor its decision names a cloud\n  fix: none needed, as a stack without a "
             f"cloud has no resources"
         )
-    regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud == "aws")}
+    by_region = clouds_where(lambda cloud: cloud.regions.asked_apart)
+    regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud in by_region)}
     accounts, of = gatherer.accounts(stack), Owner(project=legal(project_), stack=legal(stack))
     return [thing for cloud in clouds for thing in in_cloud(gatherer.cloud(cloud, stack), accounts, regions, of)]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sizewell.cli import output, project
 from sizewell.cli.answers import file_or_stdin
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
@@ -86,9 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     schedule = commands.add_parser("schedule", help="print what runs it once an hour: for GitHub, or for a cluster")
     schedule.add_argument("where", choices=("github", "kubernetes"), help="a workflow, or a CronJob")
     schedule.add_argument("--image", required=True, metavar="NAME@sha256:…", help="what ci/teardown/Dockerfile builds")
-    schedule.add_argument(
-        "--cloud", action="append", choices=("aws", "gcp", "azure"), help="github: log in there (default: aws)"
-    )
+    schedule.add_argument("--cloud", action="append", choices=tuple(CLOUDS), help="github: log in there (default: aws)")
     schedule.add_argument("--trust", metavar="OWNER/NAME", help="github: print what the clouds have to trust instead")
     schedule.add_argument("--cluster", default="", metavar="NAME", help="kubernetes: the cluster that it runs in")
     schedule.add_argument("--namespace", default="sizewell-teardown", help="kubernetes (default: %(default)s)")
@@ -411,7 +410,7 @@ def _schedule(args: argparse.Namespace) -> int:
 
     schedules.must_be_pinned(args.image)
     if args.where == "github":
-        clouds = args.cloud or ["aws"]
+        clouds = args.cloud or [CLOUDS.aws.name]
         text = schedules.trust(args.trust, clouds) if args.trust else schedules.workflow(args.image, clouds)
         return _file(args, text)
     if not args.cluster:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from sizewell.sizing.billing.standing import ON_EKS, target_of
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 
 PATH: Final = "sizewell:access"
@@ -88,11 +89,14 @@ def access_faults(clusters: Sequence[str], access: Access | None, *, own_network
     """
     if not clusters or access is None:
         return []
-    if access.mode == "dns" and set(clusters) - {"gcp"}:
-        names = " and ".join({"aws": "EKS", "azure": "AKS"}[cloud] for cloud in clusters if cloud != "gcp")
-        return [Fault(path=PATH, message=f"is dns, which {names} does not have", fix=f"allowed: {FORMS}")]
-    if access.mode != "dns" and "gcp" in clusters:
-        message = f"is {access.mode}: GKE is reached through its DNS endpoint, which checks IAM, not addresses"
+    addressed = [CLOUDS[cloud].cluster.name for cloud in clusters if CLOUDS[cloud].cluster.addressed]
+    named = [CLOUDS[cloud].cluster.name for cloud in clusters if not CLOUDS[cloud].cluster.addressed]
+    if access.mode == "dns" and addressed:
+        message = f"is dns, which {' and '.join(addressed)} does not have"
+        return [Fault(path=PATH, message=message, fix=f"allowed: {FORMS}")]
+    if access.mode != "dns" and named:
+        endpoint = f"{named[0]} is reached through its DNS endpoint, which checks IAM, not addresses"
+        message = f"is {access.mode}: {endpoint}"
         return [Fault(path=PATH, message=message, fix=f"pulumi config set {PATH} dns")]
     if access.mode == "private" and own_network:
         message = "is private in a network that this stack builds: no runner can be in it before the first update"
@@ -105,9 +109,9 @@ def unreachable(cloud: str, access: Access | None, *, hosted: bool) -> Fault | N
 
     `hosted`: it is a runner of the forge (GitHub sets RUNNER_ENVIRONMENT=github-hosted), outside of every network.
     """
-    if cloud == "gcp":
+    if not CLOUDS[cloud].cluster.addressed:
         return None
-    name = {"aws": "EKS", "azure": "AKS"}[cloud]
+    name = CLOUDS[cloud].cluster.name
     if access is None:
         message = (
             f"is missing: the {name} API is private and no runner is named, so resources in the cluster "

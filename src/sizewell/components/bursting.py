@@ -18,15 +18,10 @@ from sizewell.launch.target import Target, machine_of
 from sizewell.sizing import catalog
 from sizewell.sizing.billing import standing
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.providers import CLOUDS, clouds_where
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
-CLOUDS = {  # why a cluster has no machines of one's own beside those of its cloud
-    # docs.cloud.google.com/kubernetes-engine/docs/concepts/machine-support, read 2026-11-23
-    "gcp": "a GKE cluster has machines of Compute Engine alone",
-    # learn.microsoft.com/azure/aks/flex-nodes-for-aks-overview, read 2026-11-23: "aren't meant for production use"
-    "azure": "an AKS cluster has machines of your own in a preview alone (flex nodes), not for production",
-}
 AT = "sizewell:cluster.burst"
 
 
@@ -119,10 +114,12 @@ def _burst_faults(decision: Decision, burst: Burst, runs: Mapping[str, Run]) -> 
         message = "is on CoreWeave, whose clusters cannot have machines of another cloud"
         fix = f"give {burst.machines} a stack of its own (`launch --then`), or burst from EKS hybrid nodes on premises"
         faults.append(Fault(path=f"{AT}.workload", message=message, fix=fix))
-    if pool.cloud != "aws":
-        why = CLOUDS.get(pool.cloud, f"machines of {pool.cloud} cannot be started by Sizewell")
-        message = f"is on {pool.cloud}: {why}; EKS supports them (Hybrid Nodes)"
-        faults.append(Fault(path=f"{AT}.machines", message=message, fix="write infra: [aws/REGION] into its spec"))
+    cloud = CLOUDS.get(pool.cloud)
+    why = cloud.cluster.owners_machines if cloud else f"machines of {pool.cloud} cannot be started by Sizewell"
+    if why:
+        other = clouds_where(lambda cloud: not cloud.cluster.owners_machines)[0]
+        message = f"is on {pool.cloud}: {why}; {CLOUDS[other].cluster.name} supports them (Hybrid Nodes)"
+        faults.append(Fault(path=f"{AT}.machines", message=message, fix=f"write infra: [{other}/REGION] into its spec"))
         return faults
     target = standing.target_of(pool.managed, to.scheduler, cloud=pool.cloud, fleet=pool.provision == "fleet")
     if target != "kubernetes":

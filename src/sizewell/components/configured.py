@@ -12,6 +12,7 @@ from sizewell.components.access import access_faults, cluster_clouds
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, ENVIRONMENTS, normal_environment
 
@@ -21,13 +22,6 @@ KEYS = (
     "billingAccount", "fileAdmins", "access", "notify", "registries",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
-ACCOUNTS = {  # cloud -> how an account is written, in a pattern and in words
-    "aws": (r"\d{12}", "AWS account ids of twelve digits"),
-    "gcp": (r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "Google Cloud project ids"),
-    "azure": (r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "Azure subscription ids"),
-}
-ONE_ACCOUNT = {"gcp": "gcp:project", "azure": "azure-native:subscriptionId"}  # a provider there works in exactly one
-REGION_KEYS = {"aws:region": "aws", "gcp:region": "gcp", "azure-native:location": "azure"}
 
 
 def check_config(decision: Decision, settings: Settings) -> None:
@@ -101,8 +95,9 @@ def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -
     pools = [pool for workload in decision.workloads for pool in workload.pools]
     regions = sorted({pool.region for pool in pools})
     faults = []
-    for key, cloud in REGION_KEYS.items():
-        decided = sorted({pool.region for pool in pools if pool.cloud == cloud})
+    for name, cloud in CLOUDS.items():
+        key = cloud.regions.config_key
+        decided = sorted({pool.region for pool in pools if pool.cloud == name})
         if decided and stated.get(key) and [stated[key]] != decided:
             fix = f"pulumi config rm {key}; to move, write the region into infra of the specs and size the stack again"
             message = f"is {stated[key]}, the decision says {', '.join(decided)}"
@@ -122,16 +117,15 @@ def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any])
     clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools if not pool.adopted}
     if len(clouds) != 1:
         return []
-    cloud = clouds.pop()
-    pattern, words = ACCOUNTS[cloud]
+    account_of = CLOUDS[clouds.pop()].account
     faults = [
-        Fault(path=f"sizewell:accounts[{number}]", found=account, allowed=f"one of your {words}")
+        Fault(path=f"sizewell:accounts[{number}]", found=account, allowed=f"one of your {account_of.described}")
         for number, account in enumerate(settings.accounts)
-        if not re.fullmatch(pattern, account)
+        if not re.fullmatch(account_of.pattern, account)
     ]
-    key = ONE_ACCOUNT.get(cloud, "")
+    key = account_of.config_key  # a provider there works in exactly one
     if key and len(settings.accounts) > 1:
-        accounts, word = ", ".join(settings.accounts), words.removesuffix("s")
+        accounts, word = ", ".join(settings.accounts), account_of.described.removesuffix("s")
         message = f"names {accounts}: a stack uses exactly one"
         faults.append(Fault(path="sizewell:accounts", message=message, fix=f"keep only the {word} of this stack"))
     if key and (account := stated.get(key)) and account not in settings.accounts[:1]:

@@ -6,6 +6,7 @@ from typing import Any
 from sizewell.components.forms import PoolArgs
 from sizewell.components.owned import OwnedArgs, assemble
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 
@@ -53,7 +54,7 @@ def has_queues(pairs: Collection[tuple[Workload, Pool]]) -> bool:
     return any(
         is_gang(workload, pool)
         or pool.capacity.mode == "queued"
-        or (workload.scheduler == "ray" and pool.cloud == "azure")
+        or (workload.scheduler == "ray" and pool.cloud in CLOUDS and CLOUDS[pool.cloud].cluster.queues_ray)
         for workload, pool in pairs
     )
 

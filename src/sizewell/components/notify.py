@@ -11,6 +11,7 @@ import pulumi
 
 from sizewell.components.tags import short_hash
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
@@ -74,8 +75,9 @@ def unheard(decision: Decision, kind: str = "") -> str:
     notify = receivers()
     budget = of_stack(workload.budget.get(MONTHLY) for workload in decision.workloads)
     if any(notify.values()):
-        on_google = any(pool.cloud == "gcp" for workload in decision.workloads for pool in workload.pools)
-        return _unheard_budget(notify) if kind == "" and budget is not None and on_google else ""
+        clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools}
+        emails_only = not clouds.isdisjoint(clouds_where(lambda cloud: cloud.account.budget_emails_only))
+        return _unheard_budget(notify) if kind == "" and budget is not None and emails_only else ""
     told = []
     if kind == "ttl" or decision.expires_at is not None:
         told.append("an expiry that fails")

@@ -10,6 +10,7 @@ import pulumi
 
 from sizewell.components.names import NAMES
 from sizewell.components.tags import physical_name, tags
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
 from sizewell.sizing.versions import schema_of
 
@@ -67,9 +68,7 @@ class ScheduleArgs(TypedDict):
 A = TypeVar("A")
 P = ParamSpec("P")
 R = TypeVar("R", bound=pulumi.Resource)
-CLOUDS: Final = ("aws", "azure", "gcp")
 UNREGISTERED: Final = ("facts", "kubeconfig")  # the first stands in the registration, the second is a secret
-LABELS: Final = ("user_labels", "resource_labels", "labels")  # of Google Cloud: of several, the first are the bill's
 
 
 def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (for the type alone)
@@ -210,7 +209,8 @@ def token_of(kind: Callable[..., pulumi.Resource]) -> str:
 
 def _tag_argument(kind: Callable[..., pulumi.Resource]) -> str:
     """What a kind calls its tags; "" where it has none."""
-    arguments = LABELS if token_of(kind).startswith("gcp:") else ("tags",)
+    package = token_of(kind).partition(":")[0]
+    arguments = next((c.provider.tag_arguments for c in CLOUDS.values() if c.provider.package == package), ("tags",))
     return next((argument for argument in arguments if hasattr(kind, argument)), "")
 
 

@@ -15,6 +15,7 @@ from sizewell.policy.announcement import LEVELS, Announcement, Level, Parameter
 from sizewell.resources.recorded import Inapplicable, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.values import Flag
+from sizewell.sizing.providers import CLOUDS
 
 __all__ = [
     "LEVELS",
@@ -62,7 +63,7 @@ class Rule(Announcement):
 
     area: Area
     judge: Callable[..., Any]
-    clouds: tuple[str, ...] = ("aws", "gcp", "azure")
+    clouds: tuple[str, ...] = tuple(CLOUDS)
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
     about_accelerators: bool = False  # it judges nothing else: the profile `accelerators` keeps all that it finds
     module: str = ""  # that declares it

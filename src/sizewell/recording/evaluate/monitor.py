@@ -20,6 +20,7 @@ from sizewell.recording.evaluate import values
 from sizewell.recording.evaluate.answers import offline_answer
 from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
 from sizewell.resources.recorded import RecordedResource
+from sizewell.sizing.providers import CLOUDS
 
 _FEATURES = (
     resource_pb2.RESOURCE_MONITOR_FEATURE_SECRETS,
@@ -35,7 +36,7 @@ _FEATURES = (
 )
 
 
-_OUTPUTS_DIFFER = ("identity",)  # of azure-native: a list of identities goes in, a mapping comes out
+_OUTPUTS_DIFFER = {cloud.provider.package: cloud.provider.outputs_differ for cloud in CLOUDS.values()}
 
 
 class Unsupported(Exception):  # noqa: N818 - said to the program as it is
@@ -137,7 +138,7 @@ class Monitor:
             object=values.echo(
                 request.object,
                 scalars_only=self._narrow is None or request.type in self._narrow,
-                without=_OUTPUTS_DIFFER if request.type.startswith("azure-native:") else (),
+                without=_OUTPUTS_DIFFER.get(request.type.partition(":")[0], ()),
             ),
         )
 

@@ -60,6 +60,7 @@ AWS: Final = Cloud(
     data_schemes=("s3://",),
     services=("sagemaker", "hyperpod"),
     clock="https://sts.amazonaws.com",
+    client="aws",
     account=Account(
         noun="AWS account id",
         described="AWS account ids of twelve digits",
@@ -67,7 +68,10 @@ AWS: Final = Cloud(
         example="123456789012",
         config_key="",
         provider_input="",
+        allowed_config_key="aws:allowedAccountIds",
         billed_as="Account",
+        budget_emails_only=False,
+        billing_setting="",
     ),
     provider=Provider(
         package="aws",
@@ -76,7 +80,9 @@ AWS: Final = Cloud(
         distribution="pulumi-aws",
         typed_by_module=True,
         tag_inputs=("tags",),
+        tag_arguments=("tags",),
         names_itself=True,
+        outputs_differ=(),
     ),
     regions=Regions(
         usual="us-east-1",
@@ -100,6 +106,7 @@ AWS: Final = Cloud(
             ("ap-southeast-2", "au"),
             ("ap-southeast-4", "au"),
         ),
+        asked_apart=True,
     ),
     cluster=Cluster(
         name="EKS",
@@ -107,6 +114,8 @@ AWS: Final = Cloud(
         addressed=True,
         pulls_from_a_mirror=True,
         queues_ray=False,
+        queue_name_max=None,
+        annotates_identities=False,
         owners_machines="",
         system_pool=SystemPool(instance_type="m7i.large", gigabytes_each=80, nodes_min=2, nodes_max=4),
         system_pool_dev=None,

@@ -57,6 +57,7 @@ AZURE: Final = Cloud(
     data_schemes=("az://", "abfss://"),
     services=("azureml",),
     clock="https://management.azure.com",
+    client="azure",
     account=Account(
         noun="Azure subscription id",
         described="Azure subscription ids",
@@ -64,7 +65,10 @@ AZURE: Final = Cloud(
         example="00000000-0000-0000-0000-000000000000",
         config_key="azure-native:subscriptionId",
         provider_input="subscriptionId",
+        allowed_config_key="",
         billed_as="Subscription",
+        budget_emails_only=False,
+        billing_setting="",
     ),
     provider=Provider(
         package="azure-native",
@@ -73,7 +77,9 @@ AZURE: Final = Cloud(
         distribution="pulumi-azure-native",
         typed_by_module=False,
         tag_inputs=("tags",),
+        tag_arguments=("tags",),
         names_itself=False,
+        outputs_differ=("identity",),
     ),
     regions=Regions(
         usual="eastus",
@@ -97,6 +103,7 @@ AZURE: Final = Cloud(
             ("japan", "jp"),
             ("australia", "au"),
         ),
+        asked_apart=False,
     ),
     cluster=Cluster(
         name="AKS",
@@ -104,6 +111,8 @@ AZURE: Final = Cloud(
         addressed=True,
         pulls_from_a_mirror=False,
         queues_ray=True,
+        queue_name_max=None,
+        annotates_identities=True,
         # learn.microsoft.com/azure/aks/flex-nodes-for-aks-overview, read 2026-11-23: "aren't meant for production use"
         owners_machines="an AKS cluster has machines of your own in a preview alone (flex nodes), not for production",
         system_pool=SystemPool(instance_type="Standard_D4s_v5", gigabytes_each=128, nodes_min=2, nodes_max=4),

@@ -23,7 +23,10 @@ class Account:
     example: str
     config_key: str  # of the Pulumi provider, where a provider works in exactly one; "" where credentials decide
     provider_input: str  # what the provider's own input is called; "" like `config_key`
+    allowed_config_key: str  # of the provider, that lists the accounts it may work in; "" where none does
     billed_as: str  # what FOCUS 1.2 calls it among its examples (SubAccountType)
+    budget_emails_only: bool  # its budgets notify by e-mail alone
+    billing_setting: str  # of a stack's configuration, that names the account which pays; "" where none does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +39,9 @@ class Provider:
     distribution: str  # on PyPI
     typed_by_module: bool  # types are `package:module/name:Name`; else `package:module:Name`
     tag_inputs: tuple[str, ...]  # where a resource carries its tags or labels; the first that is there counts
+    tag_arguments: tuple[str, ...]  # the same in Python; of several that a type has, the first are the bill's
     names_itself: bool  # the input `name` is the resource's own, so that another name is another resource
+    outputs_differ: tuple[str, ...]  # inputs that come back in another form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class Regions:
     zone_prefix: Callable[[str], str]  # region -> how its zones are called in zones.csv
     offer_zone_prefixes: Callable[[str], tuple[str, ...]]  # region -> how the zone of an offer may begin
     areas: tuple[tuple[str, str], ...]  # (how a region's name begins, legal area); the longest beginning counts
+    asked_apart: bool  # what a stack has is asked region by region
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +79,8 @@ class Cluster:
     addressed: bool  # its API is reached by address; else by a DNS name that checks identities
     pulls_from_a_mirror: bool  # its machines have no internet access and take images from a registry beside them
     queues_ray: bool  # Ray waits for its machines in Kueue
+    queue_name_max: int | None  # characters; None: a pool's own name fits
+    annotates_identities: bool  # a pod's service account names the identity that writes its checkpoints
     owners_machines: str  # why it takes no machines of the owner's own; "" where it does
     system_pool: SystemPool
     system_pool_dev: SystemPool | None  # a smaller one for development
@@ -163,6 +171,7 @@ class Cloud:
     data_schemes: tuple[str, ...]  # how a location in its object storage begins
     services: tuple[str, ...]  # managed services that run workloads
     clock: str  # a service that answers anybody, and says in the Date header when it did
+    client: str  # how errors and variables call the client of its API
     account: Account
     provider: Provider
     regions: Regions

@@ -49,6 +49,7 @@ GCP: Final = Cloud(
     data_schemes=("gs://",),
     services=("vertex", "cloud-run"),
     clock="https://compute.googleapis.com",
+    client="google",
     account=Account(
         noun="Google Cloud project id",
         described="Google Cloud project ids",
@@ -56,7 +57,10 @@ GCP: Final = Cloud(
         example="shop-dev-123456",
         config_key="gcp:project",
         provider_input="project",
+        allowed_config_key="",
         billed_as="Project",
+        budget_emails_only=True,
+        billing_setting="sizewell:billingAccount",
     ),
     provider=Provider(
         package="gcp",
@@ -65,7 +69,9 @@ GCP: Final = Cloud(
         distribution="pulumi-gcp",
         typed_by_module=True,
         tag_inputs=("labels", "resourceLabels", "userLabels"),
+        tag_arguments=("user_labels", "resource_labels", "labels"),
         names_itself=True,
+        outputs_differ=(),
     ),
     regions=Regions(
         usual="us-central1",
@@ -89,6 +95,7 @@ GCP: Final = Cloud(
             ("asia-northeast2", "jp"),
             ("australia-", "au"),
         ),
+        asked_apart=False,
     ),
     cluster=Cluster(
         name="GKE",
@@ -96,6 +103,8 @@ GCP: Final = Cloud(
         addressed=False,
         pulls_from_a_mirror=False,
         queues_ray=False,
+        queue_name_max=40,
+        annotates_identities=True,
         # docs.cloud.google.com/kubernetes-engine/docs/concepts/machine-support, read 2026-11-23
         owners_machines="a GKE cluster has machines of Compute Engine alone",
         system_pool=SystemPool(instance_type="e2-standard-4", gigabytes_each=100, nodes_min=1, nodes_max=3),
