@@ -25,7 +25,8 @@ from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.units import Range
-from sizewell.sizing.workload.precision import Native, known_model, native_form
+from sizewell.sizing.workload.architecture import architecture_of
+from sizewell.sizing.workload.precision import Native, native_form
 from sizewell.sizing.workload.software import SOFTWARE, work_of
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Requirements:
 def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     """The requirements of a spec. SpecError where a name is unknown to the catalog or the model cannot exist."""
     notes: list[str] = []
-    architecture = model_architecture(spec, catalog)
+    architecture = _architecture(spec, catalog)
     interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
     limits = spec.resources
     location = spec.data.location if spec.data else None
@@ -265,26 +266,14 @@ def _promised(spec: WorkloadSpec) -> bool:
     return spec.kind == "inference" and bool(bounds) and max(bounds) < COLD_START_S and not cold
 
 
-def model_architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
-    """The model by the catalog, its config.json or the spec's own figures; None where there is no model."""
-    model = spec.model
-    if model is None:
+def _architecture(spec: WorkloadSpec, catalog: Catalog) -> Architecture | None:
+    if spec.model is None:
         return None
-    if model.name is not None:
-        try:
-            return known_model(model.name, catalog)
-        except KeyError as error:
-            fix = "name a model of the catalog, a config.json, or give params and layers"
-            raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
-    if model.config is not None:
-        from sizewell.sizing.workload.hf_config import from_hf_config
-
-        return from_hf_config(model.config, model.config_path or spec.name, params=model.published_params)
-    if model.dimensions is None:
-        return None
-    from sizewell.sizing.workload.model_dimensions import from_dimensions
-
-    return from_dimensions(model.dimensions, f"{spec.name} model")
+    try:
+        return architecture_of(spec.model, spec.name, catalog)
+    except KeyError as error:
+        fix = "name a model of the catalog, a config.json, or give params and layers"
+        raise SpecError([Fault(path="model", message=str(error.args[0]), fix=fix)], subject=spec.name) from None
 
 
 def _accelerator_keys(spec: WorkloadSpec, catalog: Catalog) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema, model_validator
 
 from sizewell.sizing import units
 from sizewell.sizing.catalog.records import ON_PREMISES
@@ -30,6 +30,7 @@ from sizewell.sizing.workload.fields import (
     reading,
     refuse,
 )
+from sizewell.sizing.workload.kind_defaults import with_kind_defaults
 from sizewell.sizing.workload.schedule import ALLOWED as ALLOWED_SCHEDULE
 from sizewell.sizing.workload.schedule import WeeklySchedule, parse_schedule
 from sizewell.sizing.workload.sections import Dimensions, Model, Section, default, model_form
@@ -419,6 +420,11 @@ class WorkloadSpec(Section):
 
     _given: frozenset[str] = PrivateAttr(default=frozenset())
     _origin: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        return with_kind_defaults(data) if isinstance(data, dict) else data
 
     @property
     def given(self) -> frozenset[str]:

@@ -13,9 +13,9 @@ from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import writes_after_hearing
 from sizewell.sizing.units import show_range
+from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
-from sizewell.sizing.workload.precision import known_model
 from sizewell.sizing.workload.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
@@ -52,19 +52,19 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     if spec.model is None:
         return []
     if spec.model.config is not None:
-        from sizewell.sizing.workload.hf_config import context_of, from_hf_config
+        from sizewell.sizing.workload.hf_config import context_of
 
-        name = spec.model.config_path or "config.json"
+        name = spec.model.config_path or spec.name
         try:
-            kind = from_hf_config(spec.model.config, name, params=spec.model.published_params).kind
+            architecture = architecture_of(spec.model, spec.name, catalog)
         except SpecError as error:
             return [fault if fault.path.startswith("model.") else _in_file(fault) for fault in error.faults]
         lengths = _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
-        return [*lengths, *_without_adapters(spec, kind, name)]
+        return [*lengths, *_without_adapters(spec, architecture.kind, name)]
     if spec.model.name is None:
         return _without_adapters(spec, spec.model.dimensions.family if spec.model.dimensions else "decoder", "this")
     try:
-        architecture = known_model(spec.model.name, catalog)
+        architecture = architecture_of(spec.model, spec.name, catalog)
     except KeyError:
         fix = (
             _elsewhere(spec.model.name, catalog)

@@ -6,7 +6,8 @@
     resolved.resolved(spec)                        each value as it would be written, with the origin of each default
 
 The parts: `sizing/units.py` (quantities), and in this folder `text.py` (text to plain data, bounded), `model.py` and
-`sections.py` (the records), `checks.py` (what contradicts what), `names.py` (what only the catalog knows), `faults.py`
+`sections.py` (the records), `kind_defaults.py` (what a kind of work adds), `architecture.py` (the model, read once),
+`checks.py` (what contradicts what), `names.py` (what only the catalog knows), `faults.py`
 and `places.py` (what is wrong, and where it stands), `resolved.py` (the echo of `--show-spec`).
 """
 
@@ -21,11 +22,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.units import UnitError, duration_s
 from sizewell.sizing.versions import refusal
 from sizewell.sizing.workload.checks import contradictions
-from sizewell.sizing.workload.model import WorkloadSpec, model_form
-from sizewell.sizing.workload.precision import STORED, published_weights
+from sizewell.sizing.workload.model import WorkloadSpec
 from sizewell.sizing.workload.text import load_mapping, read_text
 
 if TYPE_CHECKING:
@@ -92,53 +91,12 @@ def spec_schema() -> dict[str, Any]:
 
 def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]:
     try:
-        return WorkloadSpec.model_validate(_with_kind_defaults(raw)), []
+        return WorkloadSpec.model_validate(raw), []
     except ValidationError as error:
         from sizewell.sizing.workload.faults import fault_of
 
         faults = [fault_of(item, raw) for item in error.errors(include_url=False)]
         return None, list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
-
-
-def _with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Sections that a kind always has; their own defaults and reasons stand in `model.py`."""
-    data = dict(raw)
-    kind = data.get("kind")
-    idle = data.get("idle", {})
-    if isinstance(idle, dict):
-        data["idle"] = {"action": "notify", **idle} if kind == "inference" else idle
-    if kind in ("training", "fine-tuning"):
-        data.setdefault("checkpoint", {})
-    if kind == "inference":
-        data.setdefault("slo", {})
-    training = data.get("training")
-    method = training.get("method") if isinstance(training, dict) else None
-    if isinstance(training, dict) and method in ("lora", "qlora"):
-        data["training"] = {"lora": {}, **training}
-    batch = data.get("batch")
-    if isinstance(batch, dict) and "every" not in batch and _longer_than_a_day(batch.get("window")):
-        data["batch"] = {**batch, "every": batch["window"]}  # the next run starts when this one has to be done
-    if "model" in data:
-        try:
-            model = model_form(data["model"])
-        except Exception:  # noqa: BLE001 - the same refusal comes again from the record, with its path
-            return data
-        if isinstance(model, dict):
-            stored = model.get("precision", "bf16")
-            if method == "qlora":
-                stored = "nf4"
-            elif "precision" not in model and kind not in ("training", "fine-tuning"):
-                stored = published_weights(model) or stored
-            # A precision that its own field refuses says nothing of the weights: one fault is enough.
-            data["model"] = {"weights": stored if stored in STORED else "bf16", **model}
-    return data
-
-
-def _longer_than_a_day(window: Any) -> bool:
-    try:
-        return duration_s(window) > 86_400
-    except UnitError:  # its own field refuses it
-        return False
 
 
 def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:

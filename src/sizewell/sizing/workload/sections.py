@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from sizewell.sizing import units
+from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.workload.fields import Count, CountOrZero, refuse
 
 
@@ -81,6 +82,8 @@ class Model(Section):
     kv: Literal["fp16", "bf16", "fp8", "int8"] | None = default(None, "16-bit KV cache, the serving engines' default")
     adapters: Adapters | None = None
     published_params: Count | None = Field(None, alias="params")
+
+    _architecture: Architecture | None = PrivateAttr(default=None)  # see `architecture_of`
 
     @property
     def label(self) -> str:
