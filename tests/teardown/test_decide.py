@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from timelines import CASES, NOON, document
 
 from sizewell.teardown import decide as rules
-from sizewell.teardown.decide import IDLE_CLAUSES, decide
+from sizewell.teardown.decide import IDLE_CLAUSES, MACHINELESS_CLAUSES, STACK_CLAUSES, decide, leased, protected
 from sizewell.teardown.records import Limits
 from sizewell.teardown.timeline import facts_at, parse_timeline, recorded, replay
 
@@ -47,8 +47,41 @@ def test_there_are_labels_of_every_kind() -> None:
     kinds = [case.get("label", case.get("stack")) for case in CASES]
     assert len(CASES) >= 60
     assert {kind: kinds.count(kind) >= 3 for kind in ("keep", "warn", "empty", "destroy", "unknown")} == {
-        "keep": True, "warn": True, "empty": True, "destroy": False, "unknown": True,
+        "keep": True, "warn": True, "empty": True, "destroy": True, "unknown": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("clause", STACK_CLAUSES, ids=lambda clause: clause.__name__)
+def test_each_clause_on_stacks_is_needed(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one clause taken away some stack is decided otherwise."""
+    monkeypatch.setattr(rules, "STACK_CLAUSES", tuple(other for other in STACK_CLAUSES if other is not clause))
+    cases = [case for case in CASES if "stack" in case]
+    assert [case["name"] for case in cases if verdicts(document(case))[0] != case["stack"]]
+
+
+@pytest.mark.parametrize("clause", MACHINELESS_CLAUSES, ids=lambda clause: clause.__name__)
+def test_each_clause_on_pools_without_machines_is_needed(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one clause taken away some stack is destroyed under what is in use."""
+    clauses = tuple(other for other in MACHINELESS_CLAUSES if other is not clause)
+    monkeypatch.setattr(rules, "MACHINELESS_CLAUSES", clauses)
+    cases = [case for case in CASES if case.get("stack", "destroy") != "destroy"]
+    assert [case["name"] for case in cases if verdicts(document(case))[0] == "destroy"]
+
+
+@pytest.mark.parametrize("clause", [each for each in IDLE_CLAUSES if each not in (protected, leased)])
+def test_each_clause_keeps_a_stack_past_its_end(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one clause of idleness taken away a stack past its end is kept for another reason, or not at all."""
+    ended = [document(case) for case in CASES if "stack" in case and case["name"].startswith("ended")]
+
+    def said(data: dict[str, Any]) -> Any:
+        try:
+            return decide(facts_at(parse_timeline(data, "timeline"), NOON), LIMITS, NOON)[0]
+        except (KeyError, ValueError):  # what later clauses rely on is not there
+            return None
+
+    before = [said(data) for data in ended]
+    monkeypatch.setattr(rules, "IDLE_CLAUSES", tuple(other for other in IDLE_CLAUSES if other is not clause))
+    assert [said(data) for data in ended] != before, f"no stack needs {clause.__name__}"
 
 
 @pytest.mark.parametrize("clause", IDLE_CLAUSES, ids=lambda clause: clause.__name__)
@@ -89,7 +122,14 @@ def timelines(draw: st.DrawFn) -> dict[str, Any]:
         "action": draw(st.sampled_from(["scale-to-zero", "scale-to-zero", "notify"])),
         "nodes_min": draw(st.integers(0, 2)),
         "saves": draw(st.lists(minutes, max_size=1)),
+        "stack_notices": draw(st.sampled_from([[], [-20], [-4000], [-12000, -4000]])),
     }
+    if draw(st.booleans()):
+        case["expires_at"] = str((NOON + timedelta(days=draw(st.integers(-4, 2)))).date())
+    if draw(st.integers(0, 3)) == 0:  # its machines were taken away, or it never had one
+        start, _, _ = case["counted"][0]
+        case["gone"] = draw(st.sampled_from([start, -200, -100, -10]))
+        case["counted"] = [[start, case["gone"], names], [case["gone"], 0, []]]
     if draw(st.integers(0, 4)) == 0:
         case["jobs"] = [{"name": "j", "state": draw(st.sampled_from(["queued", "running"])), "since": draw(minutes)}]
     if draw(st.integers(0, 6)) == 0:
@@ -107,11 +147,29 @@ def used_within(case: dict[str, Any], within: int) -> bool:
     )
 
 
+def seen_now(case: dict[str, Any]) -> bool:
+    """Whether the newest sample of each accelerator is there."""
+    return all(any(start < end == 0 for start, end, _ in runs) for runs in case["use"].values())
+
+
 def check(case: dict[str, Any]) -> None:
-    _, pool = verdicts(document(case))
+    stack, pool = verdicts(document(case))
+    if stack in STOPS:
+        assert case["expires_at"] < str(NOON.date())
+        assert any(notice <= -24 * 60 for notice in case["stack_notices"])
+        assert case["environment"] != "prod"
+        assert "jobs" not in case
+        assert all(lease["until"] < str(NOON.date()) for lease in case.get("leases", []))
+        assert all(save <= -60 for save in case["saves"])
+        if "gone" in case:
+            assert case["gone"] == case["counted"][0][0] or case["gone"] < -105
+        else:
+            assert not used_within(case, 105)
+            assert seen_now(case)
     if pool in STOPS:
+        assert "gone" not in case
         assert not used_within(case, 105)
-        assert all(runs[-1][1] == 0 for runs in case["use"].values()), "the newest samples are missing"
+        assert seen_now(case)
         assert case["environment"] != "prod"
         assert case["capacity"] in ("on-demand", "spot")
         assert case["action"] == "scale-to-zero"
@@ -198,7 +256,8 @@ def test_series_are_cut_by_time() -> None:
 )
 def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[int], hours: int) -> None:
     """What an owner is told is when it goes at the earliest, and not when it was looked at."""
-    case = {"name": "ended", "use": {"*": [[-480, 0, 90]]}, "expires_at": "2026-11-10", "stack_notices": notices}
+    end = {"expires_at": "2026-11-10", "stack_notices": notices}
+    case = {"name": "ended", "use": {"*": [[-480, 1500, 0]]}, "counted": [[-480, 1500, ["a", "b"]]], **end}
     timeline = parse_timeline(document(case), "ended")
     stack, _ = decide(facts_at(timeline, NOON), LIMITS, NOON)
     assert (stack.action, stack.next_at) == ("warn", NOON + timedelta(hours=hours))

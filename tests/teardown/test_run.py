@@ -18,13 +18,14 @@ from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown import act, gather, run
+from sizewell.teardown import act, gather, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.journal import HeldError, Journal, connect, script
 from sizewell.teardown.planning import must_be_own, to_json
+from sizewell.teardown.records import Job
 from sizewell.teardown.report import monthly_report
 from sizewell.teardown.telemetry import cloudwatch
 from sizewell.teardown.timeline import read_timeline, replay
@@ -479,11 +480,16 @@ def test_outside_of_its_window_nothing_is_stopped(evening):
     assert evening.outcomes() == [("dev-aws", "empty", "held back")]  # dev is not named at all
 
 
-def expired(evening: Evening, *more: dict[str, Any], days: int = 3) -> None:
-    stack(evening, values={**IDLE, 0: 90}, expires=str(evening.now.date() - timedelta(days=days)))
-    evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:], *more)
-    end = evening.now.date() - timedelta(days=days)
-    evening.told(f"end {end} 7 days", minutes=14_000, subject="")
+def expired(
+    evening: Evening, *more: dict[str, Any], name: str = "dev-aws", values: Any = IDLE, size: int = 1, **record: Any
+) -> list[str]:
+    """A stack that ended three days ago, as its owner was told a week before, with a pool that is idle as they know."""
+    end = evening.now.date() - timedelta(days=3)
+    machines = stack(evening, name, values=values, size=size, expires=str(end), **record)
+    evening.shelf.put(name, *evening.shelf.states[name][1:], *more)
+    evening.told(f"end {end} 7 days", minutes=14_000, stack=name, subject="")
+    evening.told(stack=name)
+    return machines
 
 
 def test_an_expired_stack_is_destroyed_from_its_state(evening):
@@ -499,6 +505,142 @@ def test_an_expired_stack_is_destroyed_from_its_state(evening):
     (row,) = (row for row in monthly_report(evening.journal.records) if row.owner)
     assert (row.destroyed, row.unpriced) == (1, 0)
     assert row.saved_usd_per_month > 1000  # g6.12xlarge
+
+
+BUSY = {**IDLE, 0: 95.0}
+
+
+@pytest.mark.parametrize(
+    ("values", "record", "action", "says"),
+    [
+        (BUSY, {}, "warn", "pool train: accelerator 0 of i-"),
+        (BUSY, {"capacityMode": "capacity-block"}, "warn", "reached 95 % within 10 minutes"),
+        (BUSY, {"guard": {**world.GUARD, "action": "notify"}}, "warn", "reached 95 %"),
+        (
+            {**IDLE, 0: lambda minute: 90 if minute == 15 else 0},
+            {},
+            "warn",
+            "but used or not seen within 10 minutes before",
+        ),
+        ({}, {}, "unknown", "reports nothing"),
+        ({0: 0, 1: 0, 2: 0}, {}, "unknown", "accelerator 3 of i-"),
+        (IDLE, {"measured": None}, "unknown", "it is not measured"),
+        (IDLE, {"sizedBy": None}, "unknown", "its machines were not counted"),
+        (IDLE, {"acceleratorsPerNode": 0, "measured": None}, "unknown", "it is not measured"),
+    ],
+)
+def test_a_stack_past_its_end_stays_while_a_pool_is_in_use_or_unknown(evening, values, record, action, says):
+    """Its owner hears of it each day, from the end on, and nothing of it is destroyed."""
+    evening.settings = {"halt_missing_percent": 100}
+    expired(evening, values=values, **record)
+    stack(evening, "dev-b")  # else all telemetry is missing
+    row = next(each for each in evening.plan().stacks if each.stack == "dev-aws").row
+    assert (row.action, row.next_step, row.next_at) == (action, "destroy", None)
+    assert row.why.startswith(f"it expired on {evening.now.date() - timedelta(days=3)} at 00:00 UTC; pool train: ")
+    if says != "it is not measured":
+        assert says in row.why
+    told = [result for result in evening.run() if result.stack == "dev-aws"]
+    assert [(each.pool, each.action, each.outcome) for each in told] == [("", "notice", "told")]
+    assert "is destroyed once its pools are known to be idle: it expired on " in told[0].detail
+    assert [result for result in evening.run() if result.stack == "dev-aws"] == []  # once a day
+    assert evening.shelf.destroyed == []
+
+
+def test_the_owner_of_a_stack_in_use_past_its_end_is_told_each_day(evening):
+    expired(evening, values=BUSY)
+    about = f"end {evening.now.date() - timedelta(days=3)} kept"
+    evening.told(about, minutes=25 * 60, subject="")
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    (evening.folder / "journal" / "journal" / "000000000004.json").unlink()
+    evening.told(about, minutes=23 * 60, subject="")
+    assert evening.outcomes() == []
+
+
+@pytest.mark.parametrize(("state", "action"), [("queued", "warn"), ("running", "unknown")])
+@pytest.mark.parametrize("size", [1, 0])
+def test_a_job_keeps_a_stack_past_its_end_with_machines_and_without(evening, monkeypatch, state, action, size):
+    expired(evening, size=size)
+    job = Job(name="pretrain", state=state, since_s=evening.now.timestamp() - 600)
+    monkeypatch.setattr(Gatherer, "_queue", lambda *_: ("asked", (job,)))
+    row = evening.plan().stacks[0].row
+    assert (row.action, "job pretrain" in row.why) == (action, True)
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    assert evening.shelf.destroyed == []
+
+
+def test_a_save_keeps_a_stack_past_its_end(evening):
+    expired(evening)
+    bucket = "sizewell-dev-aws-train-1"
+    evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
+    client("s3", REGION).create_bucket(Bucket=bucket)
+    saved(f"s3://{bucket}/run", 7)
+    assert "a checkpoint was written" in evening.plan().stacks[0].row.why
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    assert evening.shelf.destroyed == []
+
+
+@pytest.mark.parametrize("values", [IDLE, BUSY])
+def test_production_past_its_end_is_reported(evening, values):
+    expired(evening, name="prod-aws", values=values, environment="prod")
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.next_step) == ("warn", "")
+    assert "; production is only reported, not destroyed" in row.why
+    assert ("pool train: accelerator 0" in row.why) == (values is BUSY)
+    (told,) = evening.run()
+    assert (told.action, told.outcome) == ("notice", "told")
+    assert told.detail.startswith("stack prod-aws (ml-platform): it expired on ")
+    assert "To postpone its end: sizewell keep prod-aws" in told.detail
+    assert (evening.run(), evening.shelf.destroyed) == ([], [])  # once
+
+
+def test_a_lease_holds_past_the_end_through_its_last_day(evening):
+    expired(evening)
+    today = evening.now.date()
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today} demo tonight"}
+    (one,) = evening.plan().stacks
+    assert (one.row.action, one.row.clause, one.pools[0].clause) == ("keep", "leased", "leased")
+    assert (evening.run(), evening.shelf.destroyed) == ([], [])
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today - timedelta(days=1)} demo yesterday"}
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+
+
+@pytest.mark.parametrize(
+    ("size", "record"),
+    [
+        (0, {}),
+        (1, {"capacityMode": "capacity-block"}),
+        (1, {"guard": {**world.GUARD, "action": "notify"}}),
+        (1, {"nodesMin": 1}),
+    ],
+)
+def test_a_stack_past_its_end_goes_where_its_pools_are_idle_or_have_no_machines(evening, size, record):
+    """As their owner knows of the stack: a pool that is spared for itself goes with it."""
+    expired(evening, size=size, **record)
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+
+
+def test_somebody_who_comes_back_keeps_a_stack_past_its_end(evening, monkeypatch):
+    """Between the plan and the act, and while its checkpoints are read, which may take long."""
+    (machine,) = expired(evening)
+    plan = evening.plan()
+    assert plan.stacks[0].row.action == "destroy"
+    bucket = "sizewell-dev-aws-train-1"
+    evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
+    client("s3", REGION).create_bucket(Bucket=bucket)
+    saved(f"s3://{bucket}/run", 7)
+    monkeypatch.setattr(saves, "written", lambda _: ((), ()))  # long ago
+    real = saves.prove
+
+    def prove(uri: str) -> Any:
+        measured(machine, "sizewell-dev-aws-train", evening.now, {2: 70}, minutes=2)
+        return real(uri)
+
+    monkeypatch.setattr(saves, "prove", prove)
+    for _ in range(2):  # it comes back while the first run reads; the second finds it
+        (result,) = evening.runner().run(plan)
+        assert (result.action, result.outcome, evening.shelf.destroyed) == ("destroy", "held back", [])
+        assert "when checked again it is warn: it expired on" in result.detail
+        assert "accelerator 2 of" in result.detail
 
 
 def disk(gib: int, **tags: str) -> str:
@@ -686,12 +828,15 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     assert "file system data (a final backup is kept); save it, then run with --data dev-aws" in result.detail
 
 
-def test_the_newest_checkpoint_is_proved_whole_first(evening):
+def test_the_newest_checkpoint_is_proved_whole_first(evening, monkeypatch):
     expired(evening)
     bucket = "sizewell-dev-aws-train-1"
     evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
     (result,) = evening.run()
-    assert (result.outcome, evening.shelf.destroyed) == ("failed", [])  # the bucket cannot be read
+    assert (result.action, result.outcome, evening.shelf.destroyed) == ("notice", "told", [])  # it cannot be read
+    monkeypatch.setattr(saves, "written", lambda _: ((), ()))  # long ago
+    (result,) = evening.run()
+    assert (result.outcome, evening.shelf.destroyed) == ("failed", [])  # nor can the checkpoints in it
     client("s3", REGION).create_bucket(Bucket=bucket)
     written = saved(f"s3://{bucket}/run", 7)
     client("s3", REGION).put_object(Bucket=bucket, Key=f"run/{written.parts[0].name}", Body=b"something else")

@@ -472,9 +472,9 @@ def _flat(both: list[Any]) -> list[Verdict]:
 
 
 def _next(verdict: Verdict) -> str:
-    if not verdict.next_step or verdict.next_at is None:
+    if not verdict.next_step:
         return ""
-    return f"{verdict.next_step} from {verdict.next_at:%m-%d %H:%M}"
+    return f"{verdict.next_step} from {verdict.next_at:%m-%d %H:%M}" if verdict.next_at else "destroy once idle"
 
 
 def _document(at: datetime, stack: Verdict, pools: tuple[Verdict, ...]) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 A pool is idle when every clause of `IDLE_CLAUSES` lets it pass; the first that does not, says what it is instead. What
 nobody can tell is unknown: told, and kept. The owner of an idle pool is told first; it is emptied after the grace, at a
-new look.
+new look. A stack goes after its end, or after days without a machine, when every clause of `STACK_CLAUSES` lets it
+pass, and none of them does while a pool is in use or nobody knows whether it is.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
@@ -51,8 +52,8 @@ class Look:
 
 def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[Verdict, ...]]:
     """The verdict on a stack, and those on its pools, at a time in UTC. Pure: it reads no clock."""
-    pools = tuple(decide_pool(Look(stack=stack, pool=pool, limits=limits, at=at)) for pool in stack.pools)
-    return decide_stack(stack, limits, at), pools
+    looks = tuple(Look(stack=stack, pool=pool, limits=limits, at=at) for pool in stack.pools)
+    return decide_stack(StackLook(stack, looks, limits, at)), tuple(map(decide_pool, looks))
 
 
 def decide_pool(look: Look) -> Verdict:
@@ -168,8 +169,13 @@ def asked(look: Look) -> Verdict | None:
     series = look.pool.requests_per_s
     if series is None or not _covered(look, series, look.pool.guard.window_s):
         return look.verdict("unknown", "asked", "its requests were not counted, or not all the time")
-    rate = _window(look, series)
-    if rate.max() > 0:
+    return requests_came(look)
+
+
+def requests_came(look: Look) -> Verdict | None:
+    """Requests within the window, however complete their count is."""
+    rate = _window(look, look.pool.requests_per_s)
+    if rate.max(initial=0.0) > 0:
         return look.verdict("keep", "asked", f"it had up to {rate.max():.2g} requests per second")
     return None
 
@@ -289,82 +295,195 @@ def _idle_for(look: Look, seconds: float) -> bool:
 # Stacks -----------------------------------------------------------------------------------------------------------
 
 
-def decide_stack(stack: Stack, limits: Limits, at: datetime) -> Verdict:
-    """Whether the stack as a whole is past its end, or has been empty for so long that it goes."""
-    held = _held(stack.protected, at.date())
-    if held:
-        return _on_stack(stack, "keep", "protected", held)
-    ends = _expiry(stack, limits, at)
-    if ends is not None:
-        return ends
-    for lease in stack.leases:
-        held = _held(lease, at.date())
-        if held:
-            return _on_stack(stack, "keep", "leased", held)
-    return _emptiness(stack, limits, at)
+@dataclass(frozen=True, slots=True)
+class StackLook:
+    """One look at one stack and its pools."""
+
+    stack: Stack
+    pools: tuple[Look, ...]
+    limits: Limits
+    at: datetime
+
+    @property
+    def end(self) -> datetime | None:
+        """When the stack expires; None where it does not."""
+        day = self.stack.expires_at
+        return None if day is None else datetime.combine(day, time(), UTC)
+
+    @property
+    def goes(self) -> datetime:
+        """When a stack past its end is destroyed at the earliest: a grace after the end and after the first notice."""
+        assert self.end is not None  # noqa: S101  (asked of stacks that expire)
+        return max(self.end + timedelta(seconds=self.limits.stack_grace_s), self.after_notice)
+
+    @property
+    def after_notice(self) -> datetime:
+        """When the grace after the first notice is over; where none was given, one is given now."""
+        first_s = min(self.stack.notices_s, default=self.at.timestamp())
+        return datetime.fromtimestamp(first_s + self.limits.stack_grace_s, UTC)
+
+    def kept_by(self) -> tuple[Verdict, ...]:
+        """A verdict for each pool that keeps the stack; those that are in use first, then those that may be."""
+        kept = [verdict for pool in self.pools if (verdict := keeps_its_stack(pool)) is not None]
+        return tuple(sorted(kept, key=lambda verdict: verdict.action == "unknown"))
+
+    def verdict(self, action: Action, clause: str, reason: str, goes: datetime | None = None) -> Verdict:
+        return Verdict(
+            subject=self.stack.name,
+            action=action,
+            clause=clause,
+            reason=reason,
+            next_step="destroy" if goes else "",
+            next_at=goes,
+        )
 
 
-def _expiry(stack: Stack, limits: Limits, at: datetime) -> Verdict | None:
-    if stack.expires_at is None:
+def keeps_its_stack(look: Look) -> Verdict | None:
+    """Why a pool keeps a stack that would go; None where it is idle or has no machines.
+
+    It needs no notice of its own for that, since its stack's owner is told. But it has to be idle for its window and
+    its grace: a destroy takes more than an emptying does.
+    """
+    counted = look.pool.machines_at(look.at_s)
+    for clause in IDLE_CLAUSES if counted != frozenset() else MACHINELESS_CLAUSES:
+        verdict = clause(look)
+        if verdict is not None:
+            return verdict
+    guard = look.pool.guard
+    if counted and not _idle_for(look, guard.window_s + guard.grace_s):
+        reason = f"idle for {_minutes(guard.window_s)}, but used or not seen within {_minutes(guard.grace_s)} before"
+        return look.verdict("keep", "not_idle_before", reason)
+    return None
+
+
+def machines_left(look: Look) -> Verdict | None:
+    """Machines that ran until just now may have been taken away under their work (spot), and come back to it."""
+    last_s = max((span.end_s for span in look.pool.counted if span.machines), default=-math.inf)
+    age_s = look.at_s - last_s
+    if age_s > look.pool.guard.window_s + look.pool.guard.grace_s:
         return None
-    end = datetime.combine(stack.expires_at, time(), UTC)
-    due = end + timedelta(seconds=limits.stack_grace_s)
-    if at < end:
-        if end - at > timedelta(days=max(limits.expiry_notice_days)):
-            return None
-        return _on_stack(stack, "warn", "expires", f"it expires on {end:%Y-%m-%d} at 00:00 UTC", due)
-    told = any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s)
-    if at >= due and told:
-        return _on_stack(stack, "destroy", "expired", f"it expired on {end:%Y-%m-%d} at 00:00 UTC")
-    return _on_stack(
-        stack,
-        "warn",
-        "expired",
-        f"it expired on {end:%Y-%m-%d} at 00:00 UTC",
-        max(due, _after_notice(stack, limits, at)),
-    )
+    return look.verdict("keep", "machines_left", f"it had machines until {_minutes(age_s)} ago")
 
 
-def _emptiness(stack: Stack, limits: Limits, at: datetime) -> Verdict:
+# What says that a pool without machines is in use: that its requests or its queue were not counted does not.
+MACHINELESS_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
+    job_queued,
+    saved,
+    requests_came,
+    job_running,
+    machines_left,
+)
+
+
+def decide_stack(look: StackLook) -> Verdict:
+    """Whether a stack as a whole goes: what the first clause says that has something to say, or its emptiness."""
+    for clause in STACK_CLAUSES:
+        verdict = clause(look)
+        if verdict is not None:
+            return verdict
+    return _emptiness(look)
+
+
+def stack_protected(look: StackLook) -> Verdict | None:
+    """Somebody said that the stack stays, and that still holds."""
+    held = _held(look.stack.protected, look.at.date())
+    return look.verdict("keep", "protected", held) if held else None
+
+
+def end_comes(look: StackLook) -> Verdict | None:
+    """The stack expires soon. Its owner is told although a lease holds: `ttl-STACK` ends it and reads no lease."""
+    if look.end is None or look.at >= look.end:
+        return None
+    if look.end - look.at > timedelta(days=max(look.limits.expiry_notice_days)):
+        return None
+    reason = f"it expires on {look.end:%Y-%m-%d} at 00:00 UTC"
+    if look.stack.environment == "prod":
+        return look.verdict("warn", "expires", f"{reason}; production is only reported, not destroyed")
+    leased = [datetime.combine(lease.until, time(), UTC) + timedelta(days=1) for lease in look.stack.leases]
+    due = look.end + timedelta(seconds=look.limits.stack_grace_s)
+    return look.verdict("warn", "expires", reason, max([due, *leased]))
+
+
+def stack_leased(look: StackLook) -> Verdict | None:
+    """A lease holds through the whole of its last day, past the end of the stack too."""
+    for lease in look.stack.leases:
+        held = _held(lease, look.at.date())
+        if held:
+            return look.verdict("keep", "leased", held)
+    return None
+
+
+def production_ended(look: StackLook) -> Verdict | None:
+    """Production past its end is reported: nobody decides by a date alone that a service stops."""
+    if look.end is None or look.at < look.end or look.stack.environment != "prod":
+        return None
+    reason = f"it expired on {look.end:%Y-%m-%d} at 00:00 UTC; production is only reported, not destroyed"
+    return look.verdict("warn", "expired", "; ".join([reason, *map(_pool_says, look.kept_by())]))
+
+
+def ended_in_use(look: StackLook) -> Verdict | None:
+    """A stack past its end stays while one of its pools is in use, or nobody can tell; its owner is told each day."""
+    if look.end is None or look.at < look.end:
+        return None
+    kept_by = look.kept_by()
+    if not kept_by:
+        return None
+    reason = "; ".join([f"it expired on {look.end:%Y-%m-%d} at 00:00 UTC", *map(_pool_says, kept_by)])
+    known = kept_by[0].action == "keep"
+    verdict = look.verdict("warn" if known else "unknown", "pools_in_use" if known else "pools_unknown", reason)
+    return replace(verdict, next_step="destroy", next_at=look.goes if look.goes > look.at else None)
+
+
+def ended(look: StackLook) -> Verdict | None:
+    """Past its end, and a grace after both the end and the first notice of it, a stack goes."""
+    if look.end is None or look.at < look.end:
+        return None
+    reason = f"it expired on {look.end:%Y-%m-%d} at 00:00 UTC"
+    if look.at >= look.goes and look.stack.notices_s:
+        return look.verdict("destroy", "expired", reason)
+    return look.verdict("warn", "expired", reason, look.goes)
+
+
+STACK_CLAUSES: Final[tuple[Callable[[StackLook], Verdict | None], ...]] = (
+    stack_protected,
+    end_comes,
+    stack_leased,
+    production_ended,
+    ended_in_use,
+    ended,
+)
+
+
+def _emptiness(look: StackLook) -> Verdict:
+    """Whether a stack has had no machines for so long that it goes."""
+    stack, limits, at = look.stack, look.limits, look.at
     days = limits.empty_days.get(stack.environment)
     most_s = (days if days is not None else max(limits.empty_days.values(), default=14.0)) * DAY_S
     start_s = at.timestamp() - most_s
     if stack.created_s > start_s:
-        return _on_stack(stack, "keep", "young", "it is too young to be destroyed as empty")
+        return look.verdict("keep", "young", "it is too young to be destroyed as empty")
     if not stack.pools:
-        return _on_stack(
-            stack, "keep", "poolless", "it has no pools that could be empty: only its expiry takes it down"
-        )
+        reason = "it has no pools that could be empty: only its expiry takes it down"
+        return look.verdict("keep", "poolless", reason)
     known = True
     for pool in stack.pools:
         if any(span.machines and span.end_s > start_s for span in pool.counted):
-            return _on_stack(stack, "keep", "machines", f"{pool.name} had machines within {most_s / DAY_S:g} days")
+            return look.verdict("keep", "machines", f"{pool.name} had machines within {most_s / DAY_S:g} days")
         known = known and _counted_since(pool, start_s, at.timestamp())
     if not known:
-        return _on_stack(stack, "unknown", "uncounted", f"machines were not counted for {most_s / DAY_S:g} days")
+        return look.verdict("unknown", "uncounted", f"machines were not counted for {most_s / DAY_S:g} days")
     reason = f"it has been empty for {most_s / DAY_S:g} days"
+    for kept in look.kept_by():
+        return look.verdict(kept.action, kept.clause, f"{reason}; {_pool_says(kept)}")
     if days is None:
-        return _on_stack(stack, "warn", "empty", f"{reason}; {stack.environment} is reported, not destroyed")
+        return look.verdict("warn", "empty", f"{reason}; {stack.environment} is reported, not destroyed")
     if any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s):
-        return _on_stack(stack, "destroy", "empty", reason)
-    return _on_stack(stack, "warn", "empty", reason, _after_notice(stack, limits, at))
+        return look.verdict("destroy", "empty", reason)
+    return look.verdict("warn", "empty", reason, look.after_notice)
 
 
-def _after_notice(stack: Stack, limits: Limits, at: datetime) -> datetime:
-    """When the grace after the first notice is over; where none was given, one is given now."""
-    first_s = min(stack.notices_s, default=at.timestamp())
-    return datetime.fromtimestamp(first_s + limits.stack_grace_s, UTC)
-
-
-def _on_stack(stack: Stack, action: Action, clause: str, reason: str, goes: datetime | None = None) -> Verdict:
-    return Verdict(
-        subject=stack.name,
-        action=action,
-        clause=clause,
-        reason=reason,
-        next_step="destroy" if goes else "",
-        next_at=goes,
-    )
+def _pool_says(kept: Verdict) -> str:
+    return f"pool {kept.subject}: {kept.reason}"
 
 
 # Reading samples --------------------------------------------------------------------------------------------------

@@ -52,12 +52,10 @@ TOLD_S_MAX: Final = 86_400.0  # an older notice is given again: samples are aske
 DEADLINE_S: Final = 300.0
 # Why nothing is known of what has no size to measure, and what stops it instead, by kind of unit.
 UNMEASURED: Final = {
-    "notebook": "a notebook: its accelerators are not measured, its own idle limit stops it; to remove it, destroy it "
-    "or let the stack expire",
+    "notebook": "a notebook: its accelerators are not measured, its own idle limit stops it; to remove it, destroy it",
     "endpoint": "an endpoint whose requests are not counted here (serverless, Cloud Run): its own autoscaling scales "
-    "it down; to remove it, destroy it or let the stack expire",
-    "cluster": "a HyperPod cluster: it cannot scale to zero, its guard deletes it; to remove it, destroy it or let "
-    "the stack expire",
+    "it down; to remove it, destroy it",
+    "cluster": "a HyperPod cluster: it cannot scale to zero, its guard deletes it; to remove it, destroy it",
     "pool": "a pool that registers no size: built by an older release (run `pulumi up`), or its service runs machines "
     "only for jobs and stops them itself",
 }

@@ -47,6 +47,11 @@ class Row:
     next_at: datetime | None = None
     spans: tuple[Span, ...] = ()
 
+    @property
+    def told(self) -> bool:
+        """Whether the owner is told of it: of a step that follows, and of an end although nothing follows from it."""
+        return bool(self.next_step) or (self.action == "warn" and self.clause in ("expires", "expired"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackPlan:

@@ -49,8 +49,10 @@ def evidence(row: Row) -> str:
 
 
 def following(row: Row) -> str:
-    """The next step and its time."""
-    return f"{row.next_step} from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_step and row.next_at else ""
+    """The next step and its time; without one, it comes once the pools are idle."""
+    if not row.next_step:
+        return ""
+    return f"{row.next_step} from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else f"{row.next_step} once idle"
 
 
 def markdown(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from sizewell.clouds.aws import Aws
 from sizewell.sizing.errors import ServiceError, SizewellError
@@ -29,6 +29,7 @@ from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
+_KEPT: Final = " kept"  # ends what a notice is about, where pools keep a stack past its end
 Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
 
 
@@ -155,12 +156,7 @@ class Runner:
                 self._say(row, "done", "it is already gone")
                 return False
             looked = gatherer.one(listed, row.stack, self.now())
-            verdict = _verdict(looked, row.pool)
-            if verdict != row.action:
-                self._say(row, "held back", f"when checked again it is {verdict}: {_reason(looked, row.pool)}")
-                return False
-            if looked.updating:
-                self._say(row, "held back", "an update of it is under way")
+            if not self._still(row, looked):
                 return False
             if looked.parts is not None and self.cluster and self.cluster in looked.parts.clusters:
                 self._say(row, "held back", f"this is running in its cluster {self.cluster}: schedule it elsewhere")
@@ -175,6 +171,17 @@ class Runner:
         except SizewellError as error:
             self._fails(row, str(error))
             return True
+
+    def _still(self, row: Row, looked: LookedStack) -> bool:
+        """Whether the act is due at a new look too, by the same clauses as in the plan; else it is held back."""
+        verdict = _verdict(looked, row.pool)
+        if verdict != row.action:
+            self._say(row, "held back", f"when checked again it is {verdict}: {_reason(looked, row.pool)}")
+        elif looked.updating:
+            self._say(row, "held back", "an update of it is under way")
+        else:
+            return True
+        return False
 
     def _keep_timeline(self, looked: LookedStack) -> None:
         """What the act rests on, for `teardown replay`."""
@@ -220,6 +227,8 @@ class Runner:
         if broken := [proof for proof in proofs if proof.fault]:
             self._say(row, "held back", f"its newest checkpoint is incomplete: {broken[0].uri}: {broken[0].fault}")
             return False
+        if proofs and not self._still(row, self.fresh().one(self._listed(), row.stack, self.now())):
+            return False  # whole checkpoints take long to read: somebody may have come back meanwhile
         must_hold(self.now())
         self._record(
             "begin",
@@ -374,7 +383,7 @@ class Runner:
         """Tell owners what comes, once a step."""
         for stack in plan.stacks:
             for row in stack.rows:
-                if row.action != "warn" or not row.next_step:
+                if not row.told:
                     continue
                 about = self._step(row, plan.at)
                 counts_s = self._counts_s(stack.environment, about)
@@ -388,19 +397,25 @@ class Runner:
 
     def _counts_s(self, environment: str, about: str) -> float:
         """For how long a notice counts; one that no longer does is given again: of an idle pool as far back as samples
-        are asked for, of emptiness as long as that has to last (as `Gatherer` reads it), of an end always.
+        are asked for, of a stack that its pools keep past its end for a day, of emptiness as long as that has to last
+        (as `Gatherer` reads it), of an end always.
         """
-        if about == "idle":
+        if about == "idle" or about.endswith(_KEPT):
             return 86_400
         return self.config.limits().empty_days.get(environment, 0.0) * 86_400 if about == "empty" else math.inf
 
     def _step(self, row: Row, at: datetime) -> str:
-        """What a notice is about: an idle pool; emptiness; an end, and how far away it is."""
+        """What a notice is about: an idle pool; emptiness; an end, and how far away it is, or that pools put it off.
+
+        Each of an end begins with its date: the grace is counted from the first of them, whichever that is.
+        """
         if row.pool:
             return "idle"
         if row.clause == "empty":
             return "empty"
         ends = row.why.split(" on ", 1)[-1][:10]
+        if row.clause in ("pools_in_use", "pools_unknown"):
+            return f"end {ends}{_KEPT}"
         days = (datetime.fromisoformat(f"{ends}T00:00:00+00:00") - at).total_seconds() / 86_400
         step = min((each for each in self.config.expiry_notice_days if days <= each), default=0) if days > 0 else 0
         return f"end {ends} {step} days"
@@ -475,10 +490,11 @@ def notice(stack: StackPlan, row: Row) -> str:
     """What an owner is told, with the command that objects."""
     what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
-    verb = "is emptied" if row.next_step == "empty" else "is destroyed"
+    due += " once its pools are known to be idle" if row.clause in ("pools_in_use", "pools_unknown") else ""
+    verb = {"empty": " is emptied", "destroy": " is destroyed"}.get(row.next_step, "")
     object_ = f"sizewell keep {row.stack} --until DATE --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
-    return f"{what}{whose} {verb}{due}: {row.why}. To object: {object_}"
+    return f"{what}{whose}{verb}{due}: {row.why}. To {'object' if verb else 'postpone its end'}: {object_}"
 
 
 def _acts(stack: StackPlan) -> list[Row]:

@@ -177,7 +177,7 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
             ("stack", verdict),
             *((f"pool {pool_verdict.subject}", pool_verdict) for pool_verdict in of_pools),
         ):
-            if given.action == "warn" and given.next_step:
+            if given.next_step:
                 told.setdefault(key, []).append(at.timestamp())
 
 
