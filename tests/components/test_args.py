@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.components import tags
-from sizewell.components.aws import plans as aws
-from sizewell.components.azure import plans as azure
+from sizewell.components.aws import instances, policies, user_data
+from sizewell.components.azure import scale_sets as azure
 from sizewell.components.gcp import args as gcp_args
 from sizewell.components.gcp import checks as gcp_checks
-from sizewell.components.gcp import plans as gcp
+from sizewell.components.gcp import node_pools as gcp
 from sizewell.components.machines import find_slices
 from sizewell.components.settings import Settings
 from sizewell.sizing import catalog
@@ -70,8 +70,8 @@ def test_machines_on_google_cloud_go_where_they_are_sold(machine, region, zone):
     ids=lambda one: one.instance_type,
 )
 def test_every_aws_machine_gets_the_interfaces_of_its_cards(shape):
-    alone = aws.network_interfaces(shape, gang=False, security_groups=["g"])
-    together = aws.network_interfaces(shape, gang=True, security_groups=["g"])
+    alone = instances.network_interfaces(shape, gang=False, security_groups=["g"])
+    together = instances.network_interfaces(shape, gang=True, security_groups=["g"])
     assert len(alone) == 1
     assert "interface_type" not in alone[0]
     with_efa = [one for one in together if one.get("interface_type", "").startswith("efa")]
@@ -80,7 +80,7 @@ def test_every_aws_machine_gets_the_interfaces_of_its_cards(shape):
     assert len(together) - len(with_efa) == (1 if not with_efa or apart else 0)
     assert [one["device_index"] for one in together] == [0] + [0 if apart else 1] * (len(together) - 1)
     assert len({one["network_card_index"] for one in together}) == len(together)
-    assert aws.image_for(shape).startswith("resolve:ssm:")
+    assert instances.image_for(shape).startswith("resolve:ssm:")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_every_aws_machine_gets_the_interfaces_of_its_cards(shape):
 )
 def test_efa_cards_as_aws_states_them(instance_type, cards):
     shape = catalog.load().shape("aws", instance_type)
-    assert len(aws.network_interfaces(shape, gang=True, security_groups=[])) == cards
+    assert len(instances.network_interfaces(shape, gang=True, security_groups=[])) == cards
 
 
 def tpu_args(one, slices=1, **changes):
@@ -186,7 +186,7 @@ def test_azure_knows_the_days_and_the_key_of_nobody():
 
 
 def test_writers_put_and_get_but_never_delete():
-    statements = json.loads(aws.writer_policy(region="us-east-1", bucket="b", key_alias="alias/b"))["Statement"]
+    statements = json.loads(policies.writer_policy(region="us-east-1", bucket="b", key_alias="alias/b"))["Statement"]
     actions = {
         action
         for one in statements
@@ -199,16 +199,16 @@ def test_writers_put_and_get_but_never_delete():
 
 
 def test_a_block_that_became_dearer_is_not_bought():
-    assert aws.acceptable("x", offering_id="cb-1", fee_usd=9061.63, limit_usd=9100) == "cb-1"
+    assert policies.acceptable("x", offering_id="cb-1", fee_usd=9061.63, limit_usd=9100) == "cb-1"
     with pytest.raises(Exception, match=r"costs 9,200.00 USD, the confirmed maximum is 9,100.00 USD"):
-        aws.acceptable("x", offering_id="cb-1", fee_usd=9200, limit_usd=9100)
+        policies.acceptable("x", offering_id="cb-1", fee_usd=9200, limit_usd=9100)
 
 
 def test_a_block_in_another_zone_than_the_subnets_is_not_bought():
     here = {"offering_id": "cb-1", "fee_usd": 9000, "limit_usd": 9100, "zones": ["us-east-1a"]}
-    assert aws.acceptable("x", zone="us-east-1a", **here) == "cb-1"
+    assert policies.acceptable("x", zone="us-east-1a", **here) == "cb-1"
     with pytest.raises(Exception, match="is in us-east-1b, the pool's subnets in us-east-1a"):
-        aws.acceptable("x", zone="us-east-1b", **here)
+        policies.acceptable("x", zone="us-east-1b", **here)
 
 
 def test_user_data_watches_the_accelerator_and_holds_no_secret():
@@ -216,7 +216,7 @@ def test_user_data_watches_the_accelerator_and_holds_no_secret():
 
     for runtime, metric in (("cuda", "utilization_gpu"), ("neuron", "neuroncore_utilization")):
         text = base64.b64decode(
-            aws.user_data(runtime=runtime, region="us-east-1", group="g", start_script="echo hello")
+            user_data.user_data(runtime=runtime, region="us-east-1", group="g", start_script="echo hello")
         ).decode()
         assert metric in text
         assert text.rstrip().endswith("echo hello")

@@ -12,10 +12,10 @@ from aws_recording import OWNED, only, record, refusals
 
 import sizewell.components
 from sizewell.components.aws.eks import args as eks_args
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.autoscaler import EksAutoscaler
 from sizewell.components.azure.aks import args as aks_args
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks.operators import AksOperators
 from sizewell.components.kubernetes_versions import SERVICES, default_version, kubernetes_versions, versions_of
 
@@ -35,7 +35,7 @@ def test_every_row_has_its_end_its_source_and_what_follows_it():
     for row in rows:
         assert row.source, row
         assert date.fromisoformat(row.checked) <= date.fromisoformat(row.supported_until), row
-        assert (row.ubuntu in aks_plans.CODENAMES) is (row.service == "aks"), row
+        assert (row.ubuntu in aks_charts.CODENAMES) is (row.service == "aks"), row
         if row.service != "aks":
             assert row.autoscaler.startswith(f"v{row.version}."), row
 
@@ -78,7 +78,7 @@ def test_drivers_on_aks_follow_the_version_of_the_cluster(version, release, name
     for packages in maps:
         releases = {line.split()[3] for line in packages["custom-repo.list"].splitlines()}
         assert releases == {name, f"{name}-updates", f"{name}-security"}
-    images = aks_plans.mirror_images(runtimes=["cuda"], driver="operator", infiniband=True, ubuntu=release)
+    images = aks_charts.mirror_images(runtimes=["cuda"], driver="operator", infiniband=True, ubuntu=release)
     tags = [image.rpartition(":")[2] for image in images if "driver:" in image]
     assert [re.search(r"ubuntu([\d.]+)", tag)[1] for tag in tags] == [release, release]
     sentences = {text for _, text in refusals(AksOperators, {**OPERATORS, "version": version, "amd_driver_image": ""})}
@@ -97,7 +97,7 @@ def test_the_autoscaler_on_eks_follows_the_version_of_the_cluster(version):
     resources = record(lambda: EksAutoscaler("scaler", args))
     values = only(resources, "kubernetes:helm.sh/v3:Release").inputs["values"]
     assert values["image"]["tag"] == versions_of("eks")[version].autoscaler
-    assert eks_plans.autoscaler_image(version).endswith(values["image"]["tag"])
+    assert eks_charts.autoscaler_image(version).endswith(values["image"]["tag"])
 
 
 def test_a_cluster_with_hyperpod_s_machines_has_a_version_that_hyperpod_takes():

@@ -12,8 +12,8 @@ import pytest
 from aws_recording import ROOT, record
 from decisions import decision, pool, training, workload
 
-from sizewell.components.aws.fleets import plans as fleet_plans
-from sizewell.components.azure.plans import custom_data, mount_script
+from sizewell.components.aws.fleets import documents as fleet_documents
+from sizewell.components.azure.scale_sets import custom_data, mount_script
 from sizewell.components.settings import Settings
 from sizewell.launch import volumes
 from sizewell.launch.run import Run
@@ -169,7 +169,7 @@ def test_first_boot_mounts_before_it_starts_what_reads_there():
     lustre = [{"address": "10.120.8.4", "path": "/data"}]
     start = "systemctl start slurmd"
     scripts = [
-        fleet_plans.user_data(runtime="cuda", region="us-east-1", fleet="f", start_script=start, mounts=fsx),
+        fleet_documents.user_data(runtime="cuda", region="us-east-1", fleet="f", start_script=start, mounts=fsx),
         custom_data(start_script=start, rocm=False, mounts=lustre),
     ]
     for text in [base64.b64decode(script).decode() for script in scripts]:

@@ -4,15 +4,15 @@ import pytest
 
 from sizewell.components.aws import checks as aws
 from sizewell.components.aws.eks import checks as eks_checks
-from sizewell.components.aws.fleets import plans as fleet_plans
-from sizewell.components.aws.limits import plans as aws_limits
+from sizewell.components.aws.fleets import documents as fleet_documents
+from sizewell.components.aws.limits import expiry as aws_limits
 from sizewell.components.azure import checks as azure
 from sizewell.components.azure.aks import checks as aks_checks
-from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import expiry
 from sizewell.components.azure.ml import checks as ml_checks
-from sizewell.components.azure.storage import plans as storage_plans
+from sizewell.components.azure.storage import args as storage_args
 from sizewell.components.gcp import checks as gcp
-from sizewell.components.gcp.limits import plans as gcp_limits
+from sizewell.components.gcp.limits import expiry as gcp_limits
 from sizewell.components.gcp.services import checks as service_checks
 from sizewell.components.kubernetes import run_args, run_checks
 from sizewell.components.machines import find_shape, find_slices
@@ -200,7 +200,7 @@ def without_name(args):
 
 
 def fleet(args):
-    fleet_plans.check_fleet("x", args, [find_shape("aws", one) for one in args.get("instance_types") or []])
+    fleet_documents.check_fleet("x", args, [find_shape("aws", one) for one in args.get("instance_types") or []])
 
 
 def aks_cluster(args):
@@ -271,7 +271,7 @@ CHECKS |= {
     "fleet": (fleet, FLEET),
     "aws end": (ends(aws_limits.check_ttl, "ttl-dev-aws"), AWS_TTL),
     "gcp end": (ends(gcp_limits.check_ttl, "ttl-dev-gcp"), GCP_TTL),
-    "azure end": (ends(limits_plans.check_ttl, "ttl-dev-azure"), AZURE_TTL),
+    "azure end": (ends(expiry.check_ttl, "ttl-dev-azure"), AZURE_TTL),
     "run": (named(service_checks.check_run), RUN),
     "vertex": (vertex, VERTEX),
     "files": (named(service_checks.check_storage), FILES),
@@ -279,7 +279,7 @@ CHECKS |= {
     "aks pool": (aks_pool, AKS),
     "operators": (named(aks_checks.check_operators), OPERATORS),
     "aml": (aml, AML),
-    "lustre": (named(storage_plans.check_storage), LUSTRE),
+    "lustre": (named(storage_args.check_storage), LUSTRE),
     "pods": (pods, PODS),
 }
 ALONE = {"machine_type": "g2-standard-4", "gang": False, "zones": ["us-central1-a", "us-central1-b"]}

@@ -16,8 +16,7 @@ from google_standin import OWNER, Project
 from judged_plans import ROOT, forms, stacks
 from workflow_run import Failed, run
 
-from sizewell.components.gcp.limits import plans as limits_plans
-from sizewell.components.gcp.limits import workflows
+from sizewell.components.gcp.limits import expiry, workflows
 
 PYTHON = ROOT / ".venv-checkov/bin/python"
 # Findings of parliament that are meant, each with its reason.
@@ -121,16 +120,14 @@ def test_policies_are_ones_that_parliament_understands(plans, capsys):
 def calls():
     """Every call that the workflows of Google Cloud make, with what they send."""
     made = []
-    project = Project(limits_plans.PERMISSIONS)
+    project = Project(expiry.PERMISSIONS)
     project.add("dev-gcp")
 
     def ended(method, url, query, body):
         made.append((method, url, query, body))
         return project.answer(method, url, query, body)
 
-    text = limits_plans.end_workflow(
-        project="petsnap", region="us-central1", owner=OWNER, stack="dev-gcp", ends="2026-09-22"
-    )
+    text = expiry.end_workflow(project="petsnap", region="us-central1", owner=OWNER, stack="dev-gcp", ends="2026-09-22")
     with contextlib.suppress(Failed):  # of a pool whose autoscaling cannot be switched off
         run(text, answer=ended, now=1.8e9)
 

@@ -12,7 +12,7 @@ from decisions import decision, pool, training, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.args import eks_cluster_args
 from sizewell.launch import burn_in, kinds, pods, serving
 from sizewell.launch import training as runs
@@ -578,7 +578,7 @@ def test_every_cloud_s_notebook_names_a_driver_that_its_cluster_is_built_with():
     aks = aks_target(workload("lab", "notebook", nc), nc, name="lab")
     assert eks.disks.driver == "ebs.csi.aws.com"
     assert aks.disks.storage_class == "managed-csi-premium"
-    assert "aws-ebs-csi-driver" in eks_plans.addons(versions={}, lustre=False, disks=True)
+    assert "aws-ebs-csi-driver" in eks_charts.addons(versions={}, lustre=False, disks=True)
     args = eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [workload("lab", "notebook", g6)])
     assert args["disks"] is True
     assert "disks" not in eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [training("t", g6)])

@@ -14,10 +14,11 @@ import pytest
 
 from sizewell.accuracy.cases import read
 from sizewell.accuracy.describe import catalog
-from sizewell.accuracy.memory_predictions import GIB, counted_bytes
+from sizewell.accuracy.memory_predictions import counted_bytes
 from sizewell.accuracy.report import validate
 from sizewell.accuracy.training_cases import training_case
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
+from sizewell.sizing.units import GIB
 
 COUNTED = Path(__file__).parent / "counted" / "training.json"
 IMAGES = ("resnet", "vit", "convnext", "swin", "efficientnet")

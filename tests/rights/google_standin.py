@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from workflow_run import Failed
 
-from sizewell.components.gcp.limits.plans import endpoint_mark
+from sizewell.components.gcp.limits.expiry import endpoint_mark
 
 ROWS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "google_calls.yaml").read_text(encoding="utf-8"))
 PLACE = "projects/petsnap/locations/us-central1"

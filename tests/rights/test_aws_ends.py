@@ -6,16 +6,15 @@ import pytest
 from aws_policies import allows, rights
 from aws_standin import PROJECT, Account, DeniedError, arn, run, tags
 
-from sizewell.components.aws import plans
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws import instances
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks import scaling
-from sizewell.components.aws.fleets import plans as fleet_plans
-from sizewell.components.aws.limits import idle
-from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.aws.fleets import documents as fleet_documents
+from sizewell.components.aws.limits import expiry, idle
 from sizewell.components.machines import find_shape
 
 STACK, OTHER = "dev-aws", "prod-aws"
-POLICY = json.loads(limits_plans.end_policy(region="us-east-1", project=PROJECT, stack=STACK))
+POLICY = json.loads(expiry.end_policy(region="us-east-1", project=PROJECT, stack=STACK))
 
 
 def stand(account, stack, *, tag=None):
@@ -61,7 +60,7 @@ def bills(account, stack):
 
 
 def play(account):
-    return run(limits_plans.end_document(), account, {"Role": "role", "Project": PROJECT, "Stack": STACK})
+    return run(expiry.end_document(), account, {"Role": "role", "Project": PROJECT, "Stack": STACK})
 
 
 @pytest.fixture
@@ -195,7 +194,7 @@ MANAGED = f"eks-{STACK}-chat-{UUID}"
 
 def watched(shape_type, dimension="", *, least=0):
     shape = find_shape("aws", shape_type)
-    stated = plans.measured(shape, dimension=dimension) if dimension else eks_plans.measured(shape)
+    stated = instances.measured(shape, dimension=dimension) if dimension else eks_node_config.measured(shape)
     return idle.watched(stated["measured"], accelerators=shape.accelerators, guard=GUARD, seconds=3600, least=least)
 
 
@@ -207,7 +206,7 @@ def group_may(name):
 # that stays, and whether one series is a machine's ("") or an accelerator's.
 STOPS = {
     "fleet": (
-        fleet_plans.stop_document(watched("g6e.12xlarge", "Fleet")),
+        fleet_documents.stop_document(watched("g6e.12xlarge", "Fleet")),
         FLEET,
         ("Fleet", f"fleet-{STACK}"),
         ("Fleet", "batch"),

@@ -6,8 +6,7 @@ import pytest
 from google_standin import LONGER, OWNER, ROWS, Project, needed
 from workflow_run import Failed, run
 
-from sizewell.components.gcp.limits import plans as limits_plans
-from sizewell.components.gcp.limits import workflows
+from sizewell.components.gcp.limits import expiry, workflows
 
 STACK, OTHER = "dev-gcp", "prod-gcp"
 AFTER = datetime(2026, 9, 22, 1, tzinfo=UTC).timestamp()
@@ -16,13 +15,13 @@ BEFORE = datetime(2026, 9, 21, tzinfo=UTC).timestamp()
 
 def play(project, now=AFTER):
     ends = {"owner": OWNER, "stack": STACK, "ends": "2026-09-22"}
-    text = limits_plans.end_workflow(project="petsnap", region="us-central1", **ends)
+    text = expiry.end_workflow(project="petsnap", region="us-central1", **ends)
     return run(text, answer=project.answer, now=now)
 
 
 @pytest.fixture
 def project():
-    made = Project(limits_plans.PERMISSIONS)
+    made = Project(expiry.PERMISSIONS)
     made.add(STACK)
     made.add(OTHER)
     made.add(STACK + LONGER)  # its name begins with the stack's
@@ -79,8 +78,8 @@ def test_what_failed_is_told_stops_nothing_else_and_goes_in_the_next_hour(projec
 
 def test_without_any_one_permission_the_expiry_fails_loudly(capsys):
     removed, failed = [], []
-    for permission in limits_plans.PERMISSIONS:
-        made = Project([one for one in limits_plans.PERMISSIONS if one != permission])
+    for permission in expiry.PERMISSIONS:
+        made = Project([one for one in expiry.PERMISSIONS if one != permission])
         made.add(STACK)
         removed.append(permission)
         try:

@@ -11,18 +11,17 @@ from aws_calls import BY_A_PERSON, without_functions
 from google_standin import needed
 from judged_plans import ROOT, forms, stacks
 
-from sizewell.components.azure.aks.plans import RESERVED_ACTIONS
+from sizewell.components.azure.aks.node_config import RESERVED_ACTIONS
 from sizewell.components.azure.aks.pools import POOL_ACTIONS
 from sizewell.components.azure.limits import workflows as azure_workflows
-from sizewell.components.gcp.limits import plans as limits_plans
-from sizewell.components.gcp.limits import workflows
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.limits import expiry, workflows
+from sizewell.components.gcp.services import documents as service_documents
 
 HERE = "projects/p/locations/us-central1"
 VERTEX = f"https://us-central1-aiplatform.googleapis.com/v1/{HERE}"
 CONNECTOR = "googleapis.aiplatform.v1.projects.locations."
 # What bearers of our roles call, played through in test_google_ends.py or read off the workflow that they run as.
-PLAYED = (limits_plans.PERMISSIONS, workflows.PERMISSIONS)
+PLAYED = (expiry.PERMISSIONS, workflows.PERMISSIONS)
 # The checkpoint code locks what it wrote (cloud.google.com/storage/docs/object-lock: storage.objects.setRetention).
 STORE = ROOT / "src/sizewell/launch/scripts/store.py"
 LOCKS = ["storage.objects.setRetention"] if "lock.retain_until_time =" in STORE.read_text(encoding="utf-8") else []
@@ -72,7 +71,9 @@ def launched(plan, role):
         if (one.type, one.name, one.parent) == ("gcp:workflows/workflow:Workflow", role.name, role.parent):
             text = one.inputs.get("sourceContents")
             text = (
-                text if isinstance(text, str) else service_plans.start_workflow({}, project="p", region="us-central1")
+                text
+                if isinstance(text, str)
+                else service_documents.start_workflow({}, project="p", region="us-central1")
             )
             steps = [step for row in json.loads(text)["main"]["steps"] for step in row.values()]
             paths = [step["call"].removeprefix(CONNECTOR) for step in steps if "call" in step]

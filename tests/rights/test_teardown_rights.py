@@ -6,12 +6,12 @@ import pytest
 from aws_policies import Call, Resource, denied
 from teardown_calls import deletions
 
-from sizewell.components.aws.limits import schedule_plans
+from sizewell.components.aws.limits import teardown_rights
 
 PLACE = {"region": "us-east-1", "state": "s3://states", "secrets_key": ""}
-DELETES = json.loads(schedule_plans.deletes_policy(project="sizewell", environment="dev", **PLACE))
+DELETES = json.loads(teardown_rights.deletes_policy(project="sizewell", environment="dev", **PLACE))
 READS = json.loads(
-    schedule_plans.reads_policy(
+    teardown_rights.reads_policy(
         project="sizewell", journal="s3://records", roles=["arn:aws:iam::123456789012:role/d"], **PLACE
     )
 )

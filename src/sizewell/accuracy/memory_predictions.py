@@ -16,9 +16,8 @@ from sizewell.sizing.predict.memory.serving import PAGED
 from sizewell.sizing.predict.memory.training import band_group
 from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
-from sizewell.sizing.units import SIZES
+from sizewell.sizing.units import GIB, SIZES
 
-GIB = 2**30
 _LONGEST = 1 << 22
 _TORCH_ITEMS_OUTSIDE = ("context", "communicators")
 

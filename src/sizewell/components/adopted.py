@@ -168,7 +168,7 @@ def _config(text: str) -> str:
 
 def _burst_flavor(queue: str, workload: Workload, pool: Pool) -> dict[str, Any]:
     """The burst's machines, which the same queue fills once the cluster's own are full."""
-    from sizewell.components.aws.eks.plans import queue_flavor
+    from sizewell.components.aws.eks.node_config import queue_flavor
 
     shape = find_shape(pool.cloud, pool.instance_type)
     assert shape is not None  # noqa: S101  (bursting.check refuses an unknown type)

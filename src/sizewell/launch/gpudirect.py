@@ -26,7 +26,7 @@ INTERFACES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     TCPXO: tuple((f"eth{number}", f"vpc{number}") for number in range(1, 9)),
     RDMA: (("eth1", "gvnic-1"), *((f"eth{number + 2}", f"rdma-{number}") for number in range(8))),
 }
-# The daemon's version goes with the plug-in's that components/gcp/gke/gpudirect_plans.py installs.
+# The daemon's version goes with the plug-in's that components/gcp/gke/gpudirect_manifests.py installs.
 TCPX_DAEMON: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.12"
 TCPXO_DAEMON: Final = "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.21"
 LIBRARIES: Final = "/usr/local/nvidia"

@@ -18,10 +18,10 @@ from sizewell.launch.launch import Launch, short
 from sizewell.launch.run import Run
 from sizewell.launch.target import EFA_HUGE_PAGES_MIB, Machine, Target, beside
 from sizewell.sizing.catalog import host
+from sizewell.sizing.units import GIB
 
 Manifest = dict[str, Any]
 USER: Final = 10001
-GIB: Final = 2**30
 MIB: Final = 2**20
 SCRIPTS: Final = "/opt/sizewell"
 CACHE: Final = "/cache"

@@ -19,6 +19,7 @@ from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.units import GIB
 from sizewell.sizing.workload.precision import published_so
 
 PORT: Final = 8000
@@ -328,7 +329,7 @@ def _pod(
     variables = {**pods.network_env(launch.machine, launch.target, several=several), **(env or {})}
     variables |= {name: value.format(cache=pods.CACHE) for name, value in engine.env.items()}
     if launch.machine.runtime == RUNTIME and engine.cache_env:
-        variables[engine.cache_env] = str(max(1, math.ceil(launch.plan.cache_bytes / pods.GIB)))
+        variables[engine.cache_env] = str(max(1, math.ceil(launch.plan.cache_bytes / GIB)))
     return pods.template(
         launch,
         pods.Container(

@@ -24,6 +24,7 @@ SIZES: Final = {
 COUNTS: Final = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 RATES: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
 
+GIB: Final = 2**30
 BYTES_FROM: Final = 1_000_000  # a bare number of a size is of bytes from here on, of gigabytes below
 
 ALLOWED_DURATION: Final = "a duration with its unit: ms, s, m, h, d or w, such as 500ms, 45m, 1h30m or 3d"

@@ -19,8 +19,9 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws import plans
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws import instances
+from sizewell.components.aws.eks import charts as eks_charts
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.autoscaler import EksAutoscaler
 from sizewell.components.aws.eks.cluster import EksCluster
@@ -95,7 +96,7 @@ PROD_SCALER = {
     "pools": {"serve": "spot", "base": "reservation", "chat": "on-demand"},
     "registry": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/sizewell-prod-aws-images",
 }
-MIRROR = {**OWNED, "region": "us-east-1", "images": [*eks_plans.IMAGES.values(), eks_plans.autoscaler_image(LATEST)]}
+MIRROR = {**OWNED, "region": "us-east-1", "images": [*eks_charts.IMAGES.values(), eks_charts.autoscaler_image(LATEST)]}
 VOLUME = {
     **OWNED,
     "kubeconfig": "{}",
@@ -166,7 +167,7 @@ def test_the_control_plane_is_private_and_says_everything():
     cluster = only(record(lambda: EksCluster("eks", CLUSTER)), "aws:eks/cluster:Cluster").inputs
     assert cluster["vpcConfig"]["endpointPublicAccess"] is False
     assert cluster["vpcConfig"]["endpointPrivateAccess"] is True
-    assert sorted(cluster["enabledClusterLogTypes"]) == sorted(eks_plans.LOGS)
+    assert sorted(cluster["enabledClusterLogTypes"]) == sorted(eks_node_config.LOGS)
     assert cluster["encryptionConfig"]["resources"] == ["secrets"]
     assert cluster["deletionProtection"] is False
     prod = only(record(lambda: EksCluster("eks", PROD_CLUSTER), "prod-aws"), "aws:eks/cluster:Cluster").inputs
@@ -207,7 +208,7 @@ def test_the_kubeconfig_is_a_secret():
     inputs = record(lambda: EksCluster("eks", CLUSTER))
     made = component(inputs, "sizewell-aws:index:EksCluster")
     assert "kubeconfig" not in made.inputs
-    text = eks_plans.kubeconfig(cluster="c", endpoint="https://x", authority="Y2E=", region="us-east-1")
+    text = eks_node_config.kubeconfig(cluster="c", endpoint="https://x", authority="Y2E=", region="us-east-1")
     assert "token" not in json.loads(text)["users"][0]["user"]
 
 
@@ -236,7 +237,7 @@ def test_a_block_s_machines_come_when_it_begins_and_are_drained_before_its_end()
 
 
 def test_plug_ins_pull_from_where_machines_without_a_way_out_can():
-    charts = eks_plans.charts(runtimes=["cuda", "neuron"], efa=True, registry="1.dkr.ecr/mirror", region="eu-west-1")
+    charts = eks_charts.charts(runtimes=["cuda", "neuron"], efa=True, registry="1.dkr.ecr/mirror", region="eu-west-1")
     images = [
         charts["nvidia-device-plugin"]["values"]["image"],
         charts["neuron"]["values"]["devicePlugin"]["image"],
@@ -502,8 +503,8 @@ ACCELERATED = [one for one in catalog.load().shapes if one.cloud == "aws" and on
 
 @given(st.sampled_from(ACCELERATED), st.booleans())
 def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
-    cards = plans.network_interfaces(shape, gang=gang, security_groups=["sg-1"])
-    efa = eks_plans.has_efa(shape, gang=gang)
+    cards = instances.network_interfaces(shape, gang=gang, security_groups=["sg-1"])
+    efa = eks_node_config.has_efa(shape, gang=gang)
     apart = efa and shape.network_cards > shape.rdma_interfaces
     assert sum("efa" in card.get("interface_type", "") for card in cards) == (shape.rdma_interfaces if efa else 0)
     assert len(cards) == (shape.rdma_interfaces + apart if efa else 1)
@@ -514,8 +515,8 @@ def test_interfaces_follow_the_network_cards(shape: Shape, gang: bool):
 
 @given(st.sampled_from(ACCELERATED), st.booleans())
 def test_first_boot_says_only_what_the_machine_has(shape: Shape, gang: bool):
-    efa = eks_plans.has_efa(shape, gang=gang)
-    text = base64.b64decode(eks_plans.first_boot(shape, efa=efa)).decode()
+    efa = eks_node_config.has_efa(shape, gang=gang)
+    text = base64.b64decode(eks_node_config.first_boot(shape, efa=efa)).decode()
     assert f'"maxPods": {110 if (shape.vcpus or 99) < 30 else 250}' in text
     assert ("RAID0" in text) == bool(shape.local_nvme_bytes)
     assert ("nr_hugepages" in text) == efa
@@ -524,9 +525,9 @@ def test_first_boot_says_only_what_the_machine_has(shape: Shape, gang: bool):
 
 @given(st.sampled_from(ACCELERATED))
 def test_every_accelerated_machine_has_image_taint_and_metric(shape: Shape):
-    assert eks_plans.image_type(shape) != eks_plans.IMAGE_TYPES[""]
-    assert eks_plans.taints(shape)[0]["key"] in eks_plans.TAINT_KEYS.values()
-    present = [key for key in eks_plans.labels(shape, pool="p", efa=False) if key.endswith(".present")]
+    assert eks_node_config.image_type(shape) != eks_node_config.IMAGE_TYPES[""]
+    assert eks_node_config.taints(shape)[0]["key"] in eks_node_config.TAINT_KEYS.values()
+    present = [key for key in eks_node_config.labels(shape, pool="p", efa=False) if key.endswith(".present")]
     assert len(present) == 1
 
 

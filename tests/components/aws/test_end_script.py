@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.components.aws.limits.plans import END_SCRIPT
+from sizewell.components.aws.limits.expiry import END_SCRIPT
 
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[2] / ".venv-train" / "bin" / "python"

@@ -20,7 +20,7 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws.fleets import documents as fleet_documents
 from sizewell.components.aws.fleets.spot import SpotFleet
 
 FLEET = {
@@ -102,14 +102,14 @@ def test_names_all_faults_at_once():
 def test_overrides_are_each_pair_once(types, subnets):
     pairs = [
         (one["instance_type"], one["subnet_id"])
-        for one in fleet_plans.overrides(instance_types=types, subnet_ids=subnets)
+        for one in fleet_documents.overrides(instance_types=types, subnet_ids=subnets)
     ]
     assert len(pairs) == len(set(pairs)) == len(types) * len(subnets)
 
 
 def test_the_machine_asks_for_notices_and_signals_the_job(tmp_path):
     script = base64.b64decode(
-        fleet_plans.user_data(runtime="cuda", region="us-east-1", fleet="f", start_script="echo hello")
+        fleet_documents.user_data(runtime="cuda", region="us-east-1", fleet="f", start_script="echo hello")
     ).decode()
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
     assert "spot/instance-action" in script
@@ -122,8 +122,8 @@ def test_the_machine_asks_for_notices_and_signals_the_job(tmp_path):
         while not (tmp_path / "ready").exists():
             assert worker.poll() is None
         job.write_text(str(worker.pid))
-        signal = "\n".join(fleet_plans.signal_script())
-        signal = signal.replace(fleet_plans.REQUEST_FILE, str(request)).replace("/run/sizewell/job.pid", str(job))
+        signal = "\n".join(fleet_documents.signal_script())
+        signal = signal.replace(fleet_documents.REQUEST_FILE, str(request)).replace("/run/sizewell/job.pid", str(job))
         signal = signal.replace("/run/sizewell", str(request.parent))
         subprocess.run(["bash", "-s", "rebalance"], input=signal, text=True, check=True)
         worker.wait(timeout=10)
@@ -135,11 +135,11 @@ def test_the_machine_asks_for_notices_and_signals_the_job(tmp_path):
 
 def test_metrics_stand_under_the_fleets_name_where_the_alarm_looks():
     script = base64.b64decode(
-        fleet_plans.user_data(runtime="cuda", region="us-east-1", fleet="my-fleet", start_script="")
+        fleet_documents.user_data(runtime="cuda", region="us-east-1", fleet="my-fleet", start_script="")
     ).decode()
     agent = json.loads(script.split("<<'AGENT'\n")[1].split("\nAGENT")[0])
     collected = agent["metrics"]["metrics_collected"]["nvidia_gpu"]
-    alarm = fleet_plans.idle_alarm(runtime="cuda", guard=GUARD, fleet="my-fleet", seconds=2700)
+    alarm = fleet_documents.idle_alarm(runtime="cuda", guard=GUARD, fleet="my-fleet", seconds=2700)
     assert alarm["dimensions"] == collected["append_dimensions"] == {"Fleet": "my-fleet"}
     assert agent["metrics"]["aggregation_dimensions"] == [["Fleet"]]
     assert alarm["treat_missing_data"] == "notBreaching"

@@ -5,7 +5,7 @@ import base64
 import pytest
 from aws_recording import GUARD, OWNED, PLACE, PROD, check_right, golden, only, record, refusals
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import instances
 from sizewell.components.aws.network import Network
 from sizewell.components.aws.nodes import GpuNodeGroup
 from sizewell.components.aws.storage.checkpoints import CheckpointStore
@@ -166,11 +166,13 @@ def test_refuses(args, change, path, sentence):
 
 def test_the_first_card_of_a_b300_carries_no_efa():
     """17 cards, one for IP: asking the first for EFA is refused, and so is a second index on the others."""
-    cards = plans.network_interfaces(catalog.load().shape("aws", "p6-b300.48xlarge"), gang=True, security_groups=["sg"])
+    cards = instances.network_interfaces(
+        catalog.load().shape("aws", "p6-b300.48xlarge"), gang=True, security_groups=["sg"]
+    )
     assert [card["interface_type"] for card in cards] == ["interface"] + ["efa-only"] * 16
     assert {card["device_index"] for card in cards} == {0}
     assert [card["network_card_index"] for card in cards] == list(range(17))
-    alone = plans.network_interfaces(
+    alone = instances.network_interfaces(
         catalog.load().shape("aws", "p6-b300.48xlarge"), gang=False, security_groups=["sg"]
     )
     assert len(alone) == 1

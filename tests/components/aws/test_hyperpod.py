@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sizewell import resources
 from sizewell.components.aws.eks.plugins import EksDevicePlugins
-from sizewell.components.aws.hyperpod import plans as hyperpod_plans
+from sizewell.components.aws.hyperpod import desired_state
 from sizewell.components.aws.hyperpod.agents import HyperPodAgents
 from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
 from sizewell.components.aws.places import places_of
@@ -79,7 +79,7 @@ def test_makes_what_is_written_down(form, cls, args):
 
 
 def state(args):
-    text = hyperpod_plans.desired_state(
+    text = desired_state.desired_state(
         args,
         cluster="c",
         role_arn="r",
@@ -174,7 +174,7 @@ def test_its_machines_change_addresses_in_their_own_network_only():
     )
     change = next(one for one in json.loads(policy)["Statement"] if one["Sid"] == "Addresses")
     assert change["Condition"] == {"ArnLikeIfExists": {"ec2:Vpc": "arn:aws:ec2:us-east-1:*:vpc/vpc-1"}}
-    with_network = hyperpod_plans.machine_policy(region="us-east-1", vpc="", cluster_arn="", stack="Dev AWS")
+    with_network = desired_state.machine_policy(region="us-east-1", vpc="", cluster_arn="", stack="Dev AWS")
     named = {statement["Sid"]: statement for statement in json.loads(with_network)["Statement"]}
     subnets, pods = named["Subnets"], named["Pods"]
     assert subnets["Resource"] == "arn:aws:ec2:us-east-1:*:subnet/*"
@@ -232,7 +232,7 @@ OFFERED = [
 @given(st.sampled_from(OFFERED), st.integers(0, 64), st.sampled_from(PLACE["zones"]))
 def test_every_type_that_is_offered_makes_a_group(shape: Shape, instances: int, zone: str):
     args = {**DEV, "groups": [{**GROUP, "instance_type": shape.instance_type, "instances": instances, "zone": zone}]}
-    hyperpod_plans.check_hyperpod("x", args)
+    desired_state.check_hyperpod("x", args)
     (group,) = state(args)["InstanceGroups"]
     assert group["InstanceType"] == f"ml.{shape.instance_type}"
     assert group["InstanceCount"] == instances

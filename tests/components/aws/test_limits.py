@@ -9,7 +9,7 @@ from aws_recording import OWNED, PROD, check_right, golden, only, record, refusa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws.limits import plans as limits_plans
+from sizewell.components.aws.limits import expiry
 from sizewell.components.aws.limits.guards import BudgetAlarms, TtlGuard
 from sizewell.components.tags import legal
 
@@ -107,7 +107,7 @@ def _refused_in(stack, cls, args):
 
 @given(st.text(min_size=1, max_size=80))
 def test_the_hand_reaches_only_what_has_the_stack_s_tag_and_never_data(stack):
-    statements = json.loads(limits_plans.end_policy(region="us-east-1", project="petsnap", stack=stack))["Statement"]
+    statements = json.loads(expiry.end_policy(region="us-east-1", project="petsnap", stack=stack))["Statement"]
     by_name = {one["Sid"]: one for one in statements}
     tags = {"aws:ResourceTag/sizewell-project": "petsnap", "aws:ResourceTag/sizewell-stack": legal(stack)}
     assert by_name["ToZero"]["Condition"] == {"StringEquals": tags}
@@ -119,7 +119,7 @@ def test_the_hand_reaches_only_what_has_the_stack_s_tag_and_never_data(stack):
 def test_the_script_is_python_that_the_automation_has():
     done = subprocess.run(
         [sys.executable, "-c", "import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 11))"],
-        input=limits_plans.END_SCRIPT,
+        input=expiry.END_SCRIPT,
         text=True,
         check=False,
     )

@@ -10,7 +10,7 @@ from decisions import decision, pool, serving
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws import managed, plans, program
+from sizewell.components.aws import instances, managed, program
 from sizewell.components.settings import Settings
 from sizewell.launch.run import Run
 from sizewell.sizing.errors import ConfigError
@@ -240,7 +240,7 @@ def test_a_second_zone_is_named_as_the_first():
 
 def test_plain_machines_pay_for_no_endpoint_of_others():
     pairs = [pair for pair in PAIRS if managed.target_of(*pair) == "machines"]
-    assert managed.endpoint_services(pairs) == list(plans.DEFAULT_ENDPOINTS)
+    assert managed.endpoint_services(pairs) == list(instances.DEFAULT_ENDPOINTS)
 
 
 @pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("sagemaker-dev", SAGEMAKER)])

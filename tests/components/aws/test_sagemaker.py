@@ -21,7 +21,7 @@ from aws_recording import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint, RealtimeEndpoint, ServerlessEndpoint
 from sizewell.components.aws.sagemaker.notebooks import Notebook, StudioDomain
 from sizewell.components.aws.sagemaker.training import TrainingPipeline
@@ -124,7 +124,7 @@ def test_makes_what_is_written_down(form, cls, args):
 
 def definition(args):
     shape = catalog.load().shape("aws", args["instance_type"])
-    text = sagemaker_plans.pipeline_definition(
+    text = sagemaker_documents.pipeline_definition(
         "work",
         args,
         shape,
@@ -175,7 +175,7 @@ def test_zero_goes_by_an_inference_component():
     assert target["scalableDimension"] == "sagemaker:inference-component:DesiredCopyCount"
     alarm = only(resources, "aws:cloudwatch/metricAlarm:MetricAlarm").inputs
     assert alarm["metricName"] == "NoCapacityInvocationFailures"
-    text = sagemaker_plans.zero_config(
+    text = sagemaker_documents.zero_config(
         config="c", args=SERVING, role_arn="r", subnet_ids=["s"], security_group_id="g", key_arn="", tags={}
     )
     config = json.loads(text)
@@ -315,7 +315,7 @@ def test_refuses(cls, args, change, path, sentence):
 @given(st.integers(60, 28 * 86400), st.none() | st.integers(60, 28 * 86400))
 def test_waiting_is_never_shorter_than_the_run(run, wait):
     args = {**TRAINING, "max_run_s": run} | ({} if wait is None else {"max_wait_s": wait})
-    assert run <= sagemaker_plans.max_wait_s(args) <= 28 * 86400
+    assert run <= sagemaker_documents.max_wait_s(args) <= 28 * 86400
 
 
 HOSTS = [one for one in catalog.load().shapes if one.cloud == "aws" and "hosting" in one.managed and one.accelerators]
@@ -325,7 +325,7 @@ HOSTS = [one for one in catalog.load().shapes if one.cloud == "aws" and "hosting
 def test_copies_fit_onto_the_machines(shape, low, more, data):
     each = data.draw(st.integers(1, shape.accelerators))
     args = {"nodes_min": low, "nodes_max": low + more, "accelerators_per_copy": each}
-    fewest, most = sagemaker_plans.copies(args, shape)
+    fewest, most = sagemaker_documents.copies(args, shape)
     assert fewest <= most
     assert most * each <= (low + more) * shape.accelerators
     assert (fewest == 0) == (low == 0)
@@ -344,7 +344,7 @@ def test_copies_fit_onto_the_machines(shape, low, more, data):
 )
 def test_a_notebook_stops_only_when_nothing_works(tmp_path, sessions, gpu, stops):
     guard = {**GUARD, "window_s": 600, "grace_s": 0}
-    start = base64.b64decode(sagemaker_plans.auto_stop(guard=guard, region="us-east-1")).decode()
+    start = base64.b64decode(sagemaker_documents.auto_stop(guard=guard, region="us-east-1")).decode()
     assert subprocess.run(["bash", "-n"], input=start, text=True, check=False).returncode == 0
     program = start.split("<<'PROGRAM'\n")[1].split("\nPROGRAM")[0]
     (tmp_path / "meta.json").write_text('{"ResourceName": "nb"}')

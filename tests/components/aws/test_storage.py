@@ -5,8 +5,9 @@ from aws_recording import OWNED, PROD, check_right, component, golden, only, rec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws.storage import plans as storage_plans
+from sizewell.components.aws.storage import args as storage_args
 from sizewell.components.aws.storage.shared import SharedStorage
+from sizewell.sizing.units import GIB
 
 TB = 10**12
 FILES = {
@@ -85,9 +86,9 @@ def test_nothing_is_written_back_to_nowhere():
 
 @given(st.integers(1, 10**15), st.integers(0, 10**14))
 def test_the_size_is_one_that_is_sold_fits_and_grows_with_the_data(needed, more):
-    gib = storage_plans.capacity_gib(needed)
+    gib = storage_args.capacity_gib(needed)
     assert gib == 1200 or gib % 2400 == 0
-    assert gib * storage_plans.GIB * 9 // 10 >= needed - storage_plans.GIB
-    assert storage_plans.capacity_gib(needed + more) >= gib
+    assert gib * GIB * 9 // 10 >= needed - GIB
+    assert storage_args.capacity_gib(needed + more) >= gib
     smaller = {1200: 0, 2400: 1200}.get(gib, gib - 2400)
-    assert smaller * storage_plans.GIB * 9 // 10 < needed
+    assert smaller * GIB * 9 // 10 < needed

@@ -24,8 +24,9 @@ from azure_recording import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks import checks as aks_checks
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks import node_config as aks_node_config
 from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
 from sizewell.components.azure.aks.pools import AksGpuPool
@@ -136,7 +137,7 @@ def test_a_pool_without_accelerators_keeps_other_pods_away_and_gets_no_driver():
 @pytest.mark.parametrize("runtimes", [["cuda"], ["rocm"], ["cuda", "rocm"]])
 @pytest.mark.parametrize("infiniband", [True, False])
 def test_features_of_machines_are_found_once(runtimes, infiniband):
-    charts = aks_plans.charts(runtimes=runtimes, driver="operator", infiniband=infiniband, registry="nvcr.io")
+    charts = aks_charts.charts(runtimes=runtimes, driver="operator", infiniband=infiniband, registry="nvcr.io")
     values = {name: one["values"] for name, one in charts.items()}
     finders = {
         "network-operator": "network-operator" in values,  # unless told its own
@@ -202,13 +203,13 @@ def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():
 @settings(max_examples=60, deadline=None)
 def test_a_pool_is_right_or_refused(shape, low, more, mode, disk_gib):
     """Whatever is asked for: spot is deleted at the list price, and the OS disk fits where it lies."""
-    market = aks_plans.market(mode)
+    market = aks_node_config.market(mode)
     assert (market["scale_set_priority"] == "Spot") == ("spot_max_price" in market)
-    disk = aks_plans.os_disk(shape, disk_gib=disk_gib)
+    disk = aks_node_config.os_disk(shape, disk_gib=disk_gib)
     assert disk["os_disk_type"] == "Managed" or disk_gib <= shape.temporary_bytes // 2**30
-    assert aks_plans.taints(shape, mode)[0] == "sku=gpu:NoSchedule"
-    keys = {taint.split("=")[0] for taint in aks_plans.taints(shape, mode)}
-    assert keys == {one["key"] for one in aks_plans.tolerations(mode)}
+    assert aks_node_config.taints(shape, mode)[0] == "sku=gpu:NoSchedule"
+    keys = {taint.split("=")[0] for taint in aks_node_config.taints(shape, mode)}
+    assert keys == {one["key"] for one in aks_node_config.tolerations(mode)}
     pool = {**POOL, "vm_size": shape.instance_type, "nodes_min": low, "nodes_initial": low, "nodes_max": low + more}
     if low + more == 0 or mode not in (shape.markets or {mode}):
         with pytest.raises(ArgsError):
@@ -217,13 +218,13 @@ def test_a_pool_is_right_or_refused(shape, low, more, mode, disk_gib):
 
 @given(st.text(min_size=1, max_size=40))
 def test_names_of_pools_are_ones_that_aks_takes(name):
-    found = aks_plans.agent_pool_name(name)
+    found = aks_node_config.agent_pool_name(name)
     assert re.fullmatch(r"[a-z][a-z0-9]{0,11}", found)
-    assert aks_plans.agent_pool_name(name + "x") != found
+    assert aks_node_config.agent_pool_name(name + "x") != found
 
 
 def test_the_guard_looks_at_the_pool_alone_and_wants_to_have_seen_it():
-    query = aks_plans.idle_query(GUARD, cluster="c", pool="chat", seconds=6300)
+    query = aks_node_config.idle_query(GUARD, cluster="c", pool="chat", seconds=6300)
     assert 'Hostname=~"aks-chat-.+"' in query
     assert "max(max_over_time(" in query
     assert query.endswith(">= 199")  # 95 % of 210 samples
@@ -239,8 +240,8 @@ def test_the_guard_asks_the_exporter_that_the_machines_have(size, metric):
     one = made(AksGpuPool, "x", {**POOL, "vm_size": size, "region": region, "capacity_mode": "on-demand"})
     rule = only(one, "azure-native:alertsmanagement:PrometheusRuleGroup").inputs["rules"][0]
     assert metric in rule["expression"]
-    runtime = aks_plans.runtime_of(find_shape("azure", size))
-    found = aks_plans.objects(runtimes=[runtime], infiniband=False, registry="nvcr.io", amd_driver_image="a.b/c")
+    runtime = aks_node_config.runtime_of(find_shape("azure", size))
+    found = aks_charts.objects(runtimes=[runtime], infiniband=False, registry="nvcr.io", amd_driver_image="a.b/c")
     assert [item["kind"] for item in found.values()].count("PodMonitor") == 1, "somebody reads it"
 
 
@@ -273,11 +274,11 @@ def images_of(value):
 def test_with_a_mirror_nothing_names_another_registry(runtimes, infiniband):
     mirror = "petsnap.azurecr.io/mirror"
     both = {"runtimes": runtimes, "infiniband": infiniband, "registry": mirror}
-    charts = aks_plans.charts(driver="operator", **both)
-    objects = aks_plans.objects(amd_driver_image="petsnap.azurecr.io/amdgpu-driver", **both)
+    charts = aks_charts.charts(driver="operator", **both)
+    objects = aks_charts.objects(amd_driver_image="petsnap.azurecr.io/amdgpu-driver", **both)
     named = images_of([chart["values"] for chart in charts.values()] + [item.get("spec") for item in objects.values()])
     assert not [text for text in named if FOREIGN.search(text)]
-    wanted = aks_plans.mirror_images(runtimes=runtimes, driver="operator", infiniband=infiniband, ubuntu="24.04")
+    wanted = aks_charts.mirror_images(runtimes=runtimes, driver="operator", infiniband=infiniband, ubuntu="24.04")
     repositories = {mirror + image.partition("/")[2].rpartition(":")[0].join(("/", "")) for image in wanted}
     given = {text.rpartition(":")[0] or text for text in named if text.startswith(mirror)}
     # a chart puts the name of an image behind a repository
@@ -289,9 +290,11 @@ def test_amd_s_driver_has_a_tag_that_can_be_pushed_before():
     addNodeInfoSuffixToImageTag): without a version the tag follows from the release of Ubuntu, with a tag there are
     two.
     """
-    objects = aks_plans.objects(runtimes=["rocm"], infiniband=False, registry="nvcr.io", amd_driver_image="a.io/driver")
+    objects = aks_charts.objects(
+        runtimes=["rocm"], infiniband=False, registry="nvcr.io", amd_driver_image="a.io/driver"
+    )
     driver = objects["amd"]["spec"]["driver"]
-    tagged = aks_plans.amd_driver_tag(driver["image"], ubuntu="24.04")
+    tagged = aks_charts.amd_driver_tag(driver["image"], ubuntu="24.04")
     assert tagged == f"{driver['image']}:ubuntu-24.04-KERNEL-{driver['version']}"
     assert ("amd_driver_image", True) in {
         (at, "must be a repository" in text)
@@ -334,7 +337,7 @@ def test_kubeconfig_holds_nothing_that_lasts():
     given = yaml.safe_dump(
         {"clusters": [{"name": "x", "cluster": {"server": "https://a", "certificate-authority-data": "Yg=="}}]}
     )
-    found = json.loads(aks_plans.kubeconfig(base64.b64encode(given.encode()).decode(), cluster="train"))
+    found = json.loads(aks_node_config.kubeconfig(base64.b64encode(given.encode()).decode(), cluster="train"))
     assert found["clusters"][0]["cluster"]["server"] == "https://a"
     assert list(found["users"][0]["user"]) == ["exec"]
     assert found["users"][0]["user"]["exec"]["command"] == "kubelogin"

@@ -7,8 +7,8 @@ import copy
 import pytest
 from autoscale_run import capacity_after, minutes_of
 
-from sizewell.components.azure.ml.plans import autoscale_profiles as endpoint_profiles
-from sizewell.components.azure.plans import autoscale_profiles
+from sizewell.components.azure.ml.durations import autoscale_profiles as endpoint_profiles
+from sizewell.components.azure.scale_sets import autoscale_profiles
 
 GUARD = {"action": "scale-to-zero", "min_utilization_percent": 5, "window_s": 2700, "grace_s": 3600}
 MINUTES = 105  # window and grace

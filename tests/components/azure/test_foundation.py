@@ -4,7 +4,7 @@ import pytest
 from azure_recording import GUARD, HOURS, NETWORK, OWNED, PLACE, PROD, WRITER, ZONES, golden, made
 
 from sizewell.components.azure.keys.vault import CustomerKeys
-from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import expiry
 from sizewell.components.azure.limits.guards import EndRights, TtlGuard
 from sizewell.components.azure.network import Network
 from sizewell.components.azure.nodes import GpuScaleSet
@@ -68,7 +68,7 @@ FORMS = {
             **PROD,
             "region": "eastus",
             "resource_group": "sizewell-prod-azure-network-eastus",
-            "ender": limits_plans.ender("prod-azure", "eastus"),
+            "ender": expiry.ender("prod-azure", "eastus"),
         },
     ),
     "ttl-prod": (

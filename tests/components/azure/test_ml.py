@@ -7,7 +7,7 @@ from azure_recording import GUARD, HOURS, OWNED, PLACE, PROD, VAULT, WRITER, ZON
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.compute import AmlComputeCluster, AmlComputeInstance
 from sizewell.components.azure.ml.endpoints import AmlOnlineEndpoint
 from sizewell.components.azure.ml.workspace import AmlWorkspace
@@ -134,21 +134,21 @@ def test_requests_go_to_a_deployment_once_it_stands():
 
 @given(st.text(min_size=1, max_size=40))
 def test_names_of_computes_are_ones_that_azure_ml_takes(name):
-    found = ml_plans.compute_name(name, stack="dev-azure")
+    found = ml_durations.compute_name(name, stack="dev-azure")
     assert re.fullmatch(r"[a-z][a-z0-9-]{0,14}[a-z0-9]", found)
-    assert ml_plans.compute_name(name, stack="prod-azure") != found
+    assert ml_durations.compute_name(name, stack="prod-azure") != found
 
 
 @given(st.integers(60, 259200))
 def test_durations_are_what_was_asked_for(seconds):
-    found = re.fullmatch(r"PT(\d+)([MS])", ml_plans.duration(seconds))
+    found = re.fullmatch(r"PT(\d+)([MS])", ml_durations.duration(seconds))
     assert int(found[1]) * (60 if found[2] == "M" else 1) == seconds
 
 
 @given(st.integers(600, 86400))
 def test_an_alert_looks_at_least_as_far_back_as_the_guard(seconds):
     minutes = {"PT15M": 15, "PT30M": 30, "PT1H": 60, "PT6H": 360, "PT12H": 720, "P1D": 1440}
-    assert minutes[ml_plans.alert_window(seconds)] * 60 >= seconds
+    assert minutes[ml_durations.alert_window(seconds)] * 60 >= seconds
 
 
 NEGATIVE = [

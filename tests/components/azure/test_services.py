@@ -26,12 +26,11 @@ from logic_run import Azure
 
 from sizewell.components.azure import parts
 from sizewell.components.azure.keys.vault import CustomerKeys
-from sizewell.components.azure.limits import plans as limits_plans
-from sizewell.components.azure.limits import workflows as workflow_plans
+from sizewell.components.azure.limits import expiry, workflows
 from sizewell.components.azure.limits.guards import BudgetAlarms, EndRights, TtlGuard
 from sizewell.components.azure.nodes import GpuScaleSet
 from sizewell.components.azure.openai.account import OpenAiAccount, _key_parts
-from sizewell.components.azure.storage import plans as storage_plans
+from sizewell.components.azure.storage import args as storage_args
 from sizewell.components.azure.storage.shared import SharedStorage
 
 RESERVATION = "/subscriptions/0000/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/mi300x"
@@ -78,7 +77,7 @@ RIGHTS = {
     **OWNED,
     "region": "eastus",
     "resource_group": "sizewell-dev-azure-network-eastus",
-    "ender": limits_plans.ender("dev-azure", "eastus"),
+    "ender": expiry.ender("dev-azure", "eastus"),
 }
 FILES = f"{NETWORK}/virtualNetworks/net/subnets/files"
 STORAGE = {
@@ -198,7 +197,7 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
             autoscale: "fails",
         }
     )
-    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
+    azure.run(workflows.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
     done = [(method, uri.partition("?")[0]) for method, uri, _ in azure.calls if method != "GET"]
     assert ("POST", f"{cluster}/stop") in done
     assert ("PATCH", machines) in done  # although the autoscale setting did not go off
@@ -212,7 +211,7 @@ def test_the_end_takes_what_carries_the_tag_to_zero_and_leaves_the_rest():
 
 def test_an_end_that_finds_nothing_does_nothing():
     azure = Azure({})
-    azure.run(workflow_plans.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
+    azure.run(workflows.end_actions(group=GROUP, identity="hand", project="petsnap", stack="dev-azure"))
     assert {method for method, _, _ in azure.calls} == {"GET"}
 
 
@@ -230,7 +229,7 @@ POOL = provider("Microsoft.ContainerService/managedClusters/a/agentPools/p")
 def test_a_pool_stops_when_its_gpus_were_idle_and_seen(samples, state, stopped):
     pool = {"name": "p", "properties": {"vmSize": "Standard_ND96isr_H100_v5", "powerState": {"code": state}}}
     azure = Azure({"https://q/api/v1/query": {"data": {"result": samples}}, POOL: pool})
-    azure.run(workflow_plans.idle_stop(pool=POOL, identity="hand", query_url="https://q", query="a < 5")["actions"])
+    azure.run(workflows.idle_stop(pool=POOL, identity="hand", query_url="https://q", query="a < 5")["actions"])
     puts = [body for method, _, body in azure.calls if method == "PUT"]
     assert bool(puts) is stopped
     if stopped:
@@ -240,7 +239,7 @@ def test_a_pool_stops_when_its_gpus_were_idle_and_seen(samples, state, stopped):
 
 def test_the_hand_may_take_machines_to_zero_and_touch_nothing_else():
     held = only(made(EndRights, "x", RIGHTS), "azure-native:authorization:RoleDefinition").inputs["permissions"][0]
-    assert held["actions"] == list(workflow_plans.END_ACTIONS)
+    assert held["actions"] == list(workflows.END_ACTIONS)
     for action in held["actions"]:
         assert "*" not in action
         assert not re.search(r"Storage|KeyVault|Network|Authorization|ContainerRegistry", action)
@@ -252,7 +251,7 @@ def test_both_stacks_find_the_same_hand():
     there = made(TtlGuard, "end-eastus", TTL, "ttl-dev-azure")
     hand = only(there, "azure-native:managedidentity:UserAssignedIdentity").inputs
     group = only(there, "azure-native:resources:ResourceGroup").inputs
-    assert limits_plans.ender("dev-azure", "eastus") == {
+    assert expiry.ender("dev-azure", "eastus") == {
         "resource_group": group["resourceGroupName"],
         "identity": hand["resourceName"],
     }
@@ -265,12 +264,12 @@ def test_a_destroy_leaves_the_keys_and_what_they_need():
     assert not any(one.protect for one in loose)
 
 
-@given(st.integers(1, 300 * 10**12), st.sampled_from(sorted(storage_plans.TIERS)))
+@given(st.integers(1, 300 * 10**12), st.sampled_from(sorted(storage_args.TIERS)))
 def test_data_fits_with_a_tenth_to_spare_in_a_size_that_azure_sells(size, tier):
-    tib = storage_plans.capacity_tib(size, tier)
-    assert tib % storage_plans.TIERS[tier] == 0
-    assert tib * storage_plans.TIB * 0.9 >= size - storage_plans.TIB * 0.01
-    assert storage_plans.capacity_tib(size, tier) <= storage_plans.capacity_tib(size + 10**12, tier)
+    tib = storage_args.capacity_tib(size, tier)
+    assert tib % storage_args.TIERS[tier] == 0
+    assert tib * storage_args.TIB * 0.9 >= size - storage_args.TIB * 0.01
+    assert storage_args.capacity_tib(size, tier) <= storage_args.capacity_tib(size + 10**12, tier)
 
 
 def test_models_are_deployed_one_after_the_other_and_only_as_named():
@@ -335,7 +334,7 @@ def test_a_guard_never_stands_in_the_stack_that_it_ends(monkeypatch):
 
 def test_a_scale_set_that_the_guard_emptied_stays_empty_and_the_morning_starts_it():
     """Azure takes a set without metrics up to its profile's default, and an empty set has no metrics."""
-    from sizewell.components.azure.plans import autoscale_profiles
+    from sizewell.components.azure.scale_sets import autoscale_profiles
 
     guard = {"action": "scale-to-zero", "min_utilization_percent": 5, "window_s": 2700, "grace_s": 3600}
     sizes = {"nodes_min": 0, "nodes_initial": 2, "nodes_max": 4, "scale_set_id": "set"}

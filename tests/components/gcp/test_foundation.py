@@ -5,7 +5,7 @@ import json
 import pytest
 from gcp_recording import OWNED, PROD, golden, made
 
-from sizewell.components.gcp import plans
+from sizewell.components.gcp import node_pools
 from sizewell.components.gcp.gke.cluster import GkeCluster
 from sizewell.components.gcp.limits.guards import TtlGuard
 from sizewell.components.gcp.network import Network
@@ -77,7 +77,9 @@ def test_the_api_has_a_name_that_asks_iam_and_no_address_of_its_own():
     assert inputs["controlPlaneEndpointsConfig"]["dnsEndpointConfig"]["allowExternalTraffic"] is True
     assert inputs["controlPlaneEndpointsConfig"]["ipEndpointsConfig"]["enabled"] is False
     assert "masterAuthorizedNetworksConfig" not in inputs  # even an empty one switches the address on again
-    server = json.loads(plans.kubeconfig(cluster="c", endpoint="uid.us-central1.gke.goog"))["clusters"][0]["cluster"]
+    server = json.loads(node_pools.kubeconfig(cluster="c", endpoint="uid.us-central1.gke.goog"))["clusters"][0][
+        "cluster"
+    ]
     assert server == {"server": "https://uid.us-central1.gke.goog"}
 
 

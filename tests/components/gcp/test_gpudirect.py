@@ -8,9 +8,9 @@ from aws_recording import ROOT, children
 from decisions import decision, pool, serving, training
 from gcp_recording import OWNED, PROD, golden, made
 
-from sizewell.components.gcp import plans, program
+from sizewell.components.gcp import node_pools, program
 from sizewell.components.gcp.checks import check_gpudirect
-from sizewell.components.gcp.gke import gpudirect_plans
+from sizewell.components.gcp.gke import gpudirect_manifests
 from sizewell.components.gcp.gke.gpudirect import GpuDirect
 from sizewell.components.gcp.launching import pool_fabric, target
 from sizewell.components.settings import Settings
@@ -25,7 +25,7 @@ LINK = "https://www.googleapis.com/compute/v1/projects/petsnap/global/networks"
 
 
 def args(fabric, owned=OWNED):
-    count = sum(plans.FABRIC_NETWORKS[fabric])
+    count = sum(node_pools.FABRIC_NETWORKS[fabric])
     names = {"networks": [f"{LINK}/net-{n}" for n in range(count)], "subnetworks": [f"sub-{n}" for n in range(count)]}
     return {**owned, "kubeconfig": KUBECONFIG, "fabric": fabric, **names}
 
@@ -56,7 +56,7 @@ def test_each_machine_finds_its_networks_and_its_plug_in(machine):
     plain, rdma, sets, gpu = TABLE[machine]
     fabric = catalog.load().shape("gcp", machine).fabric
     names = [f"n{number}" for number in range(plain + rdma)]
-    found = gpudirect_plans.manifests(fabric, names, names)
+    found = gpudirect_manifests.manifests(fabric, names, names)
     modes = [one["spec"]["deviceMode"] for one in found if one["kind"] == "GKENetworkParamSet"]
     assert modes == ["NetDevice"] * plain + ["RDMA"] * rdma
     networks = [one for one in found if one["kind"] == "Network"]
@@ -72,7 +72,7 @@ def test_each_machine_finds_its_networks_and_its_plug_in(machine):
 @pytest.mark.parametrize("fabric", gpudirect.INTERFACES)
 def test_every_object_is_what_its_definition_allows(fabric):
     names = [f"n{number}" for number in range(9)]
-    found = gpudirect_plans.manifests(fabric, names, names)
+    found = gpudirect_manifests.manifests(fabric, names, names)
     assert [fault for one in found for fault in kinds.faults(one)] == []
     assert [fault for one in found if one["kind"] == "DaemonSet" for fault in judging.core_faults(one)] == []
     for one in found:
@@ -80,14 +80,20 @@ def test_every_object_is_what_its_definition_allows(fabric):
 
 
 def test_the_tables_of_pods_machines_and_plug_ins_agree():
-    assert gpudirect.INTERFACES.keys() == plans.FABRIC_NETWORKS.keys()
+    assert gpudirect.INTERFACES.keys() == node_pools.FABRIC_NETWORKS.keys()
     for fabric, pairs in gpudirect.INTERFACES.items():
-        assert len(pairs) == sum(plans.FABRIC_NETWORKS[fabric])
+        assert len(pairs) == sum(node_pools.FABRIC_NETWORKS[fabric])
         assert [name for name, _ in pairs] == [f"eth{number}" for number in range(1, len(pairs) + 1)]
     for shape in catalog.load().shapes:
-        if shape.cloud == "gcp" and shape.fabric in plans.FABRIC_NETWORKS and plans.gpu_type(shape.instance_type):
+        if (
+            shape.cloud == "gcp"
+            and shape.fabric in node_pools.FABRIC_NETWORKS
+            and node_pools.gpu_type(shape.instance_type)
+        ):
             fits = [
-                fabric for fabric in gpudirect.INTERFACES if shape.cloud_accelerator in gpudirect_plans.gpus_of(fabric)
+                fabric
+                for fabric in gpudirect.INTERFACES
+                if shape.cloud_accelerator in gpudirect_manifests.gpus_of(fabric)
             ]
             assert fits == [shape.fabric], shape.instance_type
 

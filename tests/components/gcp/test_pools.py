@@ -5,7 +5,7 @@ from gcp_recording import GUARD, HOURS, OWNED, PLACE, PROD, golden, made
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sizewell.components.gcp import checks, plans
+from sizewell.components.gcp import checks, node_pools
 from sizewell.components.gcp.nodes import AcceleratorPool
 from sizewell.components.machines import find_slices
 from sizewell.sizing import catalog
@@ -121,7 +121,7 @@ def test_slices_together_have_the_machines_that_were_asked_for(one, most, now, l
         "nodes_max": most * one.vms,
     }
     checks.check_pool("x", args, None, find_slices(one.machine_type))
-    sizes = [plans.counts(args, one, number) for number in range(plans.slices_of(args, one))]
+    sizes = [node_pools.counts(args, one, number) for number in range(node_pools.slices_of(args, one))]
     fixed = [size["node_count"] for size in sizes if "node_count" in size]
     scaled = [size for size in sizes if "autoscaling" in size]
     assert sum(fixed) == least * one.vms
@@ -135,7 +135,7 @@ def test_slices_together_have_the_machines_that_were_asked_for(one, most, now, l
 @settings(max_examples=300)
 def test_what_is_accepted_is_what_the_cloud_accepts(shape, mode, gang, zones, nodes):
     """Preconditions that Google's own tools state, for every machine and every way to get it."""
-    tpu = plans.is_tpu(shape.instance_type)
+    tpu = node_pools.is_tpu(shape.instance_type)
     slices = find_slices(shape.instance_type)
     args = {
         **DEV,
@@ -155,12 +155,12 @@ def test_what_is_accepted_is_what_the_cloud_accepts(shape, mode, gang, zones, no
         checks.check_pool("x", args, shape, slices)
     except ArgsError:
         return
-    capacity, placed, sizes = plans.capacity(args), plans.placement(args, one), plans.counts(args, one)
+    capacity, placed, sizes = node_pools.capacity(args), node_pools.placement(args, one), node_pools.counts(args, one)
     assert ("node_count" in sizes) != ("autoscaling" in sizes)
     if placed:
         assert len(args["zones"]) == 1
         assert ("tpu_topology" in placed["placement_policy"]) == tpu
-        assert bool(placed["placement_policy"]["type"]) != bool(plans.workload_policy(one))  # one packs, not both
+        assert bool(placed["placement_policy"]["type"]) != bool(node_pools.workload_policy(one))  # one packs, not both
         assert tpu or mode not in ("queued", "reservation")
     if mode in ("flex-start", "queued", "spot"):
         assert capacity["reservation_affinity"] == {"consume_reservation_type": "NO_RESERVATION"}
@@ -186,9 +186,13 @@ def test_a_slice_of_tpu7x_is_packed_by_a_workload_policy():
 def test_spot_a3_mega_is_not_packed():
     """Spot machines that restart are refused under compact placement."""
     args = {**DEV, "machine_type": "a3-megagpu-8g", "gang": True, "capacity_mode": "spot"}
-    assert plans.placement(args, None) == {}
-    assert plans.placement({**args, "machine_type": "a3-highgpu-8g"}, None) == {"placement_policy": {"type": "COMPACT"}}
-    assert plans.placement({**args, "capacity_mode": "on-demand"}, None) == {"placement_policy": {"type": "COMPACT"}}
+    assert node_pools.placement(args, None) == {}
+    assert node_pools.placement({**args, "machine_type": "a3-highgpu-8g"}, None) == {
+        "placement_policy": {"type": "COMPACT"}
+    }
+    assert node_pools.placement({**args, "capacity_mode": "on-demand"}, None) == {
+        "placement_policy": {"type": "COMPACT"}
+    }
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,7 @@ def test_spot_a3_mega_is_not_packed():
 )
 def test_gpudirect_needs_as_many_networks_as_google_states(machine_type, networks):
     shape = catalog.load().shape("gcp", machine_type)
-    assert sum(plans.FABRIC_NETWORKS.get(shape.fabric, (0, 0))) == networks
+    assert sum(node_pools.FABRIC_NETWORKS.get(shape.fabric, (0, 0))) == networks
 
 
 @pytest.mark.parametrize("chip", ["tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x"])

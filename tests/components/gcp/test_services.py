@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sizewell import resources
 from sizewell.components.gcp.limits.guards import BudgetAlarms
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.run import CloudRunGpu
 from sizewell.components.gcp.services.vertex import VertexEndpoint, VertexTraining
 from sizewell.components.gcp.storage.shared import SharedStorage
@@ -128,8 +128,8 @@ def test_nothing_stands_while_nobody_asks_and_nobody_outside_can_ask():
 
 
 def test_a_job_ends_by_itself_and_writes_as_who_cannot_delete():
-    source = service_plans.start_workflow(
-        service_plans.custom_job(
+    source = service_documents.start_workflow(
+        service_documents.custom_job(
             "train",
             TRAIN_PROD,
             find_shape("gcp", "a3-megagpu-8g"),
@@ -253,19 +253,19 @@ def test_refuses(cls, args, change, path, sentence):
 
 @given(st.integers(1, 80 * TB), st.integers(0, 10 * TB))
 def test_the_size_is_one_that_is_sold_fits_and_grows_with_the_data(needed, more):
-    gib = service_plans.capacity_gib(needed)
+    gib = service_documents.capacity_gib(needed)
     assert gib >= 1024
     assert gib % 256 == 0 if gib < 10240 else gib % 2560 == 0
     assert gib * 2**30 * 9 >= (needed - 2**30) * 10
-    assert service_plans.capacity_gib(needed + more) >= gib
+    assert service_documents.capacity_gib(needed + more) >= gib
     smaller = gib - (256 if gib <= 10240 else 2560)
     assert gib == 1024 or smaller * 2**30 * 9 < needed * 10
 
 
-@given(st.sampled_from(SHAPES), st.integers(1, 100), st.sampled_from(sorted(service_plans.STRATEGIES)))
+@given(st.sampled_from(SHAPES), st.integers(1, 100), st.sampled_from(sorted(service_documents.STRATEGIES)))
 def test_all_machines_of_a_job_are_alike_and_one_leads(shape, nodes, mode):
     args = {**TRAIN, "machine_type": shape.instance_type, "nodes": nodes, "capacity_mode": mode}
-    pools = service_plans.worker_pools(args, shape)
+    pools = service_documents.worker_pools(args, shape)
     assert pools[0]["replicaCount"] == 1
     assert sum(pool["replicaCount"] for pool in pools) == nodes
     assert len({json.dumps(pool["machineSpec"], sort_keys=True) for pool in pools}) == 1

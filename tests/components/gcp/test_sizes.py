@@ -8,9 +8,8 @@ import pytest
 from gcp_recording import GUARD, HOURS
 from workflow_run import Failed, names_of, run
 
-from sizewell.components.gcp import plans
-from sizewell.components.gcp.limits import plans as limits_plans
-from sizewell.components.gcp.limits import workflows as workflow_plans
+from sizewell.components.gcp import node_pools
+from sizewell.components.gcp.limits import expiry, workflows
 
 SCALED = {
     "initial_node_count": 1,
@@ -23,7 +22,7 @@ ALL = SECONDS // 60
 
 
 def text(pools=None, guard=GUARD, ends="", zones=1):
-    return workflow_plans.size_workflow(
+    return workflows.size_workflow(
         project="petsnap",
         region="us-central1",
         cluster="training",
@@ -134,7 +133,7 @@ OWN = {"sizewell-project": "petsnap", "sizewell-stack": "dev-gcp"}
 
 def test_steps_have_names_of_their_own():
     pools = {"train-0": SCALED, "train-1": SCALED}
-    end = limits_plans.end_workflow(
+    end = expiry.end_workflow(
         project="petsnap", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
     )
     for source in (text(pools=pools), end):
@@ -143,14 +142,14 @@ def test_steps_have_names_of_their_own():
 
 
 def test_the_clocks_of_a_window_ask_for_its_edges():
-    clocks = plans.hours({**HOURS, "windows": [{"days": "sat,sun", "start": "09:30", "end": "24:00"}]})
+    clocks = node_pools.hours({**HOURS, "windows": [{"days": "sat,sun", "start": "09:30", "end": "24:00"}]})
     assert clocks["start-0"] == {"schedule": "30 9 * * SAT,SUN", "time_zone": "Europe/London", "size": "working"}
     assert clocks["end-0"]["schedule"] == "59 23 * * SAT,SUN"
 
 
 @pytest.mark.parametrize("early", [True, False])
 def test_the_hard_end_empties_what_has_the_label_and_nothing_else(early):
-    end = limits_plans.end_workflow(
+    end = expiry.end_workflow(
         project="petsnap", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
     )
     done = []
@@ -190,9 +189,7 @@ def fails(url, code, body):
 
 
 def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
-    end = limits_plans.end_workflow(
-        project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
-    )
+    end = expiry.end_workflow(project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22")
     answer, done = fails("/stuck:setAutoscaling", 400, {"message": "no"})
     with pytest.raises(Failed, match="tried again in an hour"):
         run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())
@@ -201,9 +198,7 @@ def test_an_end_that_fails_in_one_place_goes_on_in_all_others_and_is_heard_of():
 
 @pytest.mark.parametrize(("reason", "heard"), [("SERVICE_DISABLED", False), ("IAM_PERMISSION_DENIED", True)])
 def test_an_api_that_is_off_has_nothing_to_end(reason, heard):
-    end = limits_plans.end_workflow(
-        project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22"
-    )
+    end = expiry.end_workflow(project="p", region="us-central1", owner="petsnap", stack="dev-gcp", ends="2026-09-22")
     answer, done = fails("/services", 403, {"error": {"details": [{"reason": reason}]}})
     with pytest.raises(Failed) if heard else nullcontext():
         run(end, answer=answer, now=datetime(2026, 9, 22, tzinfo=UTC).timestamp())

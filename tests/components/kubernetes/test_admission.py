@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "launch"))
 import judging
 import launch_cases as cases
 
-from sizewell.components.aws.eks.plans import queue_flavor as eks_flavor
-from sizewell.components.azure.aks.plans import queue_flavor as aks_flavor
-from sizewell.components.gcp.plans import queue_flavor as gke_flavor
+from sizewell.components.aws.eks.node_config import queue_flavor as eks_flavor
+from sizewell.components.azure.aks.node_config import queue_flavor as aks_flavor
+from sizewell.components.gcp.node_pools import queue_flavor as gke_flavor
 from sizewell.components.kubernetes import objects
 from sizewell.components.machines import find_shape
 from sizewell.launch.manifests import manifests

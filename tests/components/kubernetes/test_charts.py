@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizewell.components import configured
 from sizewell.components.aws import managed
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks import charts as aks_charts
 
 COMPONENTS = Path(configured.__file__).parent
 PACKED_BY_A_USER = "aws/hyperpod/agents.py"
@@ -59,7 +59,7 @@ def test_every_release_has_a_version_of_ours():
 
 
 def test_the_chart_of_lustre_s_driver_has_its_version():
-    assert aks_plans.lustre_chart()["version"]
+    assert aks_charts.lustre_chart()["version"]
 
 
 def test_no_key_of_the_configuration_names_a_version():

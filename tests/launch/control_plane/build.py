@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizewell.components.azure.aks import plans
+from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.kubernetes import objects
 
 KUBERNETES = "1.36.2"  # libraries of the same release are v0.36.2
@@ -66,10 +66,10 @@ PROGRAMS = {
 
 
 CHECKED_OUT = {  # definitions that no module which Go's proxy serves has: (repository, tag, file)
-    "amd.com": ("github.com/ROCm/gpu-operator", plans.AMD_OPERATOR, "config/crd/bases/amd.com_deviceconfigs.yaml"),
+    "amd.com": ("github.com/ROCm/gpu-operator", aks_charts.AMD_OPERATOR, "config/crd/bases/amd.com_deviceconfigs.yaml"),
     "mellanox.com": (
         "github.com/Mellanox/network-operator",
-        f"v{plans.NETWORK_OPERATOR}",
+        f"v{aks_charts.NETWORK_OPERATOR}",
         "config/crd/bases/mellanox.com_nicclusterpolicies.yaml",
     ),
     "azmonitoring.coreos.com": (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import launch_cases as cases
 from decisions import decision, pool, training, workload
 
-from sizewell.components.aws.eks.plans import queue_flavor as eks_flavor
-from sizewell.components.azure.aks.plans import queue_flavor as aks_flavor
-from sizewell.components.gcp.plans import queue_flavor as gke_flavor
+from sizewell.components.aws.eks.node_config import queue_flavor as eks_flavor
+from sizewell.components.azure.aks.node_config import queue_flavor as aks_flavor
+from sizewell.components.gcp.node_pools import queue_flavor as gke_flavor
 from sizewell.components.machines import find_shape
 from sizewell.launch.launch import Launch, launch_of
 from sizewell.launch.target import aks_target, beside, eks_target, gke_target, other_target

@@ -27,7 +27,7 @@ from sizewell.accuracy.fits.bands import Held, Unseen, unseen
 from sizewell.accuracy.memory_predictions import Prediction
 from sizewell.accuracy.predict import MEMORY, predict
 from sizewell.sizing.predict.memory.constants import PATH, Constants, using
-from sizewell.sizing.predict.memory.serving import GIB
+from sizewell.sizing.units import GIB
 
 CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
 WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import instances
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
 from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
 from sizewell.components.aws.storage.mounts import check_block_window
@@ -205,7 +205,7 @@ def check_rack(faults: Faults, shape: Shape) -> None:
         fix="choose p6-b200.48xlarge or p6-b300.48xlarge",
     )
     faults.must(
-        shape.runtime in plans.IMAGES,
+        shape.runtime in instances.IMAGES,
         "instance_type",
         f"{shape.instance_type} needs a driver that is in no image of this component ({shape.runtime})",
         fix="choose a type with NVIDIA's GPUs, Trainium or Inferentia",

@@ -21,7 +21,7 @@ def store_uri(decision: Decision, workload: Workload, settings: Settings) -> str
 def target(decision: Decision, workload: Workload, pool: Pool, settings: Settings, *, queue: str = "") -> Target:
     """The pool as its pods see it; pod identity lets their account write checkpoints."""
     from sizewell.components.aws.eks.args import eks_pool_args
-    from sizewell.components.aws.eks.plans import topology_levels
+    from sizewell.components.aws.eks.node_config import topology_levels
 
     store = store_uri(decision, workload, settings)
     shape = find_shape("aws", pool.instance_type) if queue else None

@@ -9,7 +9,7 @@ import pulumi
 from pulumi_aws import get_caller_identity_output
 
 from sizewell.components import containers, lustre
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import parts, policies
 from sizewell.components.aws.args import pool_args
 from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
@@ -270,7 +270,7 @@ def build_kubernetes(
 def _flavors(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
     """A queue for each pool where jobs of several machines need all of them or none; else none at all."""
     from sizewell.components.aws.eks.args import eks_pool_args
-    from sizewell.components.aws.eks.plans import queue_flavor
+    from sizewell.components.aws.eks.node_config import queue_flavor
     from sizewell.components.aws.launching import target
 
     if not has_queues(pairs):
@@ -353,7 +353,7 @@ def _build_hyperpod(
     """HyperPod's agents in the EKS cluster of a region, and a HyperPod cluster for each pool."""
     from sizewell.components.aws.hyperpod.agents import HyperPodAgents
     from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
-    from sizewell.components.aws.hyperpod.plans import hyperpod_args
+    from sizewell.components.aws.hyperpod.desired_state import hyperpod_args
 
     told = {
         pool_name(*pair): containers.container_of(
@@ -373,7 +373,7 @@ def _build_hyperpod(
         args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
         args["eks_cluster_arn"] = cluster.cluster_arn
         if "account" in place:  # known at preview, where rules judge who may be whom
-            path = f"cluster/{plans.cluster_name(pulumi.get_stack(), region)}"
+            path = f"cluster/{policies.cluster_name(pulumi.get_stack(), region)}"
             args["eks_cluster_arn"] = parts.arn_of(place["account"], region, "eks", path)
         args["cluster_security_group_id"] = cluster.cluster_security_group_id
         if scripts := told[name].get("scripts"):
@@ -393,7 +393,7 @@ def build_storage(
     options: pulumi.ResourceOptions,
 ) -> SharedStorage:
     """The file system of a workload in its machines' zone; those that mount it open their own way to its ports."""
-    from sizewell.components.aws.storage.plans import storage_args
+    from sizewell.components.aws.storage.args import storage_args
     from sizewell.components.aws.storage.shared import SharedStorage
 
     args = {**storage_args(decision, workload, zone), **{key: place[key] for key in PLACED if key in place}}
@@ -421,7 +421,7 @@ def build_volumes(
 ) -> dict[str, LustreVolume]:
     """The file systems of a cluster's workloads as claims in the namespaces of their runs, by workload."""
     from sizewell.components.aws.eks.volumes import LustreVolume
-    from sizewell.components.aws.storage.plans import capacity_gib, storage_args
+    from sizewell.components.aws.storage.args import capacity_gib, storage_args
     from sizewell.components.kubernetes.program import claim_of
 
     volumes: dict[str, LustreVolume] = {}

@@ -5,7 +5,7 @@ import ipaddress
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam, kms
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import instances, policies
 from sizewell.components.aws.args import NetworkArgs
 from sizewell.components.aws.checks import check_network
 from sizewell.components.inputs import derive
@@ -54,7 +54,7 @@ class Network(Owned):
         ranges = list(ipaddress.ip_network(cidr).subnets(new_prefix=ipaddress.ip_network(cidr).prefixlen + 2))
         subnets: dict[str, ec2.Subnet] = {}
         zones = list(args["zones"])
-        if all(plans.is_local_zone(zone) for zone in zones):
+        if all(instances.is_local_zone(zone) for zone in zones):
             zones.append(f"{region}a")  # the endpoints' own: a Local Zone has none
         for zone, block in zip(zones, ranges, strict=False):
             place = {"availability_zone_id": zone} if "-az" in zone else {"availability_zone": zone}
@@ -112,10 +112,10 @@ class Network(Owned):
             from_port=443,
             to_port=443,
         )
-        places = [subnet for zone, subnet in subnets.items() if not plans.is_local_zone(zone)]
+        places = [subnet for zone, subnet in subnets.items() if not instances.is_local_zone(zone)]
         if not every_zone:
             places = places[:1]
-        for service in args.get("endpoint_services", list(plans.DEFAULT_ENDPOINTS)):
+        for service in args.get("endpoint_services", list(instances.DEFAULT_ENDPOINTS)):
             endpoint = f"{name}-{service.replace('.', '-')}"
             self.make(
                 ec2.VpcEndpoint,
@@ -145,16 +145,16 @@ class Network(Owned):
             iam.Role,
             f"{name}-flow",
             description="Writes the VPC's flow logs",
-            assume_role_policy=plans.assume_role("vpc-flow-logs.amazonaws.com"),
+            assume_role_policy=policies.assume_role("vpc-flow-logs.amazonaws.com"),
         )
         write = ["logs:CreateLogStream", "logs:PutLogEvents"]
         # By name in any account: a role only ever acts in its own, and so the policy is known at preview.
-        arn = f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{group_name}"
+        arn = f"arn:{policies.partition(region)}:logs:{region}:*:log-group:{group_name}"
         self.make(
             iam.RolePolicy,
             f"{name}-flow",
             role=role.id,
-            policy=plans.policy(
+            policy=policies.policy(
                 [
                     {"Effect": "Allow", "Action": write, "Resource": f"{arn}:*"},
                     {"Effect": "Allow", "Action": "logs:DescribeLogStreams", "Resource": arn},
@@ -178,7 +178,7 @@ def encryption_key(owner: Owned, name: str, *, region: str, account: pulumi.Inpu
 
     With `account` a plain string its policy is known at preview, where rules judge it; else only later.
     """
-    policy = derive(lambda number: plans.key_policy(account=number, region=region), account)
+    policy = derive(lambda number: policies.key_policy(account=number, region=region), account)
     key = owner.make(
         kms.Key,
         f"{name}-key",

@@ -13,10 +13,10 @@ from pulumi_aws import (
     resourcegroupstaggingapi,
 )
 
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import instances, parts, policies, user_data
 from sizewell.components.aws.args import GpuNodeGroupArgs
 from sizewell.components.aws.checks import check_pool
-from sizewell.components.aws.fleets.plans import interruption_poller
+from sizewell.components.aws.fleets.documents import interruption_poller
 from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.aws.storage.mounts import mount_script
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -52,7 +52,7 @@ class GpuNodeGroup(Owned):
             **of_machines(shape),
             **of_capacity(args["capacity_mode"]),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
-            **plans.measured(shape, dimension="AutoScalingGroupName"),
+            **instances.measured(shape, dimension="AutoScalingGroupName"),
             sizedBy="autoscaling-group",
         )
         role, profile = self._identity(name, args)
@@ -79,15 +79,15 @@ class GpuNodeGroup(Owned):
     def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
         """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
         region = args["region"]
-        inline = {"metrics": plans.metrics_policy()}
+        inline = {"metrics": policies.metrics_policy()}
         if writer := args.get("writer"):
-            inline["checkpoints"] = plans.writer_policy(
+            inline["checkpoints"] = policies.writer_policy(
                 region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
             )
         role = parts.role(
             self,
             f"{name}-nodes",
-            trust=plans.assume_role("ec2.amazonaws.com"),
+            trust=policies.assume_role("ec2.amazonaws.com"),
             description=f"Machines of {name}",
             managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
             inline=inline,
@@ -124,10 +124,10 @@ class GpuNodeGroup(Owned):
             ec2.LaunchTemplate,
             f"{name}-nodes",
             opts=pulumi.ResourceOptions(depends_on=documents),
-            image_id=args.get("image") or plans.image_for(shape),
+            image_id=args.get("image") or instances.image_for(shape),
             instance_type=shape.instance_type,
             iam_instance_profile={"arn": profile.arn},
-            network_interfaces=plans.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
+            network_interfaces=instances.network_interfaces(shape, gang=gang, security_groups=[security_group.id]),
             instance_initiated_shutdown_behavior="terminate",
             user_data=self._first_boot(name, args, shape, script),
             **parts.machine_settings(disk_gib=args["disk_gib"], key=key_arn, tags=tags),
@@ -140,8 +140,8 @@ class GpuNodeGroup(Owned):
         def script(mounts: Sequence[Mapping[str, str]]) -> str:
             signal = interruption_poller() if args["capacity_mode"] == "spot" else ""
             commands = [mount_script(mounts), signal, start]
-            return plans.user_data(
-                runtime=plans.runtime_of(shape),
+            return user_data.user_data(
+                runtime=instances.runtime_of(shape),
                 region=args["region"],
                 group=self.name_of(autoscaling.Group, f"{name}-nodes"),
                 start_script="\n".join(block for block in commands if block),
@@ -192,7 +192,7 @@ class GpuNodeGroup(Owned):
 
         def ask(rows: Any) -> pulumi.Output[str]:
             if rows:
-                return pulumi.Output.from_input(plans.BOUGHT)
+                return pulumi.Output.from_input(user_data.BOUGHT)
             offering = ec2.get_capacity_block_offering_output(
                 instance_type=args["instance_type"],
                 instance_count=args["nodes_max"],
@@ -208,7 +208,7 @@ class GpuNodeGroup(Owned):
                 offering.capacity_block_offering_id, offering.upfront_fee, offering.availability_zone, *names
             )
             return answers.apply(
-                lambda known: plans.acceptable(
+                lambda known: policies.acceptable(
                     name,
                     offering_id=known[0],
                     fee_usd=float(known[1]),
@@ -268,7 +268,7 @@ class GpuNodeGroup(Owned):
     def _schedule(self, name: str, args: GpuNodeGroupArgs, group: autoscaling.Group) -> None:
         if "schedule" not in args:
             return
-        for action, settings in plans.schedule_actions(
+        for action, settings in instances.schedule_actions(
             args["schedule"],
             nodes_min=args["nodes_min"],
             nodes_initial=args["nodes_initial"],
@@ -292,8 +292,8 @@ class GpuNodeGroup(Owned):
         key_arn: pulumi.Input[str],
     ) -> None:
         """Two alarms on the accelerator: the first gives notice, the second, a grace later, takes the pool down."""
-        guard, runtime, region = args.get("guard"), plans.runtime_of(shape), args["region"]
-        if guard is None or runtime not in plans.METRIC:
+        guard, runtime, region = args.get("guard"), instances.runtime_of(shape), args["region"]
+        if guard is None or runtime not in instances.METRIC:
             return
         topic = notices.topic(
             self, f"{name}-notices", key_arn=key_arn, region=region, account=account, publishers=notices.PUBLISHERS
@@ -308,12 +308,12 @@ class GpuNodeGroup(Owned):
                 f"{name}-{alarm}",
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
                 alarm_actions=[topic.arn],
-                **plans.idle_alarm(runtime=runtime, guard=guard, group=physical, seconds=seconds),
+                **instances.idle_alarm(runtime=runtime, guard=guard, group=physical, seconds=seconds),
             )
         if "idle-stop" in alarms:
             types = [args["instance_type"], *args.get("fallback_types", [])]
             watched = idle.watched(
-                plans.measured(shape, dimension="AutoScalingGroupName")["measured"],
+                instances.measured(shape, dimension="AutoScalingGroupName")["measured"],
                 accelerators=least_accelerators("aws", types),
                 guard=guard,
                 seconds=alarms["idle-stop"],

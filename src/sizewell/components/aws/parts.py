@@ -8,7 +8,7 @@ import pulumi
 from pulumi_aws import autoscaling, ec2, iam, kms, ssm
 from pulumi_aws import vpc as rules
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies, user_data
 from sizewell.components.aws.network import encryption_key
 from sizewell.components.aws.storage import mounts
 from sizewell.components.inputs import derive
@@ -33,7 +33,7 @@ def role(
             iam.RolePolicyAttachment,
             f"{name}-{policy.rpartition('/')[2]}",
             role=made.name,
-            policy_arn=f"arn:{plans.partition(region)}:iam::aws:policy/{policy}",
+            policy_arn=f"arn:{policies.partition(region)}:iam::aws:policy/{policy}",
         )
     for suffix, document in (inline or {}).items():
         inline_policy(owner, f"{name}-{suffix}", made, document)
@@ -42,7 +42,7 @@ def role(
 
 def pod_trust() -> str:
     """Trust of EKS Pod Identity: pods get the role's credentials, tagged with who they are."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Effect": "Allow",
@@ -55,7 +55,7 @@ def pod_trust() -> str:
 
 def account_of(args: Mapping[str, Any], role: iam.Role) -> pulumi.Input[str]:
     """The account as the caller knows it, else as AWS tells it with the first role."""
-    account: pulumi.Input[str] = args.get("account") or role.arn.apply(plans.account_of)
+    account: pulumi.Input[str] = args.get("account") or role.arn.apply(policies.account_of)
     return account
 
 
@@ -66,7 +66,7 @@ def arn_of(account: pulumi.Input[str], region: str, service: str, path: str) -> 
     ('arn:aws:sqs:us-east-1:123456789012:lost', 'arn:aws:iam::123456789012:role/nodes')
     """
     place = "" if service == "iam" else region
-    return derive(f"arn:{plans.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
+    return derive(f"arn:{policies.partition(region)}:{service}:{place}:{{}}:{path}".format, account)
 
 
 def key_arn(owner: Owned, name: str, args: Mapping[str, Any], account: pulumi.Input[str]) -> pulumi.Input[str]:
@@ -85,7 +85,7 @@ def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str
     """A policy to use `key`. One that the component made itself is named by its stack's tag, another by its alias where
     the caller tells it: a preview knows both before the key is there.
     """
-    every = f"arn:{plans.partition(args['region'])}:kms:{args['region']}:*:key/*"
+    every = f"arn:{policies.partition(args['region'])}:kms:{args['region']}:*:key/*"
     if "kms_key_arn" not in args:
         tag = {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())}
         return key_use_policy(every, {"StringEquals": tag})
@@ -96,12 +96,12 @@ def key_use(args: Mapping[str, Any], key: pulumi.Input[str]) -> pulumi.Input[str
 
 def message_key_use(region: str) -> str:
     """A policy to send into topics and queues under keys that the stack made itself, which are named by its tag."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Effect": "Allow",
                 "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
-                "Resource": f"arn:{plans.partition(region)}:kms:{region}:*:key/*",
+                "Resource": f"arn:{policies.partition(region)}:kms:{region}:*:key/*",
                 "Condition": {"StringEquals": {"aws:ResourceTag/sizewell-stack": legal(pulumi.get_stack())}},
             }
         ]
@@ -113,7 +113,7 @@ def key_use_policy(arn: str, condition: Mapping[str, Mapping[str, str]] | None =
     mine: dict[str, Any] = {"Condition": dict(condition)} if condition else {}
     grant = {**mine.get("Condition", {}), "Bool": {"kms:GrantIsForAWSResource": "true"}}
     use = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
-    return plans.policy(
+    return policies.policy(
         [
             {"Effect": "Allow", "Action": use, "Resource": arn, **mine},
             {"Effect": "Allow", "Action": "kms:CreateGrant", "Resource": arn, "Condition": grant},
@@ -139,12 +139,12 @@ def service_key(
 
 def service_key_policy(*, account: str, region: str, services: Sequence[str]) -> str:
     """`services` encrypt and decrypt in this account's name only."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Sid": "Account",
                 "Effect": "Allow",
-                "Principal": {"AWS": f"arn:{plans.partition(region)}:iam::{account}:root"},
+                "Principal": {"AWS": f"arn:{policies.partition(region)}:iam::{account}:root"},
                 "Action": "kms:*",
                 "Resource": "*",
             },
@@ -257,17 +257,17 @@ def machine_settings(
 def boot_script(owner: Owned, name: str, args: Mapping[str, Any]) -> tuple[str, list[pulumi.Resource]]:
     """The start script as user data takes it, and what has to be there before: a document, where it is long."""
     script = args.get("start_script", "")
-    if len(script) <= plans.USER_DATA_SCRIPT:
+    if len(script) <= user_data.USER_DATA_SCRIPT:
         return script, []
     document = owner.make(
         ssm.Document,
         f"{name}-boot",
         document_type="Command",
         document_format="JSON",
-        content=plans.boot_document(script),
+        content=user_data.boot_document(script),
     )
     physical = owner.name_of(ssm.Document, f"{name}-boot")
-    return plans.boot_from_document(physical, script, region=args["region"]), [document]
+    return user_data.boot_from_document(physical, script, region=args["region"]), [document]
 
 
 def image_id(owner: Owned, image: str) -> pulumi.Input[str]:
@@ -382,4 +382,4 @@ def start_policy(automation: str, role_arn: str, *queues: str) -> str:
     ]
     if queues:
         statements.append({"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": list(queues)})
-    return plans.policy(statements)
+    return policies.policy(statements)

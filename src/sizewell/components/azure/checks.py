@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
-from sizewell.components.azure.plans import PRIVATE_ZONES, WINDOWS_ZONES
+from sizewell.components.azure.scale_sets import PRIVATE_ZONES, WINDOWS_ZONES
 from sizewell.components.faults import (
     Faults,
     check_lasting,
@@ -174,7 +174,7 @@ def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
             zone in WINDOWS_ZONES,
             "schedule.time_zone",
             f"has no Windows time-zone name in Sizewell, which Azure requires: {zone!r}",
-            fix="use a city in the same time zone, or add the pair to components/azure/plans.py",
+            fix="use a city in the same time zone, or add the pair to components/azure/scale_sets.py",
         )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sizewell.components.azure.args import bucket_name
-from sizewell.components.azure.plans import CONTAINER
+from sizewell.components.azure.scale_sets import CONTAINER
 from sizewell.components.booting import run_at_boot
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings

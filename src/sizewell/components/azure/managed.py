@@ -9,7 +9,7 @@ import pulumi
 
 from sizewell.components import containers, lustre
 from sizewell.components.azure import launching
-from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import expiry
 from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape, pool_name
@@ -86,7 +86,7 @@ def armed(
         return group
     from sizewell.components.azure.limits.guards import EndRights
 
-    ender = limits_plans.ender(decision.stack, region)
+    ender = expiry.ender(decision.stack, region)
     args = {**owned_args(decision), "region": region, "resource_group": group, "ender": ender}
     return EndRights.of(f"end-rights-{region}", args, opts=options).resource_group
 
@@ -105,8 +105,8 @@ def build_kubernetes(
     """The one AKS cluster of a region, a pool for each of `pairs`, their operators, and queues where jobs share."""
     from sizewell.components.azure.aks.args import aks_cluster_args, aks_pool_args, operators_args
     from sizewell.components.azure.aks.cluster import AksCluster
+    from sizewell.components.azure.aks.node_config import agent_pool_name
     from sizewell.components.azure.aks.operators import AksOperators
-    from sizewell.components.azure.aks.plans import agent_pool_name
     from sizewell.components.azure.aks.pools import AksGpuPool
     from sizewell.components.kubernetes.program import build_runs, namespaces
 
@@ -166,7 +166,7 @@ def build_queues(
 ) -> dict[str, Any]:
     """A queue for each pool where jobs of several machines, or Ray, need all of them or none."""
     from sizewell.components.azure.aks.args import aks_pool_args
-    from sizewell.components.azure.aks.plans import queue_flavor
+    from sizewell.components.azure.aks.node_config import queue_flavor
 
     if not has_queues(pairs):
         return {}
@@ -211,7 +211,7 @@ def check_pulls(decision: Decision, pairs: Sequence[Pair], settings: Settings) -
 def pull_faults(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[Fault]:
     """What of the operators' and the runs' images the machines of the clusters could not pull."""
     from sizewell.components.azure.aks.args import operators_args
-    from sizewell.components.azure.aks.plans import mirror_images
+    from sizewell.components.azure.aks.charts import mirror_images
 
     faults = []
     operators, named = operators_args(decision, pairs), mirrors()
@@ -305,7 +305,7 @@ def build_storage(
     options: pulumi.ResourceOptions,
 ) -> Files:
     """The file systems that the workloads of a region read from, each in the zone of its machines."""
-    from sizewell.components.azure.storage.plans import storage_args
+    from sizewell.components.azure.storage.args import storage_args
     from sizewell.components.azure.storage.shared import SharedStorage
 
     files: Files = {}
@@ -336,7 +336,7 @@ def build_volumes(
 ) -> dict[str, LustreVolume]:
     """The file systems of a cluster's workloads as claims in the namespaces of their runs, by workload."""
     from sizewell.components.azure.aks.volumes import LustreVolume
-    from sizewell.components.azure.storage.plans import capacity_tib, storage_args
+    from sizewell.components.azure.storage.args import capacity_tib, storage_args
     from sizewell.components.kubernetes.program import claim_of
 
     volumes: dict[str, LustreVolume] = {}
@@ -355,7 +355,7 @@ def build_budget(decision: Decision, region: str, settings: Settings, options: p
 
     Azure refuses a budget that starts in a month gone by: `sizewell:budgetStarts` says a later one than the decision's.
     """
-    args = limits_plans.budget_args(decision, region)
+    args = expiry.budget_args(decision, region)
     if args is not None:
         from sizewell.components.azure.limits.guards import BudgetAlarms
 

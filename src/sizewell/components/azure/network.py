@@ -5,7 +5,7 @@ from pulumi_azure_native import network, privatedns, resources
 
 from sizewell.components.azure.args import NetworkArgs
 from sizewell.components.azure.checks import check_network
-from sizewell.components.azure.plans import POD_CIDR, PRIVATE_ZONES, subnet_ranges
+from sizewell.components.azure.scale_sets import POD_CIDR, PRIVATE_ZONES, subnet_ranges
 from sizewell.components.owned import Owned
 
 # Where machines may go by HTTPS; everything else that leaves the network is refused.

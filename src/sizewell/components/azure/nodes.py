@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import authorization, compute, managedidentity, monitor
 
-from sizewell.components.azure import parts, plans
+from sizewell.components.azure import parts, scale_sets
 from sizewell.components.azure.args import GpuScaleSetArgs, guid
 from sizewell.components.azure.checks import check_pool
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -34,7 +34,7 @@ class GpuScaleSet(Owned):
         check_pool(name, args, shape)
         assert shape is not None  # noqa: S101  (check_pool refuses an unknown size)
         mode = args["capacity_mode"]
-        if plans.is_virtual(shape) and "image" not in args:
+        if scale_sets.is_virtual(shape) and "image" not in args:
             pulumi.log.warn(
                 f"{name}: {shape.instance_type} has a virtual GPU, which needs NVIDIA's GRID driver; Microsoft's "
                 "HPC image has a different one: set image (sizewell:images) to an image of your own, or "
@@ -50,10 +50,10 @@ class GpuScaleSet(Owned):
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
             measured={
                 "source": "azure-monitor",
-                "namespace": plans.METRIC_NAMESPACE,
-                "metric": plans.METRIC,
+                "namespace": scale_sets.METRIC_NAMESPACE,
+                "metric": scale_sets.METRIC,
                 "per": "machine",
-                "machine": plans.MACHINE,
+                "machine": scale_sets.MACHINE,
             },
             sizedBy="scale-set",
         )
@@ -80,7 +80,7 @@ class GpuScaleSet(Owned):
 
         def script(mounts: Sequence[Mapping[str, str]]) -> str:
             start = args.get("start_script", "")
-            return plans.custom_data(start_script=start, rocm=shape.runtime == "rocm", mounts=mounts)
+            return scale_sets.custom_data(start_script=start, rocm=shape.runtime == "rocm", mounts=mounts)
 
         mounts = args.get("mounts")
         return pulumi.Output.all(*mounts).apply(script) if mounts else script(())
@@ -98,7 +98,7 @@ class GpuScaleSet(Owned):
         if "disk_encryption_set_id" in args:
             disk["disk_encryption_set"] = {"id": args["disk_encryption_set_id"]}
         key = {
-            "key_data": args.get("ssh_public_key") or plans.nobody_key(),
+            "key_data": args.get("ssh_public_key") or scale_sets.nobody_key(),
             "path": "/home/sizewell/.ssh/authorized_keys",
         }
         return self.make(
@@ -119,7 +119,7 @@ class GpuScaleSet(Owned):
                 **market,
                 "security_profile": {"encryption_at_host": True},
                 "os_profile": {
-                    "computer_name_prefix": plans.host_prefix(self.name_of(compute.VirtualMachineScaleSet, name)),
+                    "computer_name_prefix": scale_sets.host_prefix(self.name_of(compute.VirtualMachineScaleSet, name)),
                     "admin_username": "sizewell",
                     "custom_data": self._first_boot(args, shape),
                     "linux_configuration": {
@@ -129,7 +129,7 @@ class GpuScaleSet(Owned):
                     },
                 },
                 "storage_profile": {
-                    "image_reference": {"id": args["image"]} if "image" in args else plans.image_for(shape),
+                    "image_reference": {"id": args["image"]} if "image" in args else scale_sets.image_for(shape),
                     "os_disk": {
                         "create_option": "FromImage",
                         "caching": "ReadWrite",
@@ -171,7 +171,7 @@ class GpuScaleSet(Owned):
             principal_id=identity.principal_id,
             principal_type="ServicePrincipal",
             role_definition_id=scale_set.id.apply(
-                lambda value: plans.role_id(plans.subscription_of(value), plans.METRICS_PUBLISHER)
+                lambda value: scale_sets.role_id(scale_sets.subscription_of(value), scale_sets.METRICS_PUBLISHER)
             ),
         )
 
@@ -207,7 +207,7 @@ class GpuScaleSet(Owned):
                 enabled=True,
                 severity=3,
                 scopes=[scale_set.id],
-                **plans.idle_alert(guard),
+                **scale_sets.idle_alert(guard),
                 actions=[{"action_group_id": told.id}],
                 auto_mitigate=True,
             )
@@ -226,7 +226,7 @@ class GpuScaleSet(Owned):
                     "webhooks": [{"service_uri": pulumi.Output.secret(uri)} for uri in hooks(notify).values()],
                 }
             ],
-            profiles=plans.autoscale_profiles(
+            profiles=scale_sets.autoscale_profiles(
                 nodes_min=args["nodes_min"],
                 nodes_initial=args["nodes_initial"],
                 nodes_max=args["nodes_max"],

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import authorization, logic, managedidentity, monitor, network
 
-from sizewell.components.azure import plans
+from sizewell.components.azure import scale_sets
 from sizewell.components.azure.args import WriterArgs, guid
 from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
@@ -58,7 +58,7 @@ def assign(
         principal_id=principal,
         principal_type=principal_type,
         role_definition_id=pulumi.Output.from_input(scope).apply(
-            lambda value: plans.role_id(plans.subscription_of(value), role)
+            lambda value: scale_sets.role_id(scale_sets.subscription_of(value), role)
         ),
         opts=pulumi.ResourceOptions(**options),
     )
@@ -75,7 +75,7 @@ def own_role(
     **options: Any,
 ) -> authorization.RoleAssignment:
     """A role with exactly these actions on one scope; Azure defines roles for resource groups at the narrowest."""
-    group = pulumi.Output.from_input(scope).apply(plans.group_of)
+    group = pulumi.Output.from_input(scope).apply(scale_sets.group_of)
     role = owner.make(
         authorization.RoleDefinition,
         name,
@@ -203,7 +203,7 @@ def failed_runs(
 def pulls(owner: Owned, name: str, registries: Sequence[str], principal: pulumi.Input[str]) -> None:
     """AcrPull on each registry, by its id, and nothing else there."""
     for number, registry in enumerate(registries):
-        assign(owner, f"{name}-pulls-{number}", scope=registry, principal=principal, role=plans.ACR_PULL)
+        assign(owner, f"{name}-pulls-{number}", scope=registry, principal=principal, role=scale_sets.ACR_PULL)
 
 
 def checkpoint_access(
@@ -222,9 +222,9 @@ def checkpoint_access(
     refuses to take a role back (learn.microsoft.com/azure/azure-resource-manager/management/lock-resources), and a
     destroy of the cluster would end there.
     """
-    at = told_by.apply(plans.subscription_of)
+    at = told_by.apply(scale_sets.subscription_of)
     account = at.apply(
-        lambda value: plans.account_id(
+        lambda value: scale_sets.account_id(
             subscription=value, resource_group=writer["resource_group"], account=writer["account"]
         )
     )
@@ -232,9 +232,9 @@ def checkpoint_access(
         authorization.RoleAssignment,
         name,
         role_assignment_name=guid("checkpoints", pulumi.get_stack(), name.removesuffix("-checkpoints")),
-        scope=account.apply(plans.group_of),
+        scope=account.apply(scale_sets.group_of),
         principal_id=principal,
         principal_type="ServicePrincipal",
-        role_definition_id=at.apply(lambda value: plans.role_id(value, writer["role"])),
+        role_definition_id=at.apply(lambda value: scale_sets.role_id(value, writer["role"])),
     )
     private_endpoint(owner, name, args, target=account, group="blob", zones=zones_of(args, "blob"))

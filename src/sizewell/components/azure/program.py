@@ -9,7 +9,7 @@ import pulumi_azure_native as azure
 from sizewell.components import lustre
 from sizewell.components.azure import launching, managed
 from sizewell.components.azure.args import checkpoint_store_args, network_args, pool_args
-from sizewell.components.azure.limits import plans as limits_plans
+from sizewell.components.azure.limits import expiry
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Workload
@@ -95,11 +95,11 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     outputs: dict[str, Any] = {}
     regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "azure"]
     for region in dict.fromkeys(regions):
-        target = settings.network.get("resource_group") or limits_plans.network_group(decision.stack, region)
-        args = limits_plans.ttl_args(decision, region, target)
+        target = settings.network.get("resource_group") or expiry.network_group(decision.stack, region)
+        args = expiry.ttl_args(decision, region, target)
         if args is not None:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
-            name = limits_plans.guard_name(region)
+            name = expiry.guard_name(region)
             outputs[name] = {"workflow": TtlGuard.of(name, args, opts=options).workflow_id}
     return outputs
 

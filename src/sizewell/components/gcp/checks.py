@@ -15,7 +15,7 @@ from sizewell.components.faults import (
     check_no_other_way,
     check_offered,
 )
-from sizewell.components.gcp import plans
+from sizewell.components.gcp import node_pools
 from sizewell.components.gcp.args import (
     AcceleratorPoolArgs,
     CheckpointStoreArgs,
@@ -30,7 +30,7 @@ CAPACITY_MODES = ("on-demand", "reservation", "spot", "flex-start", "queued")
 _REGION = re.compile(r"[a-z]+-[a-z]+\d{1,2}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"(projects/[\w-]+/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-FABRICS = tuple(plans.FABRIC_NETWORKS)
+FABRICS = tuple(node_pools.FABRIC_NETWORKS)
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
@@ -67,7 +67,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
 def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
     faults = Faults.of(name, args, GpuDirectArgs)
     if faults.one_of(args, "fabric", FABRICS):
-        count = sum(plans.FABRIC_NETWORKS[args["fabric"]])
+        count = sum(node_pools.FABRIC_NETWORKS[args["fabric"]])
         for key, names in (("networks", args.get("networks")), ("subnetworks", args.get("subnetworks"))):
             given = len(names or ())
             faults.must(
@@ -118,7 +118,7 @@ def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices
         check_offered(faults, args, machine_type, offered_elsewhere("gcp", machine_type, args.get("region")))
         _check_capacity(faults, args, shape)
         _check_zones(faults, args)
-        if plans.is_tpu(machine_type):
+        if node_pools.is_tpu(machine_type):
             _check_slice(faults, args, slices)
         else:
             _check_gpus(faults, args, shape)
@@ -268,7 +268,7 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
     check_guardable(faults, args, accelerated=shape is None or bool(shape.accelerators))
     if shape is not None and shape.accelerators:
         faults.must(
-            plans.gpu_type(machine_type) is not None,
+            node_pools.gpu_type(machine_type) is not None,
             "machine_type",
             f"has accelerators that are not supported in GKE pools: {machine_type}",
         )
@@ -286,7 +286,7 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
         f"must be as many as fabric_networks, got {len(subnetworks)} and {len(networks)}",
     )
     if networks and shape is not None:
-        plain, rdma = plans.FABRIC_NETWORKS.get(shape.fabric, (0, 0))
+        plain, rdma = node_pools.FABRIC_NETWORKS.get(shape.fabric, (0, 0))
         faults.must(
             len(networks) == plain + rdma,
             "fabric_networks",

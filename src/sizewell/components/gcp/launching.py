@@ -4,7 +4,7 @@ from typing import Any
 
 from sizewell.components.facts import is_gang
 from sizewell.components.gcp.args import bucket_name, pool_args, writer_account
-from sizewell.components.gcp.plans import FABRIC_NETWORKS, disk_type, topology_levels
+from sizewell.components.gcp.node_pools import FABRIC_NETWORKS, disk_type, topology_levels
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name

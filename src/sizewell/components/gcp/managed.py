@@ -9,7 +9,7 @@ from pulumi_gcp import serviceaccount
 from sizewell.components import containers, limits
 from sizewell.components.facts import owned_args, pool_facts
 from sizewell.components.gcp.args import bucket_name, protection, writer_account
-from sizewell.components.gcp.limits import plans as limits_plans
+from sizewell.components.gcp.limits import expiry
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.sizing.billing import standing
@@ -68,7 +68,7 @@ def armed(
     if decision.expires_at is None:
         return project
     ender = serviceaccount.get_account_output(
-        account_id=limits_plans.hand(decision.stack, region),
+        account_id=expiry.hand(decision.stack, region),
         project=project,
         opts=pulumi.InvokeOptions(provider=options.provider),
     )

@@ -7,11 +7,11 @@ import pulumi
 from pulumi_gcp import cloudscheduler, compute, container, monitoring, serviceaccount, workflows
 
 from sizewell.components.facts import of_capacity, of_sizes
-from sizewell.components.gcp import parts, plans
+from sizewell.components.gcp import node_pools, parts
 from sizewell.components.gcp.args import AcceleratorPoolArgs
 from sizewell.components.gcp.checks import check_pool
 from sizewell.components.gcp.gke.cluster import SCOPES
-from sizewell.components.gcp.limits import workflows as workflow_plans
+from sizewell.components.gcp.limits import workflows as size_workflows
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.components.owned import Owned
 from sizewell.launch.target import POOL_TAINT
@@ -46,16 +46,16 @@ class AcceleratorPool(Owned):
             instanceType=args["machine_type"],
             accelerator=shape.accelerator if shape else slices[0].accelerator,
             acceleratorsPerNode=per_node,
-            **plans.measured(per_node, workflow_plans.DUTY),
+            **node_pools.measured(per_node, size_workflows.DUTY),
             sizedBy="gke-node-pools",
         )
         placement = self._placement(name, args, tpu_slice)
-        count = plans.slices_of(args, tpu_slice)
+        count = node_pools.slices_of(args, tpu_slice)
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
         counts: dict[str, dict[str, Any]] = {}
         for pool in names:  # one after the other: a cluster refuses two operations at a time
-            sizes = counts[self.physical_pool(pool)] = plans.counts(args, tpu_slice, len(pools))
+            sizes = counts[self.physical_pool(pool)] = node_pools.counts(args, tpu_slice, len(pools))
             pools.append(self._pool(pool, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
         self.pool_count = len(pools)
         self._writer(name, args)
@@ -79,9 +79,9 @@ class AcceleratorPool(Owned):
         network: dict[str, Any] = {"enable_private_nodes": True}
         if fabric := list(zip(args.get("fabric_networks", []), args.get("fabric_subnetworks", []), strict=True)):
             network["additional_node_network_configs"] = [{"network": net, "subnetwork": sub} for net, sub in fabric]
-        accelerators = plans.guest_accelerators(shape) if shape else []
-        taint = {"key": plans.resource_of(machine_type) or POOL_TAINT, "value": "present", "effect": "NO_SCHEDULE"}
-        labels = plans.node_labels(args)
+        accelerators = node_pools.guest_accelerators(shape) if shape else []
+        taint = {"key": node_pools.resource_of(machine_type) or POOL_TAINT, "value": "present", "effect": "NO_SCHEDULE"}
+        labels = node_pools.node_labels(args)
         queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
         return self.make(
             container.NodePool,
@@ -96,7 +96,7 @@ class AcceleratorPool(Owned):
             node_config={
                 "machine_type": machine_type,
                 "disk_size_gb": args["disk_gib"],
-                "disk_type": plans.disk_type(machine_type),
+                "disk_type": node_pools.disk_type(machine_type),
                 "image_type": "COS_CONTAINERD",
                 "service_account": args["service_account"],
                 "oauth_scopes": SCOPES,
@@ -114,10 +114,10 @@ class AcceleratorPool(Owned):
                 **({"labels": labels} if labels else {}),
                 **({"guest_accelerators": accelerators} if accelerators else {}),
                 **({"boot_disk_kms_key": args["kms_key_name"]} if "kms_key_name" in args else {}),
-                **plans.maintenance(args),
-                **plans.capacity(args),
+                **node_pools.maintenance(args),
+                **node_pools.capacity(args),
             },
-            upgrade_settings=plans.upgrades(mode),
+            upgrade_settings=node_pools.upgrades(mode),
             opts=pulumi.ResourceOptions(
                 ignore_changes=[
                     "initialNodeCount",
@@ -134,8 +134,8 @@ class AcceleratorPool(Owned):
 
     def _placement(self, name: str, args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
         """How the pool's machines stand together; slices of TPU7x by a policy of their own, which all may share."""
-        placement = plans.placement(args, tpu_slice)
-        if not (policy := plans.workload_policy(tpu_slice)):
+        placement = node_pools.placement(args, tpu_slice)
+        if not (policy := node_pools.workload_policy(tpu_slice)):
             return placement
         made = self.make(
             compute.ResourcePolicy,
@@ -181,18 +181,18 @@ class AcceleratorPool(Owned):
     ) -> None:
         """A workflow that fills and empties the pool, and what starts it: working hours, and a look at idleness."""
         self._channels: list[pulumi.Output[str]] = []
-        guard, clocks = args.get("guard"), plans.hours(args["schedule"]) if "schedule" in args else {}
+        guard, clocks = args.get("guard"), node_pools.hours(args["schedule"]) if "schedule" in args else {}
         if guard is not None and guard["action"] == "scale-to-zero":
-            clocks["idle"] = {"schedule": workflow_plans.EVERY_QUARTER, "time_zone": "Etc/UTC", "size": "idle"}
+            clocks["idle"] = {"schedule": size_workflows.EVERY_QUARTER, "time_zone": "Etc/UTC", "size": "idle"}
         if not clocks:
             return
-        hand = parts.account(self, f"{name}-size", args, f"Sets the size of {name}", workflow_plans.PERMISSIONS)
+        hand = parts.account(self, f"{name}-size", args, f"Sets the size of {name}", size_workflows.PERMISSIONS)
         starter = parts.account(
-            self, f"{name}-clock", args, f"Starts the workflow that sizes {name}", workflow_plans.START_PERMISSIONS
+            self, f"{name}-clock", args, f"Starts the workflow that sizes {name}", size_workflows.START_PERMISSIONS
         )
         project = pulumi.Output.from_input(args["project"])
         source = pulumi.Output.all(project, args["cluster"]).apply(
-            lambda known: workflow_plans.size_workflow(
+            lambda known: size_workflows.size_workflow(
                 project=known[0],
                 region=args["region"],
                 cluster=known[1],
@@ -244,7 +244,7 @@ class AcceleratorPool(Owned):
                     "uri": project.apply(
                         lambda known: f"https://workflowexecutions.googleapis.com/v1/projects/{known}/{executions}"
                     ),
-                    "body": plans.execution(settings["size"]),
+                    "body": node_pools.execution(settings["size"]),
                     "headers": {"Content-Type": "application/json"},
                     "oauth_token": {"service_account_email": starter.email, "scope": SCOPES[0]},
                 },
@@ -258,7 +258,7 @@ class AcceleratorPool(Owned):
             return
         condition: Mapping[str, Any] = {
             "filter": pulumi.Output.all(args["cluster"], *[pool.name for pool in pools]).apply(
-                lambda names: plans.pool_filter(workflow_plans.DUTY, cluster=names[0], pools=names[1:])
+                lambda names: node_pools.pool_filter(size_workflows.DUTY, cluster=names[0], pools=names[1:])
             ),
             "comparison": "COMPARISON_LT",
             "threshold_value": float(guard["min_utilization_percent"]),

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import kms, monitoring, projects, pubsub, serviceaccount
 
-from sizewell.components.gcp import plans
+from sizewell.components.gcp import node_pools
 from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal, short_hash
@@ -37,7 +37,7 @@ def own_key(
             f"{name}-{agent}",
             crypto_key_id=key.id,
             role="roles/cloudkms.cryptoKeyEncrypterDecrypter",
-            member=identity.email.apply(lambda email, agent=agent: plans.agent_member(email, agent)),
+            member=identity.email.apply(lambda email, agent=agent: node_pools.agent_member(email, agent)),
         )
         for agent in agents
     ]
@@ -96,7 +96,7 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> list[pulumi.Out
         topic=topic.name,
         project=args["project"],
         role="roles/pubsub.publisher",
-        member=known.email.apply(lambda email: plans.agent_member(email, "gcp-sa-monitoring-notification")),
+        member=known.email.apply(lambda email: node_pools.agent_member(email, "gcp-sa-monitoring-notification")),
         opts=pulumi.ResourceOptions(depends_on=[channel]),
     )
     keep(owner, f"{name}-notices", args, topic)
@@ -147,8 +147,8 @@ def failed_runs(
     channels: Sequence[pulumi.Input[str]],
 ) -> None:
     """Says that a workflow's run failed, or that a scheduled job could not start one: what should stop bills on."""
-    conditions = {"runs failed": plans.failed_runs(workflow)}
-    conditions["starts failed"] = plans.failed_starts(jobs)
+    conditions = {"runs failed": node_pools.failed_runs(workflow)}
+    conditions["starts failed"] = node_pools.failed_starts(jobs)
     owner.make(
         monitoring.AlertPolicy,
         f"{name}-failed",

@@ -20,7 +20,7 @@ from sizewell.components.gcp.args import (
     zones_of,
 )
 from sizewell.components.gcp.launching import pool_fabric
-from sizewell.components.gcp.plans import queue_flavor
+from sizewell.components.gcp.node_pools import queue_flavor
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name
@@ -187,7 +187,7 @@ def _build_storage(
     address and the claim.
     """
     from sizewell.components.gcp.services.args import storage_args
-    from sizewell.components.gcp.services.plans import capacity_gib
+    from sizewell.components.gcp.services.documents import capacity_gib
     from sizewell.components.gcp.storage.shared import SharedStorage
     from sizewell.components.gcp.storage.volumes import FilesVolume
     from sizewell.components.kubernetes.program import claim_of
@@ -213,8 +213,8 @@ def _build_storage(
 
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
+    from sizewell.components.gcp.limits.expiry import guard_name
     from sizewell.components.gcp.limits.guards import TtlGuard
-    from sizewell.components.gcp.limits.plans import guard_name
     from sizewell.components.limits import ttl_args
 
     outputs: dict[str, Any] = {}

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from sizewell.sizing.catalog.records import Accelerator, Processor, Shape
+from sizewell.sizing.units import GIB
 
-GIB: Final = 2**30
 RUNTIME: Final = "cpu"
 CPU_SHARE, MEMORY_SHARE = 0.85, 0.8  # of a machine, that its pods may have; the rest is the system's (estimate)
 # Of small machines the system keeps more than that. Karpenter counts 7.5 % of what is sold as lost to the machine

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.workload.read import WorkloadSpec
 
-GIB = 2**30
 MORE, LESS = 1.25, 0.8
 
 

@@ -10,8 +10,6 @@ from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, TrainingEstimate
 from sizewell.sizing.units import Range
 
-GIB = 2**30
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.choose.fleet import GIB, Fleet, FleetRefusal, Machine, within
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, within
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import usable_bytes
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.records.jobs import Cluster, TrainingJob
-from sizewell.sizing.units import durations_apart, plural
+from sizewell.sizing.units import GIB, durations_apart, plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.predict.layouts.search import Plan

@@ -19,13 +19,12 @@ from sizewell.sizing.predict.architecture import matmul_params
 from sizewell.sizing.predict.memory import usable_bytes, weight_bytes
 from sizewell.sizing.predict.performance.serving import is_language_model
 from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s, weight_counts
-from sizewell.sizing.units import short_duration
+from sizewell.sizing.units import GIB, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.choose.fleet import Machine
 
-GIB = 2**30
 NOT_TRIED = frozenset({Cause.REGION, Cause.CONSTRAINT, Cause.ACCELERATOR, Cause.RUNTIME, Cause.NO_PRICE, Cause.MARKET})
 
 

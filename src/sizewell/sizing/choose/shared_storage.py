@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.units import GIB
 
-GIB: Final = 2**30
 MIB_PER_S: Final = 10**6
 # What one machine reads from object storage without tuning: data loaders with some tens of connections reach about
 # 1 GB/s; half of it is what a job can count on beside checkpoints and many small objects. Estimate.

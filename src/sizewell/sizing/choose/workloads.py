@@ -55,7 +55,6 @@ from sizewell.sizing.units import short_duration, told_apart
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
 
-GIB = 2**30
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
 ROLES = {
     "training": "workers",

@@ -12,7 +12,7 @@ from sizewell.components.aws.args import (
     SubnetsArgs,
     pool_args,
 )
-from sizewell.components.aws.plans import runtime_of
+from sizewell.components.aws.instances import runtime_of
 from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.kubernetes_versions import default_version

@@ -5,7 +5,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi_aws import eks
 
 from sizewell.components.aws import parts
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksAutoscalerArgs
 from sizewell.components.aws.eks.checks import check_autoscaler
@@ -25,7 +25,7 @@ class EksAutoscaler(Owned):
     """Role of its pod."""
 
     def __init__(self, name: str, args: EksAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        image = eks_plans.autoscaler_image(check_autoscaler(name, args).version)
+        image = eks_charts.autoscaler_image(check_autoscaler(name, args).version)
         region, cluster = args["region"], args["cluster"]
         super().__init__(name, args, opts, kind="cluster")
         role = parts.role(

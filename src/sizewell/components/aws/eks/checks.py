@@ -17,7 +17,7 @@ from sizewell.components.aws.eks.args import (
     LustreVolumeArgs,
 )
 from sizewell.components.aws.eks.scaling import PRIORITIES
-from sizewell.components.aws.plans import runtime_of
+from sizewell.components.aws.instances import runtime_of
 from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
 from sizewell.components.kubernetes_versions import KubernetesVersion, check_known_version, default_version
 from sizewell.sizing.catalog.records import Shape

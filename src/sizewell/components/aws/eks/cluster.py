@@ -5,8 +5,9 @@ from typing import Any
 import pulumi
 from pulumi_aws import cloudwatch, ec2, eks, iam, vpc
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.eks import charts as eks_charts
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks.args import EksClusterArgs
 from sizewell.components.aws.eks.checks import check_eks_cluster
 from sizewell.components.kubernetes_versions import default_version
@@ -39,7 +40,7 @@ class EksCluster(Owned):
         role = parts.role(
             self,
             f"{name}-control",
-            trust=plans.assume_role("eks.amazonaws.com"),
+            trust=policies.assume_role("eks.amazonaws.com"),
             description=f"Control plane of {name}",
             managed=("AmazonEKSClusterPolicy",),
             region=region,
@@ -59,7 +60,7 @@ class EksCluster(Owned):
         authority = cluster.certificate_authority.apply(lambda certificate: getattr(certificate, "data", None) or "")
         kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.endpoint, authority).apply(
-                lambda known: eks_plans.kubeconfig(
+                lambda known: eks_node_config.kubeconfig(
                     cluster=known[0], endpoint=known[1], authority=known[2], region=region
                 )
             )
@@ -94,7 +95,7 @@ class EksCluster(Owned):
                 "bootstrap_cluster_creator_admin_permissions": not args.get("admin_arns"),
             },
             encryption_config={"resources": ["secrets"], "provider": {"key_arn": key}},
-            enabled_cluster_log_types=list(eks_plans.LOGS),
+            enabled_cluster_log_types=list(eks_node_config.LOGS),
             upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
             bootstrap_self_managed_addons=False,
             deletion_protection=_protected(args),
@@ -121,7 +122,7 @@ class EksCluster(Owned):
             )
 
     def _admins(self, name: str, args: EksClusterArgs, cluster: eks.Cluster) -> None:
-        policy = f"arn:{plans.partition(args['region'])}:eks::aws:cluster-access-policy/{ADMIN_POLICY}"
+        policy = f"arn:{policies.partition(args['region'])}:eks::aws:cluster-access-policy/{ADMIN_POLICY}"
         for number, arn in enumerate(args.get("admin_arns", [])):
             entry = self.make(eks.AccessEntry, f"{name}-admin-{number}", cluster_name=cluster.name, principal_arn=arn)
             self.make(
@@ -140,7 +141,7 @@ class EksCluster(Owned):
         role = parts.role(
             self,
             f"{name}-system",
-            trust=plans.assume_role("ec2.amazonaws.com"),
+            trust=policies.assume_role("ec2.amazonaws.com"),
             description=f"System pool of {name}",
             managed=NODE_POLICIES,
             region=args["region"],
@@ -150,14 +151,14 @@ class EksCluster(Owned):
             ec2.LaunchTemplate, f"{name}-system", **parts.machine_settings(disk_gib=80, key=key, tags=tags)
         )
         nodes = args.get("system_nodes", 2)
-        first = [self._addon(name, args, cluster, addon) for addon in eks_plans.BEFORE_MACHINES]
+        first = [self._addon(name, args, cluster, addon) for addon in eks_charts.BEFORE_MACHINES]
         return self.make(
             eks.NodeGroup,
             f"{name}-system",
             cluster_name=cluster.name,
             node_role_arn=role.arn,
             subnet_ids=args["subnet_ids"],
-            ami_type=eks_plans.IMAGE_TYPES[""],
+            ami_type=eks_node_config.IMAGE_TYPES[""],
             capacity_type="ON_DEMAND",
             instance_types=[args.get("system_type", "m7i.large")],
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
@@ -169,14 +170,14 @@ class EksCluster(Owned):
         )
 
     def _addons(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, system: eks.NodeGroup) -> None:
-        wanted = eks_plans.addons(versions={}, lustre=args.get("lustre", False), disks=args.get("disks", False))
+        wanted = eks_charts.addons(versions={}, lustre=args.get("lustre", False), disks=args.get("disks", False))
         for addon in wanted:
-            if addon not in eks_plans.BEFORE_MACHINES:
+            if addon not in eks_charts.BEFORE_MACHINES:
                 self._addon(name, args, cluster, addon, depends_on=[system])
 
     def _addon(self, name: str, args: EksClusterArgs, cluster: eks.Cluster, addon: str, **options: Any) -> eks.Addon:
         versions = args.get("addon_versions", {})
-        settings = eks_plans.addons(versions=versions, lustre=args.get("lustre", False), disks=True)[addon]
+        settings = eks_charts.addons(versions=versions, lustre=args.get("lustre", False), disks=True)[addon]
         if identity := IDENTITIES.get(addon):
             account, policy = identity
             role = parts.role(

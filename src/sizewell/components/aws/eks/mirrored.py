@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.args import cluster_version, plugin_args
 from sizewell.components.facts import is_gang
 from sizewell.components.kubernetes.objects import OPERATOR_IMAGES
@@ -22,9 +22,9 @@ def images_of(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> lis
     Which images the workloads run says the configuration; they belong into ECR as well.
     """
     plugins = {"cuda": "nvidia-device-plugin", "neuron": "neuron"}
-    images = [eks_plans.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
+    images = [eks_charts.IMAGES[plugins[runtime]] for runtime in plugin_args(decision, pools)["runtimes"]]
     if any(pool.managed == "raw" and pool.capacity.mode != "capacity-block" for _, pool in pools):
-        images.append(eks_plans.autoscaler_image(cluster_version(pools)))
+        images.append(eks_charts.autoscaler_image(cluster_version(pools)))
     if any(is_gang(*pair) for pair in pools):  # jobs of several machines wait in a queue, which brings JobSet
         images += [*OPERATOR_IMAGES["kueue"], *OPERATOR_IMAGES["jobset"]]
     for workload, _ in pools:

@@ -5,9 +5,9 @@ from typing import Any
 import pulumi
 from pulumi_aws import autoscaling, cloudwatch, ec2, eks
 
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import instances, parts, policies
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks import parts as eks_parts
-from sizewell.components.aws.eks import plans as eks_plans
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksNodeGroupArgs
 from sizewell.components.aws.eks.checks import check_eks_pool
@@ -44,13 +44,13 @@ class EksNodeGroup(Owned):
             **of_machines(shape),
             **of_capacity(args["capacity_mode"]),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
-            **eks_plans.measured(shape),
+            **eks_node_config.measured(shape),
             sizedBy="eks-node-group",
         )
         role = parts.role(
             self,
             f"{name}-nodes",
-            trust=plans.assume_role("ec2.amazonaws.com"),
+            trust=policies.assume_role("ec2.amazonaws.com"),
             description=f"Machines of {name}",
             managed=NODE_POLICIES,
             region=args["region"],
@@ -58,7 +58,7 @@ class EksNodeGroup(Owned):
         account = parts.account_of(args, role)
         key = parts.key_arn(self, name, args, account)
         group = self._group(name, args, shape, role_arn=role.arn, template=self._template(name, args, shape, key))
-        scaled = group.resources.apply(eks_plans.group_of)
+        scaled = group.resources.apply(eks_node_config.group_of)
         self._group_tags(name, args, shape, scaled)
         self._schedule(name, args, scaled)
         block, nodes = args.get("capacity_block", {}), (args["nodes_initial"], args["nodes_max"])
@@ -83,19 +83,19 @@ class EksNodeGroup(Owned):
         elif mode == "reservation":
             target = parts.reservation_target(args["reservation"])
             market["capacity_reservation_specification"] = {"capacity_reservation_target": target}
-        elif eks_plans.has_efa(
+        elif eks_node_config.has_efa(
             shape, gang=gang
         ):  # never with a reservation: its machines stand where they were reserved
             placement = self.make(ec2.PlacementGroup, f"{name}-nodes", strategy="cluster")
             market["placement"] = {"group_name": placement.name}
         if mode != "spot":  # a spot pool may have several types, which stand in the node group
             market["instance_type"] = shape.instance_type
-        market["user_data"] = eks_plans.first_boot(shape, efa=eks_plans.has_efa(shape, gang=gang))
+        market["user_data"] = eks_node_config.first_boot(shape, efa=eks_node_config.has_efa(shape, gang=gang))
         tags = {**self.tags_of(eks.NodeGroup, f"{name}-nodes"), "Name": self.physical(name, 128)}
         return self.make(
             ec2.LaunchTemplate,
             f"{name}-nodes",
-            network_interfaces=plans.network_interfaces(
+            network_interfaces=instances.network_interfaces(
                 shape, gang=gang, security_groups=[args["cluster_security_group_id"], own.id]
             ),
             **parts.machine_settings(disk_gib=args["disk_gib"], key=key, tags=tags),
@@ -111,7 +111,7 @@ class EksNodeGroup(Owned):
         role_arn: pulumi.Output[str],
         template: ec2.LaunchTemplate,
     ) -> eks.NodeGroup:
-        mode, efa = args["capacity_mode"], eks_plans.has_efa(shape, gang=args.get("gang", False))
+        mode, efa = args["capacity_mode"], eks_node_config.has_efa(shape, gang=args.get("gang", False))
         types: dict[str, Any] = {}
         if mode == "spot":
             types["instance_types"] = [shape.instance_type, *args.get("fallback_types", [])]
@@ -122,8 +122,8 @@ class EksNodeGroup(Owned):
             node_group_name=self.name_of(eks.NodeGroup, name),
             node_role_arn=role_arn,
             subnet_ids=args["subnet_ids"],
-            ami_type=eks_plans.image_type(shape),
-            capacity_type=eks_plans.CAPACITY_TYPES[mode],
+            ami_type=eks_node_config.image_type(shape),
+            capacity_type=eks_node_config.CAPACITY_TYPES[mode],
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
                 "min_size": args["nodes_min"],
@@ -132,8 +132,8 @@ class EksNodeGroup(Owned):
             },
             update_config={"max_unavailable": 1},
             node_repair_config={"enabled": True},
-            labels=eks_plans.labels(shape, pool=name, efa=efa),
-            taints=eks_plans.taints(shape),
+            labels=eks_node_config.labels(shape, pool=name, efa=efa),
+            taints=eks_node_config.taints(shape),
             opts=pulumi.ResourceOptions(ignore_changes=["scalingConfig.desiredSize"]),
             **types,
         )
@@ -147,7 +147,7 @@ class EksNodeGroup(Owned):
             stack=pulumi.get_stack(),
             cluster=args["cluster"],
             mode=args["capacity_mode"],
-            efa=eks_plans.has_efa(shape, gang=args.get("gang", False)),
+            efa=eks_node_config.has_efa(shape, gang=args.get("gang", False)),
             disk_gib=args["disk_gib"],
             guard=args.get("guard"),
         )
@@ -163,7 +163,7 @@ class EksNodeGroup(Owned):
         if "schedule" not in args:
             return
         sizes = {key: args[key] for key in ("nodes_min", "nodes_initial", "nodes_max")}
-        for action, settings in plans.schedule_actions(args["schedule"], **sizes, closed=True).items():
+        for action, settings in instances.schedule_actions(args["schedule"], **sizes, closed=True).items():
             self.make(
                 autoscaling.Schedule,
                 f"{name}-{action}",
@@ -186,8 +186,8 @@ class EksNodeGroup(Owned):
         none, which the autoscaler cannot change, until its working hours or a person say otherwise. A pool that keeps
         machines goes down to those; more come as soon as a pod waits for one.
         """
-        guard, runtime = args.get("guard"), plans.runtime_of(shape)
-        if guard is None or runtime not in eks_plans.METRICS:
+        guard, runtime = args.get("guard"), instances.runtime_of(shape)
+        if guard is None or runtime not in eks_node_config.METRICS:
             return
         topic, key = notices.topic_with_key(self, f"{name}-notices", region=args["region"], account=account)
         alarms = {"idle": guard["window_s"]}
@@ -207,7 +207,7 @@ class EksNodeGroup(Owned):
         if guard["action"] == "scale-to-zero":
             types = [args["instance_type"], *args.get("fallback_types", [])]
             watched = idle.watched(
-                eks_plans.measured(shape)["measured"],
+                eks_node_config.measured(shape)["measured"],
                 accelerators=least_accelerators("aws", types),
                 guard=guard,
                 seconds=alarms["idle-stop"],

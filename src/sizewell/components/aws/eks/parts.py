@@ -6,8 +6,8 @@ from typing import Any
 import pulumi
 from pulumi_aws import cloudwatch, eks
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.owned import GuardArgs, Owned
 
 
@@ -19,7 +19,7 @@ def pod_writer(owner: Owned, name: str, args: Mapping[str, Any], cluster: pulumi
     if "writer" not in args:
         return pulumi.Output.from_input("")
     writer, region = args["writer"], args["region"]
-    document = plans.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"])
+    document = policies.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"])
     role = parts.role(
         owner,
         f"{name}-writer",
@@ -57,5 +57,5 @@ def idle_alarm(
         f"{name}-{alarm}",
         alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
         alarm_actions=[action],
-        **eks_plans.idle_alarm(runtime=runtime, guard=guard, cluster=cluster, seconds=seconds),
+        **eks_node_config.idle_alarm(runtime=runtime, guard=guard, cluster=cluster, seconds=seconds),
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.args import EksDevicePluginsArgs
 from sizewell.components.aws.eks.checks import check_plugins
 from sizewell.components.inputs import derive
@@ -27,7 +27,7 @@ class EksDevicePlugins(Owned):
         registry, region = args.get("registry", ""), args.get("region", "")
 
         def charts(mirror: str) -> dict[str, dict[str, Any]]:
-            return eks_plans.charts(
+            return eks_charts.charts(
                 runtimes=args["runtimes"],
                 efa=args.get("efa", False),
                 registry=mirror,

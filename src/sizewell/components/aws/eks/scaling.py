@@ -10,13 +10,15 @@ from typing import Any
 
 import pulumi
 
-from sizewell.components.aws import plans
-from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.plans import runtime_of
+from sizewell.components.aws import policies
+from sizewell.components.aws.eks import charts as eks_charts
+from sizewell.components.aws.eks import node_config as eks_node_config
+from sizewell.components.aws.instances import runtime_of
 from sizewell.components.inputs import derive
 from sizewell.components.owned import GuardArgs
 from sizewell.components.tags import legal
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.units import GIB
 
 DISCOVERY = (
     "sizewell-autoscaled"  # own tag: EKS gives its usual ones to every group, the system pool's and a block's too
@@ -26,7 +28,6 @@ UNNEEDED_S = 1800  # an empty machine stays so long where no guard says how long
 NEVER = "8760h"  # reserved machines are paid anyway, and may not come back
 NAMESPACE, ACCOUNT = "kube-system", "cluster-autoscaler"
 RESOURCES = {"cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
-GIB = 2**30
 USABLE_DISK = 0.85  # what a kubelet leaves pods of a disk: 10 % stay free, system and images take the rest (estimate)
 PRIORITIES = {"reservation": 30, "spot": 20, "on-demand": 10}  # what is paid first, then what is cheap
 
@@ -52,9 +53,9 @@ def group_tags(
     if mode == "capacity-block":
         return marks
     marks[DISCOVERY] = cluster
-    for key, value in eks_plans.labels(shape, pool=pool, efa=efa).items():
+    for key, value in eks_node_config.labels(shape, pool=pool, efa=efa).items():
         marks[f"{TEMPLATE}/label/{key}"] = value
-    for taint in eks_plans.taints(shape):
+    for taint in eks_node_config.taints(shape):
         marks[f"{TEMPLATE}/taint/{taint['key']}"] = f"{taint['value']}:NoSchedule"
     for key, value in resources(shape, efa=efa, disk_gib=disk_gib).items():
         marks[f"{TEMPLATE}/resources/{key}"] = value
@@ -76,7 +77,7 @@ def resources(shape: Shape, *, efa: bool, disk_gib: int) -> dict[str, str]:
     if efa:
         amounts |= {
             "vpc.amazonaws.com/efa": str(shape.rdma_interfaces),
-            "hugepages-2Mi": f"{eks_plans.HUGE_PAGES * 2}Mi",
+            "hugepages-2Mi": f"{eks_node_config.HUGE_PAGES * 2}Mi",
         }
     return amounts
 
@@ -92,7 +93,7 @@ def tag_name(key: str) -> str:
 
 def policy(*, region: str, cluster: str) -> str:
     """See every group, move those that are tagged as this cluster's."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Sid": "Look",
@@ -114,13 +115,13 @@ def policy(*, region: str, cluster: str) -> str:
                 "Sid": "LookAtOwn",
                 "Effect": "Allow",
                 "Action": "eks:DescribeNodegroup",
-                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:nodegroup/{cluster}/*",
+                "Resource": f"arn:{policies.partition(region)}:eks:{region}:*:nodegroup/{cluster}/*",
             },
             {
                 "Sid": "Move",
                 "Effect": "Allow",
                 "Action": ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"],
-                "Resource": f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*",
+                "Resource": f"arn:{policies.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*",
                 "Condition": {"StringEquals": {f"aws:ResourceTag/{DISCOVERY}": cluster}},
             },
         ]
@@ -171,7 +172,7 @@ def chart(
         "max-node-provision-time": "30m",  # the largest machines need a quarter of an hour to start
     }
     release = "cluster-autoscaler"
-    mirrored = pulumi.Output.from_input(registry).apply(lambda mirror: eks_plans.image(image, mirror))
+    mirrored = pulumi.Output.from_input(registry).apply(lambda mirror: eks_charts.image(image, mirror))
     return {
         "chart": release,
         "version": "9.56.0",
@@ -180,7 +181,7 @@ def chart(
             "fullnameOverride": release,
             "awsRegion": region,
             "autoDiscovery": {"clusterName": cluster, "tags": [DISCOVERY + "={{ .Values.autoDiscovery.clusterName }}"]},
-            "image": eks_plans.image(image, registry) if isinstance(registry, str) else mirrored,
+            "image": eks_charts.image(image, registry) if isinstance(registry, str) else mirrored,
             "rbac": {"serviceAccount": {"name": ACCOUNT}},
             "extraArgs": arguments,
             **({"expanderPriorities": priorities(groups)} if groups else {}),

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam, kms, sqs, ssm
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.fleets import plans as fleet_plans
-from sizewell.components.aws.fleets.plans import SpotFleetArgs, check_fleet
+from sizewell.components.aws import instances, parts, policies
+from sizewell.components.aws.fleets import documents as fleet_documents
+from sizewell.components.aws.fleets.documents import SpotFleetArgs, check_fleet
 from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.inputs import derive
@@ -52,9 +52,9 @@ class SpotFleet(Owned):
             **of_machines(first),
             **of_capacity("spot"),
             **of_sizes(0, args["nodes_initial"], args["nodes_max"]),
-            **plans.measured(
+            **instances.measured(
                 first,
-                dimension=fleet_plans.DIMENSION,
+                dimension=fleet_documents.DIMENSION,
                 value=physical_name("sizewell", pulumi.get_stack(), name, limit=128),
             ),
             sizedBy="ec2-fleet",
@@ -62,15 +62,15 @@ class SpotFleet(Owned):
             checkpointStore=args["writer"]["bucket"] if "writer" in args else "",
         )
         region = args["region"]
-        inline = {"metrics": plans.metrics_policy()}
+        inline = {"metrics": policies.metrics_policy()}
         if writer := args.get("writer"):
-            inline["checkpoints"] = plans.writer_policy(
+            inline["checkpoints"] = policies.writer_policy(
                 region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
             )
         role = parts.role(
             self,
             f"{name}-nodes",
-            trust=plans.assume_role("ec2.amazonaws.com"),
+            trust=policies.assume_role("ec2.amazonaws.com"),
             description=f"Machines of {name}",
             managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
             inline=inline,
@@ -86,7 +86,7 @@ class SpotFleet(Owned):
             services=("events.amazonaws.com", "cloudwatch.amazonaws.com"),
         )
         queue = self._queue(name, region, account, message_key)
-        document = self._document(f"{name}-checkpoint", "Command", fleet_plans.signal_document())
+        document = self._document(f"{name}-checkpoint", "Command", fleet_documents.signal_document())
         self._guard(name, args, first, fleet, account=account, key=message_key)
 
         self.fleet_id = fleet.id
@@ -108,8 +108,8 @@ class SpotFleet(Owned):
         script, documents = parts.boot_script(self, name, args)
 
         def first_boot(mounts: Sequence[Mapping[str, str]]) -> str:
-            return fleet_plans.user_data(
-                runtime=plans.runtime_of(shape),
+            return fleet_documents.user_data(
+                runtime=instances.runtime_of(shape),
                 region=args["region"],
                 fleet=self.physical(name, 128),
                 start_script=script,
@@ -120,9 +120,9 @@ class SpotFleet(Owned):
             ec2.LaunchTemplate,
             f"{name}-nodes",
             opts=pulumi.ResourceOptions(depends_on=documents),
-            image_id=parts.image_id(self, args.get("image") or plans.image_for(shape)),
+            image_id=parts.image_id(self, args.get("image") or instances.image_for(shape)),
             iam_instance_profile={"arn": profile.arn},
-            network_interfaces=plans.network_interfaces(shape, gang=False, security_groups=[group.id]),
+            network_interfaces=instances.network_interfaces(shape, gang=False, security_groups=[group.id]),
             instance_initiated_shutdown_behavior="terminate",
             user_data=pulumi.Output.all(*mounts).apply(first_boot) if mounts else first_boot(()),
             **settings,
@@ -142,14 +142,14 @@ class SpotFleet(Owned):
                         "launch_template_id": template.id,
                         "version": template.latest_version.apply(str),
                     },
-                    "overrides": fleet_plans.overrides(instance_types=args["instance_types"], subnet_ids=each),
+                    "overrides": fleet_documents.overrides(instance_types=args["instance_types"], subnet_ids=each),
                 }
             ],
             target_capacity_specification={
                 "default_target_capacity_type": "spot",
                 "total_target_capacity": args["nodes_initial"],
             },
-            spot_options=fleet_plans.spot_options(args.get("max_usd_per_hour")),
+            spot_options=fleet_documents.spot_options(args.get("max_usd_per_hour")),
             excess_capacity_termination_policy="termination",
             replace_unhealthy_instances=True,
             terminate_instances=True,  # without it a deleted fleet leaves its machines running
@@ -174,7 +174,7 @@ class SpotFleet(Owned):
             cloudwatch.EventRule,
             f"{name}-interruptions",
             description="Spot machines that are about to be reclaimed",
-            event_pattern=fleet_plans.event_pattern(),
+            event_pattern=fleet_documents.event_pattern(),
         )
         rule_arn = parts.arn_of(
             account, region, "events", f"rule/{self.name_of(cloudwatch.EventRule, f'{name}-interruptions')}"
@@ -208,8 +208,8 @@ class SpotFleet(Owned):
         key: kms.Key,
     ) -> None:
         """Two alarms as on a node group; an alarm cannot change a fleet, so the second starts an automation."""
-        guard, runtime = args.get("guard"), plans.runtime_of(shape)
-        if guard is None or runtime not in plans.METRIC:
+        guard, runtime = args.get("guard"), instances.runtime_of(shape)
+        if guard is None or runtime not in instances.METRIC:
             return
         topic = notices.topic(
             self,
@@ -228,7 +228,9 @@ class SpotFleet(Owned):
                 f"{name}-{alarm}",
                 alarm_description=f"{name}: under {guard['min_utilization_percent']:g} % for {seconds // 60} minutes",
                 alarm_actions=actions,
-                **fleet_plans.idle_alarm(runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds),
+                **fleet_documents.idle_alarm(
+                    runtime=runtime, guard=guard, fleet=self.physical(name, 128), seconds=seconds
+                ),
             )
             if alarm == "idle-stop":
                 stopping.stop_on_alarm(
@@ -237,9 +239,9 @@ class SpotFleet(Owned):
                     region=args["region"],
                     account=account,
                     alarm=self.name_of(cloudwatch.MetricAlarm, f"{name}-{alarm}"),
-                    content=fleet_plans.stop_document(
+                    content=fleet_documents.stop_document(
                         idle.watched(
-                            plans.measured(shape, dimension=fleet_plans.DIMENSION)["measured"],
+                            instances.measured(shape, dimension=fleet_documents.DIMENSION)["measured"],
                             accelerators=least_accelerators("aws", args["instance_types"]),
                             guard=guard,
                             seconds=seconds,
@@ -256,7 +258,7 @@ class SpotFleet(Owned):
         """Change this fleet and no other."""
         own = {"StringEquals": {"aws:ResourceTag/sizewell-id": self.tags_of(ec2.Fleet, f"{name}-fleet")["sizewell-id"]}}
         return derive(
-            lambda arn: plans.policy(
+            lambda arn: policies.policy(
                 [{"Effect": "Allow", "Action": "ec2:ModifyFleet", "Resource": arn, "Condition": own}]
             ),
             parts.arn_of(account, region, "ec2", "fleet/*"),

@@ -3,8 +3,8 @@
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.aws.hyperpod import plans as hyperpod_plans
-from sizewell.components.aws.hyperpod.plans import HyperPodAgentsArgs, check_agents
+from sizewell.components.aws.hyperpod import desired_state
+from sizewell.components.aws.hyperpod.desired_state import HyperPodAgentsArgs, check_agents
 from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
@@ -30,7 +30,7 @@ class HyperPodAgents(Owned):
             name="hyperpod-dependencies",
             namespace="kube-system",
             chart=args["chart"],
-            values=hyperpod_plans.agent_values(args["region"]),
+            values=desired_state.agent_values(args["region"]),
             skip_await=True,  # its agents run on machines that come after it
             opts=pulumi.ResourceOptions(provider=provider),
             **source,

@@ -6,13 +6,13 @@ from typing import Any
 import pulumi
 from pulumi_aws import cloudcontrol
 
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import instances, parts, policies
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks import parts as eks_parts
-from sizewell.components.aws.eks import plans as eks_plans
-from sizewell.components.aws.hyperpod import plans as hyperpod_plans
-from sizewell.components.aws.hyperpod.plans import HyperPodClusterArgs, HyperPodGroupArgs, check_hyperpod
+from sizewell.components.aws.hyperpod import desired_state
+from sizewell.components.aws.hyperpod.desired_state import HyperPodClusterArgs, HyperPodGroupArgs, check_hyperpod
 from sizewell.components.aws.limits import notices
-from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.facts import of_machines, of_sizes
 from sizewell.components.inputs import derive
 from sizewell.components.machines import find_shape
@@ -42,12 +42,12 @@ class HyperPodCluster(Owned):
         super().__init__(name, args, opts, kind="cluster", **_machines(args["groups"]))
         inline = {}
         if scripts := args.get("lifecycle_scripts"):
-            bucket = hyperpod_plans.scripts_bucket(scripts)
-            inline["scripts"] = sagemaker_plans.read_policy(region=region, buckets=[bucket])
+            bucket = desired_state.scripts_bucket(scripts)
+            inline["scripts"] = sagemaker_documents.read_policy(region=region, buckets=[bucket])
         role = parts.role(
             self,
             f"{name}-machines",
-            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            trust=policies.assume_role("sagemaker.amazonaws.com"),
             description=f"Machines of {name}",
             managed=("AmazonSageMakerClusterInstanceRolePolicy", "AmazonEC2ContainerRegistryPullOnly"),
             inline=inline,
@@ -55,7 +55,7 @@ class HyperPodCluster(Owned):
         )
         account = parts.account_of(args, role)
         vpc, cluster = (known if isinstance(known, str) else "" for known in (args["vpc_id"], args["eks_cluster_arn"]))
-        addresses = hyperpod_plans.machine_policy(region=region, vpc=vpc, cluster_arn=cluster, stack=pulumi.get_stack())
+        addresses = desired_state.machine_policy(region=region, vpc=vpc, cluster_arn=cluster, stack=pulumi.get_stack())
         parts.inline_policy(self, f"{name}-machines-addresses", role, addresses)
         key = parts.key_arn(self, name, args, account)
         parts.inline_policy(self, f"{name}-machines-key", role, parts.key_use(args, key))
@@ -69,7 +69,7 @@ class HyperPodCluster(Owned):
             desired_state=pulumi.Output.all(
                 role.arn, key, args["eks_cluster_arn"], args["cluster_security_group_id"], group.id, args["subnet_ids"]
             ).apply(
-                lambda known: hyperpod_plans.desired_state(
+                lambda known: desired_state.desired_state(
                     args,
                     cluster=physical,
                     role_arn=known[0],
@@ -93,8 +93,8 @@ class HyperPodCluster(Owned):
         self, name: str, args: HyperPodClusterArgs, account: pulumi.Input[str], cluster: pulumi.Input[str]
     ) -> None:
         guard, shapes = args.get("guard"), [find_shape("aws", group["instance_type"]) for group in args["groups"]]
-        runtimes = [plans.runtime_of(shape) for shape in shapes if shape is not None]
-        runtime = next((kind for kind in runtimes if kind in eks_plans.METRICS), None)
+        runtimes = [instances.runtime_of(shape) for shape in shapes if shape is not None]
+        runtime = next((kind for kind in runtimes if kind in eks_node_config.METRICS), None)
         if guard is None or runtime is None:
             return
         topic, _ = notices.topic_with_key(self, f"{name}-notices", region=args["region"], account=account)
@@ -116,4 +116,4 @@ def _machines(groups: Sequence[HyperPodGroupArgs]) -> dict[str, Any]:
     if len(groups) > 1 or shape is None:
         return {}
     sizes = of_sizes(groups[0]["instances"])
-    return {**of_machines(shape), "market": "on-demand", **sizes, **eks_plans.measured(shape)}
+    return {**of_machines(shape), "market": "on-demand", **sizes, **eks_node_config.measured(shape)}

@@ -29,10 +29,9 @@ import json
 import pulumi
 from pulumi_aws import budgets, costexplorer, get_caller_identity_output, iam, scheduler, sqs, ssm
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.limits import notices
-from sizewell.components.aws.limits import plans as limits_plans
-from sizewell.components.aws.limits.plans import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.limits import expiry, notices
+from sizewell.components.aws.limits.expiry import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
 from sizewell.components.inputs import derive
 from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
@@ -74,7 +73,7 @@ class BudgetAlarms(Owned):
             emails=emails,
         )
         if args.get("activate_tag"):
-            self.make(costexplorer.CostAllocationTag, f"{name}-tag", tag_key=limits_plans.STACK_TAG, status="Active")
+            self.make(costexplorer.CostAllocationTag, f"{name}-tag", tag_key=expiry.STACK_TAG, status="Active")
         budget = self.make(
             budgets.Budget,
             f"{name}-budget",
@@ -83,15 +82,15 @@ class BudgetAlarms(Owned):
             time_unit="MONTHLY",
             limit_amount=f"{args['monthly_usd']:.2f}",
             limit_unit="USD",
-            cost_filters=[{"name": "TagKeyValue", "values": [f"user:{limits_plans.STACK_TAG}${legal(args['stack'])}"]}],
-            notifications=limits_plans.notifications(topic.arn, with_emails(receivers(), emails)["emails"][:10]),
+            cost_filters=[{"name": "TagKeyValue", "values": [f"user:{expiry.STACK_TAG}${legal(args['stack'])}"]}],
+            notifications=expiry.notifications(topic.arn, with_emails(receivers(), emails)["emails"][:10]),
             opts=pulumi.ResourceOptions(depends_on=[published]),
         )
         monitor = self.make(
             costexplorer.AnomalyMonitor,
             f"{name}-anomalies",
             monitor_type="CUSTOM",
-            monitor_specification=limits_plans.monitor_specification(args["stack"]),
+            monitor_specification=expiry.monitor_specification(args["stack"]),
         )
         least = args.get("anomaly_usd", max(args["monthly_usd"] / 10, 1))
         self.make(
@@ -131,14 +130,14 @@ class TtlGuard(Owned):
             f"{name}-end",
             document_type="Automation",
             document_format="JSON",
-            content=limits_plans.end_document(),
+            content=expiry.end_document(),
         )
         hand = parts.role(
             self,
             f"{name}-end",
-            trust=plans.assume_role("ssm.amazonaws.com"),
+            trust=policies.assume_role("ssm.amazonaws.com"),
             description=f"Scales the machines of {stack} to zero",
-            inline={"machines": limits_plans.end_policy(region=region, project=pulumi.get_project(), stack=stack)},
+            inline={"machines": expiry.end_policy(region=region, project=pulumi.get_project(), stack=stack)},
             region=region,
         )
         account = parts.account_of(args, hand)
@@ -162,7 +161,7 @@ class TtlGuard(Owned):
         starter = parts.role(
             self,
             f"{name}-start",
-            trust=plans.assume_role("scheduler.amazonaws.com"),
+            trust=policies.assume_role("scheduler.amazonaws.com"),
             description=f"Starts the automation that scales {stack} to zero",
             inline={
                 "start": derive(parts.start_policy, automation, role_arn, lost_arn),
@@ -182,7 +181,7 @@ class TtlGuard(Owned):
             flexible_time_window={"mode": "OFF"},
             kms_key_arn=key.arn,
             target={
-                "arn": f"arn:{plans.partition(region)}:scheduler:::aws-sdk:ssm:startAutomationExecution",
+                "arn": f"arn:{policies.partition(region)}:scheduler:::aws-sdk:ssm:startAutomationExecution",
                 "role_arn": starter.arn,
                 "input": pulumi.Output.all(document.name, hand.arn).apply(
                     lambda known: json.dumps(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies
 from sizewell.components.owned import GuardArgs
 
 POOLS = {"Group": "autoscaling:DescribeAutoScalingGroups", "Fleet": "ec2:DescribeFleetInstances"}
@@ -50,7 +50,7 @@ def look_policy(*, alarm_arn: str, region: str, pool: str) -> str:
     """Ask whether one alarm stands, which machines a pool (`Group` or `Fleet`) has, and for their samples."""
     asked = {"StringEquals": {"aws:RequestedRegion": region}}
     look = ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics", POOLS[pool]]
-    return plans.policy(
+    return policies.policy(
         [
             {"Effect": "Allow", "Action": "cloudwatch:DescribeAlarms", "Resource": alarm_arn},
             {"Effect": "Allow", "Action": look, "Resource": "*", "Condition": asked},
@@ -160,9 +160,9 @@ def group_policy(*, region: str, group: str) -> str:
 
     In any account: a role only ever acts in its own, and so the policy is known at preview.
     """
-    every = f"arn:{plans.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*"
+    every = f"arn:{policies.partition(region)}:autoscaling:{region}:*:autoScalingGroup:*"
     own = f"{every}:autoScalingGroupName/{group}"
-    return plans.policy([{"Effect": "Allow", "Action": "autoscaling:UpdateAutoScalingGroup", "Resource": own}])
+    return policies.policy([{"Effect": "Allow", "Action": "autoscaling:UpdateAutoScalingGroup", "Resource": own}])
 
 
 LOOK_SCRIPT = """\

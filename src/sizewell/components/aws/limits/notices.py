@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import cloudwatch, kms, sns, sqs
 
-from sizewell.components.aws import parts, plans
+from sizewell.components.aws import parts, policies
 from sizewell.components.inputs import derive
 from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
@@ -93,7 +93,7 @@ def subscribe(owner: Owned, name: str, made: sns.Topic, *, emails: Sequence[str]
 
 def topic_policy(*, topic: str, account: str, publishers: Sequence[str]) -> str:
     """These services may publish in the name of this account."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Effect": "Allow",

@@ -8,9 +8,9 @@ deployer made there. Neither can delete checkpoints.
 import pulumi
 from pulumi_aws import cloudwatch, ecs, iam, scheduler, sqs
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.limits import notices, schedule_plans
-from sizewell.components.aws.limits.schedule_plans import TeardownScheduleArgs, check_schedule
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.limits import notices, teardown_rights
+from sizewell.components.aws.limits.teardown_rights import TeardownScheduleArgs, check_schedule
 from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
 
@@ -36,10 +36,10 @@ class TeardownSchedule(Owned):
         pulling = parts.role(
             self,
             f"{name}-pull",
-            trust=plans.assume_role("ecs-tasks.amazonaws.com"),
+            trust=policies.assume_role("ecs-tasks.amazonaws.com"),
             description="Pulls the image of teardown and writes its log",
             inline={
-                "pull": schedule_plans.pull_policy(
+                "pull": teardown_rights.pull_policy(
                     image=args["image"], region=region, logs=log_group, secret=args.get("passphrase_secret_arn", "")
                 )
             },
@@ -51,7 +51,7 @@ class TeardownSchedule(Owned):
             iam.Role,
             f"{name}-reads",
             description=f"Reads the stacks of {project}, scales down idle pools, notifies owners",
-            assume_role_policy=plans.assume_role("ecs-tasks.amazonaws.com"),
+            assume_role_policy=policies.assume_role("ecs-tasks.amazonaws.com"),
         )
         deleters = self._deleters(name, args, reader)
         arns = [
@@ -63,7 +63,7 @@ class TeardownSchedule(Owned):
             f"{name}-reads",
             reader,
             derive(
-                lambda *roles: schedule_plans.reads_policy(
+                lambda *roles: teardown_rights.reads_policy(
                     region=region,
                     project=project,
                     state=state,
@@ -85,14 +85,14 @@ class TeardownSchedule(Owned):
             name,
             requires_compatibilities=["FARGATE"],
             network_mode="awsvpc",
-            cpu=str(schedule_plans.CPU),
-            memory=str(schedule_plans.MEMORY_MIB),
+            cpu=str(teardown_rights.CPU),
+            memory=str(teardown_rights.MEMORY_MIB),
             runtime_platform={"operating_system_family": "LINUX", "cpu_architecture": "X86_64"},
             execution_role_arn=pulling.arn,
             task_role_arn=reader.arn,
-            volumes=[{"name": volume} for volume in schedule_plans.VOLUMES],
+            volumes=[{"name": volume} for volume in teardown_rights.VOLUMES],
             container_definitions=derive(
-                lambda *roles: schedule_plans.container(
+                lambda *roles: teardown_rights.container(
                     args, roles=dict(zip(args["environments"], roles, strict=True)), logs=log_group
                 ),
                 *arns,
@@ -111,10 +111,10 @@ class TeardownSchedule(Owned):
             environment: parts.role(
                 self,
                 f"{name}-deletes-{environment}",
-                trust=derive(schedule_plans.becomes, reader.arn),
+                trust=derive(teardown_rights.becomes, reader.arn),
                 description=f"Destroys stacks of {environment}",
                 inline={
-                    "deletes": schedule_plans.deletes_policy(
+                    "deletes": teardown_rights.deletes_policy(
                         region=args["region"],
                         project=pulumi.get_project(),
                         environment=environment,
@@ -153,11 +153,11 @@ class TeardownSchedule(Owned):
         starter = parts.role(
             self,
             f"{name}-start",
-            trust=plans.assume_role("scheduler.amazonaws.com"),
+            trust=policies.assume_role("scheduler.amazonaws.com"),
             description="Starts the task of teardown",
             inline={
                 "start": derive(
-                    lambda task_arn, cluster_arn, queue, *own: schedule_plans.start_task_policy(
+                    lambda task_arn, cluster_arn, queue, *own: teardown_rights.start_task_policy(
                         task=task_arn, cluster=cluster_arn, roles=own, queue=queue
                     ),
                     parts.arn_of(account, region, "ecs", f"task-definition/{self.name_of(ecs.TaskDefinition, name)}"),

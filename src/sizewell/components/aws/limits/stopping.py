@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_aws import cloudwatch, iam, sqs, ssm
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.fleets import plans as fleet_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.fleets import documents
 from sizewell.components.aws.limits import idle, notices
 from sizewell.components.inputs import derive
 from sizewell.components.owned import Owned
@@ -48,7 +48,7 @@ def stop_on_alarm(
     hand = parts.role(
         owner,
         f"{name}-stop",
-        trust=plans.assume_role("ssm.amazonaws.com"),
+        trust=policies.assume_role("ssm.amazonaws.com"),
         description=f"Scales {name} to zero",
         inline={
             **may,
@@ -66,7 +66,7 @@ def stop_on_alarm(
     starter = parts.role(
         owner,
         f"{name}-stop-start",
-        trust=plans.assume_role("events.amazonaws.com"),
+        trust=policies.assume_role("events.amazonaws.com"),
         description=f"Starts the automation that scales {name} to zero",
         inline={"automation": derive(parts.start_policy, automation, role_arn)},
         region=region,
@@ -76,7 +76,7 @@ def stop_on_alarm(
         f"{name}-stop",
         description=f"{name} was idle for its window and grace; checked again every hour",
         schedule_expression=AGAIN,
-        event_pattern=derive(fleet_plans.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
+        event_pattern=derive(documents.alarm_pattern, parts.arn_of(account, region, "cloudwatch", f"alarm:{alarm}")),
     )
     lost = notices.dead_letters(owner, f"{name}-stop-lost", key_arn=key_arn, topic_arn=topic_arn)
     rule_arn = parts.arn_of(account, region, "events", f"rule/{owner.name_of(cloudwatch.EventRule, f'{name}-stop')}")

@@ -5,8 +5,8 @@ from typing import Any
 import pulumi
 from pulumi_aws import appautoscaling, cloudcontrol, cloudwatch, iam, sagemaker, sns
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, ServerlessEndpointArgs
 from sizewell.components.aws.sagemaker.checks import check_async, check_realtime, check_serverless
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -15,7 +15,7 @@ from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
-VARIANT = sagemaker_plans.VARIANT
+VARIANT = sagemaker_documents.VARIANT
 
 
 class RealtimeEndpoint(Owned):
@@ -55,7 +55,7 @@ class RealtimeEndpoint(Owned):
     def _always_on(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
         variant: dict[str, Any] = {
             "initial_instance_count": args["nodes_initial"],
-            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_plans.STARTUP_S),
+            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_documents.STARTUP_S),
             "routing_configs": [{"routing_strategy": "LEAST_OUTSTANDING_REQUESTS"}],
         }
         model = _model(self, name, args, role)
@@ -69,13 +69,13 @@ class RealtimeEndpoint(Owned):
             after=endpoint,
         )
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
-        _follow(self, name, target, sagemaker_plans.tracking(metric, args["concurrency"], cool_in_s=600))
+        _follow(self, name, target, sagemaker_documents.tracking(metric, args["concurrency"], cool_in_s=600))
         return endpoint
 
     def _to_zero(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
         group = parts.closed_group(self, f"{name}-containers", args, what=f"Containers of {name}")
         physical = self.name_of(sagemaker.Endpoint, name)
-        config = self.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_plans.content_hash(args)}")
+        config = self.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_documents.content_hash(args)}")
         tags = self.tags_of(sagemaker.EndpointConfiguration, f"{name}-config")
         key = _disk_key(self, name, args, shape, role)
         made = self.make(
@@ -83,7 +83,7 @@ class RealtimeEndpoint(Owned):
             f"{name}-config",
             type_name="AWS::SageMaker::EndpointConfig",
             desired_state=pulumi.Output.all(role.arn, args["subnet_ids"], group.id, key or "").apply(
-                lambda known: sagemaker_plans.zero_config(
+                lambda known: sagemaker_documents.zero_config(
                     config=config,
                     args=args,
                     role_arn=known[0],
@@ -99,7 +99,7 @@ class RealtimeEndpoint(Owned):
             cloudcontrol.Resource,
             f"{name}-component",
             type_name="AWS::SageMaker::InferenceComponent",
-            desired_state=sagemaker_plans.inference_component(
+            desired_state=sagemaker_documents.inference_component(
                 component=physical,
                 endpoint=physical,
                 args=args,
@@ -113,11 +113,11 @@ class RealtimeEndpoint(Owned):
             name,
             resource_id=f"inference-component/{physical}",
             dimension="sagemaker:inference-component:DesiredCopyCount",
-            bounds=sagemaker_plans.copies(args, shape),
+            bounds=sagemaker_documents.copies(args, shape),
             after=component,
         )
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
-        _follow(self, name, target, sagemaker_plans.tracking(metric, args["concurrency"], cool_in_s=600))
+        _follow(self, name, target, sagemaker_documents.tracking(metric, args["concurrency"], cool_in_s=600))
         _wake(self, name, target, "NoCapacityInvocationFailures", {"InferenceComponentName": physical})
         return endpoint
 
@@ -147,7 +147,9 @@ class AsyncEndpoint(Owned):
         )
         role = _role(self, name, args)
         results, account = args["results"], parts.account_of(args, role)
-        document = plans.writer_policy(region=args["region"], bucket=results["bucket"], key_alias=results["key_alias"])
+        document = policies.writer_policy(
+            region=args["region"], bucket=results["bucket"], key_alias=results["key_alias"]
+        )
         parts.inline_policy(self, f"{name}-containers-results", role, document)
         key = parts.service_key(
             self,
@@ -159,7 +161,7 @@ class AsyncEndpoint(Owned):
         parts.inline_policy(self, f"{name}-containers-key", role, parts.message_key_use(args["region"]))
         topic = self.make(sns.Topic, f"{name}-notices", kms_master_key_id=key.arn)
         publish = derive(
-            lambda arn: plans.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
+            lambda arn: policies.policy([{"Effect": "Allow", "Action": "sns:Publish", "Resource": arn}]),
             parts.arn_of(account, args["region"], "sns", self.name_of(sns.Topic, f"{name}-notices")),
         )
         parts.inline_policy(self, f"{name}-containers-notices", role, publish)
@@ -174,7 +176,7 @@ class AsyncEndpoint(Owned):
         }
         variant = {
             "initial_instance_count": 1,
-            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_plans.STARTUP_S),
+            "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_documents.STARTUP_S),
         }
         model = _model(self, name, args, role)
         config = _config(self, name, args, shape, role=role, model=model, variant=variant, async_inference_config=queue)
@@ -188,7 +190,7 @@ class AsyncEndpoint(Owned):
             bounds=(0, args["nodes_max"]),
             after=endpoint,
         )
-        _follow(self, name, target, sagemaker_plans.backlog(physical, float(args["concurrency"])))
+        _follow(self, name, target, sagemaker_documents.backlog(physical, float(args["concurrency"])))
         _wake(self, name, target, "HasBacklogWithoutCapacity", {"EndpointName": physical})
         self.endpoint_name = endpoint.name
         self.role_arn = role.arn
@@ -208,13 +210,13 @@ class ServerlessEndpoint(Owned):
         check_serverless(name, args)
         super().__init__(name, args, opts, kind="endpoint")
         role = _role(self, name, args)
-        content = sagemaker_plans.content_hash(args)
+        content = sagemaker_documents.content_hash(args)
         model = self.make(
             sagemaker.Model,
             f"{name}-model",
             name=self.name_of(sagemaker.Model, f"{name}-{content}"),
             execution_role_arn=role.arn,
-            primary_container=sagemaker_plans.container(args),
+            primary_container=sagemaker_documents.container(args),
         )
         config = self.make(
             sagemaker.EndpointConfiguration,
@@ -239,14 +241,14 @@ class ServerlessEndpoint(Owned):
 
 def _role(owner: Owned, name: str, args: Any) -> iam.Role:
     region = args["region"]
-    inline = {"container": sagemaker_plans.container_policy(region=region)}
+    inline = {"container": sagemaker_documents.container_policy(region=region)}
     if "model_data" in args:
-        buckets = sagemaker_plans.buckets_of([args["model_data"]])
-        inline["model"] = sagemaker_plans.read_policy(region=region, buckets=buckets)
+        buckets = sagemaker_documents.buckets_of([args["model_data"]])
+        inline["model"] = sagemaker_documents.read_policy(region=region, buckets=buckets)
     return parts.role(
         owner,
         f"{name}-containers",
-        trust=plans.assume_role("sagemaker.amazonaws.com"),
+        trust=policies.assume_role("sagemaker.amazonaws.com"),
         description=f"Containers of {name}",
         managed=("AmazonEC2ContainerRegistryPullOnly",),
         inline=inline,
@@ -260,9 +262,9 @@ def _model(owner: Owned, name: str, args: Any, role: iam.Role) -> sagemaker.Mode
     return owner.make(
         sagemaker.Model,
         f"{name}-model",
-        name=owner.name_of(sagemaker.Model, f"{name}-{sagemaker_plans.content_hash(args)}"),
+        name=owner.name_of(sagemaker.Model, f"{name}-{sagemaker_documents.content_hash(args)}"),
         execution_role_arn=role.arn,
-        primary_container=sagemaker_plans.container(args),
+        primary_container=sagemaker_documents.container(args),
         enable_network_isolation=True,
         vpc_config={"subnets": args["subnet_ids"], "security_group_ids": [group.id]},
     )
@@ -286,12 +288,12 @@ def _config(
     made = owner.make(
         sagemaker.EndpointConfiguration,
         f"{name}-config",
-        name=owner.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_plans.content_hash(args)}"),
+        name=owner.name_of(sagemaker.EndpointConfiguration, f"{name}-{sagemaker_documents.content_hash(args)}"),
         production_variants=[
             {
                 "variant_name": VARIANT,
                 "model_name": model.name,
-                "instance_type": sagemaker_plans.ml(shape.instance_type),
+                "instance_type": sagemaker_documents.ml(shape.instance_type),
                 **variant,
             }
         ],
@@ -303,7 +305,7 @@ def _config(
 
 def _disk_key(owner: Owned, name: str, args: Any, shape: Shape, role: iam.Role) -> pulumi.Input[str] | None:
     """A key for the machines' disks; None where they have disks of their own, with which SageMaker refuses a key."""
-    if sagemaker_plans.local_disks(shape):
+    if sagemaker_documents.local_disks(shape):
         return None
     key = parts.key_arn(owner, name, args, parts.account_of(args, role))
     parts.inline_policy(owner, f"{name}-containers-disks", role, parts.key_use(args, key))
@@ -358,12 +360,12 @@ def _wake(owner: Owned, name: str, target: appautoscaling.Target, metric: str, d
         service_namespace=target.service_namespace,
         resource_id=target.resource_id,
         scalable_dimension=target.scalable_dimension,
-        step_scaling_policy_configuration=sagemaker_plans.WAKE,
+        step_scaling_policy_configuration=sagemaker_documents.WAKE,
     )
     owner.make(
         cloudwatch.MetricAlarm,
         f"{name}-wake",
         alarm_description=f"{name}: requests find no running machine",
         alarm_actions=[step.arn],
-        **sagemaker_plans.wake_alarm(metric, dimensions),
+        **sagemaker_documents.wake_alarm(metric, dimensions),
     )

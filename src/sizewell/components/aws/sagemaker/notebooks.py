@@ -5,8 +5,8 @@ from typing import Any
 import pulumi
 from pulumi_aws import sagemaker
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import NotebookArgs, StudioDomainArgs
 from sizewell.components.aws.sagemaker.checks import check_notebook, check_studio
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -30,7 +30,7 @@ class Notebook(Owned):
         check_notebook(name, args, shape)
         assert shape is not None  # noqa: S101  (check_notebook refuses an unknown type)
         region = args["region"]
-        guard = args.get("guard", sagemaker_plans.NOTEBOOK_GUARD)
+        guard = args.get("guard", sagemaker_documents.NOTEBOOK_GUARD)
         declared: NotebookArgs = {**args, "guard": guard}
         super().__init__(
             name,
@@ -43,17 +43,17 @@ class Notebook(Owned):
             **of_sizes(0, 1, 1),
         )
         physical = self.physical(name, 63)
-        inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
+        inline: dict[str, Any] = {"container": sagemaker_documents.container_policy(region=region)}
         if args.get("reads"):
-            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=args["reads"])
+            inline["data"] = sagemaker_documents.read_policy(region=region, buckets=args["reads"])
         if writer := args.get("writer"):
-            inline["checkpoints"] = plans.writer_policy(
+            inline["checkpoints"] = policies.writer_policy(
                 region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
             )
         role = parts.role(
             self,
             f"{name}-notebook",
-            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            trust=policies.assume_role("sagemaker.amazonaws.com"),
             description=f"Notebook {name}",
             managed=("AmazonEC2ContainerRegistryPullOnly",),
             inline=inline,
@@ -61,7 +61,7 @@ class Notebook(Owned):
         )
         account = parts.account_of(args, role)
         stop = derive(
-            lambda arn: plans.policy(
+            lambda arn: policies.policy(
                 [{"Effect": "Allow", "Action": "sagemaker:StopNotebookInstance", "Resource": arn}]
             ),
             parts.arn_of(account, region, "sagemaker", f"notebook-instance/{physical}"),
@@ -73,13 +73,13 @@ class Notebook(Owned):
         script = self.make(
             sagemaker.NotebookInstanceLifecycleConfiguration,
             f"{name}-auto-stop",
-            on_start=sagemaker_plans.auto_stop(guard=guard, region=region),
+            on_start=sagemaker_documents.auto_stop(guard=guard, region=region),
         )
         notebook = self.make(
             sagemaker.NotebookInstance,
             f"{name}-notebook",
             name=physical,
-            instance_type=sagemaker_plans.ml(shape.instance_type),
+            instance_type=sagemaker_documents.ml(shape.instance_type),
             platform_identifier="notebook-al2023-v1",
             role_arn=role.arn,
             subnet_id=pulumi.Output.from_input(args["subnet_ids"]).apply(lambda ids: ids[0]),
@@ -111,13 +111,13 @@ class StudioDomain(Owned):
         check_studio(name, args)
         region = args["region"]
         super().__init__(name, args, opts, kind="notebook", workloadKind="notebook")
-        inline: dict[str, Any] = {"container": sagemaker_plans.container_policy(region=region)}
+        inline: dict[str, Any] = {"container": sagemaker_documents.container_policy(region=region)}
         if args.get("reads"):
-            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=args["reads"])
+            inline["data"] = sagemaker_documents.read_policy(region=region, buckets=args["reads"])
         role = parts.role(
             self,
             f"{name}-users",
-            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            trust=policies.assume_role("sagemaker.amazonaws.com"),
             description=f"Users of {name}",
             managed=("AmazonEC2ContainerRegistryPullOnly",),
             inline=inline,
@@ -127,7 +127,7 @@ class StudioDomain(Owned):
         key = parts.key_arn(self, name, args, account)
         parts.inline_policy(self, f"{name}-users-key", role, parts.key_use(args, key))
         group = parts.closed_group(self, f"{name}-users", args, what=f"Apps of {name}")
-        apps = sagemaker_plans.studio_apps(args.get("idle_minutes", 60))
+        apps = sagemaker_documents.studio_apps(args.get("idle_minutes", 60))
         domain = self.make(
             sagemaker.Domain,
             f"{name}-domain",

@@ -3,8 +3,8 @@
 import pulumi
 from pulumi_aws import iam, sagemaker
 
-from sizewell.components.aws import parts, plans
-from sizewell.components.aws.sagemaker import plans as sagemaker_plans
+from sizewell.components.aws import parts, policies
+from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import TrainingPipelineArgs
 from sizewell.components.aws.sagemaker.checks import check_training
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -41,16 +41,18 @@ class TrainingPipeline(Owned):
         )
         writer = args["writer"]
         inline = {
-            "container": sagemaker_plans.container_policy(region=region),
-            "checkpoints": plans.writer_policy(region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]),
+            "container": sagemaker_documents.container_policy(region=region),
+            "checkpoints": policies.writer_policy(
+                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+            ),
         }
         if channels := args.get("channels"):
-            buckets = sagemaker_plans.buckets_of(list(channels.values()))
-            inline["data"] = sagemaker_plans.read_policy(region=region, buckets=buckets)
+            buckets = sagemaker_documents.buckets_of(list(channels.values()))
+            inline["data"] = sagemaker_documents.read_policy(region=region, buckets=buckets)
         job = parts.role(
             self,
             f"{name}-job",
-            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            trust=policies.assume_role("sagemaker.amazonaws.com"),
             description=f"Training jobs of {name}",
             managed=("AmazonEC2ContainerRegistryPullOnly",),
             inline=inline,
@@ -62,11 +64,11 @@ class TrainingPipeline(Owned):
         hand = parts.role(
             self,
             f"{name}-pipeline",
-            trust=plans.assume_role("sagemaker.amazonaws.com"),
+            trust=policies.assume_role("sagemaker.amazonaws.com"),
             description=f"Starts training jobs of {name}",
             inline={
                 "jobs": derive(
-                    lambda number, role_arn: sagemaker_plans.pipeline_policy(
+                    lambda number, role_arn: sagemaker_documents.pipeline_policy(
                         region=region, account=number, job_role_arn=role_arn
                     ),
                     account,
@@ -78,7 +80,7 @@ class TrainingPipeline(Owned):
         group = parts.closed_group(self, f"{name}-job", args, what=f"Training jobs of {name}")
         job_tags = self.tags_of(sagemaker.TrainingJob, f"{name}-job")
         definition = pulumi.Output.all(job.arn, key, args["subnet_ids"], group.id).apply(
-            lambda known: sagemaker_plans.pipeline_definition(
+            lambda known: sagemaker_documents.pipeline_definition(
                 name,
                 args,
                 shape,

@@ -3,7 +3,7 @@
 import pulumi
 from pulumi_aws import iam, kms, s3
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies
 from sizewell.components.aws.args import CheckpointStoreArgs
 from sizewell.components.aws.checks import check_checkpoint_store
 from sizewell.components.owned import Owned, kept
@@ -28,7 +28,7 @@ class CheckpointStore(Owned):
         key = self._key(name, args)
         logs_name = f"{args['bucket'][:58]}-logs"
         logs = self._bucket(f"{name}-logs", logs_name, locked=False)
-        statements = plans.bucket_policy(region=args["region"], bucket=logs_name, logs_of=args["bucket"])
+        statements = policies.bucket_policy(region=args["region"], bucket=logs_name, logs_of=args["bucket"])
         self._private(f"{name}-logs", logs, statements)
         self.make(
             s3.BucketServerSideEncryptionConfiguration,
@@ -55,7 +55,7 @@ class CheckpointStore(Owned):
         )
 
         bucket = self._bucket(name, args["bucket"], locked=True)
-        self._private(name, bucket, plans.bucket_policy(region=args["region"], bucket=args["bucket"]))
+        self._private(name, bucket, policies.bucket_policy(region=args["region"], bucket=args["bucket"]))
         retention = args.get("retention_days", 30 if production else 7)
         self.make(
             s3.BucketServerSideEncryptionConfiguration,
@@ -102,7 +102,7 @@ class CheckpointStore(Owned):
             iam.Policy,
             f"{name}-writer",
             description=f"Writes checkpoints to {args['bucket']}; cannot delete",
-            policy=plans.writer_policy(
+            policy=policies.writer_policy(
                 region=args["region"], bucket=args["bucket"], key_alias=f"alias/{args['bucket']}"
             ),
         )

@@ -7,9 +7,10 @@ from pulumi_aws import cloudwatch, ec2, fsx
 from pulumi_aws import vpc as rules
 
 from sizewell.components.aws import parts
-from sizewell.components.aws.storage import plans as storage_plans
-from sizewell.components.aws.storage.plans import SharedStorageArgs, check_storage
+from sizewell.components.aws.storage import args as storage_args
+from sizewell.components.aws.storage.args import SharedStorageArgs, check_storage
 from sizewell.components.owned import Owned
+from sizewell.sizing.units import GIB
 
 
 class SharedStorage(Owned):
@@ -30,8 +31,8 @@ class SharedStorage(Owned):
 
     def __init__(self, name: str, args: SharedStorageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_storage(name, args)
-        gib = storage_plans.capacity_gib(args["bytes_needed"])
-        size = float(gib * storage_plans.GIB)
+        gib = storage_args.capacity_gib(args["bytes_needed"])
+        size = float(gib * GIB)
         super().__init__(
             name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )

@@ -148,7 +148,7 @@ def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: 
 
 def operators_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> dict[str, Any]:
     """Which operators the pools need."""
-    from sizewell.components.azure.aks.plans import driver_of, runtime_of
+    from sizewell.components.azure.aks.node_config import driver_of, runtime_of
 
     shapes = [
         (shape, is_gang(workload, pool))

@@ -12,7 +12,8 @@ from sizewell.components.azure.aks.args import (
     AksOperatorsArgs,
     LustreVolumeArgs,
 )
-from sizewell.components.azure.aks.plans import amd_driver_tag, driver_of, runtime_of
+from sizewell.components.azure.aks.charts import amd_driver_tag
+from sizewell.components.azure.aks.node_config import driver_of, runtime_of
 from sizewell.components.azure.checks import (
     check_capacity,
     check_gang,
@@ -22,7 +23,7 @@ from sizewell.components.azure.checks import (
     check_windows_zone,
     is_guid,
 )
-from sizewell.components.azure.plans import is_virtual
+from sizewell.components.azure.scale_sets import is_virtual
 from sizewell.components.faults import (
     Faults,
     check_guardable,

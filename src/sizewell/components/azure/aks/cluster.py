@@ -5,8 +5,8 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import authorization, containerservice, managedidentity, monitor, operationalinsights
 
-from sizewell.components.azure import parts, plans
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure import parts, scale_sets
+from sizewell.components.azure.aks import node_config as aks_node_config
 from sizewell.components.azure.aks.args import SYSTEM_SIZE, AksClusterArgs
 from sizewell.components.azure.aks.checks import check_aks_cluster
 from sizewell.components.kubernetes_versions import default_version
@@ -71,7 +71,7 @@ class AksCluster(Owned):
         )
         kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(answered.kubeconfigs, cluster.name).apply(
-                lambda known: aks_plans.kubeconfig(aks_plans.credential(known[0]), cluster=known[1])
+                lambda known: aks_node_config.kubeconfig(aks_node_config.credential(known[0]), cluster=known[1])
             )
         )
         self.kubeconfig = reaching(cluster, kubeconfig)
@@ -109,7 +109,7 @@ class AksCluster(Owned):
                     scope=group,
                     principal=control.principal_id,
                     description="Takes machines from one capacity reservation group",
-                    actions=aks_plans.RESERVED_ACTIONS,
+                    actions=aks_node_config.RESERVED_ACTIONS,
                 )
             )
         if "disk_encryption_set_id" in args:
@@ -125,8 +125,8 @@ class AksCluster(Owned):
             )
         if key := args.get("secrets_key"):
             for what, role in (
-                ("key", aks_plans.KEY_CRYPTO_USER),
-                ("vault", aks_plans.KEY_VAULT_CONTRIBUTOR),
+                ("key", aks_node_config.KEY_CRYPTO_USER),
+                ("vault", aks_node_config.KEY_VAULT_CONTRIBUTOR),
             ):
                 held.append(
                     parts.assign(
@@ -196,9 +196,9 @@ class AksCluster(Owned):
                 "network_plugin_mode": "overlay",
                 "network_dataplane": "cilium",
                 "network_policy": "cilium",
-                "pod_cidr": plans.POD_CIDR,
-                "service_cidr": plans.SERVICE_CIDR,
-                "dns_service_ip": plans.SERVICE_CIDR.replace(".0/16", ".10"),
+                "pod_cidr": scale_sets.POD_CIDR,
+                "service_cidr": scale_sets.SERVICE_CIDR,
+                "dns_service_ip": scale_sets.SERVICE_CIDR.replace(".0/16", ".10"),
                 "load_balancer_sku": "standard",
                 "outbound_type": "userAssignedNATGateway",
             },
@@ -284,7 +284,7 @@ class AksCluster(Owned):
                 scope=cluster.id,
                 principal=builder,
                 principal_type=None,  # a person at a desk, a service principal in CI
-                role=aks_plans.CLUSTER_ADMIN,
+                role=aks_node_config.CLUSTER_ADMIN,
             )
         self.make(
             monitor.DiagnosticSetting,
@@ -293,9 +293,9 @@ class AksCluster(Owned):
             resource_uri=cluster.id,
             workspace_id=logs.id,
             log_analytics_destination_type="Dedicated",
-            logs=[{"category": category, "enabled": True} for category in aks_plans.LOGS],
+            logs=[{"category": category, "enabled": True} for category in aks_node_config.LOGS],
         )
-        window = aks_plans.maintenance(
+        window = aks_node_config.maintenance(
             day=args.get("maintenance_day", "Sunday"), start=args.get("maintenance_start", "02:00")
         )
         for config in ("aksManagedAutoUpgradeSchedule", "aksManagedNodeOSUpgradeSchedule"):

@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks.args import AksOperatorsArgs
 from sizewell.components.azure.aks.checks import check_operators
 from sizewell.components.kubernetes.inside import provider_of
@@ -28,13 +28,13 @@ class AksOperators(Owned):
         super().__init__(name, args, opts, kind="cluster")
         provider = provider_of(self, name, args)
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
-        charts = aks_plans.charts(
+        charts = aks_charts.charts(
             runtimes=args["runtimes"],
             driver=args.get("driver", "operator"),
             infiniband=infiniband,
             registry=registry,
         )
-        objects = aks_plans.objects(
+        objects = aks_charts.objects(
             runtimes=args["runtimes"],
             infiniband=infiniband,
             registry=registry,
@@ -57,7 +57,7 @@ class AksOperators(Owned):
                 atomic=True,
                 timeout=900,
                 opts=pulumi.ResourceOptions(provider=provider),
-                **aks_plans.lustre_chart(),
+                **aks_charts.lustre_chart(),
             )
         self.releases = pulumi.Output.all(*[release.name for release in releases.values()])
         self.register()
@@ -82,8 +82,8 @@ class AksOperators(Owned):
         packages = self.make(
             kubernetes.core.v1.ConfigMap,
             f"{owner}-{name}-packages",
-            metadata={"name": aks_plans.PACKAGES, "namespace": name},
-            data={"custom-repo.list": aks_plans.package_sources(ubuntu)},
+            metadata={"name": aks_charts.PACKAGES, "namespace": name},
+            data={"custom-repo.list": aks_charts.package_sources(ubuntu)},
             opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace]),
         )
         return self.make(

@@ -7,10 +7,10 @@ import pulumi
 from pulumi_azure_native import alertsmanagement, authorization, containerservice, logic, managedidentity
 
 from sizewell.components.azure import parts
-from sizewell.components.azure.aks import plans as aks_plans
+from sizewell.components.azure.aks import node_config as aks_node_config
 from sizewell.components.azure.aks.args import AksGpuPoolArgs
 from sizewell.components.azure.aks.checks import check_aks_pool
-from sizewell.components.azure.limits import workflows as workflow_plans
+from sizewell.components.azure.limits import workflows
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned
@@ -46,10 +46,10 @@ class AksGpuPool(Owned):
             **of_machines(shape),
             **of_capacity(mode),
             **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
-            **aks_plans.measured(shape),
+            **aks_node_config.measured(shape),
             sizedBy="aks-pool",
         )
-        self._runtime = aks_plans.runtime_of(shape)
+        self._runtime = aks_node_config.runtime_of(shape)
         pool = self._pool(name, args, shape)
         if "guard" in args or "schedule" in args:
             self._clocks(name, args, pool)
@@ -59,11 +59,11 @@ class AksGpuPool(Owned):
 
     def _pool(self, name: str, args: AksGpuPoolArgs, shape: Shape) -> containerservice.AgentPool:
         mode = args["capacity_mode"]
-        owned_by_aks = args.get("driver", aks_plans.driver_of(shape, gang=args.get("gang", False))) == "aks"
+        owned_by_aks = args.get("driver", aks_node_config.driver_of(shape, gang=args.get("gang", False))) == "aks"
         return self.make(
             containerservice.AgentPool,
             f"{name}-nodes",
-            agent_pool_name=aks_plans.agent_pool_name(name),
+            agent_pool_name=aks_node_config.agent_pool_name(name),
             resource_group_name=args["resource_group"],
             resource_name_=args["cluster"],
             mode="User",
@@ -79,16 +79,16 @@ class AksGpuPool(Owned):
             enable_auto_scaling=True,
             scale_down_mode="Delete",
             gpu_profile={"driver": "Install" if owned_by_aks else "None"} if shape.accelerators else None,
-            node_taints=aks_plans.taints(shape, mode),
-            node_labels=aks_plans.labels(shape, pool=name, mode=mode, owned_by_aks=owned_by_aks),
+            node_taints=aks_node_config.taints(shape, mode),
+            node_labels=aks_node_config.labels(shape, pool=name, mode=mode, owned_by_aks=owned_by_aks),
             max_pods=110,
             enable_encryption_at_host=True,
             enable_node_public_ip=False,
             security_profile={"ssh_access": "Disabled"},
             upgrade_settings=self._upgrades(mode),
             opts=pulumi.ResourceOptions(ignore_changes=["count"]),
-            **aks_plans.os_disk(shape, disk_gib=args["disk_gib"]),
-            **aks_plans.market(mode, reservation=args.get("reservation", "")),
+            **aks_node_config.os_disk(shape, disk_gib=args["disk_gib"]),
+            **aks_node_config.market(mode, reservation=args.get("reservation", "")),
         )
 
     @staticmethod
@@ -118,7 +118,7 @@ class AksGpuPool(Owned):
                 actions=["Microsoft.Network/virtualNetworks/subnets/join/action"],
             ),
         ]
-        for edge, recurrence in workflow_plans.recurrences(args["schedule"]).items() if "schedule" in args else ():
+        for edge, recurrence in workflows.recurrences(args["schedule"]).items() if "schedule" in args else ():
             code = "Running" if edge.startswith("start") else "Stopped"
             content = pulumi.Output.all(pool.id, hand.id).apply(partial(_switch, recurrence, code))
             self._workflow(f"{name}-{edge}", args, hand, rights, content)
@@ -136,7 +136,7 @@ class AksGpuPool(Owned):
         guard, metrics = args.get("guard"), args.get("metrics")
         if guard is None or metrics is None:
             return
-        within = {"pool": aks_plans.agent_pool_name(name), "runtime": self._runtime}
+        within = {"pool": aks_node_config.agent_pool_name(name), "runtime": self._runtime}
         seconds = guard["window_s"]
         self.make(
             alertsmanagement.PrometheusRuleGroup,
@@ -151,7 +151,7 @@ class AksGpuPool(Owned):
                 {
                     "alert": "GpusIdle",
                     "expression": pulumi.Output.from_input(args["cluster"]).apply(
-                        lambda cluster: aks_plans.idle_query(guard, cluster=cluster, seconds=seconds, **within)
+                        lambda cluster: aks_node_config.idle_query(guard, cluster=cluster, seconds=seconds, **within)
                     ),
                     "for_": "PT0M",
                     "severity": 3,
@@ -170,14 +170,14 @@ class AksGpuPool(Owned):
             f"{name}-hand-metrics",
             scope=metrics["workspace_id"],
             principal=hand.principal_id,
-            role=aks_plans.MONITORING_READER,
+            role=aks_node_config.MONITORING_READER,
         )
         content = pulumi.Output.all(pool.id, hand.id, metrics["query_url"], args["cluster"]).apply(
-            lambda known: workflow_plans.idle_stop(
+            lambda known: workflows.idle_stop(
                 pool=known[0],
                 identity=known[1],
                 query_url=known[2],
-                query=aks_plans.idle_query(
+                query=aks_node_config.idle_query(
                     guard, cluster=known[3], seconds=guard["window_s"] + guard["grace_s"], **within
                 ),
             )
@@ -237,4 +237,4 @@ class AksGpuPool(Owned):
 def _switch(recurrence: dict[str, Any], code: str, pool_and_identity: list[str]) -> dict[str, Any]:
     """A workflow that brings a pool to a power state at its hours."""
     pool, identity = pool_and_identity
-    return workflow_plans.definition(recurrence, workflow_plans.pool_switch(pool=pool, identity=identity, code=code))
+    return workflows.definition(recurrence, workflows.pool_switch(pool=pool, identity=identity, code=code))

@@ -3,8 +3,8 @@
 import pulumi
 
 from sizewell.components.azure.aks.args import LustreVolumeArgs
+from sizewell.components.azure.aks.charts import LUSTRE_DRIVER
 from sizewell.components.azure.aks.checks import check_volume
-from sizewell.components.azure.aks.plans import LUSTRE_DRIVER
 from sizewell.components.kubernetes.inside import claimed
 from sizewell.components.owned import Owned
 

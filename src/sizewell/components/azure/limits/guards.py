@@ -29,9 +29,8 @@ import pulumi
 from pulumi_azure_native import authorization, consumption, logic, managedidentity, resources
 
 from sizewell.components.azure import parts
-from sizewell.components.azure.limits import plans as limits_plans
-from sizewell.components.azure.limits import workflows as workflow_plans
-from sizewell.components.azure.limits.plans import (
+from sizewell.components.azure.limits import expiry, workflows
+from sizewell.components.azure.limits.expiry import (
     BudgetAlarmsArgs,
     EndRightsArgs,
     TtlGuardArgs,
@@ -69,9 +68,9 @@ class BudgetAlarms(Owned):
             amount=float(args["monthly_usd"]),
             category="Cost",
             time_grain="Monthly",
-            time_period={"start_date": limits_plans.month_start(args["starts"])},
+            time_period={"start_date": expiry.month_start(args["starts"])},
             filter={"tags": {"name": "sizewell-stack", "operator": "In", "values": [legal(args["stack"])]}},
-            notifications=limits_plans.notifications(
+            notifications=expiry.notifications(
                 emails=with_emails(receivers(), args.get("emails", []))["emails"][:50], group=told.id
             ),
             # Azure keeps the months of a budget that stands
@@ -116,9 +115,9 @@ class TtlGuard(Owned):
             state="Enabled",
             identity={"type": "UserAssigned", "user_assigned_identities": [hand.id]},
             definition=pulumi.Output.all(subscription, hand.id).apply(
-                lambda known: workflow_plans.definition(
+                lambda known: workflows.definition(
                     clock,
-                    workflow_plans.end_actions(
+                    workflows.end_actions(
                         group=f"/subscriptions/{known[0]}/resourceGroups/{args['target']}",
                         identity=known[1],
                         project=legal(pulumi.get_project()),
@@ -167,7 +166,7 @@ class EndRights(Owned):
             scope=group,
             principal=ender.principal_id,
             description="Scales machines of one stack to zero",
-            actions=workflow_plans.END_ACTIONS,
+            actions=workflows.END_ACTIONS,
         )
         self.resource_group = pulumi.Output.all(args["resource_group"], held.id).apply(lambda known: known[0])
         self.register()

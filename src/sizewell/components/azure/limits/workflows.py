@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from sizewell.components.azure.plans import WINDOWS_ZONES, day_names
+from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
 from sizewell.components.owned import ScheduleArgs
 
 SCHEMA = "https://schema.management.azure.com/providers/Microsoft.Logic/schemas/2016-06-01/workflowdefinition.json#"

@@ -5,8 +5,8 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import machinelearningservices, managedidentity
 
-from sizewell.components.azure import parts, plans
-from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure import parts, scale_sets
+from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.args import IDLE_S, NOTEBOOK_IDLE_S, AmlComputeClusterArgs, AmlComputeInstanceArgs
 from sizewell.components.azure.ml.checks import TIERS, check_compute, check_instance
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -43,7 +43,7 @@ class AmlComputeCluster(Owned):
         compute = self.make(
             machinelearningservices.Compute,
             f"{name}-nodes",
-            compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            compute_name=ml_durations.compute_name(name, stack=pulumi.get_stack()),
             resource_group_name=args["resource_group"],
             location=args["region"],
             workspace_name=args["workspace"],
@@ -62,7 +62,7 @@ class AmlComputeCluster(Owned):
                     "scale_settings": {
                         "min_node_count": 0,
                         "max_node_count": args["nodes_max"],
-                        "node_idle_time_before_scale_down": ml_plans.duration(args.get("idle_s", IDLE_S)),
+                        "node_idle_time_before_scale_down": ml_durations.duration(args.get("idle_s", IDLE_S)),
                     },
                 },
             },
@@ -74,8 +74,8 @@ class AmlComputeCluster(Owned):
     def _rights(self, name: str, args: AmlComputeClusterArgs, identity: managedidentity.UserAssignedIdentity) -> None:
         """What jobs may: their own workspace's files and images, and the checkpoint store without deleting."""
         reached = (
-            ("storage", args.get("storage_id"), ml_plans.BLOB_CONTRIBUTOR),
-            ("registry", args.get("registry_id"), plans.ACR_PULL),
+            ("storage", args.get("storage_id"), ml_durations.BLOB_CONTRIBUTOR),
+            ("registry", args.get("registry_id"), scale_sets.ACR_PULL),
         )
         for what, scope, role in reached:
             if scope is not None:
@@ -111,11 +111,11 @@ class AmlComputeInstance(Owned):
             optional["personal_compute_instance_settings"] = {"assigned_user": person}
             optional["compute_instance_authorization_type"] = "personal"
         if "schedule" in args:
-            optional["schedules"] = {"compute_start_stop": ml_plans.stops(args["schedule"])}
+            optional["schedules"] = {"compute_start_stop": ml_durations.stops(args["schedule"])}
         instance = self.make(
             machinelearningservices.Compute,
             f"{name}-notebook",
-            compute_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            compute_name=ml_durations.compute_name(name, stack=pulumi.get_stack()),
             resource_group_name=args["resource_group"],
             location=args["region"],
             workspace_name=args["workspace"],
@@ -130,7 +130,7 @@ class AmlComputeInstance(Owned):
                     "enable_node_public_ip": False,
                     "enable_sso": True,
                     "ssh_settings": {"ssh_public_access": "Disabled"},
-                    "idle_time_before_shutdown": ml_plans.duration(args.get("idle_s", NOTEBOOK_IDLE_S)),
+                    "idle_time_before_shutdown": ml_durations.duration(args.get("idle_s", NOTEBOOK_IDLE_S)),
                     **optional,
                 },
             },

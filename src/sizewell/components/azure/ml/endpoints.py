@@ -6,7 +6,7 @@ import pulumi
 from pulumi_azure_native import machinelearningservices, monitor
 
 from sizewell.components.azure import parts
-from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.args import AmlOnlineEndpointArgs
 from sizewell.components.azure.ml.checks import check_endpoint
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
@@ -54,7 +54,7 @@ class AmlOnlineEndpoint(Owned):
         endpoint = self.make(
             machinelearningservices.OnlineEndpoint,
             f"{name}-endpoint",
-            endpoint_name=ml_plans.compute_name(name, stack=pulumi.get_stack()),
+            endpoint_name=ml_durations.compute_name(name, stack=pulumi.get_stack()),
             kind="Managed",
             location=args["region"],
             identity={"type": "SystemAssigned"},
@@ -146,7 +146,7 @@ class AmlOnlineEndpoint(Owned):
             location=args["region"],
             enabled=True,
             target_resource_uri=deployment.id,
-            profiles=ml_plans.autoscale_profiles(
+            profiles=ml_durations.autoscale_profiles(
                 deployment_id=deployment.id,
                 nodes_min=args["nodes_min"],
                 nodes_initial=args["nodes_initial"],
@@ -166,14 +166,14 @@ class AmlOnlineEndpoint(Owned):
             resource_group_name=args["resource_group"],
             location="global",
             description=(
-                f"{name}: no requests for {ml_plans.alert_window(guard['window_s'])}; machines are still billed"
+                f"{name}: no requests for {ml_durations.alert_window(guard['window_s'])}; machines are still billed"
             ),
             enabled=True,
             severity=3,
             scopes=[endpoint.id],
             evaluation_frequency="PT15M",
-            window_size=ml_plans.alert_window(guard["window_s"]),
-            criteria=ml_plans.idle_criteria(),
+            window_size=ml_durations.alert_window(guard["window_s"]),
+            criteria=ml_durations.idle_criteria(),
             actions=[{"action_group_id": told.id}],
             auto_mitigate=True,
         )

@@ -13,7 +13,7 @@ from pulumi_azure_native import (
 )
 
 from sizewell.components.azure import parts
-from sizewell.components.azure.ml import plans as ml_plans
+from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.args import AmlWorkspaceArgs
 from sizewell.components.azure.ml.checks import check_workspace
 from sizewell.components.owned import Owned
@@ -59,7 +59,7 @@ class AmlWorkspace(Owned):
                 f"{name}-approves-{what.replace('_', '-')}",
                 scope=stands_on[what],
                 principal=principal,
-                role=ml_plans.APPROVER,
+                role=ml_durations.APPROVER,
             )
         for what, target, group, services in (
             ("workspace", workspace.id, "amlworkspace", ("workspace", "notebooks")),

@@ -3,7 +3,7 @@
 import pulumi
 from pulumi_azure_native import authorization, managedidentity, resources, storage
 
-from sizewell.components.azure import parts, plans
+from sizewell.components.azure import parts, scale_sets
 from sizewell.components.azure.args import CheckpointStoreArgs
 from sizewell.components.azure.checks import check_checkpoint_store
 from sizewell.components.azure.keys import vault as keys
@@ -78,8 +78,8 @@ class CheckpointStore(Owned):
         )
         container = self.make(
             storage.BlobContainer,
-            f"{name}-{plans.CONTAINER}",
-            container_name=plans.CONTAINER,
+            f"{name}-{scale_sets.CONTAINER}",
+            container_name=scale_sets.CONTAINER,
             account_name=account.name,
             resource_group_name=group.name,
             public_access="None",
@@ -104,7 +104,7 @@ class CheckpointStore(Owned):
             description="Reads and writes checkpoints; cannot delete",
             scope=group.id,
             assignable_scopes=[group.id],
-            permissions=plans.writer_permissions(),
+            permissions=scale_sets.writer_permissions(),
         )
         self.account_name = account.name
         self.container = container.name

@@ -5,8 +5,8 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import storagecache
 
-from sizewell.components.azure.storage import plans as storage_plans
-from sizewell.components.azure.storage.plans import SharedStorageArgs, check_storage
+from sizewell.components.azure.storage import args as storage_args
+from sizewell.components.azure.storage.args import SharedStorageArgs, check_storage
 from sizewell.components.owned import Owned
 
 
@@ -26,8 +26,8 @@ class SharedStorage(Owned):
     def __init__(self, name: str, args: SharedStorageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_storage(name, args)
         tier = args.get("throughput_mb_per_s_per_tib", 125)
-        tib = storage_plans.capacity_tib(args["bytes_needed"], tier)
-        size = float(tib * storage_plans.TIB)
+        tib = storage_args.capacity_tib(args["bytes_needed"], tier)
+        size = float(tib * storage_args.TIB)
         super().__init__(
             name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 from pulumi_gcp import container, projects, serviceaccount
 
-from sizewell.components.gcp import parts, plans
+from sizewell.components.gcp import node_pools, parts
 from sizewell.components.gcp.args import GkeClusterArgs
 from sizewell.components.gcp.checks import check_cluster
 from sizewell.components.owned import Owned, reaching
@@ -57,7 +57,7 @@ class GkeCluster(Owned):
         self.kms_key_name = key
         kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             pulumi.Output.all(cluster.name, cluster.control_plane_endpoints_config).apply(
-                lambda known: plans.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
+                lambda known: node_pools.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
         )
         # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.

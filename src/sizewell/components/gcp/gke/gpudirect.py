@@ -7,7 +7,7 @@ import pulumi_kubernetes as kubernetes
 
 from sizewell.components.gcp.args import GpuDirectArgs
 from sizewell.components.gcp.checks import check_gpudirect
-from sizewell.components.gcp.gke import gpudirect_plans
+from sizewell.components.gcp.gke import gpudirect_manifests
 from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.owned import Owned
 
@@ -27,9 +27,11 @@ class GpuDirect(Owned):
         check_gpudirect(name, args)
         super().__init__(name, args, opts, kind="cluster")
         provider = provider_of(self, name, args)
-        networks = [pulumi.Output.from_input(network).apply(gpudirect_plans.last_part) for network in args["networks"]]
+        networks = [
+            pulumi.Output.from_input(network).apply(gpudirect_manifests.last_part) for network in args["networks"]
+        ]
         made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
-        for resource in gpudirect_plans.manifests(args["fabric"], networks, args["subnetworks"]):
+        for resource in gpudirect_manifests.manifests(args["fabric"], networks, args["subnetworks"]):
             after = made["GKENetworkParamSet"][-1:] if resource["kind"] == "Network" else []
             made[resource["kind"]].append(self._object(name, resource, provider, after))
         self.networks = pulumi.Output.all(*[resource.metadata["name"] for resource in made["Network"]])

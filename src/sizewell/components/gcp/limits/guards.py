@@ -10,10 +10,10 @@ import pulumi
 from pulumi_gcp import billing, cloudscheduler, pubsub, workflows
 
 from sizewell.components.gcp import parts
-from sizewell.components.gcp.limits import plans as limits_plans
-from sizewell.components.gcp.limits.plans import TtlGuardArgs, check_ttl
+from sizewell.components.gcp.limits import expiry
+from sizewell.components.gcp.limits.expiry import TtlGuardArgs, check_ttl
 from sizewell.components.gcp.limits.workflows import START_PERMISSIONS
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services import documents
 from sizewell.components.gcp.services.args import BudgetAlarmsArgs
 from sizewell.components.gcp.services.checks import check_budget
 from sizewell.components.notify import BUDGET_EMAILS_MAX
@@ -43,7 +43,7 @@ class BudgetAlarms(Owned):
         told: dict[str, pulumi.Input[object]] = {"pubsub_topic": topic.id, "schema_version": "1.0"}
         if channels:
             told["monitoring_notification_channels"] = channels
-        actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in service_plans.SHARES]
+        actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in documents.SHARES]
         budget = self.make(
             billing.Budget,
             f"{name}-month",
@@ -77,9 +77,7 @@ class TtlGuard(Owned):
         region, stack = args["region"], args["stack"]
         super().__init__(name, args, opts, kind="limits")
         project = pulumi.Output.from_input(args["project"])
-        hand = parts.account(
-            self, f"{name}-end", args, f"Scales the machines of {stack} to zero", limits_plans.PERMISSIONS
-        )
+        hand = parts.account(self, f"{name}-end", args, f"Scales the machines of {stack} to zero", expiry.PERMISSIONS)
         workflow = self.make(
             workflows.Workflow,
             f"{name}-end",
@@ -90,7 +88,7 @@ class TtlGuard(Owned):
             call_log_level="LOG_ERRORS_ONLY",
             deletion_protection=False,
             source_contents=project.apply(
-                lambda known: limits_plans.end_workflow(
+                lambda known: expiry.end_workflow(
                     project=known, region=region, owner=pulumi.get_project(), stack=stack, ends=args["ends"]
                 )
             ),
@@ -105,7 +103,7 @@ class TtlGuard(Owned):
             description=f"Every hour; does nothing before {args['ends']}",
             project=args["project"],
             region=region,
-            schedule=limits_plans.HOURLY,
+            schedule=expiry.HOURLY,
             time_zone="Etc/UTC",
             attempt_deadline="320s",
             retry_config={"retry_count": 5, "min_backoff_duration": "60s"},

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sizewell.components.gcp.plans import pool_filter
+from sizewell.components.gcp.node_pools import pool_filter
 from sizewell.components.owned import GuardArgs
 
 GKE, MONITORING = "https://container.googleapis.com/v1", "https://monitoring.googleapis.com/v3"
@@ -77,9 +77,9 @@ def size_workflow(
 ) -> str:
     """A workflow with one argument, `size`: working, zero, or idle, which empties what has been idle long enough.
 
-    `pools` are the counts of each node pool (`plans.counts`) by its name. Emptied pools stop following load, else the
-    autoscaler would bring machines back for the pods that held them; `working` gives it back to them, until the stack
-    `ends`.
+    `pools` are the counts of each node pool (`node_pools.counts`) by its name. Emptied pools stop following load, else
+    the autoscaler would bring machines back for the pods that held them; `working` gives it back to them, until the
+    stack `ends`.
     """
     names = list(pools)
     path = f"{GKE}/projects/{project}/locations/{region}/clusters/{cluster}/nodePools"

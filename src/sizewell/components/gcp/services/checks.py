@@ -8,7 +8,7 @@ from typing import Any
 from sizewell.components import limits
 from sizewell.components.faults import Faults, check_labels
 from sizewell.components.gcp.checks import check_region
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.args import (
     BudgetAlarmsArgs,
     CloudRunGpuArgs,
@@ -28,9 +28,9 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
     faults = Faults.of(name, args, CloudRunGpuArgs)
     region = check_region(faults, args)
     faults.must(
-        not region or region in service_plans.RUN_REGIONS,
+        not region or region in service_documents.RUN_REGIONS,
         "region",
-        f"has no Cloud Run GPUs: {region}; those that have are {', '.join(service_plans.RUN_REGIONS)}",
+        f"has no Cloud Run GPUs: {region}; those that have are {', '.join(service_documents.RUN_REGIONS)}",
     )
     _check_image(faults, args)
     low, high = args.get("instances_min", 0), args.get("instances_max")
@@ -97,7 +97,7 @@ def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> 
     faults = Faults.of(name, args, VertexTrainingArgs)
     check_region(faults, args)
     _check_image(faults, args)
-    if faults.one_of(args, "capacity_mode", tuple(service_plans.STRATEGIES)):
+    if faults.one_of(args, "capacity_mode", tuple(service_documents.STRATEGIES)):
         _check_machine(faults, args, shape, args["capacity_mode"])
     faults.whole_number(args, "nodes", 1, 100)
     faults.whole_number(
@@ -130,11 +130,11 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
         fix="take the machines' zone",
     )
     if faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec"):
-        size = service_plans.capacity_gib(args["bytes_needed"])
+        size = service_documents.capacity_gib(args["bytes_needed"])
         faults.must(
-            size <= service_plans.LARGEST_GIB,
+            size <= service_documents.LARGEST_GIB,
             "bytes_needed",
-            f"needs {size} GiB; zonal Filestore ends at {service_plans.LARGEST_GIB} GiB",
+            f"needs {size} GiB; zonal Filestore ends at {service_documents.LARGEST_GIB} GiB",
             fix="keep the data in a bucket and read it through Cloud Storage FUSE",
         )
     machines = _check_range(faults, args.get("cidr"), "cidr")
@@ -159,7 +159,7 @@ def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Networ
 
 def check_volume(name: str, args: FilesVolumeArgs) -> None:
     faults = Faults.of(name, args, FilesVolumeArgs)
-    largest = service_plans.LARGEST_GIB
+    largest = service_documents.LARGEST_GIB
     faults.whole_number(args, "capacity_gib", 1024, largest, fix="the size of the file system, in GiB")
     check_labels(faults, args, "namespace", "claim")
     faults.done()
@@ -191,7 +191,7 @@ def _check_machine(faults: Faults, args: Mapping[str, Any], shape: Shape | None,
     machine_type = args.get("machine_type")
     if shape is None:
         faults.add("machine_type", f"is not in the catalog: {machine_type!r}")
-    elif service_plans.vertex_accelerator(shape.instance_type) is None:
+    elif service_documents.vertex_accelerator(shape.instance_type) is None:
         faults.add("machine_type", f"has no GPU that Vertex AI offers: {machine_type}")
     elif shape.markets:
         faults.must(

@@ -5,8 +5,8 @@ from pulumi_gcp import compute, projects, serviceaccount, vertex, workflows
 
 from sizewell.components.facts import of_capacity, of_machines, of_sizes
 from sizewell.components.gcp import parts
-from sizewell.components.gcp.limits.plans import endpoint_mark
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.limits.expiry import endpoint_mark
+from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.args import VertexEndpointArgs, VertexTrainingArgs
 from sizewell.components.gcp.services.checks import check_endpoint, check_training
 from sizewell.components.machines import find_shape
@@ -56,8 +56,8 @@ class VertexTraining(Owned):
             ).id
         labels = self.tags_of(workflows.Workflow, f"{name}-start")
         source = pulumi.Output.all(args["project"], key, attachment).apply(
-            lambda known: service_plans.start_workflow(
-                service_plans.custom_job(
+            lambda known: service_documents.start_workflow(
+                service_documents.custom_job(
                     self.physical(name, 63),
                     args,
                     shape,
@@ -145,7 +145,7 @@ class VertexEndpoint(Owned):
         publisher = args["model"].startswith("publishers/")
         which = {"publisher_model_name" if publisher else "hugging_face_model_id": args["model"]}
         container = {"container_spec": {"image_uri": args["image"]}} if "image" in args else {}
-        kind = service_plans.vertex_accelerator(shape.instance_type)
+        kind = service_documents.vertex_accelerator(shape.instance_type)
         busy = {
             "metric_name": "aiplatform.googleapis.com/prediction/online/accelerator/duty_cycle",
             "target": args.get("target_utilization_percent", 60),

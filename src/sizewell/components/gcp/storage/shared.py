@@ -6,10 +6,11 @@ import pulumi
 from pulumi_gcp import filestore
 
 from sizewell.components.gcp import parts
-from sizewell.components.gcp.services import plans as service_plans
+from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.args import SharedStorageArgs
 from sizewell.components.gcp.services.checks import check_storage
 from sizewell.components.owned import Owned
+from sizewell.sizing.units import GIB
 
 SHARE = "data"
 
@@ -27,8 +28,8 @@ class SharedStorage(Owned):
 
     def __init__(self, name: str, args: SharedStorageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_storage(name, args)
-        gib = service_plans.capacity_gib(args["bytes_needed"])
-        size = float(gib * service_plans.GIB)
+        gib = service_documents.capacity_gib(args["bytes_needed"])
+        size = float(gib * GIB)
         super().__init__(
             name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )

@@ -14,9 +14,8 @@ from sizewell.sizing.predict.layouts.bounds import ComputeBound, memory_floor_by
 from sizewell.sizing.predict.layouts.space import Column, Space
 from sizewell.sizing.predict.memory import Runtimes, edges, usable_bytes
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.units import told_apart
+from sizewell.sizing.units import GIB, told_apart
 
-GIB = 2**30
 BLOCK = 1 << 18  # layouts times clusters bounded at once
 TIES = ("tp", "pp", "cp", "zero", "micro", "ep", "vp", "recompute")  # what decides between layouts of one time
 

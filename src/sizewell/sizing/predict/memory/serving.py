@@ -38,8 +38,8 @@ from sizewell.sizing.predict.memory.states import (
 )
 from sizewell.sizing.predict.software import having
 from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
+from sizewell.sizing.units import GIB
 
-GIB = 2**30
 PAGED = having("paged")
 FREES_WINDOWS = having("frees-windows")
 _WHOLE_HEADS = having("whole-heads")

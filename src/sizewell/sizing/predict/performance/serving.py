@@ -25,9 +25,8 @@ from sizewell.sizing.predict.performance.serving_samples import (
     samples_saturated,
 )
 from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, ServingJob
-from sizewell.sizing.units import told_apart
+from sizewell.sizing.units import GIB, told_apart
 
-GIB = 2**30
 SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
 PROMPTS = "dense|prefill compute"  # the group of published cases that products of a prompt limit
 

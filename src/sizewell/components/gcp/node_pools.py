@@ -1,4 +1,4 @@
-"""The arithmetic behind Google Cloud resources: GPU types, node counts, placement, scheduler jobs. Pure."""
+"""Node pools of GKE: GPU types, node counts, placement, scheduler jobs. Pure."""
 
 import base64
 import json

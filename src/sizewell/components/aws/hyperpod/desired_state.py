@@ -7,10 +7,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs, pool_args
 from sizewell.components.aws.checks import check_place, check_region, check_sold
-from sizewell.components.aws.eks import plans as eks_plans
+from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.facts import guard_args
 from sizewell.components.faults import Faults, check_guard, check_labels
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
@@ -280,15 +280,15 @@ def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: 
     """Arguments of the one group of a pool, all but the network's and the EKS cluster's ids."""
     known, shape = pool_args(decision, workload, pool, settings), find_shape("aws", pool.instance_type)
     assert shape is not None  # noqa: S101  (a decision names a type of the catalog)
-    efa, name = eks_plans.has_efa(shape, gang=known["gang"]), pool_name(workload, pool)
+    efa, name = eks_node_config.has_efa(shape, gang=known["gang"]), pool_name(workload, pool)
     group = {
         "name": name,
         "instance_type": pool.instance_type,
         "instances": pool.nodes_max,
         "zone": known["zones"][0],
         "disk_gib": known["disk_gib"],
-        "labels": eks_plans.labels(shape, pool=name, efa=efa),
-        "taints": [taint["key"] for taint in eks_plans.taints(shape)],
+        "labels": eks_node_config.labels(shape, pool=name, efa=efa),
+        "taints": [taint["key"] for taint in eks_node_config.taints(shape)],
     }
     kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
     held: dict[str, Any] = {key: value for key, value in known.items() if key in kept}
@@ -334,8 +334,8 @@ def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> st
     ]
     attach, modify = ["ec2:AttachNetworkInterface", "ec2:DetachNetworkInterface"], "ec2:ModifyNetworkInterfaceAttribute"
     make = "ec2:CreateNetworkInterface"
-    arn = f"arn:{plans.partition(region)}:ec2:{region}:*"
-    pods = cluster_arn or f"arn:{plans.partition(region)}:eks:{region}:*:cluster/*"
+    arn = f"arn:{policies.partition(region)}:ec2:{region}:*"
+    pods = cluster_arn or f"arn:{policies.partition(region)}:eks:{region}:*:cluster/*"
     interfaces, subnets, groups = (f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group"))
     mine = {"aws:ResourceTag/sizewell-stack": legal(stack)}
     own: dict[str, Any] = {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}
@@ -348,7 +348,7 @@ def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> st
         ("Subnets", [make], subnets, from_ours),
         ("Attach", attach, f"{arn}:instance/*", {}),
     ]
-    return plans.policy(
+    return policies.policy(
         [
             {"Sid": "Look", "Effect": "Allow", "Action": [*look, "ecr:GetAuthorizationToken"], "Resource": "*"},
             *[

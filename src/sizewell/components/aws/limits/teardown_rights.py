@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies
 from sizewell.components.aws.args import SubnetsArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.faults import Faults
@@ -101,7 +101,7 @@ def objects_of(place: str, region: str) -> str:
     """
     match = _BUCKET.fullmatch(place)
     prefix = (match["prefix"] or "").strip("/") if match else ""
-    return f"arn:{plans.partition(region)}:s3:::{bucket_of(place)}/{f'{prefix}/' if prefix else ''}*"
+    return f"arn:{policies.partition(region)}:s3:::{bucket_of(place)}/{f'{prefix}/' if prefix else ''}*"
 
 
 def container(args: TeardownScheduleArgs, *, roles: Mapping[str, str], logs: str) -> str:
@@ -203,7 +203,7 @@ def never_checkpoints() -> dict[str, Any]:
 def engine_files(*, region: str, state: str, writes: bool) -> list[dict[str, Any]]:
     """The engine's own files; `writes` where it updates a stack, which also locks it and keeps its history."""
     acts = ["s3:GetObject", *(["s3:PutObject", "s3:DeleteObject"] if writes else [])]
-    bucket = f"arn:{plans.partition(region)}:s3:::{bucket_of(state)}"
+    bucket = f"arn:{policies.partition(region)}:s3:::{bucket_of(state)}"
     return [
         {"Sid": "States", "Effect": "Allow", "Action": acts, "Resource": objects_of(state, region)},
         {"Sid": "StatesListed", "Effect": "Allow", "Action": "s3:ListBucket", "Resource": bucket},
@@ -217,10 +217,10 @@ def secrets_use(key: str) -> list[dict[str, Any]]:
 
 def reads_policy(*, region: str, project: str, state: str, journal: str, secrets_key: str, roles: Sequence[str]) -> str:
     """The identity that looks, empties, tells and writes down; what it changes has the project's tags."""
-    arn = f"arn:{plans.partition(region)}"
+    arn = f"arn:{policies.partition(region)}"
     own = {"StringEquals": {f"aws:ResourceTag/{PROJECT}": legal(project)}}
     journal_bucket = f"{arn}:s3:::{bucket_of(journal)}"
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Sid": "Look",
@@ -371,10 +371,10 @@ def deletes_policy(*, region: str, project: str, environment: str, state: str, s
     """The identity that destroys what a deployer made in one environment: by the tags that all of it carries, and by
     its name where AWS knows no tags of it.
     """
-    arn = f"arn:{plans.partition(region)}"
+    arn = f"arn:{policies.partition(region)}"
     tags = {PROJECT: legal(project), ENVIRONMENT: legal(environment)}
     own = {"StringEquals": {f"aws:ResourceTag/{key}": value for key, value in tags.items()}}
-    return plans.policy(
+    return policies.policy(
         [
             {"Sid": "Look", "Effect": "Allow", "Action": list(LOOKS), "Resource": "*"},
             {"Sid": "Delete", "Effect": "Allow", "Action": list(TAGGED_DELETES), "Resource": "*", "Condition": own},
@@ -400,7 +400,7 @@ def deletes_policy(*, region: str, project: str, environment: str, state: str, s
 
 def becomes(reader: str) -> str:
     """Trust of an identity that deletes: the one that reads may become it, and nobody else."""
-    return plans.policy([{"Effect": "Allow", "Principal": {"AWS": reader}, "Action": "sts:AssumeRole"}])
+    return policies.policy([{"Effect": "Allow", "Principal": {"AWS": reader}, "Action": "sts:AssumeRole"}])
 
 
 def pull_policy(*, image: str, region: str, logs: str, secret: str) -> str:
@@ -410,12 +410,12 @@ def pull_policy(*, image: str, region: str, logs: str, secret: str) -> str:
             "Sid": "Logs",
             "Effect": "Allow",
             "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
-            "Resource": f"arn:{plans.partition(region)}:logs:{region}:*:log-group:{logs}:log-stream:*",
+            "Resource": f"arn:{policies.partition(region)}:logs:{region}:*:log-group:{logs}:log-stream:*",
         }
     ]
     if match := _ECR.fullmatch(image):
         repository = (
-            f"arn:{plans.partition(region)}:ecr:{match['region']}:{match['account']}:repository/{match['name']}"
+            f"arn:{policies.partition(region)}:ecr:{match['region']}:{match['account']}:repository/{match['name']}"
         )
         pull = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
         statements += [
@@ -425,12 +425,12 @@ def pull_policy(*, image: str, region: str, logs: str, secret: str) -> str:
     if secret:
         allowed = "secretsmanager:GetSecretValue"
         statements.append({"Sid": "Secret", "Effect": "Allow", "Action": allowed, "Resource": secret})
-    return plans.policy(statements)
+    return policies.policy(statements)
 
 
 def start_task_policy(*, task: str, cluster: str, roles: Sequence[str], queue: str) -> str:
     """Start any revision of one task in one cluster with its two roles; say into `queue` what could not be started."""
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Effect": "Allow",

@@ -1,11 +1,12 @@
-"""A spot fleet's arguments, what it refuses, and the arithmetic behind its resources. Pure."""
+"""A spot fleet's arguments, what it refuses, and the documents behind its resources. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NotRequired
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import instances
+from sizewell.components.aws import user_data as first_boot
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
 from sizewell.components.aws.limits import idle
@@ -97,7 +98,7 @@ def _check_types(faults: Faults, types: Sequence[str], shapes: Sequence[Shape | 
         else:
             sold = ", ".join(sorted(shape.markets)) or "nothing"
             faults.must("spot" in shape.markets, at, f"{instance_type} is not sold as spot; it is sold as {sold}")
-    images = {plans.image_for(shape): shape.instance_type for shape in shapes if shape is not None}
+    images = {instances.image_for(shape): shape.instance_type for shape in shapes if shape is not None}
     faults.must(
         len(images) <= 1,
         "instance_types",
@@ -215,12 +216,12 @@ def user_data(
 ) -> str:
     """First boot, base64: the metrics agent under the fleet's name, file systems, the poller, the caller's commands."""
     script = "\n".join(block for block in (mount_script(mounts), interruption_poller(), start_script) if block).rstrip()
-    return plans.user_data(runtime=runtime, region=region, group=fleet, start_script=script, dimension=DIMENSION)
+    return first_boot.user_data(runtime=runtime, region=region, group=fleet, start_script=script, dimension=DIMENSION)
 
 
 def idle_alarm(*, runtime: str, guard: GuardArgs, fleet: str, seconds: int) -> dict[str, Any]:
     """As for a node group, over all machines of the fleet."""
-    alarm = plans.idle_alarm(runtime=runtime, guard=guard, group=fleet, seconds=seconds)
+    alarm = instances.idle_alarm(runtime=runtime, guard=guard, group=fleet, seconds=seconds)
     return {**alarm, "dimensions": {DIMENSION: fleet}}
 
 

@@ -1,19 +1,17 @@
-"""The arithmetic behind EKS: images, taints, add-ons, first boot, kubeconfig, charts. Pure."""
+"""Nodes of an EKS cluster: images, taints, labels, first boot, their queue and metrics, the kubeconfig. Pure."""
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from sizewell.components.aws.plans import MACHINE, runtime_of
+from sizewell.components.aws.instances import MACHINE, runtime_of
 from sizewell.components.kubernetes.objects import EKS_TOPOLOGY
-from sizewell.components.kubernetes_versions import versions_of
 from sizewell.components.owned import GuardArgs
 from sizewell.launch.target import POOL_TAINT
 from sizewell.sizing.catalog.records import Shape
 
 LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
-VPC_CNI = "v1.21.1-eksbuild.8"
 HUGE_PAGES = 5128  # of 2 MiB; what the EFA provider of libfabric takes with 32 interfaces
 TAINT_KEYS = {"": POOL_TAINT, "cuda": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
 METRICS = {"cuda": "node_gpu_utilization", "neuron": "node_neuroncore_utilization"}
@@ -114,33 +112,6 @@ def first_boot(shape: Shape, *, efa: bool) -> str:
     return base64.b64encode("\n".join([*lines, "--SIZEWELL--", ""]).encode()).decode()
 
 
-def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) -> dict[str, dict[str, Any]]:
-    """Add-ons by name: those before the machines (network, identity), then those that run on them.
-
-    Prefix delegation: without it a machine with few interfaces has room for a dozen pods.
-    """
-    network = {"env": {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}}
-    settings: dict[str, dict[str, Any]] = {
-        "vpc-cni": {"addon_version": VPC_CNI, "configuration_values": json.dumps(network)},
-        "eks-pod-identity-agent": {},
-        "kube-proxy": {},
-        "coredns": {},
-        "eks-node-monitoring-agent": {},
-        "amazon-cloudwatch-observability": {},
-    }
-    if lustre:
-        settings["aws-fsx-csi-driver"] = {}
-    if disks:
-        settings["aws-ebs-csi-driver"] = {}
-    return {
-        name: {**setting, "addon_version": versions[name]} if name in versions else setting
-        for name, setting in settings.items()
-    }
-
-
-BEFORE_MACHINES = ("vpc-cni", "eks-pod-identity-agent", "kube-proxy")
-
-
 def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: Any, seconds: int) -> dict[str, Any]:
     """Under the limit for `seconds` on the busiest accelerator of the cluster; no data is not idleness.
 
@@ -197,114 +168,6 @@ def kubeconfig(*, cluster: str, endpoint: str, authority: str, region: str) -> s
             ],
         }
     )
-
-
-IMAGES = {  # what the charts below run, as their projects publish it
-    "nvidia-device-plugin": "nvcr.io/nvidia/k8s-device-plugin:v0.17.4",
-    "neuron": "public.ecr.aws/neuron/neuron-device-plugin:2.23.30.0",
-}
-EKS_REGISTRIES = {  # accounts of EKS's own registry; 602401143452 elsewhere
-    "af-south-1": "877085696533",
-    "ap-east-1": "800184023465",
-    "ap-south-2": "900889452093",
-    "ap-southeast-3": "296578399912",
-    "ap-southeast-4": "491585149902",
-    "ap-southeast-5": "151610086707",
-    "ap-southeast-7": "121268973566",
-    "cn-north-1": "918309763551",
-    "cn-northwest-1": "961992271922",
-}
-
-
-def eks_registry(region: str) -> str:
-    """EKS's registry of a region, which nodes reach through the network's ECR endpoints.
-
-    >>> eks_registry("us-east-1"), eks_registry("cn-north-1")
-    ('602401143452.dkr.ecr.us-east-1.amazonaws.com', '918309763551.dkr.ecr.cn-north-1.amazonaws.com.cn')
-    """
-    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return f"{EKS_REGISTRIES.get(region, '602401143452')}.dkr.ecr.{region}.{suffix}"
-
-
-def autoscaler_image(version: str) -> str:
-    """The cluster autoscaler of the cluster's own minor version: it simulates that scheduler, and no other is tested.
-
-    >>> autoscaler_image("1.34")
-    'registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3'
-    """
-    return f"registry.k8s.io/autoscaling/cluster-autoscaler:{versions_of('eks')[version].autoscaler}"
-
-
-def image(public: str, registry: str) -> dict[str, str]:
-    """Repository and tag of a chart's image, in the mirror `registry` where one is given.
-
-    >>> image(IMAGES["neuron"], "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror")["repository"]
-    '123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/neuron/neuron-device-plugin'
-    """
-    name, _, tag = public.rpartition(":")
-    return {"repository": f"{registry}/{name.partition('/')[2]}" if registry else name, "tag": tag}
-
-
-TESTED = {  # on machines that HyperPod is testing; its tests count devices as well
-    "key": "sagemaker.amazonaws.com/node-health-status",
-    "operator": "Equal",
-    "value": "Unschedulable",
-    "effect": "NoSchedule",
-}
-
-
-def charts(
-    *, runtimes: Sequence[str], efa: bool, registry: str, region: str = "", hyperpod: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Pinned Helm charts by release name; each tolerates the taints of the machines that it is for.
-
-    EFA's plug-in goes by the label of our pools, not by the chart's list of types, which lacks the newest.
-    """
-    keys = (key for runtime, key in TAINT_KEYS.items() if runtime)
-    tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys]
-    tested = [TESTED] if hyperpod else []
-    wanted: dict[str, dict[str, Any]] = {}
-    if "cuda" in runtimes:
-        wanted["nvidia-device-plugin"] = {
-            "chart": "nvidia-device-plugin",
-            "version": "0.17.4",
-            "repository": "https://nvidia.github.io/k8s-device-plugin",
-            "values": {
-                "image": image(IMAGES["nvidia-device-plugin"], registry),
-                "nodeSelector": {"nvidia.com/gpu.present": "true"},
-                "tolerations": [*tolerated[:1], *tested],
-            },
-        }
-    if "neuron" in runtimes:
-        wanted["neuron"] = {
-            "chart": "oci://public.ecr.aws/neuron/neuron-helm-chart",
-            "version": "1.1.2",
-            "repository": "",
-            "values": {
-                "npd": {"enabled": False},
-                "devicePlugin": {
-                    "image": image(IMAGES["neuron"], registry),
-                    "nodeSelector": {"aws.amazon.com/neuron.present": "true"},
-                    "tolerations": [*tolerated[1:], *tested],
-                },
-            },
-        }
-    if efa:
-        present = "vpc.amazonaws.com/efa.present"
-        values: dict[str, Any] = {
-            "nodeSelector": {present: "true"},
-            "supportedInstanceLabels": {"keys": [present], "values": ["true"]},
-            "tolerations": [*tolerated, *tested],
-        }
-        if region:
-            values["image"] = {"repository": f"{eks_registry(region)}/eks/aws-efa-k8s-device-plugin"}
-        wanted["aws-efa-k8s-device-plugin"] = {
-            "chart": "aws-efa-k8s-device-plugin",
-            "version": "v0.5.7",
-            "repository": "https://aws.github.io/eks-charts",
-            "values": values,
-        }
-    return wanted
 
 
 def group_of(resources: Any) -> str:

@@ -1,11 +1,11 @@
-"""The arithmetic behind SageMaker: pipeline definition, variants, scaling, roles, the notebook's auto-stop. Pure."""
+"""Documents behind SageMaker: pipeline definition, variants, scaling, roles, the notebook's auto-stop. Pure."""
 
 import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sizewell.components.aws import plans
+from sizewell.components.aws import instances, policies
 from sizewell.components.aws.sagemaker.args import (
     ModelArgs,
     RealtimeEndpointArgs,
@@ -143,9 +143,9 @@ def buckets_of(locations: Sequence[str]) -> list[str]:
 
 def read_policy(*, region: str, buckets: Sequence[str]) -> str:
     """Get and list in these buckets, and decrypt with whatever key S3 uses there, for these buckets alone."""
-    names = [f"arn:{plans.partition(region)}:s3:::{bucket}" for bucket in buckets]
+    names = [f"arn:{policies.partition(region)}:s3:::{bucket}" for bucket in buckets]
     objects = [f"{name}/*" for name in names]
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Effect": "Allow",
@@ -169,11 +169,11 @@ def read_policy(*, region: str, buckets: Sequence[str]) -> str:
 
 def container_policy(*, region: str) -> str:
     """What SageMaker does with a container's role: network interfaces in the VPC, logs and metrics of its own."""
-    arn = plans.partition(region)
+    arn = policies.partition(region)
     interface, *around = (
         f"arn:{arn}:ec2:{region}:*:{kind}/*" for kind in ("network-interface", "subnet", "security-group")
     )
-    return plans.policy(
+    return policies.policy(
         [
             {
                 "Sid": "Network",
@@ -227,8 +227,8 @@ def container_policy(*, region: str) -> str:
 
 def pipeline_policy(*, region: str, account: str, job_role_arn: str) -> str:
     """What the pipeline does: start, watch and stop training jobs, with this role and no other."""
-    arn = f"arn:{plans.partition(region)}:sagemaker:{region}:{account}"
-    return plans.policy(
+    arn = f"arn:{policies.partition(region)}:sagemaker:{region}:{account}"
+    return policies.policy(
         [
             {
                 "Effect": "Allow",
@@ -399,7 +399,7 @@ def auto_stop(*, guard: GuardArgs, region: str) -> str:
         "cat > /opt/sizewell/auto_stop.py <<'PROGRAM'",
         program.rstrip(),
         "PROGRAM",
-        *plans.timer("sizewell-auto-stop", "/usr/bin/python3 /opt/sizewell/auto_stop.py", every="5min"),
+        *instances.timer("sizewell-auto-stop", "/usr/bin/python3 /opt/sizewell/auto_stop.py", every="5min"),
         "",
     ]
     return base64.b64encode("\n".join(script).encode()).decode()

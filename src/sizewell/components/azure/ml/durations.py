@@ -1,9 +1,9 @@
-"""The arithmetic behind Azure Machine Learning: durations, names, autoscale of an endpoint. Pure."""
+"""Azure Machine Learning: durations, names, autoscale of an endpoint. Pure."""
 
 import re
 from typing import Any
 
-from sizewell.components.azure.plans import WINDOWS_ZONES, day_names
+from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
 from sizewell.components.owned import ScheduleArgs
 from sizewell.components.tags import short_hash
 

@@ -14,7 +14,6 @@ from sizewell.sizing.choose.shared_storage import needed_gib
 from sizewell.sizing.providers.aws import LUSTRE_SPEEDS, lustre_gib
 from sizewell.sizing.records.decision import Decision, Workload
 
-GIB = 2**30
 THROUGHPUTS = LUSTRE_SPEEDS
 
 

@@ -1,4 +1,4 @@
-"""The arithmetic behind Azure resources: first-boot script, autoscale profiles, time zones, roles. Pure."""
+"""Scale sets on Azure: first-boot script, autoscale profiles, time zones, roles. Pure."""
 
 import base64
 import hashlib

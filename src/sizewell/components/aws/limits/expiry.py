@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NotRequired
 
 from sizewell.components import limits
-from sizewell.components.aws import plans
+from sizewell.components.aws import policies
 from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
 from sizewell.components.faults import Faults
@@ -73,8 +73,8 @@ def end_policy(*, region: str, project: str, stack: str) -> str:
     """
     tags = {PROJECT_TAG: legal(project), STACK_TAG: legal(stack)}
     own = {"StringEquals": {f"aws:ResourceTag/{key}": value for key, value in tags.items()}}
-    cluster = plans.cluster_name(stack, region)
-    return plans.policy(
+    cluster = policies.cluster_name(stack, region)
+    return policies.policy(
         [
             {
                 "Sid": "Look",
@@ -121,7 +121,7 @@ def end_policy(*, region: str, project: str, stack: str) -> str:
                 "Sid": "HyperPodEntry",
                 "Effect": "Allow",
                 "Action": "eks:DeleteAccessEntry",
-                "Resource": f"arn:{plans.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
+                "Resource": f"arn:{policies.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
             },
             {
                 "Sid": "NeverData",

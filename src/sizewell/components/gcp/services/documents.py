@@ -1,16 +1,15 @@
-"""The arithmetic behind Google Cloud's managed services: sizes that are sold, machines, jobs as documents. Pure."""
+"""Documents behind Google Cloud's managed services: sizes that are sold, machines, jobs as documents. Pure."""
 
 import json
 from typing import Any, Final
 
-from sizewell.components.gcp.plans import gpu_type
+from sizewell.components.gcp.node_pools import gpu_type
 from sizewell.components.gcp.services.args import VertexTrainingArgs
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.shared_storage import needed_gib
 from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 
-GIB: Final = 2**30
 LARGEST_GIB: Final = FILESTORE_LARGEST_GIB  # of zonal Filestore
 SHARES: Final = (50, 80, 100)  # percent of the budget at which somebody hears of it
 RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
