@@ -66,10 +66,10 @@ def accuracy() -> Files:
     return accuracy_report()
 
 
-def policy_reference() -> Files:
-    from sizewell.policy.reference import reference
+def policy_schema() -> Files:
+    from sizewell.policy.config import schema
 
-    return reference()
+    return _published("policy", schema())
 
 
 def component_reference() -> Files:
@@ -147,7 +147,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     preview_schema,
     timeline_schema,
     teardown_schema,
-    policy_reference,
+    policy_schema,
     accuracy,
     component_reference,
     decisions_page,

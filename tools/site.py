@@ -18,12 +18,15 @@ from pathlib import Path
 
 import yaml
 
+from sizewell.policy.reference import sections
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = ROOT / "build" / "pages"
 SCHEMAS = ROOT / "src" / "sizewell" / "schemas"
 SITE = ROOT / "build" / "site"
 LINK = re.compile(r"(?<=\]\()(?P<target>\.\.?/[^)#\s]*)(?P<anchor>#[^)\s]*)?(?=\))")
+RULES = re.compile(r"^<!-- rules: .* -->$", re.MULTILINE)
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 
 
@@ -38,6 +41,8 @@ def main() -> int:
         folder = DOCS / page.relative_to(PAGES).parent
         text = page.read_text(encoding="utf-8")
         page.write_text(LINK.sub(partial(_within, folder=folder, page=page), text), encoding="utf-8")
+    rules = PAGES / "reference" / "policies.md"
+    rules.write_text(RULES.sub(lambda _: sections(), rules.read_text(encoding="utf-8")), encoding="utf-8")
     done = subprocess.run(
         [
             Path(sys.executable).parent / "zensical",

@@ -46,8 +46,17 @@ RULE = '''
 @rule("pool-called-bob", area="correctness", subject="pools", prevents="names that nobody knows")
 def pool_called_bob(pool: Pool, _: Parameters) -> Verdict:
     """Every pool is called bob."""
-    return None if pool.resource.name == "bob" else Violation("a pool is not called bob", "call it bob")
+    return None if pool.inputs.get("nodeGroupName") == "bob" else Violation("a pool is not called bob", "call it bob")
 '''
+ROW = """- rule: pool-called-bob
+  bad: [{type: "aws:eks/nodeGroup:NodeGroup", name: alice, inputs: {instanceTypes: [g6.xlarge]}}]
+  mend: {"alice:nodeGroupName": bob}
+  says: {"alice": "a pool is not called bob"}
+  fix: "call it bob"
+"""
+SCHEMA = (
+    "import json; from sizewell.policy.config import schema; print(json.dumps(schema(), indent=2, ensure_ascii=False))"
+)
 
 
 # What the machines of `chat` start: without it they would idle, and are refused.
@@ -90,14 +99,24 @@ class Copy:
             csv.writer(stream, lineterminator="\n").writerow(row.values())
         self.touched.add(f"{DATA}/{file}")
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        code = "import sys; from sizewell.cli.main import main; sys.argv[0] = 'sizewell'; sys.exit(main())"
+    def environment(self) -> dict[str, str]:
         paths = os.pathsep.join((str(self.package.parent), os.environ.get("PYTHONPATH", "")))
+        return {**os.environ, "PYTHONPATH": paths}
+
+    def run(self, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        code = "import sys; from sizewell.cli.main import main; sys.argv[0] = 'sizewell'; sys.exit(main())"
         return subprocess.run(
             [sys.executable, "-c", code, *arguments],
-            cwd=self.project, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False,
-            timeout=300,
+            cwd=folder or self.project, env=self.environment(), capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
+
+    def python(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=self.package.parent, env=self.environment(), capture_output=True, text=True,
+            check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def decided(self) -> dict[str, Any]:
         done = self.run("size", "--stack", self.stack, *ON)
@@ -241,16 +260,43 @@ def test_a_cloud_as_a_priced_alternative(copy: Copy, files_of: FilesOf) -> None:
     assert copy.touched == files_of("a cloud, as a priced alternative")
 
 
-def test_a_policy_rule_is_one_file(copy: Copy, files_of: FilesOf) -> None:
-    module = copy.package / "policy/rules/nodes.py"
-    module.write_text(module.read_text(encoding="utf-8") + RULE, encoding="utf-8")
-    copy.touched.add("policy/rules/nodes.py")
+def test_a_policy_rule_is_three_files(copy: Copy, files_of: FilesOf) -> None:
+    """The rule in the module of its subject, a row of cases, and the generated schema, which lists it."""
+    rules, cases = "policy/rules/nodes.py", "tests/policy/cases/correctness.yaml"
+    tests = copy.package.parent / "tests/policy"
+    shutil.copytree(ROOT / "tests/policy/cases", tests / "cases")
+    for name in ("test_cases.py", "points.yaml"):
+        shutil.copy(ROOT / "tests/policy" / name, tests / name)
+    for path, text in ((copy.package / rules, RULE), (tests / "cases/correctness.yaml", ROW)):
+        path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+    (copy.package / "schemas/policy.schema.json").write_text(copy.python("-c", SCHEMA), encoding="utf-8")
+    copy.touched |= {rules, cases, "schemas/policy.schema.json"}
+
+    row = "pool-called-bob or every_rule_has_a_row"
+    judged = copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", row, str(tests / "test_cases.py"))
+    assert "5 passed" in judged, judged
+    named = "from sizewell.policy.announced import announced; print(*(type(rule).__name__ for rule in announced()[:1]))"
+    assert copy.python("-c", named) == "Announcement\n", "the pack answers from the schema, before rules are loaded"
     copy.spec(more="infra: [aws/us-east-1]\n")
     copy.decided()
     done = copy.run("policy", copy.stack, *ON)
     assert done.returncode == 1, done.stderr
     assert "a pool is not called bob" in done.stdout
-    assert {file.replace("nodes", "<subject>") for file in copy.touched} == files_of("a policy rule")
+    shown = {file.replace("nodes", "<subject>").replace("correctness", "<area>") for file in copy.touched}
+    assert shown == files_of("a policy rule")
+    assert len(shown) == 3
+
+
+def test_a_policy_rule_that_finds_nothing_changes_no_page(copy: Copy) -> None:
+    """No page counts the rules: a comment and a page that are recorded stay as they are."""
+    module = copy.package / "policy/rules/nodes.py"
+    silent = re.sub("return None if .*", "return None", RULE)
+    module.write_text(module.read_text(encoding="utf-8") + silent, encoding="utf-8")
+    example = ROOT / "examples/repositories/typescript"
+    for name, form in (("comment.md", "markdown"), ("page.html", "html")):
+        plan = ("--plan", str(example / "recorded/plan.json"), "--policies", str(example / "policy/config.yaml"))
+        done = copy.run("preview", "prod", "--on", "2026-11-22", "--new-only", *plan, "--format", form, folder=example)
+        assert done.stdout == (example / "recorded" / name).read_text(encoding="utf-8"), done.stderr
 
 
 def edited(copy: Copy, file: str, old: str, new: str) -> None:

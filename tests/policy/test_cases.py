@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -26,7 +27,6 @@ HERE = Path(__file__).parent
 ON = date(2026, 11, 21)
 CASES = [case for path in sorted((HERE / "cases").glob("*.yaml")) for case in yaml.safe_load(path.read_text())]
 IDS = [f"{case['rule']}-{index}" for index, case in enumerate(CASES)]
-SENTENCES = HERE / "cases" / "sentences.txt"
 BY_ID = {rule.id: rule for rule in RULES}
 
 
@@ -185,11 +185,10 @@ def test_at_least_half_of_the_rows_use_no_component_of_ours() -> None:
     assert len(plain) >= len(CASES) / 2
 
 
-def test_the_sentences_are_the_ones_that_were_read() -> None:
-    text = sentences()
-    refresh = "to refresh: .venv/bin/python tests/policy/test_cases.py"
-    assert SENTENCES.exists(), refresh
-    assert text == SENTENCES.read_text(encoding="utf-8"), refresh
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_the_sentence_is_the_one_that_was_read(case: dict[str, Any]) -> None:
+    refresh = "read it, then: .venv/bin/python tests/policy/test_cases.py"
+    assert {key: case.get(key) for key in ("says", "fix")} == said(case), refresh
 
 
 FREE_KEYS = (
@@ -290,13 +289,26 @@ def test_no_unknown_value_lets_a_bad_row_pass(case: dict[str, Any]) -> None:
                 assert mended or outcomes or case["rule"] in LITERAL, (row["name"], path)
 
 
-def sentences() -> str:
-    return "".join(
-        f"{result.rule}: {result.resource or 'stack'}: {result.message}\n  fix: {result.fix}\n"
-        for case in CASES
-        for result in judged(case, mended=False).results
-    )
+def said(case: dict[str, Any]) -> dict[str, Any]:
+    """What the rule says of the row: the sentence by resource, and the line that mends it."""
+    (result,) = judged(case, mended=False).results
+    return {"says": {result.resource or "stack": result.message}, "fix": result.fix}
+
+
+def with_sentences(text: str) -> str:
+    """The rows of a file, each with what its rule says now as its last two lines."""
+    head, *rows = re.split(r"^(?=- rule:)", text, flags=re.MULTILINE)
+    return head + "".join(map(with_sentence, rows))
+
+
+def with_sentence(row: str) -> str:
+    lines = [line for line in row.splitlines() if not line.startswith(("  says:", "  fix:"))]
+    (case,) = yaml.safe_load(row)
+    end = max(index for index, line in enumerate(lines) if line.startswith(("- ", "  "))) + 1
+    lines[end:end] = [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in said(case).items()]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    SENTENCES.write_text(sentences(), encoding="utf-8")
+    for path in sorted((HERE / "cases").glob("*.yaml")):
+        path.write_text(with_sentences(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -307,3 +309,14 @@ def test_a_subject_can_be_read_in_one_sitting() -> None:
         "policy/rules/__init__.py"
     }
     assert [path.name for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 600] == []
+
+
+def test_the_reference_lists_the_subjects_as_they_describe_themselves() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/policies.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| \[([\w ]+)\]\(\.\./\.\./src/sizewell/policy/rules/(\w+)\.py\) \| (.*) \|$", page, re.MULTILINE
+    )
+    modules = sorted({each.module for each in RULES})
+    described = {module.rsplit(".", 1)[-1]: str(sys.modules[module].__doc__).rstrip(".") for module in modules}
+    assert [(title.replace(" ", "_"), text) for title, _, text in rows] == list(described.items())
+    assert [name for _, name, _ in rows] == list(described)

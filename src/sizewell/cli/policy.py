@@ -118,7 +118,7 @@ def _print(reports: dict[str, Report | SizewellError]) -> None:
             console.print(f"  {report}")
             continue
         failed, warned = len(report.failed()), len(report.failed("advisory"))
-        counts = f": {failed} failed, {warned} advisory, {len(report.waived)} waived, {report.passed} passed"
+        counts = f": {failed} failed, {warned} advisory, {len(report.waived)} waived"
         console.print(Text.assemble((stack, "bold"), counts))
         for result in sorted(report.results, key=lambda result: (result.level != "mandatory", result.rule)):
             state = result.outcome if result.outcome != "violation" else result.level

@@ -1,10 +1,9 @@
-"""The documentation that follows from the rules: the table of policies and the schema of the configuration."""
+"""The rules as rows of a table, and as the documentation site shows them."""
 
 from __future__ import annotations
 
 import json
 
-from sizewell.policy.config import schema
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
 from sizewell.sizing.records.stackname import ENVIRONMENTS
@@ -15,17 +14,6 @@ _AREAS = {
     "safety": "Safety: data loss, leaks and unauthorized access",
     "ownership": "Ownership: owner, cost center, environment and expiry",
 }
-_HEAD = """# Policies
-
-The {count} rules of the policy pack, generated from `src/sizewell/policy/rules/`. The same rules run in
-`pulumi preview --policy-pack policy`, in `sizewell policy` and in `sizewell preview`. Levels, parameters and waivers
-are set in `policy/config.yaml` ([its schema](../../src/sizewell/schemas/policy.schema.json)). A value that is not known
-yet makes a rule *undetermined*, which counts as failed at the rule's level; so does a rule that raises.
-
-What components build is judged by Checkov too, after conversion; the checks that do not apply are listed in
-`tests/scanner/skips.yaml` with the reason and the rule that covers them instead. Which rule or check catches which
-planted weakness is in [planted weaknesses](mutations.md).
-"""
 
 
 def table() -> list[dict[str, str]]:
@@ -61,20 +49,20 @@ def _json(value: object) -> str:
     return json.dumps(value)
 
 
-def reference() -> dict[str, str]:
-    """The generated files: path from the repository's root -> content."""
+def sections() -> str:
+    """Every rule in Markdown, by area: what it requires and prevents, its level and parameters.
+
+    The documentation site has them below docs/reference/policies.md. In git they would be a second copy of what stands
+    above each rule, that every new rule has to write again.
+    """
     rows = table()
-    lines = [_HEAD.replace("{count}", str(len(rows)))]
+    lines: list[str] = []
     for area, title in _AREAS.items():
-        mine = [row for row in rows if row["area"] == area]
-        lines += [f"## {title}", "", f"{len(mine)} rules.", "", "| rule | requires | prevents | level | parameters |"]
+        lines += [f"## {title}", "", "| rule | requires | prevents | level | parameters |"]
         lines.append("| --- | --- | --- | --- | --- |")
-        for row in mine:
+        for row in (row for row in rows if row["area"] == area):
             parameters = f"`{row['parameters']}`" if row["parameters"] else ""
             cells = (f"`{row['rule']}`", row["asks"], row["prevents"], row["level"], parameters)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
-    return {
-        "docs/reference/policies.md": "\n".join(lines).rstrip() + "\n",
-        "src/sizewell/schemas/policy.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",
-    }
+    return "\n".join(lines)

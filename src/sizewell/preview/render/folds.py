@@ -171,7 +171,7 @@ def _policies_in_short(stack: records.Stack) -> str:
     advisory = sum(finding.level == "advisory" and not finding.waived for finding in stack.policies.findings)
     waived = sum(bool(finding.waived) for finding in stack.policies.findings)
     more = f", {waived} waived" if waived else ""
-    return f"{len(stack.policies.failed)} mandatory failed, {advisory} advisory{more}, {stack.policies.passed} passed"
+    return f"{len(stack.policies.failed)} mandatory failed, {advisory} advisory{more}"
 
 
 def _policies(stack: records.Stack) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _policies(stack: records.Stack) -> Iterator[str]:
     if stood:
         yield f"- {plural(stood, 'finding')} that the base has as well"
     if not stack.policies.findings:
-        yield f"{plural(stack.policies.passed, 'policy')} passed."
+        yield "All policies passed."
 
 
 def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:

@@ -267,7 +267,7 @@ def _folds(stack: records.Stack) -> Iterator[str]:
             f"{escape(f' waived: {finding.waived}') if finding.waived else ''}</li>"
             for finding in text.findings(stack.policies)
         ]
-        passed = f"<p>{plural(stack.policies.passed, 'policy')} passed</p>"
+        passed = f"<p>All {'other ' if lines else ''}policies passed</p>"
         yield fold("Policies", [f"<ul>{''.join(lines)}</ul>" if lines else "", passed])
     new, stood = text.missing_prices(stack)
     listed = [f"<li>unpriced: {escape(line)}</li>" for line in new]
