@@ -113,6 +113,6 @@ def test_deleted_is_what_nothing_of_value_depends_on(
 
     monkeypatch.setattr("sizewell.teardown.act.take_in", take_in)
     monkeypatch.setattr("sizewell.teardown.act.destroy_some", lambda *_, **__: pytest.fail("was destroyed"))
-    monkeypatch.setattr("sizewell.teardown.reconcile.why_kept", lambda *_, **__: reason)
+    monkeypatch.setattr("sizewell.reconcile.reconciler.why_kept", lambda *_, **__: reason)
     done = sizewell("reconcile", "dev-aws", "--delete", "--yes")
     assert f"adopted, not deleted: {VPC} net: {reason}" in done.out

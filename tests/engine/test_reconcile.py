@@ -17,11 +17,11 @@ from refusals import DELETION_PROTECTION
 from test_interrupted import TRIES, nothing_twice, standing, tags_of, until_done
 
 from sizewell.components.tags import sizewell_id
+from sizewell.reconcile.adoption import Sorted, why_kept
+from sizewell.reconcile.reconciler import Comparison, Reconciler
 from sizewell.sizing.errors import ServiceError
-from sizewell.teardown.adoption import Sorted, why_kept
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import TAG, Thing
-from sizewell.teardown.reconcile import Comparison, Reconciler
 
 EXAMPLES = sorted(path.name.split(".")[1] for path in (harness.ROOT / "stacks/config").glob("Pulumi.*.yaml"))
 SMALL = "ttl-dev-gcp"

@@ -19,6 +19,7 @@ from sizewell.clouds.prices.meters import KeptByHand
 from sizewell.components.names import NameLimit
 from sizewell.preview.fixed import FixedInputs
 from sizewell.preview.needs import HoldsData
+from sizewell.reconcile.adoption import IdentityForm
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
 
@@ -34,6 +35,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "components/data/names.csv": (NameLimit, ("type",)),
     "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
+    "reconcile/data/identities.csv": (IdentityForm, ("type",)),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),
     "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sizewell.reconcile.adoption import Wanted
+from sizewell.reconcile.reconciler import Reconciler
 from sizewell.recording.sources.state import State, StateResource
 from sizewell.sizing.catalog import load
 from sizewell.teardown import act, run, saves
-from sizewell.teardown.adoption import Wanted
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.journal import HeldError, Journal, connect, script
 from sizewell.teardown.orphans import Thing, unknown_to
-from sizewell.teardown.reconcile import Reconciler
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
 from tests.teardown import world

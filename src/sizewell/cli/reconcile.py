@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sizewell.reconcile.adoption import Match
+    from sizewell.reconcile.reconciler import Comparison, Outcome, Reconciler
     from sizewell.recording.sources.state import State
     from sizewell.sizing.records.decision import Decision
-    from sizewell.teardown.adoption import Match
     from sizewell.teardown.config import TeardownConfig
     from sizewell.teardown.gather import Gatherer
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.orphans import Thing
-    from sizewell.teardown.reconcile import Comparison, Outcome, Reconciler
 
 DESCRIPTION = """List resources that have a stack's tag but are in no state, as left by a killed update, a capacity
 error or a lost response. Each is matched with a resource of the stack by its tag. Resources that
@@ -59,8 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from sizewell.reconcile.reconciler import Reconciler
     from sizewell.teardown.backend import Backend
-    from sizewell.teardown.reconcile import Reconciler
 
     if (args.yes or args.data) and not (args.adopt or args.delete):
         raise UsageError("--yes and --data need --adopt or --delete\n  fix: give one of the two")

@@ -39,7 +39,7 @@ _SERVICES: Final = csvtables.read(Service, _DATA / "services.csv")
 def needed(types: Iterable[str]) -> tuple[list[str], int]:
     """The rights that making resources of these types takes, and how many of the types the table does not have.
 
-    >>> needed(["aws:iam/role:Role", "aws:sqs/queue:Queue", "aws:new/thing:Thing"])
+    >>> needed(["aws:iam/role:Role", "aws:sqs/queue:Queue", "aws:rds/instance:Instance"])
     (['iam:CreateRole', 'iam:PassRole', 'sqs:CreateQueue'], 1)
     """
     kinds = list(types)

@@ -12,22 +12,21 @@ from typing import Any
 import pytest
 
 from sizewell.components.tags import sizewell_id
-from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.adoption import (
-    BY_ARN,
-    FROM_INPUTS,
-    OF_ARN,
-    UNIMPORTABLE,
+from sizewell.reconcile.adoption import (
     Match,
     Wanted,
     id_from_inputs,
+    identity_forms,
     import_id,
     sort_out,
     why_kept,
 )
+from sizewell.reconcile.reconciler import import_file, is_absence, wanted_of
+from sizewell.recording.sources.state import State, StateResource
 from sizewell.teardown.orphans import Thing
-from sizewell.teardown.reconcile import import_file, is_absence, wanted_of
 
+ROWS = identity_forms()
+FROM_INPUTS = {kind: row.of_inputs for kind, row in ROWS.items() if row.of_inputs}
 ACCOUNT = "arn:aws:%s:us-east-1:123456789012:%s"
 
 
@@ -90,7 +89,7 @@ def test_identities_without_tags_have_a_documented_form(kind: str) -> None:
         assert (separator in tidy(form)) <= any(separator in example for example in fitting), (form, fitting)
 
 
-@pytest.mark.parametrize("kind", sorted(BY_ARN))
+@pytest.mark.parametrize("kind", [kind for kind, row in ROWS.items() if row.of_arn == "{arn}"])
 def test_what_is_imported_by_its_arn(kind: str) -> None:
     assert all(example.startswith("arn:") for example in documented(kind)), documented(kind)
 
@@ -147,7 +146,8 @@ def test_each_tagged_type_is_imported_as_its_provider_documents() -> None:
     An example of one word is what ends an ARN.
     """
     source = Path(__file__).parents[2] / "src/sizewell"
-    kinds = {kind for path in source.rglob("*.py") for kind in TYPES.findall(path.read_text(encoding="utf-8"))}
+    files = [*source.rglob("*.py"), source / "reconcile/data/identities.csv"]
+    kinds = {kind for path in files for kind in TYPES.findall(path.read_text(encoding="utf-8"))}
     checked, wrong = 0, []
     for kind in sorted(kinds):
         package, name = re.fullmatch(r"aws:(\w+)/\w+:(\w+)", kind).groups()  # type: ignore[union-attr]
@@ -157,14 +157,15 @@ def test_each_tagged_type_is_imported_as_its_provider_documents() -> None:
         examples = [example for example in documented(kind) if "outpost" not in example]
         checked += bool(examples)
         if examples and all(example.startswith("arn:") for example in examples):
-            wrong += [(kind, examples)] if kind not in BY_ARN else []
+            wrong += [(kind, examples)] if kind not in ROWS or ROWS[kind].of_arn != "{arn}" else []
         elif any(mark in example for mark in (":", ",", "/") for example in examples):
-            wrong += [(kind, examples)] if kind not in OF_ARN and kind not in FROM_INPUTS else []
+            row = ROWS.get(kind)
+            wrong += [] if row and (row.of_arn not in ("", "{arn}") or row.of_inputs) else [(kind, examples)]
     assert wrong == []
     assert checked > 60
 
 
-@pytest.mark.parametrize("kind", sorted(UNIMPORTABLE))
+@pytest.mark.parametrize("kind", [kind for kind, row in ROWS.items() if not row.imported])
 def test_what_its_provider_says_it_does_not_import(kind: str) -> None:
     package, name = re.fullmatch(r"gcp:(\w+)/\w+:(\w+)", kind).groups()  # type: ignore[union-attr]
     sdk = importlib.import_module(f"pulumi_gcp.{package}")

@@ -5,7 +5,7 @@ whose answer was lost leaves nothing there, but the program still names what it 
 by the tag `sizewell-id`, which follows from project, stack, type and name. What carries no tag (rules, policies,
 routes, pools of GKE) is known by the identity that its inputs make up: the provider is asked whether it is there.
 
-Forms of identities are those that the providers document under "Import".
+Forms of identities are those that the providers document under "Import": data/identities.csv.
 """
 
 from __future__ import annotations
@@ -14,122 +14,53 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.recording.sources.state import State
 from sizewell.recording.wire import UNKNOWN_MARK
 from sizewell.teardown.orphans import ID_TAG, PARTS, Thing, is_of, maker_of, own_tag
 from sizewell.teardown.units import data_of
 
-# Amazon's types that are imported by their whole ARN; the others by what the ARN ends with.
-BY_ARN: Final = frozenset(
-    {
-        *("aws:iam/policy:Policy", "aws:iam/openIdConnectProvider:OpenIdConnectProvider", "aws:sns/topic:Topic"),
-        *("aws:sfn/stateMachine:StateMachine", "aws:secretsmanager/secret:Secret", "aws:acm/certificate:Certificate"),
-        *("aws:lb/loadBalancer:LoadBalancer", "aws:lb/targetGroup:TargetGroup", "aws:lb/listener:Listener"),
-        *("aws:lb/listenerRule:ListenerRule", "aws:alb/loadBalancer:LoadBalancer", "aws:msk/cluster:Cluster"),
-        *("aws:ecs/taskDefinition:TaskDefinition", "aws:ecs/capacityProvider:CapacityProvider"),
-        *("aws:batch/jobQueue:JobQueue", "aws:batch/jobDefinition:JobDefinition"),
-        *("aws:sagemaker/app:App", "aws:sagemaker/mlflowApp:MlflowApp", "aws:sagemaker/space:Space"),
-        *("aws:sagemaker/userProfile:UserProfile", "aws:s3/vectorsVectorBucket:VectorsVectorBucket"),
-        *("aws:bedrock/customModel:CustomModel", "aws:bedrock/evaluationJob:EvaluationJob"),
-        "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",
-    }
-)
-# And those that are imported by several parts of it; {1}, {2}: parts of its path, {1-}: all of them.
-OF_ARN: Final[Mapping[str, str]] = {
-    "aws:autoscaling/group:Group": "{1}",  # autoScalingGroup:UUID:autoScalingGroupName/NAME
-    "aws:bedrock/guardrail:Guardrail": "{1},DRAFT",
-    "aws:budgets/budget:Budget": "{account}:{1}",
-    "aws:cloudwatch/eventRule:EventRule": "{1-}",  # rule/NAME, or rule/BUS/NAME
-    "aws:ecr/repository:Repository": "{1-}",
-    "aws:ecs/service:Service": "{1-}",  # service/CLUSTER/NAME
-    "aws:eks/accessEntry:AccessEntry": "{1}:arn:aws:iam::{3}:{2}/{4}",  # access-entry/CLUSTER/role/ACCOUNT/NAME/UUID
-    "aws:eks/addon:Addon": "{1}:{2}",
-    "aws:eks/capability:Capability": "{1},{2}",
-    "aws:eks/fargateProfile:FargateProfile": "{1}:{2}",
-    "aws:eks/nodeGroup:NodeGroup": "{1}:{2}",
-    "aws:eks/podIdentityAssociation:PodIdentityAssociation": "{1},{2}",
-    "aws:s3/accessPoint:AccessPoint": "{account}:{1}",
-    "aws:sqs/queue:Queue": "https://sqs.{region}.amazonaws.com/{account}/{0}",
-}
-# Looked up by name, though they carry tags: the Resource Groups Tagging API lists no role (its page "Services that
-# support the Resource Groups Tagging API"), and the rest of IAM in one region, which may not be the stack's.
-UNLISTED: Final = frozenset({"aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile", "aws:iam/policy:Policy"})
-# Types of which the provider's own page says that it does not import them.
-UNIMPORTABLE: Final = frozenset(
-    {
-        *("gcp:compute/instanceFromTemplate:InstanceFromTemplate", "gcp:container/registry:Registry"),
-        *("gcp:dataflow/flexTemplateJob:FlexTemplateJob", "gcp:dataproc/cluster:Cluster"),
-        *("gcp:serviceaccount/key:Key", "gcp:vertex/aiDataset:AiDataset", "gcp:workflows/workflow:Workflow"),
-        "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
-    }
-)
-# What carries no tag, or whose tags no cloud lists: its identity out of its inputs. {project}, {region},
-# {account} and {subscription} are the provider's where the inputs have none. Several names: the first that is there.
-FROM_INPUTS: Final[Mapping[str, str]] = {
-    "aws:appautoscaling/target:Target": "{serviceNamespace}/{resourceId}/{scalableDimension}",
-    "aws:autoscaling/policy:Policy": "{autoscalingGroupName}/{name}",
-    "aws:autoscaling/schedule:Schedule": "{autoscalingGroupName}/{scheduledActionName}",
-    "aws:autoscaling/tag:Tag": "{autoscalingGroupName},{tag.key}",
-    "aws:cloudwatch/eventTarget:EventTarget": "{rule}/{targetId}",
-    "aws:ec2/route:Route": "{routeTableId}_{destinationCidrBlock|destinationIpv6CidrBlock|destinationPrefixListId}",
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": "{subnetId|gatewayId}/{routeTableId}",
-    "aws:iam/instanceProfile:InstanceProfile": "{name}",
-    "aws:iam/policy:Policy": "arn:aws:iam::{account}:policy/{name}",
-    "aws:iam/role:Role": "{name}",
-    "aws:iam/rolePolicy:RolePolicy": "{role}:{name}",
-    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
-    "aws:kms/alias:Alias": "{name}",
-    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": "{bucket}",
-    "aws:s3/bucketLogging:BucketLogging": "{bucket}",
-    "aws:s3/bucketNotification:BucketNotification": "{bucket}",
-    "aws:s3/bucketObjectLockConfiguration:BucketObjectLockConfiguration": "{bucket}",
-    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": "{bucket}",
-    "aws:s3/bucketPolicy:BucketPolicy": "{bucket}",
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": "{bucket}",
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": "{bucket}",
-    "aws:s3/bucketVersioning:BucketVersioning": "{bucket}",
-    "aws:scheduler/schedule:Schedule": "{groupName}/{name}",
-    "aws:sns/topicPolicy:TopicPolicy": "{arn}",
-    "aws:sqs/queuePolicy:QueuePolicy": "{queueUrl}",
-    "gcp:cloudscheduler/job:Job": "projects/{project}/locations/{region}/jobs/{name}",
-    "gcp:compute/firewall:Firewall": "projects/{project}/global/firewalls/{name}",
-    "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
-    "gcp:compute/router:Router": "projects/{project}/regions/{region}/routers/{name}",
-    "gcp:compute/routerNat:RouterNat": "projects/{project}/regions/{region}/routers/{router}/{name}",
-    "gcp:compute/subnetwork:Subnetwork": "projects/{project}/regions/{region}/subnetworks/{name}",
-    "gcp:container/nodePool:NodePool": "{project}/{location}/{cluster}/{name}",
-    "gcp:kms/cryptoKeyIAMMember:CryptoKeyIAMMember": "{cryptoKeyId} {role} {member}",
-    "gcp:kms/keyRing:KeyRing": "projects/{project}/locations/{location}/keyRings/{name}",
-    "gcp:projects/iAMCustomRole:IAMCustomRole": "projects/{project}/roles/{roleId}",
-    "gcp:projects/iAMMember:IAMMember": "{project} {role} {member}",
-    "gcp:pubsub/topicIAMMember:TopicIAMMember": "projects/{project}/topics/{topic} {role} {member}",
-    "gcp:serviceaccount/account:Account": (
-        "projects/{project}/serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com"
-    ),
-    "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId} {role} {member}",
-    "gcp:storage/bucketIAMMember:BucketIAMMember": "b/{bucket} {role} {member}",
-    "azure-native:authorization:RoleAssignment": (
-        "{scope}/providers/Microsoft.Authorization/roleAssignments/{roleAssignmentName}"
-    ),
-    "azure-native:authorization:RoleDefinition": (
-        "{scope}/providers/Microsoft.Authorization/roleDefinitions/{roleDefinitionId}"
-    ),
-    "azure-native:network:Subnet": (
-        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.Network"
-        "/virtualNetworks/{virtualNetworkName}/subnets/{subnetName|name}"
-    ),
-    "azure-native:storage:BlobContainer": (
-        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.Storage"
-        "/storageAccounts/{accountName}/blobServices/default/containers/{containerName}"
-    ),
-    "azure-native:managedidentity:FederatedIdentityCredential": (
-        "/subscriptions/{subscription}/resourceGroups/{resourceGroupName}/providers/Microsoft.ManagedIdentity"
-        "/userAssignedIdentities/{resourceName}/federatedIdentityCredentials/{federatedIdentityCredentialResourceName}"
-    ),
-}
+_FOLDER: Final = Path(__file__).parent / "data"
 _PLACE = re.compile(r"\{([^}]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityForm:
+    """A row of identities.csv: how the provider names a type on import, where it is not by the end of its ARN or path.
+
+    `of_arn`: {0}, {1}: parts of the ARN's path, {1-}: all from the second on, {arn}: the whole. `of_inputs`: {name} is
+    an input, {a.b} one within another, {a|b} the first of two that is there; {project}, {region}, {account} and
+    {subscription} are the provider's where the inputs have none.
+    """
+
+    type: str
+    of_arn: str = ""
+    of_inputs: str = ""
+    listed: bool = True  # False: it carries tags by which no cloud lists it, so it is looked up by name
+    imported: bool = True  # False: its provider's own page says that it cannot be
+    source: str
+
+
+@cache
+def identity_forms() -> Mapping[str, IdentityForm]:
+    """The rows of identities.csv by type."""
+    return {form.type: form for form in csvtables.read(IdentityForm, _FOLDER / "identities.csv")}
+
+
+def is_listed(kind: str) -> bool:
+    """Whether a cloud lists the type by its tags."""
+    form = identity_forms().get(kind)
+    return form is None or form.listed
+
+
+def is_importable(kind: str) -> bool:
+    """Whether the type's provider imports it at all."""
+    form = identity_forms().get(kind)
+    return form is None or form.imported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,14 +184,14 @@ def sort_out(
         made += parts
         if len(things) > 1:
             twice += things
-        elif things and each.type in UNIMPORTABLE:
+        elif things and not is_importable(each.type):
             urns.add(each.urn)
             refused.append((things[0], f"its provider does not import a {each.type.rpartition(':')[2]}"))
         elif things:
             identity = id_from_inputs(each, state) or import_id(each.type, things[0].identity)
             matches.append(Match(wanted=each, identity=identity, thing=things[0]))
             behind = behind or not (each.pending or each.may_be_there(urns))
-        elif each.pending or not each.tagged or each.type in UNLISTED:
+        elif each.pending or not each.tagged or not is_listed(each.type):
             untagged.append(each)
     while untagged:
         # Whose identity is known can be asked about; a state that a kill cut off may lack even its component.
@@ -274,7 +205,7 @@ def sort_out(
         for each in near:
             untagged.remove(each)
             identity = id_from_inputs(each, state)
-            if identity and each.type not in UNIMPORTABLE:
+            if identity and is_importable(each.type):
                 matches.append(Match(wanted=each, identity=identity))
             elif each.pending:
                 pending.append(each.urn)
@@ -343,7 +274,7 @@ def import_id(kind: str, identity: str) -> str:
     >>> import_id("gcp:storage/bucket:Bucket", "storage.googleapis.com/petsnap")
     'petsnap'
     """
-    if identity.startswith("arn:") and kind not in BY_ARN:
+    if identity.startswith("arn:"):
         return _of_arn(kind, identity)
     host, _, path = identity.partition("/")
     if host.endswith(".googleapis.com"):
@@ -355,12 +286,12 @@ def import_id(kind: str, identity: str) -> str:
 
 def _of_arn(kind: str, arn: str) -> str:
     _, partition, service, region, account, rest = arn.split(":", 5)
-    form = OF_ARN.get(kind)
-    if form is not None:
+    row = identity_forms().get(kind)
+    if row is not None and row.of_arn:
         parts = rest.split("/")
         known = {str(place): part for place, part in enumerate(parts)}
-        known |= {"region": region, "account": account, "1-": "/".join(parts[1:])}
-        return _PLACE.sub(lambda place: known.get(place[1], ""), form).replace("arn:aws:", f"arn:{partition}:")
+        known |= {"region": region, "account": account, "1-": "/".join(parts[1:]), "arn": arn}
+        return _PLACE.sub(lambda place: known.get(place[1], ""), row.of_arn).replace("arn:aws:", f"arn:{partition}:")
     if kind == "aws:cloudwatch/logGroup:LogGroup":  # log-group:/aws/vpc/flow
         return rest.partition(":")[2].removesuffix(":*")
     if service in ("ssm", "iam") and "/" in rest:
@@ -373,20 +304,20 @@ def _of_arn(kind: str, arn: str) -> str:
 
 def id_from_inputs(wanted: Wanted, state: State) -> str:
     """The identity that a resource without tags has by its inputs; "" where they do not say it."""
-    form = FROM_INPUTS.get(wanted.type)
-    if form is None or wanted.inputs is None:
+    row = identity_forms().get(wanted.type)
+    if row is None or not row.of_inputs or wanted.inputs is None:
         return ""
     given = {**_provider_of(wanted, state), **{key: value for key, value in wanted.inputs.items() if value}}
     parts: list[str] = []
     rest = 0
-    for place in _PLACE.finditer(form):
+    for place in _PLACE.finditer(row.of_inputs):
         values = (_at(given, name) for name in place[1].split("|"))
         value = next((value for value in values if isinstance(value, str)), None)
         if value is None or UNKNOWN_MARK in value:
             return ""
-        parts += [form[rest : place.start()], value]
+        parts += [row.of_inputs[rest : place.start()], value]
         rest = place.end()
-    return "".join((*parts, form[rest:]))
+    return "".join((*parts, row.of_inputs[rest:]))
 
 
 def _at(given: Mapping[str, Any], path: str) -> Any:
@@ -398,7 +329,7 @@ def _at(given: Mapping[str, Any], path: str) -> Any:
 
 
 def _provider_of(wanted: Wanted, state: State) -> dict[str, Any]:
-    """Where the provider of a resource works, in the words of `FROM_INPUTS`."""
+    """Where the provider of a resource works, in the words of `IdentityForm.of_inputs`."""
     urn = wanted.provider.rpartition("::")[0]
     provider = next((resource for resource in state.resources if resource.urn == urn), None)
     inputs = provider.inputs if provider is not None else {}

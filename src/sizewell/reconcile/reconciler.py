@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from sizewell.reconcile.adoption import Match, Sorted, Wanted, pending_creations, sort_out, why_kept
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act
-from sizewell.teardown.adoption import Match, Sorted, Wanted, pending_creations, sort_out, why_kept
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.orphans import Thing, unknown_to
 
