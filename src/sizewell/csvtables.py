@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 Record = TypeVar("Record")
+Column = tuple[str, Callable[[str], Any], bool]  # name, reader, whether a cell may be empty
 
 
 class TableError(ValueError):
@@ -50,14 +51,12 @@ def read(record: type[Record], file: Path) -> tuple[Record, ...]:
         for cells in rows:
             if len(cells) != len(header):
                 raise TableError(f"{file.name} row {rows.line_num}: {len(cells)} cells, must have {len(header)}")
-            given = {}
-            for (name, reader, optional), cell in zip(columns, cells, strict=True):
-                if cell == "" and optional:
-                    continue
-                try:
-                    given[name] = reader(cell)
-                except (ValueError, ArithmeticError) as error:
-                    raise TableError(f"{file.name} row {rows.line_num}: {name}: {cell!r}: {error}") from error
+            try:
+                given = {
+                    name: reader(cell) for (name, reader, optional), cell in zip(columns, cells) if cell or not optional
+                }
+            except (ValueError, ArithmeticError):
+                raise _wrong_cell(f"{file.name} row {rows.line_num}", columns, cells) from None
             records.append(record(**given))
     return tuple(records)
 
@@ -65,6 +64,17 @@ def read(record: type[Record], file: Path) -> tuple[Record, ...]:
 def sources(folder: Path) -> Mapping[str, Source]:
     """The sources of the tables in a folder, by key."""
     return {source.key: source for source in read(Source, folder / "sources.csv")}
+
+
+def _wrong_cell(row: str, columns: list[Column], cells: list[str]) -> TableError:
+    """What is wrong with a row that was not read; rows are read in one go, since some tables are read at each start."""
+    for (name, reader, optional), cell in zip(columns, cells, strict=True):
+        try:
+            if cell or not optional:
+                reader(cell)
+        except (ValueError, ArithmeticError) as error:
+            return TableError(f"{row}: {name}: {cell!r}: {error}")
+    raise AssertionError(row)
 
 
 @cache
