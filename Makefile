@@ -12,7 +12,7 @@ RELEASING := .venv-release
 TRAINING_STAMP := $(TRAINING)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup checkov training demo quick test soak check format bench engine generate docs release clean
+.PHONY: help setup checkov training demo quick test soak check format bench engine sdk generate docs release clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ soak: setup checkov training ## the long runs
 engine: setup ## only the tests under the real Pulumi engine
 	@$(BIN)/python -m pytest -q -m engine
 
+sdk: setup ## the contract with Pulumi's SDK against its three newest releases, each in an environment of its own
+	@$(BIN)/python tools/sdk_releases.py
+
 check: setup ## format, lint, types, import direction, generated files, messages, the documentation site and its links
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
@@ -100,4 +103,4 @@ bench: setup ## the benchmarks; prints medians and ratios
 	@$(BIN)/python -m benchmarks
 
 clean: ## remove .venv and its sisters, dist and caches
-	@rm -rf $(VENV) $(SCANNERS) $(TRAINING) $(RELEASING) dist .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	@rm -rf $(VENV) $(SCANNERS) $(TRAINING) $(RELEASING) .venv-sdk dist .mypy_cache .pytest_cache .ruff_cache *.egg-info

@@ -53,7 +53,9 @@ def read(record: type[Record], file: Path) -> tuple[Record, ...]:
                 raise TableError(f"{file.name} row {rows.line_num}: {len(cells)} cells, must have {len(header)}")
             try:
                 given = {
-                    name: reader(cell) for (name, reader, optional), cell in zip(columns, cells) if cell or not optional
+                    name: reader(cell)
+                    for (name, reader, optional), cell in zip(columns, cells, strict=True)
+                    if cell or not optional
                 }
             except (ValueError, ArithmeticError):
                 raise _wrong_cell(f"{file.name} row {rows.line_num}", columns, cells) from None

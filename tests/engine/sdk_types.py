@@ -38,9 +38,10 @@ def version(package: str) -> str:
 
 @functools.cache
 def _classes(package: str) -> dict[str, tuple[str, str]]:
-    """Token -> (module, class name), read from the SDK's own registration without importing the SDK."""
+    """Token -> (module, class name), read from the SDK's own registration without importing the SDK; none without it."""
     spec = importlib.util.find_spec(MODULES[package])
-    assert spec is not None
+    if spec is None:
+        return {}
     assert spec.origin is not None
     text = Path(spec.origin).read_text(encoding="utf-8")
     found = re.search(r'resource_modules="""\n(.*?)"""', text, re.DOTALL)

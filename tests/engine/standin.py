@@ -17,13 +17,11 @@ import base64
 import fcntl
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import os
 import sys
 import threading
 import time
-import types
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -35,28 +33,10 @@ import refusals
 from google.protobuf import json_format, struct_pb2
 from google.protobuf.empty_pb2 import Empty
 
+from sizewell.sdk import protocol
 
-def _protocol() -> list[Any]:
-    """The protocol's modules, without the `pulumi` package around them, whose own import takes a second.
-
-    The engine starts the plugin of every installed SDK, used or not, for each command; most only say their version.
-    """
-    spec = importlib.util.find_spec("pulumi")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    folder = Path(spec.submodule_search_locations[0])
-    packages = {"pulumi": folder, "pulumi.runtime": folder / "runtime"}
-    for name, path in packages.items():
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [str(path)]
-    names = ("plugin_pb2", "provider_pb2", "provider_pb2_grpc")
-    modules = [importlib.import_module(f"pulumi.runtime.proto.{name}") for name in names]
-    for name in packages:
-        del sys.modules[name]
-    return modules
-
-
-plugin_pb2, provider_pb2, provider_pb2_grpc = _protocol()
+# The engine starts the plugin of every installed SDK, used or not, for each command; most only say their version.
+plugin_pb2, provider_pb2, provider_pb2_grpc = protocol.modules("plugin_pb2", "provider_pb2", "provider_pb2_grpc")
 _IMPORTING = threading.Lock()
 
 
@@ -212,7 +192,11 @@ class StandIn(provider_pb2_grpc.ResourceProviderServicer):
         )
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802
-        return plugin_pb2.PluginInfo(version=importlib.metadata.version(f"pulumi-{self.package}"))
+        try:
+            version = importlib.metadata.version(f"pulumi-{self.package}")
+        except importlib.metadata.PackageNotFoundError:  # a program that needs no more than Pulumi's own SDK
+            version = "0.0.0"
+        return plugin_pb2.PluginInfo(version=version)
 
     def Attach(self, request: Any, context: Any) -> Any:  # noqa: N802
         return Empty()

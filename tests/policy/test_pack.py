@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from sizewell.policy.opening import Opening
+from sizewell.sdk import protocol
 
 ROOT = Path(__file__).parents[2]
 PACK = ROOT / "policy"
@@ -307,7 +308,7 @@ def asked(prepare: Any, **changes: Any) -> str:
 
     said = [replace(rule, **changes) if rule.id == "expired" else rule for rule in announced()]
     opening = Opening(said=said, config=Config())
-    proto, services, plugin = adapter._protocol()
+    proto, services, plugin = protocol.modules("analyzer_pb2", "analyzer_pb2_grpc", "plugin_pb2")
     servant = adapter.servicer(opening, proto, services, plugin)
     prepare(opening)
     assert not opening.heard.is_set()

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi.runtime import config as runtime
 
 from sizewell.components.access import access_faults, cluster_clouds
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
+from sizewell.sdk import configuration
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
@@ -26,7 +26,7 @@ BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 
 def check_config(decision: Decision, settings: Settings) -> None:
     """ConfigError with all faults at once."""
-    stated = {**runtime.get_config_env(), **runtime.CONFIG.get()}
+    stated = configuration.stated()
     faults = [
         *_unknown(stated),
         *_unnamed(decision),

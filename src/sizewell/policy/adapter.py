@@ -27,13 +27,13 @@ import traceback
 from collections.abc import Collection, Iterator
 from concurrent import futures
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.policy.announced import announced
 from sizewell.policy.announcement import ALONE, TOTAL
 from sizewell.policy.config import DEFAULT_FILE, read_config, unknown_rules
 from sizewell.policy.opening import Opening
+from sizewell.sdk import protocol
 from sizewell.sizing.errors import ConfigError, SizewellError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def serve(*, config: Path | None = None, decisions: Path | None = None) -> None:
         project=os.environ.get("PULUMI_PROJECT", ""),
         stack=os.environ.get("PULUMI_STACK", ""),
     )
-    proto, services, plugin = _protocol()
+    proto, services, plugin = protocol.modules("analyzer_pb2", "analyzer_pb2_grpc", "plugin_pb2")
     import grpc
 
     limit = 400 * 1024 * 1024
@@ -97,24 +97,6 @@ def _load(opening: Opening) -> None:
         opening.session.set_exception(error)
     gc.freeze()
     gc.enable()
-
-
-def _protocol() -> tuple[Any, Any, Any]:
-    """The protocol's messages without the rest of the SDK, whose import alone takes longer than the pack may."""
-    from importlib.util import find_spec
-
-    if "pulumi" not in sys.modules:
-        root = find_spec("pulumi")
-        if root is None or not root.submodule_search_locations:
-            raise ImportError("the pulumi package is not installed")
-        path = Path(next(iter(root.submodule_search_locations)))
-        for name, folder in (("pulumi", path), ("pulumi.runtime", path / "runtime")):
-            module = ModuleType(name)
-            module.__path__ = [str(folder)]
-            sys.modules[name] = module
-    from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
-
-    return analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
 
 
 def servicer(opening: Opening, proto: Any, services: Any, plugin: Any) -> Any:

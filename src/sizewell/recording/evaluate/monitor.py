@@ -7,19 +7,18 @@ A registration is answered as a provider would at preview: inputs come back, eve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
 from google.protobuf import empty_pb2, json_format, struct_pb2
-from pulumi.runtime._callbacks import _CallbackServicer
-from pulumi.runtime.proto import engine_pb2, resource_pb2
 
 from sizewell.recording.evaluate import values
 from sizewell.recording.evaluate.answers import offline_answer
 from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
 from sizewell.resources.recorded import RecordedResource
+from sizewell.sdk.runtime import Callbacks, engine_pb2, read_answer, resource_pb2
 from sizewell.sizing.providers import CLOUDS
 
 _FEATURES = (
@@ -41,29 +40,6 @@ _OUTPUTS_DIFFER = {cloud.provider.package: cloud.provider.outputs_differ for clo
 
 class Unsupported(Exception):  # noqa: N818 - said to the program as it is
     """The program asks for something that only the engine and its plugins can do."""
-
-
-class InProcessCallbacks(_CallbackServicer):
-    """The SDK's registry of transforms without the gRPC server in front of it."""
-
-    def __init__(self, monitor: Monitor) -> None:
-        self._callbacks: dict[str, Callable[[bytes], Awaitable[Any]]] = {}
-        self._transforms: dict[Any, str] = {}
-        self._state_migrations: dict[Any, str] = {}
-        self._monitor: Any = monitor  # has what is called of the stub
-        self._target = "in-process"
-
-    @property
-    def in_use(self) -> bool:
-        return bool(self._callbacks)
-
-    def call(self, loop: asyncio.AbstractEventLoop, token: str, request: bytes) -> Any:
-        """Run a callback on the program's loop, from a worker thread, and wait for it."""
-
-        async def called() -> Any:
-            return await self._callbacks[token](request)
-
-        return asyncio.run_coroutine_threadsafe(called(), loop).result()
 
 
 class Engine:
@@ -103,7 +79,7 @@ class Monitor:
         self.notes: list[str] = []
         self.unanswered: list[str] = []
         self.sequence: Callable[[], int] = lambda: len(self.order)
-        self.callbacks = InProcessCallbacks(self)
+        self.callbacks = Callbacks(self)
         self._project, self._stack, self._config, self._answers = project, stack, config, answers
         self._loop = loop
         self._narrow = narrow
@@ -154,8 +130,7 @@ class Monitor:
 
     def ReadResource(self, request: Any) -> resource_pb2.ReadResourceResponse:  # noqa: N802
         """A resource that exists already and is not this stack's: nothing is recorded, all it knows is unknown."""
-        urn = self._urn(request)
-        return resource_pb2.ReadResourceResponse(urn=urn, id=request.id, properties=struct_pb2.Struct())
+        return read_answer(self._urn(request), request.id)
 
     def ExistsResource(self, request: Any) -> resource_pb2.ExistsResourceResponse:  # noqa: N802, ARG002
         return resource_pb2.ExistsResourceResponse(exists=False, unknown=True)

@@ -17,19 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
-from pulumi.runtime import settings as pulumi_settings
-from pulumi.runtime.config import set_all_config
-from pulumi.runtime.stack import run_in_stack
 
 from sizewell import source
 from sizewell.recording.evaluate.isolation import isolated
 from sizewell.recording.evaluate.monitor import Engine, Monitor, Unsupported
 from sizewell.recording.evaluate.project import Project, read_project
-from sizewell.recording.evaluate.quick import Unlike, quick
 from sizewell.resources.recorded import Plan
+from sizewell.sdk import runtime
+from sizewell.sdk.quick import Unlike, quick
 from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
-
-_SDK = str(Path(pulumi.__file__).parent)
 
 
 def run(
@@ -142,22 +138,18 @@ def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engi
     project = case.project
     asyncio.set_event_loop(loop)
     executor = _Executor(monitor, loop)
-    pulumi_settings.configure(
-        pulumi_settings.Settings(
-            project=project.name,
-            stack=case.stack,
-            monitor=monitor,
-            engine=engine,
-            dry_run=True,
-            organization="organization",
-            root_directory=str(project.root),
-        )
+    runtime.configure(
+        project=project.name,
+        stack=case.stack,
+        root=project.root,
+        monitor=monitor,
+        engine=engine,
+        callbacks=monitor.callbacks,
+        config=case.config,
+        secret_keys=project.secret_keys,
     )
-    pulumi_settings.ROOT.set(None)
-    pulumi_settings.SETTINGS.callbacks = monitor.callbacks
-    set_all_config(dict(case.config), list(project.secret_keys))
     try:
-        loop.run_until_complete(run_in_stack(case.entry))
+        loop.run_until_complete(runtime.run(case.entry))
     finally:
         pending = asyncio.all_tasks(loop)
         for task in pending:
@@ -197,8 +189,7 @@ class _Executor(ThreadPoolExecutor):
 
     def _run_in_executor(self, executor: Any, fn: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
         """The loop's method: what is run in place is done at once; whoever awaits it lets the others go on first."""
-        theirs = getattr(fn, "__module__", "") != "pulumi.runtime._context"
-        if executor is not None or theirs or self._monitor.callbacks.in_use:
+        if executor is not None or not runtime.calls_the_monitor(fn) or self._monitor.callbacks.in_use:
             return self._in_a_thread(executor, fn, *args)
         future = self._loop.create_future()
         self._local.number = next(self._numbers)
@@ -242,7 +233,7 @@ def _last_line(error: BaseException, project: Project) -> str:
         for frame in frames
         if frame.filename.startswith(f"{project.root}/")
         and "site-packages" not in frame.filename
-        and not frame.filename.startswith((_SDK, str(Path(__file__).parent)))
+        and not frame.filename.startswith((runtime.FOLDER, str(Path(__file__).parent)))
     ]
     if not own:
         return ""

@@ -20,7 +20,7 @@ from pulumi.runtime import rpc as pulumi_rpc
 from pulumi.runtime import stack as pulumi_stack
 from pulumi.runtime.proto import source_pb2
 
-from sizewell.recording.evaluate import outputs
+from sizewell.sdk import outputs
 
 _frozen = {"modules": 0}  # how many modules were loaded when the heap was last frozen
 
