@@ -1,6 +1,6 @@
 """What rules say of themselves before they are loaded: the engine waits for these words, then starts the program.
 
-The schema of the configuration has them, which editors read too and `make generate` writes: reading it takes 2 ms,
+The schema of the configuration has them, which editors read too and `make generate` writes: reading it takes 4 ms,
 loading the rules some 240 ms of processor time, and every preview waits for it (docs/adr/0009). What the schema says
 stands for the rules until those are loaded; then `differing` compares the two.
 """
