@@ -1,6 +1,6 @@
 """From a decision to what every cloud's arguments share, and to what a component registers. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sizewell.components.forms import PoolArgs
@@ -140,6 +140,16 @@ def of_sizes(least: int, initial: int | None = None, most: int | None = None) ->
         "nodesInitial": least if initial is None else initial,
         "nodesMax": least if most is None else most,
     }
+
+
+def of_pool(shape: Shape, args: Mapping[str, Any], *, sizes: tuple[int, int, int] | None = None) -> dict[str, Any]:
+    """What a component registers about its machines: their type, how it gets them, how many (least, initial, most).
+
+    Without `sizes` the arguments say how many; where they name no capacity mode, machines are bought on demand.
+    """
+    least, initial, most = sizes or (args["nodes_min"], args["nodes_initial"], args["nodes_max"])
+    capacity = of_capacity(args.get("capacity_mode", "on-demand"))
+    return {**of_machines(shape), **capacity, **of_sizes(least, initial, most)}
 
 
 def store_facts(decision: Decision, workload: Workload) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.faults import Faults
@@ -12,6 +12,7 @@ from sizewell.components.owned import assemble
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
+SHARES: Final = (50, 80, 100)  # percent of the budget at which somebody hears of it
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
@@ -30,6 +31,11 @@ def ttl_args(decision: Decision, region: str) -> EndArgs | None:
         return None
     end = {"region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
     return assemble(EndArgs, lasting_args(decision), end)
+
+
+def guard_name(region: str) -> str:
+    """The name of the hard end's component in its stack; other stacks derive from it what it is called in the cloud."""
+    return f"end-{region}"
 
 
 def check_budget(faults: Faults, args: Mapping[str, Any], *, emails_max: int, takes: str, least_usd: int = 0) -> None:

@@ -1,9 +1,12 @@
 """Finding a machine in the catalog. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from sizewell.sizing.catalog.records import Shape, Slice
 from sizewell.sizing.records.decision import Pool, Workload
+
+A = TypeVar("A", bound=Mapping[str, Any])
 
 
 def find_shape(cloud: str, instance_type: object) -> Shape | None:
@@ -14,6 +17,20 @@ def find_shape(cloud: str, instance_type: object) -> Shape | None:
         return catalog.load().shape(cloud, str(instance_type))
     except KeyError:
         return None
+
+
+def checked_shape(
+    check: Callable[[str, A, Shape | None], None], name: str, args: A, *, cloud: str, machine: str
+) -> Shape:
+    """The machine type of a component whose arguments hold; `machine` is the argument that names it.
+
+    `check` raises ArgsError with all faults at once, an unknown machine type among them; so it also gets what the
+    catalog does not have, instead of that being refused here, alone and before everything else.
+    """
+    shape = find_shape(cloud, args.get(machine))
+    check(name, args, shape)
+    assert shape is not None, check  # noqa: S101  (each check refuses an unknown type)
+    return shape
 
 
 def shape_by_name(cloud: str, instance_type: str) -> Shape | None:

@@ -19,8 +19,8 @@ from sizewell.components.aws.checks import check_pool
 from sizewell.components.aws.fleets.documents import interruption_poller
 from sizewell.components.aws.limits import idle, notices, stopping
 from sizewell.components.aws.storage.mounts import mount_script
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape, least_accelerators
+from sizewell.components.facts import of_pool
+from sizewell.components.machines import checked_shape, least_accelerators
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -41,17 +41,13 @@ class GpuNodeGroup(Owned):
     """Launch template of the machines."""
 
     def __init__(self, name: str, args: GpuNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_pool(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_pool refuses an unknown type)
+        shape = checked_shape(check_pool, name, args, cloud="aws", machine="instance_type")
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(args["capacity_mode"]),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
             **instances.measured(shape, dimension="AutoScalingGroupName"),
             sizedBy="autoscaling-group",
         )

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from sizewell.components import lustre
+from sizewell.components import lustre, shared_program
 from sizewell.components.aws import launching, managed
 from sizewell.components.aws.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.machines import pool_name
@@ -20,10 +20,9 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
     from sizewell.components.aws.network import Network
 
-    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
+    pools = shared_program.pools_of("aws", workloads)
     outputs: dict[str, Any] = {}
-    for region in dict.fromkeys(pool.region for _, pool in pools):
-        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
+    for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         zones = [
             zone for workload, pool in in_region for zone in pool_args(decision, workload, pool, settings)["zones"]
@@ -98,17 +97,16 @@ def _build_here(
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.aws.limits.guards import TtlGuard
-    from sizewell.components.limits import ttl_args
 
-    outputs: dict[str, Any] = {}
-    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "aws"]
-    for region in dict.fromkeys(regions):
-        args = ttl_args(decision, region)
-        if args is not None:
-            options = pulumi.ResourceOptions(provider=provider(region, settings))
-            guard = TtlGuard.of(f"end-{region}", args, account(settings), opts=options)
-            outputs[f"end-{region}"] = {"document": guard.document_name}
-    return outputs
+    return shared_program.build_ends(
+        decision,
+        settings,
+        cloud="aws",
+        provider=provider,
+        guard=TtlGuard,
+        place=lambda _: account(settings),
+        outputs={"document": "document_name"},
+    )
 
 
 def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
@@ -116,10 +114,11 @@ def build_images(decision: Decision, workloads: Sequence[Workload], settings: Se
     it.
     """
     outputs: dict[str, Any] = {}
-    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "aws"]
+    pools = shared_program.pools_of("aws", workloads)
     pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
-    for region in dict.fromkeys(pool.region for _, pool in pools if not settings.network):
-        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
+    if settings.network:
+        return outputs
+    for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         outputs |= managed.build_mirror(decision, region, in_region, account(settings), options)
     return outputs
@@ -129,16 +128,14 @@ def build_checkpoints(decision: Decision, workloads: Sequence[Workload], setting
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.aws.storage.checkpoints import CheckpointStore
 
-    outputs: dict[str, Any] = {}
-    providers: dict[str, pulumi.ResourceOptions] = {}
-    for workload in workloads:
-        region = workload.pools[0].region
-        if region not in providers:
-            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
-        name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
-        outputs[name] = {"bucket": store.bucket, "writerPolicy": store.writer_policy_arn}
-    return outputs
+    return shared_program.build_stores(
+        workloads,
+        settings,
+        provider=provider,
+        store=CheckpointStore,
+        args_of=lambda workload: checkpoint_store_args(decision, workload, settings),
+        outputs={"bucket": "bucket", "writerPolicy": "writer_policy_arn"},
+    )
 
 
 def account(settings: Settings) -> dict[str, str]:

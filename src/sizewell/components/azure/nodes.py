@@ -9,8 +9,8 @@ from pulumi_azure_native import authorization, compute, managedidentity, monitor
 from sizewell.components.azure import parts, scale_sets
 from sizewell.components.azure.args import GpuScaleSetArgs, guid
 from sizewell.components.azure.checks import check_pool
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.facts import of_pool
+from sizewell.components.machines import checked_shape
 from sizewell.components.notify import hooks, receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
@@ -30,10 +30,7 @@ class GpuScaleSet(Owned):
     """Identity of the machines."""
 
     def __init__(self, name: str, args: GpuScaleSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("azure", args.get("vm_size"))
-        check_pool(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_pool refuses an unknown size)
-        mode = args["capacity_mode"]
+        shape = checked_shape(check_pool, name, args, cloud="azure", machine="vm_size")
         if scale_sets.is_virtual(shape) and "image" not in args:
             pulumi.log.warn(
                 f"{name}: {shape.instance_type} has a virtual GPU, which needs NVIDIA's GRID driver; Microsoft's "
@@ -45,9 +42,7 @@ class GpuScaleSet(Owned):
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(mode),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
             measured={
                 "source": "azure-monitor",
                 "namespace": scale_sets.METRIC_NAMESPACE,

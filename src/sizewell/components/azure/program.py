@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_azure_native as azure
 
-from sizewell.components import lustre
+from sizewell.components import lustre, shared_program
 from sizewell.components.azure import launching, managed
 from sizewell.components.azure.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.azure.limits import expiry
@@ -21,12 +21,11 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
     from sizewell.components.azure.network import Network
 
-    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "azure"]
+    pools = shared_program.pools_of("azure", workloads)
     lustre.check_mounted(pools, target_of=managed.target_of, mounting=managed.MOUNTING, stack=decision.stack)
     managed.check_pulls(decision, pools, settings)
     outputs: dict[str, Any] = {}
-    for region in dict.fromkeys(pool.region for _, pool in pools):
-        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
+    for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
         if not place:
@@ -92,32 +91,32 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.azure.limits.guards import TtlGuard
 
-    outputs: dict[str, Any] = {}
-    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "azure"]
-    for region in dict.fromkeys(regions):
-        target = settings.network.get("resource_group") or expiry.network_group(decision.stack, region)
-        args = expiry.ttl_args(decision, region, target)
-        if args is not None:
-            options = pulumi.ResourceOptions(provider=provider(region, settings))
-            name = expiry.guard_name(region)
-            outputs[name] = {"workflow": TtlGuard.of(name, args, opts=options).workflow_id}
-    return outputs
+    def target(region: str) -> dict[str, str]:
+        return {"target": settings.network.get("resource_group") or expiry.network_group(decision.stack, region)}
+
+    return shared_program.build_ends(
+        decision,
+        settings,
+        cloud="azure",
+        provider=provider,
+        guard=TtlGuard,
+        place=target,
+        outputs={"workflow": "workflow_id"},
+    )
 
 
 def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.azure.storage.checkpoints import CheckpointStore
 
-    outputs: dict[str, Any] = {}
-    providers: dict[str, pulumi.ResourceOptions] = {}
-    for workload in workloads:
-        region = workload.pools[0].region
-        if region not in providers:
-            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
-        name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
-        outputs[name] = {"account": store.account_name, "writerRole": store.writer_role_id}
-    return outputs
+    return shared_program.build_stores(
+        workloads,
+        settings,
+        provider=provider,
+        store=CheckpointStore,
+        args_of=lambda workload: checkpoint_store_args(decision, workload, settings),
+        outputs={"account": "account_name", "writerRole": "writer_role_id"},
+    )
 
 
 def provider(region: str, settings: Settings) -> azure.Provider:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 import pulumi_gcp as gcp
 
-from sizewell.components import lustre
+from sizewell.components import lustre, shared_program
 from sizewell.components.facts import has_queues, owned_args
 from sizewell.components.gcp import launching, managed
 from sizewell.components.gcp.args import (
@@ -33,11 +33,10 @@ if TYPE_CHECKING:
 
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
-    pools = [(workload, pool) for workload in workloads for pool in workload.pools if pool.cloud == "gcp"]
+    pools = shared_program.pools_of("gcp", workloads)
     lustre.check_mounted(pools, target_of=managed.target_of, mounting=("kubernetes",), stack=decision.stack)
     outputs: dict[str, Any] = {}
-    for region in dict.fromkeys(pool.region for _, pool in pools):
-        in_region = [(workload, pool) for workload, pool in pools if pool.region == region]
+    for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         clustered = [pair for pair in in_region if managed.target_of(*pair) == "kubernetes"]
         if clustered:
@@ -213,37 +212,31 @@ def _build_storage(
 
 def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
-    from sizewell.components.gcp.limits.expiry import guard_name
     from sizewell.components.gcp.limits.guards import TtlGuard
-    from sizewell.components.limits import ttl_args
 
-    outputs: dict[str, Any] = {}
-    regions = [pool.region for workload in decision.workloads for pool in workload.pools if pool.cloud == "gcp"]
-    for region in dict.fromkeys(regions):
-        args = ttl_args(decision, region)
-        if args is not None:
-            options = pulumi.ResourceOptions(provider=provider(region, settings))
-            project = managed.project_of(settings)
-            name = guard_name(region)
-            guard = TtlGuard.of(name, args, {"project": project}, opts=options)
-            outputs[name] = {"workflow": guard.workflow_name, "job": guard.job_name}
-    return outputs
+    return shared_program.build_ends(
+        decision,
+        settings,
+        cloud="gcp",
+        provider=provider,
+        guard=TtlGuard,
+        place=lambda _: {"project": managed.project_of(settings)},
+        outputs={"workflow": "workflow_name", "job": "job_name"},
+    )
 
 
 def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.gcp.storage.checkpoints import CheckpointStore
 
-    outputs: dict[str, Any] = {}
-    providers: dict[str, pulumi.ResourceOptions] = {}
-    for workload in workloads:
-        region = workload.pools[0].region
-        if region not in providers:
-            providers[region] = pulumi.ResourceOptions(provider=provider(region, settings))
-        name = workload.spec.name
-        store = CheckpointStore(name, checkpoint_store_args(decision, workload, settings), providers[region])
-        outputs[name] = {"bucket": store.bucket, "writer": store.writer_email}
-    return outputs
+    return shared_program.build_stores(
+        workloads,
+        settings,
+        provider=provider,
+        store=CheckpointStore,
+        args_of=lambda workload: checkpoint_store_args(decision, workload, settings),
+        outputs={"bucket": "bucket", "writer": "writer_email"},
+    )
 
 
 def provider(region: str, settings: Settings) -> gcp.Provider:

@@ -2,10 +2,10 @@
 
 import pulumi
 
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.facts import of_pool
 from sizewell.components.kubernetes.args import AdoptedPoolArgs
 from sizewell.components.kubernetes.checks import check_adopted_pool
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 
 
@@ -20,17 +20,13 @@ class AdoptedPool(Owned):
     """Type of the machines."""
 
     def __init__(self, name: str, args: AdoptedPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape(args.get("place", ""), args.get("instance_type"))
-        check_adopted_pool(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_adopted_pool refuses an unknown type)
+        shape = checked_shape(check_adopted_pool, name, args, cloud=args.get("place", ""), machine="instance_type")
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **{**of_capacity("on-demand"), "market": args["market"], "cloud": args["place"]},
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **{**of_pool(shape, args), "market": args["market"], "cloud": args["place"]},
         )
         self.instance_type = pulumi.Output.from_input(args["instance_type"])
         self.register()

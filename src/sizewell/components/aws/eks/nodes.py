@@ -13,8 +13,8 @@ from sizewell.components.aws.eks.args import EksNodeGroupArgs
 from sizewell.components.aws.eks.checks import check_eks_pool
 from sizewell.components.aws.eks.cluster import NODE_POLICIES
 from sizewell.components.aws.limits import idle, notices, stopping
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape, least_accelerators
+from sizewell.components.facts import of_pool
+from sizewell.components.machines import checked_shape, least_accelerators
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -33,17 +33,13 @@ class EksNodeGroup(Owned):
     """Role of the pods that write checkpoints; empty without a checkpoint store."""
 
     def __init__(self, name: str, args: EksNodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_eks_pool(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_eks_pool refuses an unknown type)
+        shape = checked_shape(check_eks_pool, name, args, cloud="aws", machine="instance_type")
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(args["capacity_mode"]),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
             **eks_node_config.measured(shape),
             sizedBy="eks-node-group",
         )

@@ -13,7 +13,6 @@ from sizewell.components.forms import BudgetArgs, EndArgs
 from sizewell.components.tags import legal
 
 STACK_TAG, PROJECT_TAG = "sizewell-stack", "sizewell-project"
-SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
 
 
 class BudgetAlarmsArgs(BudgetArgs, AccountArgs):
@@ -47,7 +46,7 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
 
 def notifications(topic: Any, emails: Sequence[str]) -> list[dict[str, Any]]:
     """Half, most and all of the budget spent, and all of it foreseen."""
-    told = [("ACTUAL", share) for share in SHARES] + [("FORECASTED", 100)]
+    told = [("ACTUAL", share) for share in limits.SHARES] + [("FORECASTED", 100)]
     return [
         {
             "notification_type": kind,

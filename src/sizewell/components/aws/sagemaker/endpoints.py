@@ -9,9 +9,9 @@ from sizewell.components.aws import parts, policies
 from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import AsyncEndpointArgs, RealtimeEndpointArgs, ServerlessEndpointArgs
 from sizewell.components.aws.sagemaker.checks import check_async, check_realtime, check_serverless
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.facts import of_pool
 from sizewell.components.inputs import derive
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -31,17 +31,13 @@ class RealtimeEndpoint(Owned):
     """Role of the containers."""
 
     def __init__(self, name: str, args: RealtimeEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_realtime(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_realtime refuses an unknown type)
+        shape = checked_shape(check_realtime, name, args, cloud="aws", machine="instance_type")
         super().__init__(
             name,
             args,
             opts,
             kind="endpoint",
-            **of_machines(shape),
-            **of_capacity("on-demand"),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
         )
         role = _role(self, name, args)
         if args["nodes_min"] == 0:
@@ -133,17 +129,13 @@ class AsyncEndpoint(Owned):
     """Topic of finished and failed requests."""
 
     def __init__(self, name: str, args: AsyncEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_async(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_async refuses an unknown type)
+        shape = checked_shape(check_async, name, args, cloud="aws", machine="instance_type")
         super().__init__(
             name,
             args,
             opts,
             kind="endpoint",
-            **of_machines(shape),
-            **of_capacity("on-demand"),
-            **of_sizes(0, 1, args["nodes_max"]),
+            **of_pool(shape, args, sizes=(0, 1, args["nodes_max"])),
         )
         role = _role(self, name, args)
         results, account = args["results"], parts.account_of(args, role)

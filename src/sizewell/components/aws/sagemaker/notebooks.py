@@ -9,9 +9,9 @@ from sizewell.components.aws import parts, policies
 from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import NotebookArgs, StudioDomainArgs
 from sizewell.components.aws.sagemaker.checks import check_notebook, check_studio
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.facts import of_pool
 from sizewell.components.inputs import derive
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 
 
@@ -26,9 +26,7 @@ class Notebook(Owned):
     """Role of the notebook."""
 
     def __init__(self, name: str, args: NotebookArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_notebook(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_notebook refuses an unknown type)
+        shape = checked_shape(check_notebook, name, args, cloud="aws", machine="instance_type")
         region = args["region"]
         guard = args.get("guard", sagemaker_documents.NOTEBOOK_GUARD)
         declared: NotebookArgs = {**args, "guard": guard}
@@ -37,10 +35,8 @@ class Notebook(Owned):
             declared,
             opts,
             kind="notebook",
-            **of_machines(shape),
-            **of_capacity("on-demand"),
+            **of_pool(shape, args, sizes=(0, 1, 1)),
             workloadKind="notebook",
-            **of_sizes(0, 1, 1),
         )
         physical = self.physical(name, 63)
         inline: dict[str, Any] = {"container": sagemaker_documents.container_policy(region=region)}

@@ -7,9 +7,9 @@ from sizewell.components.aws import parts, policies
 from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.args import TrainingPipelineArgs
 from sizewell.components.aws.sagemaker.checks import check_training
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.facts import of_pool
 from sizewell.components.inputs import derive
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 
 
@@ -24,18 +24,14 @@ class TrainingPipeline(Owned):
     """Role of the training jobs."""
 
     def __init__(self, name: str, args: TrainingPipelineArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("aws", args.get("instance_type"))
-        check_training(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
+        shape = checked_shape(check_training, name, args, cloud="aws", machine="instance_type")
         region = args["region"]
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(args["capacity_mode"]),
-            **of_sizes(0, 0, args["nodes"]),
+            **of_pool(shape, args, sizes=(0, 0, args["nodes"])),
             interruptible=args["capacity_mode"] == "spot",
             checkpointStore=args["writer"]["bucket"],
         )

@@ -11,8 +11,8 @@ from sizewell.components.azure.aks import node_config as aks_node_config
 from sizewell.components.azure.aks.args import AksGpuPoolArgs
 from sizewell.components.azure.aks.checks import check_aks_pool
 from sizewell.components.azure.limits import workflows
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.facts import of_pool
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 from sizewell.sizing.catalog.records import Shape
 
@@ -34,18 +34,13 @@ class AksGpuPool(Owned):
     """Client id for the service account of pods that write checkpoints; empty without a checkpoint store."""
 
     def __init__(self, name: str, args: AksGpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("azure", args.get("vm_size"))
-        check_aks_pool(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_aks_pool refuses an unknown size)
-        mode = args["capacity_mode"]
+        shape = checked_shape(check_aks_pool, name, args, cloud="azure", machine="vm_size")
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(mode),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
             **aks_node_config.measured(shape),
             sizedBy="aks-pool",
         )

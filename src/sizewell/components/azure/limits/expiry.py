@@ -14,8 +14,6 @@ from sizewell.components.owned import assemble
 from sizewell.components.tags import physical_name
 from sizewell.sizing.records.decision import Decision
 
-SHARES = (50, 80, 100)  # percent of the budget at which somebody hears of it
-
 
 class BudgetAlarmsArgs(BudgetArgs):
     """What a stack may cost in a month, and who hears of it."""
@@ -97,7 +95,7 @@ def month_start(day: str) -> str:
 
 def notifications(*, emails: Sequence[str], group: Any) -> dict[str, dict[str, Any]]:
     """Half, most and all of the budget spent, and all of it foreseen."""
-    told = [("Actual", share) for share in SHARES] + [("Forecasted", 100)]
+    told = [("Actual", share) for share in limits.SHARES] + [("Forecasted", 100)]
     return {
         f"{kind.lower()}-{share}": {
             "enabled": True,
@@ -112,11 +110,6 @@ def notifications(*, emails: Sequence[str], group: Any) -> dict[str, dict[str, A
     }
 
 
-def guard_name(region: str) -> str:
-    """The name of the guard's component in its stack."""
-    return f"end-{region}"
-
-
 def ender(stack: str, region: str) -> dict[str, str]:
     """Where the identity of a stack's hard end stands, and its name: the same in both stacks, neither asks the other.
 
@@ -125,8 +118,8 @@ def ender(stack: str, region: str) -> dict[str, str]:
     """
     own = f"ttl-{stack}"
     return {
-        "resource_group": physical_name("sizewell", own, guard_name(region), limit=80),
-        "identity": physical_name("sizewell", own, f"{guard_name(region)}-hand", limit=128),
+        "resource_group": physical_name("sizewell", own, limits.guard_name(region), limit=80),
+        "identity": physical_name("sizewell", own, f"{limits.guard_name(region)}-hand", limit=128),
     }
 
 
@@ -139,9 +132,3 @@ def budget_args(decision: Decision, region: str) -> BudgetAlarmsArgs | None:
     """The budget of a decision, from its first day on; None where a workload has none."""
     args = limits.budget_args(decision, region)
     return assemble(BudgetAlarmsArgs, args, {"starts": decision.decided_on.isoformat()}) if args else None
-
-
-def ttl_args(decision: Decision, region: str, target: str) -> TtlGuardArgs | None:
-    """The hard end of a decision's stack: machines in group `target`; None without an end."""
-    args = limits.ttl_args(decision, region)
-    return assemble(TtlGuardArgs, args, {"target": target}) if args else None

@@ -9,8 +9,8 @@ from sizewell.components.azure import parts, scale_sets
 from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.args import IDLE_S, NOTEBOOK_IDLE_S, AmlComputeClusterArgs, AmlComputeInstanceArgs
 from sizewell.components.azure.ml.checks import TIERS, check_compute, check_instance
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.facts import of_machines, of_pool
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 
 
@@ -25,18 +25,14 @@ class AmlComputeCluster(Owned):
     """Identity of the machines."""
 
     def __init__(self, name: str, args: AmlComputeClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("azure", args.get("vm_size"))
-        check_compute(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_compute refuses an unknown size)
+        shape = checked_shape(check_compute, name, args, cloud="azure", machine="vm_size")
         mode = args["capacity_mode"]
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(mode),
-            **of_sizes(0, 0, args["nodes_max"]),
+            **of_pool(shape, args, sizes=(0, 0, args["nodes_max"])),
         )
         identity = parts.identity(self, f"{name}-nodes", args)
         self._rights(name, args, identity)
@@ -101,9 +97,7 @@ class AmlComputeInstance(Owned):
     """Name of the compute instance in the workspace."""
 
     def __init__(self, name: str, args: AmlComputeInstanceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("azure", args.get("vm_size"))
-        check_instance(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_instance refuses an unknown size)
+        shape = checked_shape(check_instance, name, args, cloud="azure", machine="vm_size")
         super().__init__(name, args, opts, kind="notebook", **of_machines(shape), market="on-demand")
         optional: dict[str, Any] = {}
         if "user" in args:

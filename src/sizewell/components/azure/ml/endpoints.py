@@ -9,8 +9,8 @@ from sizewell.components.azure import parts
 from sizewell.components.azure.ml import durations as ml_durations
 from sizewell.components.azure.ml.args import AmlOnlineEndpointArgs
 from sizewell.components.azure.ml.checks import check_endpoint
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
-from sizewell.components.machines import find_shape
+from sizewell.components.facts import of_pool
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 from sizewell.components.tags import short_hash
 from sizewell.sizing.catalog.records import Shape
@@ -32,17 +32,13 @@ class AmlOnlineEndpoint(Owned):
     """Its URL."""
 
     def __init__(self, name: str, args: AmlOnlineEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("azure", args.get("vm_size"))
-        check_endpoint(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown size)
+        shape = checked_shape(check_endpoint, name, args, cloud="azure", machine="vm_size")
         super().__init__(
             name,
             args,
             opts,
             kind="endpoint",
-            **of_machines(shape),
-            **of_capacity("on-demand"),
-            **of_sizes(args["nodes_min"], args["nodes_initial"], args["nodes_max"]),
+            **of_pool(shape, args),
         )
         properties: dict[str, Any] = {
             "auth_mode": AUTH[args.get("auth", "aad")],

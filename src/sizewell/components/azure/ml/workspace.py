@@ -84,29 +84,13 @@ class AmlWorkspace(Owned):
         return {"resource_group_name": args["resource_group"], "location": args["region"]}
 
     def _storage(self, name: str, args: AmlWorkspaceArgs) -> storage.StorageAccount:
-        account = self.make(
-            storage.StorageAccount,
+        account = parts.storage_account(
+            self,
             f"{name}-files",
+            args,
             account_name=self._unique(name, 24),
-            kind="StorageV2",
-            sku={"name": "Standard_ZRS" if args["environment"] == "prod" else "Standard_LRS"},
-            enable_https_traffic_only=True,
-            minimum_tls_version="TLS1_2",
-            allow_blob_public_access=False,
-            allow_shared_key_access=False,
-            allow_cross_tenant_replication=False,
-            default_to_o_auth_authentication=True,
-            is_local_user_enabled=False,
-            public_network_access="Disabled",
-            network_rule_set={"default_action": "Deny", "bypass": "AzureServices"},
-            encryption={
-                "key_source": "Microsoft.Storage",
-                "require_infrastructure_encryption": True,
-                "services": {
-                    "blob": {"enabled": True, "key_type": "Account"},
-                    "file": {"enabled": True, "key_type": "Account"},
-                },
-            },
+            services=("blob", "file"),
+            encryption={"key_source": "Microsoft.Storage"},
             **self._place(args),
         )
         self.make(

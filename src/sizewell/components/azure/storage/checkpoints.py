@@ -146,24 +146,15 @@ class CheckpointStore(Owned):
         user: managedidentity.UserAssignedIdentity,
         held: authorization.RoleAssignment,
     ) -> storage.StorageAccount:
-        return self.make(
-            storage.StorageAccount,
+        return parts.storage_account(
+            self,
             name,
+            args,
             account_name=args["account"],
             resource_group_name=group.name,
             location=args["region"],
-            kind="StorageV2",
-            sku={"name": "Standard_ZRS" if args["environment"] == "prod" else "Standard_LRS"},
             access_tier="Hot",
-            enable_https_traffic_only=True,
-            minimum_tls_version="TLS1_2",
-            allow_blob_public_access=False,
-            allow_shared_key_access=False,
-            allow_cross_tenant_replication=False,
-            default_to_o_auth_authentication=True,
-            is_local_user_enabled=False,
-            public_network_access="Disabled",
-            network_rule_set={"default_action": "Deny", "bypass": "AzureServices"},
+            services=("blob",),
             encryption={
                 "key_source": "Microsoft.Keyvault",
                 "encryption_identity": {"encryption_user_assigned_identity": user.id},
@@ -172,8 +163,6 @@ class CheckpointStore(Owned):
                     "key_name": KEY,
                     "key_vault_uri": f"https://{args['account']}.vault.azure.net",
                 },
-                "require_infrastructure_encryption": True,
-                "services": {"blob": {"enabled": True, "key_type": "Account"}},
             },
             immutable_storage_with_versioning={
                 "enabled": True,

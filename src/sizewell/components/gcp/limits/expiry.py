@@ -38,18 +38,13 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.done()
 
 
-def guard_name(region: str) -> str:
-    """The name of the guard's component in its stack."""
-    return f"end-{region}"
-
-
 def hand(stack: str, region: str) -> str:
     """The account that ends a stack in one region: the same in both stacks, neither asks the other.
 
     >>> hand("dev-gcp", "us-central1")
     'sizewell-ttl-dev-gcp-b6960c93'
     """
-    return physical_name("sizewell", f"ttl-{stack}", f"{guard_name(region)}-end", limit=30)
+    return physical_name("sizewell", f"ttl-{stack}", f"{limits.guard_name(region)}-end", limit=30)
 
 
 def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str) -> str:

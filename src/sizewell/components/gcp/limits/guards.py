@@ -2,8 +2,8 @@
 
 A budget counts everything with the stack's label. The end stands in a stack of its own (`ttl-<stack>`): it comes up
 before the stack that it ends, so that it is deployed before anything is billed, and nothing that goes wrong in the one
-can
-disarm the other. The other stack looks the end's account up before it builds what is billed, and ends there without it.
+can disarm the other. The other stack looks the end's account up before it builds what is billed, and ends there
+without it.
 """
 
 import pulumi
@@ -13,9 +13,9 @@ from sizewell.components.gcp import parts
 from sizewell.components.gcp.limits import expiry
 from sizewell.components.gcp.limits.expiry import TtlGuardArgs, check_ttl
 from sizewell.components.gcp.limits.workflows import START_PERMISSIONS
-from sizewell.components.gcp.services import documents
 from sizewell.components.gcp.services.args import BudgetAlarmsArgs
 from sizewell.components.gcp.services.checks import check_budget
+from sizewell.components.limits import SHARES
 from sizewell.components.notify import BUDGET_EMAILS_MAX
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
@@ -43,7 +43,7 @@ class BudgetAlarms(Owned):
         told: dict[str, pulumi.Input[object]] = {"pubsub_topic": topic.id, "schema_version": "1.0"}
         if channels:
             told["monitoring_notification_channels"] = channels
-        actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in documents.SHARES]
+        actual = [{"threshold_percent": share / 100, "spend_basis": "CURRENT_SPEND"} for share in SHARES]
         budget = self.make(
             billing.Budget,
             f"{name}-month",

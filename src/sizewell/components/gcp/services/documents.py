@@ -11,7 +11,6 @@ from sizewell.sizing.choose.shared_storage import needed_gib
 from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 
 LARGEST_GIB: Final = FILESTORE_LARGEST_GIB  # of zonal Filestore
-SHARES: Final = (50, 80, 100)  # percent of the budget at which somebody hears of it
 RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
 STRATEGIES: Final = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 

@@ -3,13 +3,13 @@
 import pulumi
 from pulumi_gcp import compute, projects, serviceaccount, vertex, workflows
 
-from sizewell.components.facts import of_capacity, of_machines, of_sizes
+from sizewell.components.facts import of_machines, of_pool, of_sizes
 from sizewell.components.gcp import parts
 from sizewell.components.gcp.limits.expiry import endpoint_mark
 from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.args import VertexEndpointArgs, VertexTrainingArgs
 from sizewell.components.gcp.services.checks import check_endpoint, check_training
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import checked_shape
 from sizewell.components.owned import Owned
 from sizewell.components.tags import physical_name
 
@@ -27,18 +27,14 @@ class VertexTraining(Owned):
     """E-mail of the account that starts jobs."""
 
     def __init__(self, name: str, args: VertexTrainingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("gcp", args.get("machine_type"))
-        check_training(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_training refuses an unknown type)
+        shape = checked_shape(check_training, name, args, cloud="gcp", machine="machine_type")
         mode = args["capacity_mode"]
         super().__init__(
             name,
             args,
             opts,
             kind="pool",
-            **of_machines(shape),
-            **of_capacity(mode),
-            **of_sizes(0, 0, args["nodes"]),
+            **of_pool(shape, args, sizes=(0, 0, args["nodes"])),
             interruptible=mode == "spot",
             checkpointStore=args["bucket"],
         )
@@ -130,9 +126,7 @@ class VertexEndpoint(Owned):
     """Id of the endpoint."""
 
     def __init__(self, name: str, args: VertexEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        shape = find_shape("gcp", args.get("machine_type"))
-        check_endpoint(name, args, shape)
-        assert shape is not None  # noqa: S101  (check_endpoint refuses an unknown type)
+        shape = checked_shape(check_endpoint, name, args, cloud="gcp", machine="machine_type")
         super().__init__(
             name,
             args,
