@@ -21,6 +21,7 @@ from sizewell.resources.stackfacts import (
     Store,
     Thing,
 )
+from sizewell.resources.values import cloud_of
 
 
 def resource(
@@ -36,7 +37,8 @@ def resource(
 def _fact(fields: dict[str, Any]) -> dict[str, Any]:
     of_resource = ("type", "name", "inputs", "protect", "retain_on_delete", "ignore_changes", "provider")
     inner = {key: fields.pop(key) for key in of_resource if key in fields}
-    return {"resource": resource(**inner), "cloud": "aws", "region": "us-east-1", "tags": {}, **fields}
+    made = resource(**inner)
+    return {"resource": made, "cloud": cloud_of(made.type), "region": "us-east-1", "tags": {}, **fields}
 
 
 def pool(**fields: Any) -> Pool:

@@ -90,7 +90,7 @@ def rule(
     debatable: bool = False,
     evaluator_only: bool = False,
     about_accelerators: bool = False,
-    clouds: tuple[str, ...] = ("aws", "gcp", "azure"),
+    clouds: tuple[str, ...] = tuple(CLOUDS),
     types: tuple[str, ...] = (),
 ) -> Callable[[Judge], Judge]:
     """Declare the function below as the rule `id`; ValueError where another one has that name.

@@ -15,6 +15,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.values import cloud_of, get
+from sizewell.sizing.providers import CLOUDS
 
 Kind = Literal["create", "update", "replace", "delete"]
 _STACK: Final = "pulumi:pulumi:Stack"
@@ -26,10 +27,6 @@ _GLOBAL: Final = (
     "aws:iam/", "aws:route53/", "aws:cloudfront/", "aws:organizations/", "aws:budgets/", "aws:savingsplans/",
     "aws:costexplorer/", "aws:identitystore/", "aws:ssoadmin/", "aws:account/", "aws:shield/",
 )  # fmt: skip
-_SCOPES: Final[Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]] = {  # what else a provider or the config decides
-    "gcp": (("project", ("gcp:project",)),),
-    "azure": (("subscriptionId", ("azure-native:subscriptionId",)),),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +137,13 @@ class _Comparison:
         regions = [graph.region(each) for graph, each in zip(self._graphs, (was, now), strict=True)]
         if regions[0] != regions[1] and all(isinstance(region, str) and region for region in regions):
             yield "region", str(regions[0]), str(regions[1])
-        for name, keys in _SCOPES.get(cloud_of(now.type), ()):
-            pair = [self._scope(graph, each, name, keys) for graph, each in zip(self._graphs, (was, now), strict=True)]
-            if pair[0] != pair[1] and name not in now.inputs and name not in was.inputs:
-                yield name, pair[0], pair[1]
+        cloud = CLOUDS.get(cloud_of(now.type))
+        if cloud is None or not cloud.account.provider_input:
+            return
+        name, key = cloud.account.provider_input, cloud.account.config_key
+        pair = [self._scope(graph, each, name, (key,)) for graph, each in zip(self._graphs, (was, now), strict=True)]
+        if pair[0] != pair[1] and name not in now.inputs and name not in was.inputs:
+            yield name, pair[0], pair[1]
 
     @staticmethod
     def _scope(graph: Graph, resource: RecordedResource, name: str, keys: tuple[str, ...]) -> str:

@@ -21,6 +21,8 @@ from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
+from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.providers.cloud import Account
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
@@ -429,21 +431,22 @@ def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[
 
 def _accounts(plan: Plan) -> dict[str, str]:
     """Which account, project or subscription the stack's configuration names, by the package of its provider."""
-    allowed = plan.config.get("aws:allowedAccountIds", "")
-    listed = re.findall(r"\d{12}", allowed)
-    stated = {
-        "aws": listed[0] if len(listed) == 1 else "",
-        "gcp": plan.config.get("gcp:project", ""),
-        "azure-native": plan.config.get("azure-native:subscriptionId", ""),
-    }
+    stated = {cloud.provider.package: _account(plan, cloud.account) for cloud in CLOUDS.values()}
     return {package: account for package, account in stated.items() if account}
+
+
+def _account(plan: Plan, of: Account) -> str:
+    """The one that the configuration names, or the only one that it allows; "" where that leaves a choice."""
+    if of.config_key:
+        return plan.config.get(of.config_key, "")
+    allowed = re.findall(of.pattern, plan.config.get(of.allowed_config_key, ""))
+    return allowed[0] if len(allowed) == 1 else ""
 
 
 def _regions(plan: Plan, described: Mapping[str, Described]) -> tuple[str, ...]:
     stated = [each.region for each in described.values() if each.region]
-    configured = [
-        plan.config[key] for key in ("aws:region", "gcp:region", "azure-native:location") if key in plan.config
-    ]
+    keys = [cloud.regions.config_key for cloud in CLOUDS.values()]
+    configured = [plan.config[key] for key in keys if key in plan.config]
     return tuple(sorted(dict.fromkeys(stated or configured)))
 
 

@@ -18,6 +18,7 @@ from typing import Final
 from sizewell import csvtables
 from sizewell.resources.recorded import RecordedResource
 from sizewell.resources.values import canonical
+from sizewell.sizing.providers import CLOUDS
 
 EVERYWHERE: Final = {"availabilityZone", "zone", "location", "region", "resourceGroupName", "project"}
 
@@ -27,7 +28,7 @@ RENAMED_IN_PLACE: Final = (
     "aws:organizations/", "aws:servicecatalog/", "aws:sagemaker/image", "aws:cognito/userPoolClient",
     "gcp:organizations/", "gcp:monitoring/", "gcp:cloudbuild/",
 )  # fmt: skip
-NAMED: Final = ("aws:", "gcp:")  # clouds whose `name` is the resource's own
+NAMED: Final = tuple(f"{each.provider.package}:" for each in CLOUDS.values() if each.provider.names_itself)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

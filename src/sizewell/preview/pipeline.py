@@ -26,6 +26,7 @@ from sizewell.preview.stood import Prices
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 
 Engine = Literal["auto", "offline", "pulumi"]
@@ -460,18 +461,16 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     return result.model_copy(update=reasons)
 
 
-_PACKAGES: Final = {"aws": "aws", "gcp": "gcp", "azure": "azure-native"}  # cloud -> package of its provider
-
-
 def billing_accounts(config: Mapping[str, str], rates: Discounts) -> dict[str, records.BillingAccount]:
     """By the package of the provider: what the rates name; on Google Cloud `sizewell:billingAccount` goes first."""
     named = {
-        _PACKAGES[account.cloud]: records.BillingAccount(id=account.id, name=account.name)
+        CLOUDS[account.cloud].provider.package: records.BillingAccount(id=account.id, name=account.name)
         for account in rates.billing_accounts
     }
-    own, known = config.get("sizewell:billingAccount", ""), named.get("gcp")
-    if own and (known is None or known.id != own):
-        named["gcp"] = records.BillingAccount(id=own)
+    for cloud in CLOUDS.values():
+        package, own = cloud.provider.package, config.get(cloud.account.billing_setting, "")
+        if own and (package not in named or named[package].id != own):
+            named[package] = records.BillingAccount(id=own)
     return named
 
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
 
 from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.clouds.rest import base_url
 from sizewell.sizing.errors import ServiceError
-
-# Services that answer anybody, and say in the Date header when they did.
-HOSTS: Final[Mapping[str, str]] = {
-    "aws": "https://sts.amazonaws.com",
-    "gcp": "https://compute.googleapis.com",
-    "azure": "https://management.azure.com",
-}
-_PREFIX: Final = {"gcp": "google"}
+from sizewell.sizing.providers import CLOUDS
 
 
 def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: float = 10.0) -> float:
     """By how many seconds `at` differs from the time that a cloud tells. ServiceError where that is too much, or where
     it tells none.
     """
-    url = base_url(_PREFIX.get(cloud, cloud), "clock", HOSTS[cloud])
+    url = base_url(CLOUDS[cloud].client, "clock", CLOUDS[cloud].clock)
     try:
         with http_client(connections=1) as http:
             answer = http.head(url, timeout=timeout_s)

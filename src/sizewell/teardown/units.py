@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any, Final
 
 from sizewell.recording.sources.state import State, StateResource
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY
 from sizewell.sizing.records.stackname import environment_of
 from sizewell.teardown.records import Capacity, GuardLimits
@@ -76,7 +77,7 @@ STATEFUL: Final[Mapping[str, str]] = {
     "kubernetes:core/v1:PersistentVolume": "volume",
     "kubernetes:apps/v1:StatefulSet": "claims of a stateful set",
 }
-_CLOUDS: Final = (("aws:", "aws"), ("gcp:", "gcp"), ("azure-native:", "azure"))
+_CLOUDS: Final = tuple((f"{cloud.provider.package}:", name) for name, cloud in CLOUDS.items())
 _CLUSTERS: Final = {  # type -> what its inputs call its name
     "aws:eks/cluster:Cluster": "name",
     "gcp:container/cluster:Cluster": "name",
@@ -229,8 +230,8 @@ def store_uris(state: State) -> tuple[str, ...]:
             account = str(resource.inputs.get("accountName") or "")
             uris.append(f"az://{account}/{resource.inputs.get('containerName') or resource.id.rpartition('/')[2]}")
         elif resource.type.partition("/")[2].partition(":")[2] in ("Bucket", "BucketV2"):
-            scheme = "s3" if kind.startswith("aws") else "gs"
-            uris.append(f"{scheme}://{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
+            scheme = next(cloud.data_schemes[0] for cloud in CLOUDS.values() if kind.startswith(cloud.provider.package))
+            uris.append(f"{scheme}{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
     return tuple(uris)
 
 

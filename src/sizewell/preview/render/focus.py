@@ -11,11 +11,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
 from sizewell.preview import records
+from sizewell.preview.render.bills import BILLS, NO_BILL, Bill
+from sizewell.sizing.providers import CLOUDS
 
 COLUMNS: Final = (
     "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingAccountType", "BillingCurrency",
@@ -31,7 +32,9 @@ COLUMNS: Final = (
     "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
-_PROVIDERS: Final = {"aws": "AWS", "gcp": "Google Cloud", "azure-native": "Microsoft", "azure": "Microsoft"}
+_SELLERS: Final = {
+    package: cloud for name, cloud in CLOUDS.items() for package in (name, cloud.provider.package)
+}  # by the package of a type
 # Services by a word of a resource's type token: category and subcategory of FOCUS. The first that fits counts.
 _KINDS: Final = (
     ("AI and Machine Learning", "Generative AI", "bedrock cognitiveservices"),
@@ -52,30 +55,6 @@ _KINDS: Final = (
     ("Compute", "Containers", "eks ecs ecr container containerservice containerregistry artifactregistry"),
     ("Compute", "Virtual Machines", "ec2 autoscaling compute batch tpu azurefleet emr dataproc"),
 )  # fmt: skip
-# What the sellers' bills call a service, by the module of a type token; other services keep the module's name.
-_SERVICES: Final[Mapping[str, Mapping[str, str]]] = {
-    "aws": {
-        "autoscaling": "Amazon Elastic Compute Cloud", "bedrock": "Amazon Bedrock", "cloudwatch": "AmazonCloudWatch",
-        "dynamodb": "Amazon DynamoDB", "ebs": "Amazon Elastic Compute Cloud", "ec2": "Amazon Elastic Compute Cloud",
-        "ecr": "Amazon EC2 Container Registry (ECR)", "efs": "Amazon Elastic File System",
-        "eks": "Amazon Elastic Container Service for Kubernetes", "fsx": "Amazon FSx",
-        "kms": "AWS Key Management Service", "lambda": "AWS Lambda", "lb": "Elastic Load Balancing",
-        "s3": "Amazon Simple Storage Service", "sagemaker": "Amazon SageMaker",
-        "secretsmanager": "AWS Secrets Manager",
-    },
-    "gcp": {
-        "artifactregistry": "Artifact Registry", "cloudrunv2": "Cloud Run", "cloudscheduler": "Cloud Scheduler",
-        "compute": "Compute Engine", "container": "Kubernetes Engine", "filestore": "Cloud Filestore",
-        "kms": "Cloud Key Management Service (KMS)", "logging": "Cloud Logging", "storage": "Cloud Storage",
-        "vertex": "Vertex AI",
-    },
-    "azure-native": {
-        "compute": "Virtual Machines", "containerservice": "Azure Kubernetes Service", "keyvault": "Key Vault",
-        "machinelearningservices": "Azure Machine Learning", "network": "Virtual Network", "storage": "Storage",
-    },
-}  # fmt: skip
-_NETWORK: Final = frozenset(("natgateway", "vpcendpoint", "eip"))  # of EC2's module, billed as Amazon VPC
-_MACHINES: Final = {"aws": "ec2", "gcp": "compute", "azure-native": "compute"}  # whose service bills machine-hours
 
 
 def render(preview: records.Preview) -> str:
@@ -149,15 +128,12 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
     }
 
 
-_ACCOUNT_TYPES: Final = {"aws": "Account", "gcp": "Project", "azure-native": "Subscription"}
-
-
 def _account(token: str, stack: records.Stack) -> dict[str, str]:
     """The account, project or subscription that the stack's configuration names, and whose bill it is on."""
     package = token.partition(":")[0]
     cells: dict[str, str] = {}
     if account := stack.accounts.get(package, ""):
-        cells |= {"SubAccountId": account, "SubAccountType": _ACCOUNT_TYPES[package]}
+        cells |= {"SubAccountId": account, "SubAccountType": _SELLERS[package].account.billed_as}
     if billed := stack.billing_accounts.get(package):
         cells |= {"BillingAccountId": billed.id, "BillingAccountName": billed.name}
         cells["BillingAccountType"] = _billing_account_type(package, billed.id)
@@ -172,8 +148,8 @@ def _billing_account_type(package: str, account: str) -> str:
     >>> _billing_account_type("azure-native", "/providers/Microsoft.Billing/billingAccounts/1/billingProfiles/AB-CD")
     'Billing Profile'
     """
-    if package == "aws":
-        return "Payer Account"
+    if payer := _bill(package).payer:
+        return payer
     if "/billingprofiles/" in account.lower():
         return "Billing Profile"
     return "Subscription" if "/subscriptions/" in account.lower() else "Billing Account"
@@ -214,17 +190,22 @@ def _type_of(urn: str) -> str:
 
 def _provider(token: str) -> str:
     package = token.partition(":")[0]
-    return _PROVIDERS.get(package, package) or "unknown"
+    return _SELLERS[package].seller if package in _SELLERS else package or "unknown"
+
+
+def _bill(package: str) -> Bill:
+    seller = _SELLERS.get(package)
+    return BILLS[seller.name] if seller is not None and seller.provider.package == package else NO_BILL
 
 
 def _service(token: str, unit: str) -> str:
     package, _, rest = token.partition(":")
-    module = rest.partition(":")[0].partition("/")[0]
+    module, bill = rest.partition(":")[0].partition("/")[0], _bill(package)
     if unit == "machine-hour" and module in ("eks", "container", "containerservice"):
-        module = _MACHINES.get(package, module)
-    if package == "aws" and module == "ec2" and _words(token) & _NETWORK:
-        return "Amazon Virtual Private Cloud"
-    return _SERVICES.get(package, {}).get(module, module) or "unknown"
+        module = bill.machines or module
+    parts = bill.parts.get(module, {})
+    apart = next((parts[word] for word in parts if word in _words(token)), "")
+    return apart or bill.services.get(module, module) or "unknown"
 
 
 def _words(token: str) -> frozenset[str]:
