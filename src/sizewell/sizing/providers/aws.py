@@ -78,7 +78,6 @@ AWS: Final = Cloud(
         others=("aws-native", "awsx", "eks"),
         modules=("pulumi_aws", "boto3", "botocore"),
         distribution="pulumi-aws",
-        typed_by_module=True,
         tag_inputs=("tags",),
         tag_arguments=("tags",),
         names_itself=True,
@@ -150,7 +149,6 @@ AWS: Final = Cloud(
         list_proves_region=True,
         service_prefix="ml.",
         quota_codes=True,
-        quota_unit="vCPU",
         fleets=True,
     ),
     files=Files(
@@ -174,12 +172,5 @@ AWS: Final = Cloud(
         spot_notice_s=120,
         announced_on_machines=True,
         ends_when_acknowledged=False,
-        markets={
-            "on-demand": ("on-demand",),
-            "spot": ("spot",),
-            "savings-plans": ("reserved-1y", "reserved-3y"),
-            "capacity-blocks": ("capacity-block",),
-            "fees": ("fees",),
-        },
     ),
 )

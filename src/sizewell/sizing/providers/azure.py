@@ -75,7 +75,6 @@ AZURE: Final = Cloud(
         others=("azure", "azuread"),
         modules=("pulumi_azure_native", "azure"),
         distribution="pulumi-azure-native",
-        typed_by_module=False,
         tag_inputs=("tags",),
         tag_arguments=("tags",),
         names_itself=False,
@@ -152,7 +151,6 @@ AZURE: Final = Cloud(
         list_proves_region=False,
         service_prefix="",
         quota_codes=False,
-        quota_unit="vCPU",
         fleets=False,
     ),
     files=Files(
@@ -171,11 +169,5 @@ AZURE: Final = Cloud(
         spot_notice_s=30,
         announced_on_machines=True,
         ends_when_acknowledged=True,
-        markets={
-            "on-demand": ("on-demand",),
-            "spot": ("spot",),
-            "savings-plans": ("reserved-1y", "reserved-3y"),
-            "fees": ("fees",),
-        },
     ),
 )

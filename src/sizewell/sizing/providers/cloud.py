@@ -37,7 +37,6 @@ class Provider:
     others: tuple[str, ...]  # packages whose types are resources of this cloud too
     modules: tuple[str, ...]  # of Python, that the extra of the cloud's name brings
     distribution: str  # on PyPI
-    typed_by_module: bool  # types are `package:module/name:Name`; else `package:module:Name`
     tag_inputs: tuple[str, ...]  # where a resource carries its tags or labels; the first that is there counts
     tag_arguments: tuple[str, ...]  # the same in Python; of several that a type has, the first are the bill's
     names_itself: bool  # the input `name` is the resource's own, so that another name is another resource
@@ -124,7 +123,6 @@ class Machines:
     list_proves_region: bool  # a listed price says that the region has the machine, under that name
     service_prefix: str  # of a machine type's name where a managed service sells it
     quota_codes: bool  # quotas have codes, which a machine's row names
-    quota_unit: str  # what a quota of machines counts
     fleets: bool  # a fleet looks for capacity in several types and zones
 
 
@@ -158,7 +156,6 @@ class Capacity:
     spot_notice_s: int  # between the word that a spot machine goes, and its end
     announced_on_machines: bool  # a machine hears of it by itself, whoever scheduled the job
     ends_when_acknowledged: bool  # a machine that has confirmed the notice need not wait, and bill, for its end
-    markets: Mapping[str, tuple[str, ...]]  # kind of price that a refresh reads -> markets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,6 @@ GCP: Final = Cloud(
         others=("google-native",),
         modules=("pulumi_gcp", "google.auth"),
         distribution="pulumi-gcp",
-        typed_by_module=True,
         tag_inputs=("labels", "resourceLabels", "userLabels"),
         tag_arguments=("user_labels", "resource_labels", "labels"),
         names_itself=True,
@@ -140,7 +139,6 @@ GCP: Final = Cloud(
         list_proves_region=True,
         service_prefix="",
         quota_codes=False,
-        quota_unit="accelerators",
         fleets=False,
     ),
     files=Files(
@@ -163,12 +161,5 @@ GCP: Final = Cloud(
         spot_notice_s=30,
         announced_on_machines=False,
         ends_when_acknowledged=False,
-        markets={
-            "on-demand": ("on-demand",),
-            "spot": ("spot",),
-            "savings-plans": ("reserved-1y", "reserved-3y"),
-            "capacity-blocks": ("flex-start", "calendar"),
-            "fees": ("fees",),
-        },
     ),
 )
