@@ -267,7 +267,12 @@ def test_data_files_and_types_are_in_the_wheel(installed: Installed) -> None:
     template = package / "templates/project"
     for name in ("Pulumi.yaml", ".gitignore", "stacks/__main__.py", "policy/config.yaml", "../answers/github.yml"):
         assert (template / name).is_file(), name
-    for name in ("py.typed", "launch/scripts/train_fsdp.py", "preview/render/page.css"):
+    for name in (
+        "py.typed",
+        "launch/scripts/train_fsdp.py",
+        "preview/render/templates/page.css",
+        "preview/render/templates/page.html",
+    ):
         assert (package / name).is_file(), name
     schemas = {path.name for path in (package / "schemas").glob("*.json")}
     names = ("decision", "policy", "preview", "spec", "teardown", "timeline")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.config import TeardownConfig
     from sizewell.teardown.gather import Gatherer, LookedStack
     from sizewell.teardown.journal import Journal
-    from sizewell.teardown.planning import Plan
+    from sizewell.teardown.planning import Plan, Row
     from sizewell.teardown.records import Limits, Verdict
 
 DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
@@ -241,32 +241,41 @@ def _table(plan: Plan) -> None:
 
 
 def _page(plan: Plan) -> str:
-    from html import escape
+    from markupsafe import Markup
 
-    from sizewell.preview.render.html import framed
+    from sizewell.preview.render import pages
     from sizewell.teardown import render
 
-    parts = [
-        f'<p class="soft">{plan.at:%Y-%m-%d %H:%M} UTC, project {escape(plan.project)}</p>',
-        f"<p>{escape(render.headline(plan))}</p>",
-        f'<p class="soft">{render.LEGEND}</p>',
+    def shown(row: Row) -> dict[str, str]:
+        more = (render.evidence(row), render.following(row))
+        picture = render.timeline(row, plan.at) if row.pool and row.spans else ""
+        return {
+            "subject": f"pool {row.pool}" if row.pool else "the stack",
+            "action": row.action,
+            "why": row.why,
+            "more": "; ".join(each for each in more if each),
+            "timeline": Markup(picture),  # noqa: S704 - of times and counts alone
+        }
+
+    stacks = [
+        {
+            "name": stack.stack,
+            "owner": stack.owner,
+            "environment": stack.environment,
+            "rows": [shown(row) for row in stack.rows],
+            "remarks": list(render.after(stack)),
+        }
+        for stack in plan.stacks
     ]
-    if plan.halted:
-        parts.append(f'<p class="old">Halted: {escape(plan.halted)}</p>')
-    for stack in plan.stacks:
-        whose = f" <small>{escape(stack.owner)}, {escape(stack.environment)}</small>" if stack.owner else ""
-        parts.append(f"<h2>{escape(stack.stack)}{whose}</h2>")
-        for row in stack.rows:
-            subject = f"pool {row.pool}" if row.pool else "the stack"
-            more = "; ".join(each for each in (render.evidence(row), render.following(row)) if each)
-            rest = f"<br><small>{escape(more)}</small>" if more else ""
-            parts.append(f"<p><b>{escape(subject)}: {row.action}</b>, {escape(row.why)}{rest}</p>")
-            if row.pool and row.spans:
-                parts.append(render.timeline(row, plan.at))
-        remarks = [f"<li>{escape(remark)}</li>" for remark in render.after(stack)]
-        if remarks:
-            parts.append(f"<ul>{''.join(remarks)}</ul>")
-    return framed("Teardown plan", parts, css=render.CSS)
+    return pages.render(
+        "teardown.html",
+        heading="Teardown plan",
+        at=f"{plan.at:%Y-%m-%d %H:%M}",
+        project=plan.project,
+        headline=render.headline(plan),
+        halted=plan.halted,
+        stacks=stacks,
+    )
 
 
 def _run(args: argparse.Namespace) -> int:

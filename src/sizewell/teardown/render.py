@@ -15,11 +15,6 @@ WORDS = {
     "unknown": "unknown and kept",
     "keep": "kept",
 }
-LEGEND = "A bar is the last 14 days, oldest first. Blue: machines ran; grey: none; orange: not counted."
-CSS = """
-.timeline { display: block; width: 100%; height: 1.6rem; margin: .2rem 0 .8rem; }
-.timeline .on { fill: #2563eb; } .timeline .off { fill: #cbd5e1; } .timeline .unknown { fill: #f59e0b; }
-"""
 
 
 def dollars(amount: Decimal | None) -> str:
