@@ -9,10 +9,11 @@ SCANNERS := .venv-checkov
 SCANNERS_STAMP := $(SCANNERS)/.setup-done
 TRAINING := .venv-train
 RELEASING := .venv-release
+MUTATING := .venv-mutation
 TRAINING_STAMP := $(TRAINING)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup checkov training demo quick test soak check format bench engine sdk generate docs release clean
+.PHONY: help setup checkov training demo quick test scan frameworks engine soak check format bench mutation sdk generate docs release clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,14 +59,21 @@ quick: setup ## lint and a chosen set of tests, under a minute on two cores
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak and not engine" $(QUICK)
 
-test: setup checkov training ## all tests, at most 12 minutes on two cores
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak"
+test: setup ## all tests that need nothing but .venv
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak and not engine and not scan and not frameworks"
+
+# Beside `make test`, each a job of its own in CI: what judges or runs the output with tools that are not Python's alone.
+scan: setup checkov ## only the tests that ask Checkov, zizmor and the data of AWS
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "scan and not soak"
+
+frameworks: setup training ## only the tests that run PyTorch, JAX and the clouds' real clients
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "frameworks and not soak"
+
+engine: setup ## only the tests under the real Pulumi engine
+	@$(BIN)/python -m pytest -q -m "engine and not soak"
 
 soak: setup checkov training ## the long runs
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs -m soak
-
-engine: setup ## only the tests under the real Pulumi engine
-	@$(BIN)/python -m pytest -q -m engine
 
 sdk: setup ## the contract with Pulumi's SDK against its three newest releases, each in an environment of its own
 	@$(BIN)/python tools/sdk_releases.py
@@ -99,8 +107,14 @@ release: setup ## dist/: wheel, source archive, SBOM of what they bring with eve
 	@$(RELEASING)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type application --output-reproducible --of JSON -o dist/sbom.cdx.json $(RELEASING)/shipped/bin/python
 	@ls -l dist | awk 'NR > 1 {print $$5, "dist/" $$9}'
 
+# A fault stands in the file on disk while its tests run: not in a checkout that somebody edits.
+mutation: setup ## the share of small faults, put into the source one by one, that the tests notice; about a quarter of an hour
+	@test -x $(MUTATING)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(MUTATING)
+	@$(BIN)/uv pip install --quiet --python $(MUTATING)/bin/python --require-hashes -r requirements/mutation.txt
+	@$(MUTATING)/bin/python benchmarks/mutation.py
+
 bench: setup ## the benchmarks; prints medians and ratios
 	@$(BIN)/python -m benchmarks
 
 clean: ## remove .venv and its sisters, dist and caches
-	@rm -rf $(VENV) $(SCANNERS) $(TRAINING) $(RELEASING) .venv-sdk dist .mypy_cache .pytest_cache .ruff_cache *.egg-info
+	@rm -rf $(VENV) $(SCANNERS) $(TRAINING) $(RELEASING) $(MUTATING) .venv-sdk dist .mypy_cache .pytest_cache .ruff_cache *.egg-info

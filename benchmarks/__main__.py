@@ -12,7 +12,9 @@ import benchmarks
 
 
 def main() -> int:
-    known = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in {"__main__", "measure"}]
+    known = [
+        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in {"__main__", "measure", "mutation"}
+    ]
     wanted = sys.argv[1:] or known
     unknown = sorted(set(wanted) - set(known))
     if unknown:

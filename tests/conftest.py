@@ -3,19 +3,45 @@
 The collector of garbage looks less often: the SDKs' modules are millions of objects, and they stay. The sessions of boto3
 share what they read of their services, which is most of the time that a client takes to be made. No property has to hold
 within a time: how long an example takes says what else the machine does.
+
+What needs an environment beside `.venv` is marked with the target of make that makes it and runs the test, and is skipped
+where the environment is missing. Nobody waits for a cloud that is asked again: retries follow each other at once.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+from pathlib import Path
 
+import botocore.retries.standard
 import botocore.session
 import hypothesis
+import pytest
+
+from sizewell.clouds.calls import Timeouts
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENTS = {"scan": ".venv-checkov", "frameworks": ".venv-train"}  # by marker, which is also the target of make
 
 hypothesis.settings.register_profile("any-machine", deadline=None)
 hypothesis.settings.load_profile("any-machine")
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = {marker: place for marker, place in ENVIRONMENTS.items() if not (ROOT / place / "bin/python").exists()}
+    for item in items:
+        for marker, place in missing.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{place} is missing; run: make {marker}"))
+
+
+@pytest.fixture(autouse=True)
+def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries of the clouds' clients without their back-off; one that a test states, as test_rest.py does, is waited for."""
+    monkeypatch.setitem(Timeouts.__init__.__kwdefaults__, "backoff_s", 0.0)
+    monkeypatch.setattr(botocore.retries.standard.ExponentialBackoff, "delay_amount", lambda *_: 0.0)
 
 
 def pytest_sessionstart() -> None:

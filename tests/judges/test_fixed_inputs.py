@@ -50,6 +50,7 @@ def create_only(kind: str) -> set[str]:
     return {path.removeprefix("/properties/").partition("/")[0].lower() for path in paths}
 
 
+@pytest.mark.scan
 @pytest.mark.parametrize("kind", AWS)
 def test_what_forces_a_replacement_is_what_cloudformation_only_creates(kind: str) -> None:
     said = create_only(kind)

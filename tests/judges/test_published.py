@@ -44,10 +44,11 @@ def plans():
     return {**forms(), **{f"stack {plan.stack}": plan for plan in stacks()}}
 
 
+@pytest.mark.scan
 def test_values_of_aws_resources_are_ones_that_cloudformation_allows(plans, capsys):
     if not cloudformation.schemas():
-        say(capsys, "CloudFormation's schemas: not judged (make checkov)")
-        pytest.skip("cfn-lint does not exist; run: make checkov")
+        say(capsys, "CloudFormation's schemas: not judged (make scan)")
+        pytest.skip("cfn-lint does not exist; run: make scan")
     judged, unjudged, types, seen, faults = 0, 0, Counter(), Counter(), set()
     for name, plan in plans.items():
         for resource in plan.resources:
@@ -68,6 +69,7 @@ def test_values_of_aws_resources_are_ones_that_cloudformation_allows(plans, caps
     assert judged > 1000
 
 
+@pytest.mark.scan
 def test_a_value_that_cloudformation_does_not_know_is_a_fault(plans):
     resource = next(
         one for plan in plans.values() for one in plan.resources if one.type == "aws:cloudwatch/metricAlarm:MetricAlarm"
@@ -88,6 +90,7 @@ def test_a_value_that_cloudformation_does_not_know_is_a_fault(plans):
     )
 
 
+@pytest.mark.scan
 def test_policies_are_ones_that_parliament_understands(plans, capsys):
     policies = {}
     for name, plan in plans.items():
@@ -96,8 +99,8 @@ def test_policies_are_ones_that_parliament_understands(plans, capsys):
             if resource.type == "aws:iam/rolePolicy:RolePolicy" and isinstance(text, str):
                 policies.setdefault(text, f"{name}: {resource.name}")
     if not PYTHON.exists():
-        say(capsys, "parliament: not judged (make checkov)")
-        pytest.skip("parliament does not exist; run: make checkov")
+        say(capsys, "parliament: not judged (make scan)")
+        pytest.skip("parliament does not exist; run: make scan")
     given = {name: text for text, name in policies.items()}
     broken = {"broken": '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ec2:Fly"}]}'}
     command = [str(PYTHON), str(ROOT / "tests/judges/parliament_run.py")]
@@ -169,10 +172,11 @@ def started(plans):
                 yield "post", url, None, step["create"]["args"]["body"]
 
 
+@pytest.mark.scan
 def test_calls_of_google_s_workflows_are_ones_that_its_apis_have(plans, capsys):
     if discovery.folder() is None:
-        say(capsys, "Google's discovery documents: not judged (make checkov)")
-        pytest.skip("google-api-python-client does not exist; run: make checkov")
+        say(capsys, "Google's discovery documents: not judged (make scan)")
+        pytest.skip("google-api-python-client does not exist; run: make scan")
     made = [*calls(), *started(plans)]
     faults = [fault for call in made for fault in discovery.faults(*call)]
     kinds = {(method, url.partition("?")[0].rpartition("/")[2].rpartition(":")[2]) for method, url, _, _ in made}

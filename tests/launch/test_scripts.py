@@ -179,7 +179,6 @@ def test_the_median_counts_and_a_wrong_sum_is_worse_than_a_slow_one():
 def all_reduced(*words):
     """The test as a machine runs it: under spawn.py, two processes, over gloo."""
     python = SCRIPTS.parents[3] / ".venv-train" / "bin" / "python"
-    assert python.exists(), "run `make training` once"
     script = [str(SCRIPTS / "all_reduce.py"), "--bytes", "1048576", "--rounds", "3", "--warm-up", "1", *words]
     return subprocess.run(
         [str(python), str(SCRIPTS / "spawn.py"), "--processes", "2", *script],
@@ -191,6 +190,7 @@ def all_reduced(*words):
     )
 
 
+@pytest.mark.frameworks
 def test_an_all_reduce_over_two_processes_is_right_and_too_slow_for_what_it_is_asked():
     done = all_reduced("--least", "1e15")
     assert done.returncode == 1, done.stdout + done.stderr

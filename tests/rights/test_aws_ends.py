@@ -13,6 +13,8 @@ from sizewell.components.aws.fleets import documents as fleet_documents
 from sizewell.components.aws.limits import expiry, idle
 from sizewell.components.machines import find_shape
 
+pytestmark = pytest.mark.scan
+
 STACK, OTHER = "dev-aws", "prod-aws"
 POLICY = json.loads(expiry.end_policy(region="us-east-1", project=PROJECT, stack=STACK))
 

@@ -18,6 +18,8 @@ from sizewell.components.aws.eks.nodes import EksNodeGroup
 from sizewell.components.aws.fleets.spot import SpotFleet
 from sizewell.recording.evaluate import evaluate
 
+pytestmark = pytest.mark.scan
+
 
 @pytest.fixture(scope="module")
 def every():

@@ -163,6 +163,7 @@ def test_every_role_that_the_components_name_is_in_the_table_and_no_other(held):
         assert used == set(TABLE["roles"][cloud])
 
 
+@pytest.mark.scan
 def test_every_right_of_aws_is_one_that_aws_has():
     for role in TABLE["roles"]["aws"].values():
         for right in role["rights"]:

@@ -8,6 +8,8 @@ from teardown_calls import deletions
 
 from sizewell.components.aws.limits import teardown_rights
 
+pytestmark = pytest.mark.scan
+
 PLACE = {"region": "us-east-1", "state": "s3://states", "secrets_key": ""}
 DELETES = json.loads(teardown_rights.deletes_policy(project="sizewell", environment="dev", **PLACE))
 READS = json.loads(

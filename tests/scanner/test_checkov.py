@@ -13,6 +13,8 @@ from sizewell.policy import rules
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.values import canonical
 
+pytestmark = pytest.mark.scan
+
 
 def plan(*resources):
     return Plan(project="p", stack="s", resources=resources)

@@ -23,7 +23,8 @@ CONSOLE = re.compile(r"^```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTAL
 BETWEEN = "\x02"  # no command prints it
 WRITTEN_ON = "2026-11-22"  # prices age: the pages are followed on the day on which they were written
 CLOCK = Path(__file__).parent / "clock"
-NEEDS = {"train-and-resume.md": ROOT / ".venv-train/bin/python"}
+MARKS = {"train-and-resume.md": pytest.mark.frameworks}
+PAGES = [pytest.param(page, id=page.stem, marks=MARKS.get(page.name, ())) for page in sorted(TUTORIALS.glob("*.md"))]
 
 
 def steps(page: str) -> list[re.Match[str]]:
@@ -86,10 +87,8 @@ def kept(told: list[str], printed: list[str]) -> list[str]:
     return [*printed[:head], "...", *(printed[-tail:] if tail else [])]
 
 
-@pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES)
 def test_a_tutorial_is_true(page, tmp_path):
-    if (needed := NEEDS.get(page.name)) and not needed.exists():
-        pytest.skip(f"{page.name} needs {needed.relative_to(ROOT)}: make training")
     text = page.read_text(encoding="utf-8")
     script, expected = [], []
     for block in steps(text):

@@ -8,14 +8,14 @@ import pytest
 
 from sizewell.components.aws.limits.expiry import END_SCRIPT
 
+pytestmark = pytest.mark.frameworks
+
 HERE = Path(__file__).parent
 PYTHON = HERE.parents[2] / ".venv-train" / "bin" / "python"
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    if not PYTHON.exists():
-        pytest.skip("make training makes .venv-train, which has boto3 and moto")
     done = subprocess.run(
         [PYTHON, HERE / "end_script_check.py"],
         input=END_SCRIPT,

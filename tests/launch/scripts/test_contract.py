@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from processes import PYTHON
 
+pytestmark = pytest.mark.frameworks
+
 RECORD = Path(__file__).parents[1] / "control_plane/contract.json"
 
 

@@ -25,6 +25,8 @@ import pytest
 import small_disk
 from processes import PYTHON, SCRIPTS
 
+pytestmark = pytest.mark.frameworks
+
 PATIENCE_S = 240  # on a machine that has much else to do
 SMALL = {
     "SEQUENCE_LENGTH": "16",

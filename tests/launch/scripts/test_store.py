@@ -127,12 +127,14 @@ EVERYWHERE = {
 }
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("cloud", ["s3", "gs", "az"])
 @pytest.mark.parametrize("asked", sorted(EVERYWHERE))
 def test_the_clouds_do_what_the_contract_asks(clouds: Outcomes, cloud: str, asked: str) -> None:
     assert clouds[cloud][asked] == EVERYWHERE[asked]
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("cloud", ["s3", "gs", "az"])
 def test_what_is_taken_is_not_overwritten(clouds: Outcomes, cloud: str) -> None:
     kind, text = clouds[cloud]["put something else"]
@@ -140,19 +142,23 @@ def test_what_is_taken_is_not_overwritten(clouds: Outcomes, cloud: str) -> None:
     assert text.endswith("/runs/one/a/b.bin: is taken by other content; nothing was overwritten")
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("cloud", ["gs", "az"])
 def test_no_object_is_made_twice(clouds: Outcomes, cloud: str) -> None:
     assert clouds[cloud]["made once"] == ["", "True"]
 
 
+@pytest.mark.frameworks
 def test_google_s_objects_are_locked_for_as_long_as_is_told(clouds: Outcomes) -> None:
     assert clouds["gs"]["locked"] == ["", "True"]
 
 
+@pytest.mark.frameworks
 def test_the_writer_of_these_tests_may_not_delete(clouds: Outcomes) -> None:
     assert clouds["s3"]["delete"][0] == "AccessDenied"
 
 
+@pytest.mark.frameworks
 def test_who_prunes_needs_what_the_page_says_and_may_not_write(clouds: Outcomes) -> None:
     """Under the policies of docs/howto/train-and-resume.md: a reader finds what is left over, a pruner deletes it."""
     s3 = clouds["s3"]
@@ -165,11 +171,13 @@ def test_who_prunes_needs_what_the_page_says_and_may_not_write(clouds: Outcomes)
     assert "parts/000000000004-" in s3["after pruner"][1]
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize(("cloud", "kind"), [("s3", ""), ("az", ""), ("gs", "RefusedError")])
 def test_a_pointer_stands_only_where_a_writer_may_replace(clouds: Outcomes, cloud: str, kind: str) -> None:
     assert clouds[cloud]["point"][0] == kind
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize(
     ("cloud", "needs"),
     [
@@ -188,6 +196,7 @@ def test_without_permission_one_message_says_what_is_needed(
     assert "\n" not in text
 
 
+@pytest.mark.frameworks
 @pytest.mark.parametrize("cloud", ["gs", "az"])
 def test_a_bucket_that_does_not_exist_is_no_missing_object(clouds: Outcomes, cloud: str) -> None:
     kind, text = clouds[cloud]["no bucket"]
