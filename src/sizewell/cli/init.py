@@ -126,12 +126,11 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
 
 def _unreachable(answers: Answers) -> str:
     """Why the account cannot be asked now, and what to do; "" where it can. Nothing depends on it yet."""
-    import importlib
-
     from sizewell.clouds.calls import Deadline, Timeouts
-    from sizewell.clouds.preflight import run as preflight
+    from sizewell.clouds.clients import CLIENTS
     from sizewell.clouds.preflight.findings import ask
     from sizewell.clouds.preflight.needs import Machines, Needs
+    from sizewell.clouds.preflight.run import CHECKS
 
     machines = Machines(
         pool="", region=answers.region, zones=(), instance_type="", market="on-demand", reservation="", count=0,
@@ -143,11 +142,9 @@ def _unreachable(answers: Answers) -> str:
     )  # fmt: skip
     later = "everything else works; check the account later: sizewell doctor dev --cloud"
     try:
-        client = getattr(importlib.import_module(f"sizewell.clouds.{answers.cloud}"), preflight.CLIENTS[answers.cloud])
         limits = Timeouts(connect_s=2.0, read_s=4.0, attempts=1)
-        made = client(Deadline(CHECK_S), timeouts=limits)
-        cloud = importlib.import_module(f"sizewell.clouds.preflight.{answers.cloud}")
-        findings = ask({"account": lambda: cloud.account(needs, made)})
+        client = CLIENTS[answers.cloud](Deadline(CHECK_S), timeouts=limits)
+        findings = ask({"account": lambda: CHECKS[answers.cloud].account(needs, client)})
     except SizewellError as error:
         return f"the account could not be reached: {error}\n  {later}"
     bad = next((finding for finding in findings if finding.state != "ok"), None)

@@ -8,9 +8,8 @@ from typing import Any, Final, Protocol
 
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision, Pool
-
-UNITS: Final = {"aws": "vCPU", "azure": "vCPU", "gcp": "accelerators"}  # what a machine quota counts
 
 
 class Resource(Protocol):
@@ -70,10 +69,10 @@ def needs_of(decision: Decision, resources: Iterable[Resource], catalog: Catalog
     """The needs of a decision's stack. UsageError where the stack stands on no cloud, or on several."""
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     clouds = sorted({pool.cloud for _, pool in pairs})
-    if len(clouds) != 1 or clouds[0] not in UNITS:
-        raise UsageError(
-            f"{decision.stack} is on {' and '.join(clouds) or 'no cloud'}: --cloud checks aws, gcp and azure"
-        )
+    if len(clouds) != 1 or clouds[0] not in CLOUDS:
+        *first, last = CLOUDS
+        checked = f"{', '.join(first)} and {last}"
+        raise UsageError(f"{decision.stack} is on {' and '.join(clouds) or 'no cloud'}: --cloud checks {checked}")
     custom = tuple(resource for resource in resources if ":" in resource.type)
     accounts = config.get("sizewell:accounts") or ()
     return Needs(

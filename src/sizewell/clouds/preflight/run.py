@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol
 
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.clients import CLIENTS
 from sizewell.clouds.connections import http_client
-from sizewell.clouds.preflight.findings import Finding, ask, unasked
+from sizewell.clouds.preflight import aws, azure, gcp
+from sizewell.clouds.preflight.findings import Finding, Question, ask, unasked
 from sizewell.clouds.preflight.needs import Needs
 from sizewell.clouds.preflight.pulls import charts_of, images_of, pulls
 from sizewell.clouds.registry import Registries
+from sizewell.sizing.providers.cloud import PerCloud
 
-CLIENTS: Final = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
+
+class Checks(Protocol):
+    """What a cloud's module asks, with the cloud's own client."""
+
+    def account(self, needs: Needs, client: Any, /) -> Iterator[Finding]: ...
+    def questions(self, needs: Needs, client: Any, /) -> dict[str, Question]: ...
+
+
+CHECKS: Final = PerCloud[Checks](aws=aws, gcp=gcp, azure=azure)
 
 
 def preflight(
@@ -25,11 +35,10 @@ def preflight(
 ) -> list[Finding]:
     """Every finding about the stack, in a fixed order; `begun` is called with what is being asked."""
     try:
-        make: Any = getattr(importlib.import_module(f"sizewell.clouds.{needs.cloud}"), CLIENTS[needs.cloud])
-        client = make(Deadline(total_s), timeouts=timeouts)
+        client = CLIENTS[needs.cloud](Deadline(total_s), timeouts=timeouts)
     except CloudError as error:
         return [unasked("account", error)]
-    cloud: Any = importlib.import_module(f"sizewell.clouds.preflight.{needs.cloud}")
+    cloud = CHECKS[needs.cloud]
     findings = ask({"account": lambda: cloud.account(needs, client)}, begun=begun)
     if any(finding.state == "wrong" for finding in findings):
         return findings
