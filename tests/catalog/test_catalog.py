@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.sizing.catalog import load, loading, rows
+from sizewell.sizing.catalog import load, loading, table
 from sizewell.sizing.catalog.history import quotes
+from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.money import Priced, Unpriced
 
 ON = date(2026, 9, 20)
@@ -343,7 +344,7 @@ def test_loading_imports_no_heavy_library():
 def test_a_machine_type_is_one_row_in_one_file(tmp_path):
     """The checklist in docs/howto/add-a-machine-type.md."""
     shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
-    row = dict.fromkeys(rows.SHAPES, "") | {
+    row = dict.fromkeys(table.columns_of(Shape), "") | {
         "cloud": "aws",
         "instance_type": "p9.48xlarge",
         "accelerator": "h200-sxm",
@@ -357,7 +358,7 @@ def test_a_machine_type_is_one_row_in_one_file(tmp_path):
         "confidence": "medium",
     }
     with (tmp_path / "shapes" / "aws.csv").open("a", newline="", encoding="utf-8") as stream:
-        csv.writer(stream, lineterminator="\n").writerow(row[column] for column in rows.SHAPES)
+        csv.writer(stream, lineterminator="\n").writerow(row[column] for column in table.columns_of(Shape))
     from sizewell.sizing.catalog.check import check
 
     added = load(tmp_path)

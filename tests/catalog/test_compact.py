@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from sizewell.sizing.catalog import compact, load, loading, rows, table
+from sizewell.sizing.catalog import compact, load, loading, table
 from sizewell.sizing.catalog.loading import keep_compact
 
 OFFERS = (
@@ -75,7 +75,6 @@ def tables_read(monkeypatch):
         return lines(name, *rest)
 
     monkeypatch.setattr(table, "lines", noted)
-    monkeypatch.setattr(rows, "lines", noted)
     return names
 
 
@@ -114,7 +113,7 @@ def with_second_line(path, change):
     path.write_bytes(f"{compact.FORMAT} {digest} {zlib.crc32(rest):08x}\n".encode() + rest)
 
 
-@pytest.mark.parametrize("key", ["owned", "count", "as_of", "types", "fees", "texts", "columns", "fee_keys"])
+@pytest.mark.parametrize("key", ["owned", "count", "as_of", "types", "fees", "sources", "columns", "fee_keys"])
 def test_one_that_lacks_a_fact_is_not_read(folder, key):
     """As one that an earlier version wrote: nothing is taken for none."""
     plain = read(folder)

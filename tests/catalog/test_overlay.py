@@ -16,8 +16,9 @@ from sizewell.resources.pricing import price as price_of
 from sizewell.resources.recorded import Plan
 from sizewell.sizing import catalog
 from sizewell.sizing.billing.tariff import Tariff
-from sizewell.sizing.catalog import rows
+from sizewell.sizing.catalog import table
 from sizewell.sizing.catalog.rates import Discounts, Rate
+from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.errors import CatalogError
 from sizewell.sizing.money import Priced
@@ -88,10 +89,8 @@ def test_the_overlay_is_read_again_when_its_files_change(own):
 
 def test_a_machine_of_ones_own_is_sized_like_any_other(own, facts):
     template = facts.shape("aws", "g6.xlarge")
-    header = ",".join(rows.SHAPES)
-    cells = rows.cells_of(
-        replace(template, instance_type="g6.own", source="our rack", traits_source="our rack"), rows.SHAPES
-    )
+    header = ",".join(table.columns_of(Shape))
+    cells = table.cells_of(replace(template, instance_type="g6.own", source="our rack", traits_source="our rack"))
     own(shapes_csv=f"{header}\n{','.join(cells)}\n", offers_csv=OFFERS + row("0.01", kind="g6.own", region="us-east-1"))
     decision = decide([parse_spec(CHAT)], catalog.load(), stack="", on=ON)
     assert isinstance(decision, Decision)

@@ -10,7 +10,24 @@ import shutil
 import pytest
 
 from sizewell.sizing.catalog import loading as whole
-from sizewell.sizing.catalog import rows, table
+from sizewell.sizing.catalog import table
+from sizewell.sizing.catalog.records import (
+    Accelerator,
+    Architecture,
+    Family,
+    Fee,
+    Offer,
+    Processor,
+    Quota,
+    Region,
+    SagemakerPremium,
+    Seller,
+    Shape,
+    Slice,
+    TokenPrice,
+    Withheld,
+    Zones,
+)
 from sizewell.sizing.errors import CatalogError
 
 GOOD = "aws,p5.48xlarge,us-east-1,,on-demand,55.04,2026-07-20,,list,a list,high,"
@@ -20,8 +37,9 @@ RUNTIMES = {chip.key: chip.runtime for chip in whole.load().accelerators.values(
 
 def offers(*lines):
     faults = []
-    text = "\n".join([",".join(rows.OFFERS), *lines])
-    return rows.read_offers("offers/aws.csv", text, {"key": "a source"}, faults), [str(fault) for fault in faults]
+    text = "\n".join([",".join(table.columns_of(Offer)), *lines])
+    records = table.read(Offer, "offers/aws.csv", text, sources={"key": "a source"}, faults=faults)
+    return records, [str(fault) for fault in faults]
 
 
 @pytest.mark.parametrize(
@@ -59,19 +77,22 @@ def test_a_source_key_stands_for_its_source():
     assert (records[0].source, faults) == ("a source", [])
 
 
-def test_the_quick_and_the_plain_way_of_reading_offers_agree():
+def test_a_wrong_row_leaves_the_others_as_they_are():
+    """A file without a fault is read in one go, another one row by row: both ways agree."""
     sources = table.read_sources("", (whole.DATA / "sources.csv").read_text(encoding="utf-8"), [])
     for path in sorted((whole.DATA / "offers").glob("*.csv")):
-        text, faults = path.read_text(encoding="utf-8"), []
-        quick = rows.read_offers(path.name, text, sources, faults)
-        plain = table.read(path.name, text, rows.OFFERS, rows.offer, sources=sources, faults=faults)
-        assert quick == plain
+        text, faults, at = path.read_text(encoding="utf-8"), [], []
+        in_one_go = table.read(Offer, path.name, text, sources=sources, faults=faults)
         assert not faults
+        one_by_one = table.read(Offer, path.name, text + "one cell\n", sources=sources, faults=faults, at=at)
+        assert one_by_one == in_one_go
+        assert [str(fault).split(":")[0] for fault in faults] == [f"{path.name} row {len(in_one_go) + 2}"]
+        assert at == [f"{path.name} row {number}" for number in range(2, len(in_one_go) + 2)]
 
 
 def test_wrong_columns_are_named():
     faults = []
-    table.read("fees.csv", "cloud,key,price\n", rows.FEES, rows.fee, sources={}, faults=faults)
+    table.read(Fee, "fees.csv", "cloud,key,price\n", sources={}, faults=faults)
     assert str(faults[0]).startswith("fees.csv row 1: the columns must be cloud,key,name,unit,")
     assert "unknown ['price']" in str(faults[0])
 
@@ -95,26 +116,29 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "make", "records"),
+    ("record", "complete", "records"),
     [
-        (rows.ACCELERATORS, rows.accelerator, lambda c: c.accelerators.values()),
-        (rows.SHAPES, functools.partial(rows.shape, runtimes=RUNTIMES), lambda c: c.shapes),
-        (rows.FAMILIES, rows.family, lambda c: c.families),
-        (rows.ZONES, rows.zones, lambda c: c.zone_facts.values()),
-        (rows.SLICES, rows.tpu_slice, lambda c: c.slices),
-        (rows.OFFERS, rows.offer, lambda c: c.all_offers),
-        (rows.WITHHELD, rows.withheld, lambda c: c.withheld),
-        (rows.REGIONS, rows.region, lambda c: c.region_facts.values()),
-        (rows.FEES, rows.fee, lambda c: c.fees),
-        (rows.QUOTAS, rows.quota, lambda c: c.quotas),
-        (rows.SAGEMAKER, rows.sagemaker_premium, lambda c: c.sagemaker_premiums.values()),
-        (rows.MODELS, rows.model, lambda c: c.models.values()),
+        (Accelerator, None, lambda c: c.accelerators.values()),
+        (Shape, functools.partial(whole._of_shapes, RUNTIMES), lambda c: c.shapes),
+        (Family, None, lambda c: c.families),
+        (Processor, None, lambda c: c.processors),
+        (Zones, None, lambda c: c.zone_facts.values()),
+        (Slice, None, lambda c: c.slices),
+        (Offer, None, lambda c: c.all_offers),
+        (Withheld, None, lambda c: c.withheld),
+        (Region, None, lambda c: c.region_facts.values()),
+        (Fee, None, lambda c: c.fees),
+        (Quota, None, lambda c: c.quotas),
+        (SagemakerPremium, None, lambda c: c.sagemaker_premiums.values()),
+        (Seller, None, lambda c: c.sellers.values()),
+        (TokenPrice, None, lambda c: c.token_prices),
+        (Architecture, whole._of_models, lambda c: c.models.values()),
     ],
 )
-def test_a_record_written_is_the_record_read(columns, make, records):
+def test_a_record_written_is_the_record_read(record, complete, records):
     before = list(records(whole.load()))
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([columns, *(rows.cells_of(r, columns) for r in before)])
+    csv.writer(stream, lineterminator="\n").writerows([table.columns_of(record), *map(table.cells_of, before)])
     faults = []
-    assert table.read("x.csv", stream.getvalue(), columns, make, sources={}, faults=faults) == before
+    assert table.read(record, "x.csv", stream.getvalue(), sources={}, faults=faults, complete=complete) == before
     assert not faults

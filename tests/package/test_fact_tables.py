@@ -96,15 +96,18 @@ def test_a_cell_is_read_as_its_field_is_annotated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kind,size\nx,four\n", "disks.csv row 2: size: 'four'"),
-        ("kind,size\n,4\n", "disks.csv row 2: kind: '': must not be empty"),
+        ("kind,size\nx,four\n", "disks.csv row 2: size: not a whole number: 'four'"),
+        ("kind,size\n,4\n", "disks.csv row 2: kind: must not be empty"),
         ("kind,size\nx\n", "disks.csv row 2: 1 cells, must have 2"),
         ("kind,size,colour\nx,4,red\n", "disks.csv: unknown or missing columns: colour"),
         ("kind\nx\n", "disks.csv: unknown or missing columns: size"),
-        ("kind,size,shared\nx,4,maybe\n", "disks.csv row 2: shared: 'maybe': must be yes or no"),
-        ("kind,size,media\nx,4,tape\n", "disks.csv row 2: media: 'tape': must be one of , ssd, hdd"),
-        ("kind,size,limits\nx,4,iops\n", "disks.csv row 2: limits: 'iops': must be KEY=VALUE"),
-        ("kind,size,rate\nx,4,much\n", "disks.csv row 2: rate: 'much'"),
+        ("kind,size,shared\nx,4,maybe\n", "disks.csv row 2: shared: must be yes or no, got 'maybe'"),
+        ("kind,size,media\nx,4,tape\n", "disks.csv row 2: media: must be one of (empty), ssd, hdd, got 'tape'"),
+        (
+            "kind,size,limits\nx,4,iops\n",
+            "disks.csv row 2: limits: must be KEY=VALUE, further ones after ' | ', got 'iops'",
+        ),
+        ("kind,size,rate\nx,4,much\n", "disks.csv row 2: rate: not a number: 'much'"),
     ],
 )
 def test_a_wrong_cell_is_named_with_file_row_and_column(tmp_path: Path, text: str, message: str) -> None:

@@ -299,7 +299,8 @@ def test_discounts_and_use_in_files_of_their_own_are_no_way_around(limited):
 def test_an_overlay_that_the_change_adds_does_not_judge(limited):
     """A row of one's own for the machine, instead of a rate."""
     repository, run = limited
-    from sizewell.sizing.catalog.rows import OFFERS
+    from sizewell.sizing.catalog.records import Offer
+    from sizewell.sizing.catalog.table import columns_of
 
     stated = {"cloud": "aws", "instance_type": "g6.12xlarge", "region": "us-east-1", "market": "on-demand"}
     stated |= {
@@ -309,9 +310,10 @@ def test_an_overlay_that_the_change_adds_does_not_judge(limited):
         "source": "the seller's letter",
         "confidence": "high",
     }
-    assert set(stated) <= set(OFFERS)
+    columns = columns_of(Offer)
+    assert set(stated) <= set(columns)
     (repository.root / "catalog").mkdir()
-    text = ",".join(OFFERS) + "\n" + ",".join(stated.get(column, "") for column in OFFERS) + "\n"
+    text = ",".join(columns) + "\n" + ",".join(stated.get(column, "") for column in columns) + "\n"
     (repository.root / "catalog/offers.csv").write_text(text)
     code, found = run()
     assert code == 2

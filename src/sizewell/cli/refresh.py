@@ -402,18 +402,18 @@ def _plans(client: Callable[[], Any], region: str, types: list[str], market: str
 
 def _files(folder: Path, accepted: Accepted, fees: AcceptedFees, on: date) -> dict[Path, str]:
     """Files of rows of this day, one for each cloud and table; what an earlier run of the day put there stays."""
-    from sizewell.sizing.catalog.rows import FEES as FEE_COLUMNS
-    from sizewell.sizing.catalog.rows import OFFERS, cells_of
+    from sizewell.sizing.catalog.records import Fee, Offer
+    from sizewell.sizing.catalog.table import cells_of, columns_of
 
     files: dict[Path, str] = {}
-    for table, columns, key, records in (
-        ("offers", OFFERS, ("cloud", "instance_type", "region", "zone", "market"), accepted.offers),
-        ("fees", FEE_COLUMNS, ("cloud", "key", "region", "from_quantity"), fees.fees),
+    for table, record, key, records in (
+        ("offers", Offer, ("cloud", "instance_type", "region", "zone", "market"), accepted.offers),
+        ("fees", Fee, ("cloud", "key", "region", "from_quantity"), fees.fees),
     ):
-        for cloud in sorted({record.cloud for record in records}):
+        for cloud in sorted({each.cloud for each in records}):
             path = folder / table / f"{cloud}-{on.isoformat()}.csv"
-            rows = [cells_of(record, columns) for record in records if record.cloud == cloud]
-            files[path] = _with_earlier(path, columns, key, rows)
+            rows = [cells_of(each) for each in records if each.cloud == cloud]
+            files[path] = _with_earlier(path, columns_of(record), key, rows)
     return files
 
 

@@ -8,14 +8,14 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from sizewell.components.faults import Faults
+from sizewell.csvtables import Day, Text, one_of
 from sizewell.sizing.catalog import table
 from sizewell.sizing.errors import CatalogError, Fault
 
 FILE: Final = "kubernetes_versions.csv"
-COLUMNS: Final = ("service", "version", "supported_until", "default", "autoscaler", "ubuntu", "source", "checked")
 SERVICES: Final = ("eks", "hyperpod", "aks")  # GKE's clusters follow a release channel and name no version
 
 
@@ -23,30 +23,17 @@ SERVICES: Final = ("eks", "hyperpod", "aks")  # GKE's clusters follow a release 
 class KubernetesVersion:
     """A minor version of Kubernetes on one managed service."""
 
-    service: str
+    service: Annotated[str, one_of(SERVICES)]
     version: str
-    supported_until: str
+    supported_until: Day
     """Last day of standard support, or of the month that the service names (YYYY-MM-DD)."""
     default: bool
-    autoscaler: str
+    autoscaler: Text
     """Tag of the cluster autoscaler of the same minor version; "" where the service scales itself."""
-    ubuntu: str
+    ubuntu: Text
     """Ubuntu's release of machines with os_sku Ubuntu; "" where machines have another system."""
-    source: str
-    checked: str
-
-
-def _made(row: table.Row) -> KubernetesVersion:
-    return KubernetesVersion(
-        service=row.one_of("service", SERVICES),
-        version=row.required("version"),
-        supported_until=row.day("supported_until"),
-        default=row.flag("default"),
-        autoscaler=row.text("autoscaler"),
-        ubuntu=row.text("ubuntu"),
-        source=row.source(),
-        checked=row.day("checked"),
-    )
+    source: table.Source
+    checked: Day
 
 
 @functools.cache
@@ -54,7 +41,7 @@ def kubernetes_versions() -> tuple[KubernetesVersion, ...]:
     """All rows of the table; CatalogError where it cannot be read."""
     faults: list[Fault] = []
     text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
-    rows = table.read(FILE, text, COLUMNS, _made, sources={}, faults=faults)
+    rows = table.read(KubernetesVersion, FILE, text, sources={}, faults=faults)
     if faults:
         raise CatalogError(faults)
     return tuple(rows)

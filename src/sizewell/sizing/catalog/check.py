@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 
+from sizewell.csvtables import is_iso_day
 from sizewell.sizing.catalog import check_prices
 from sizewell.sizing.catalog.catalog import Catalog, spelling
 from sizewell.sizing.catalog.check_prices import place
-from sizewell.sizing.catalog.records import PROVISIONABLE, TRAITS, Accelerator, Architecture, Shape
-from sizewell.sizing.catalog.rows import MARKETS, PRECISIONS
-from sizewell.sizing.catalog.table import is_iso_day
+from sizewell.sizing.catalog.records import MARKETS, PRECISIONS, PROVISIONABLE, TRAITS, Accelerator, Architecture, Shape
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.providers import CLOUDS
 

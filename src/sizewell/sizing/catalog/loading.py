@@ -14,11 +14,13 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sizewell.sizing.catalog import compact, rows, table
+from sizewell import csvtables
+from sizewell.sizing.catalog import compact, table
 from sizewell.sizing.catalog import overlay as overlays
 from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
+from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.rates import (
     NO_DISCOUNTS,
     OWN_RATE,
@@ -27,7 +29,25 @@ from sizewell.sizing.catalog.rates import (
     Rate,
     parse_discounts,
 )
-from sizewell.sizing.catalog.records import PROVISIONABLE, Fee, Offer, Shape, Sold
+from sizewell.sizing.catalog.records import (
+    PROVISIONABLE,
+    Accelerator,
+    Architecture,
+    Family,
+    Fee,
+    Offer,
+    Processor,
+    Quota,
+    Region,
+    SagemakerPremium,
+    Seller,
+    Shape,
+    Slice,
+    Sold,
+    TokenPrice,
+    Withheld,
+    Zones,
+)
 from sizewell.sizing.errors import CatalogError, ConfigError, Fault
 from sizewell.sizing.places import parse_yaml, placed, read_text
 
@@ -97,43 +117,45 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
     if "sources.csv" in own_texts:
         sources |= table.read_sources(f"{overlays.FOLDER}/sources.csv", own_texts["sources.csv"], faults)
 
-    def own_records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> tuple[list[_Named], list[str]]:
+    def own_records(
+        name: str, record: type[_Named], complete: csvtables.Complete | None = None
+    ) -> tuple[list[_Named], list[str]]:
         parsed: list[_Named] = []
         places: list[str] = []
         for path, text in own_texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
                 shown = f"{overlays.FOLDER}/{path}"
-                parsed += table.read(shown, text, columns, make, sources=sources, faults=faults, at=places)
+                parsed += table.read(record, shown, text, sources=sources, faults=faults, at=places, complete=complete)
         return parsed, places
 
-    def records(name: str, columns: tuple[str, ...], make: table.Maker[_Named]) -> list[_Named]:
+    def records(name: str, record: type[_Named], complete: csvtables.Complete | None = None) -> list[_Named]:
         """A file, or all files of a folder, with the project's own rows over them."""
         parsed: list[_Named] = []
         for path, text in texts.items():
             if path == f"{name}.csv" or path.startswith(f"{name}/"):
-                parsed += table.read(path, text, columns, make, sources=sources, faults=faults)
-        return overlays.merged(name, parsed, *own_records(name, columns, make), faults) if own_texts else parsed
+                parsed += table.read(record, path, text, sources=sources, faults=faults, complete=complete)
+        return overlays.merged(name, parsed, *own_records(name, record, complete), faults) if own_texts else parsed
 
-    accelerators = records("accelerators", rows.ACCELERATORS, rows.accelerator)
-    make_shape = functools.partial(rows.shape, runtimes={a.key: a.runtime for a in accelerators})
-    shapes = records("shapes", rows.SHAPES, make_shape)
-    families = records("families", rows.FAMILIES, rows.family)
-    processors = records("processors", rows.PROCESSORS, rows.processor)
-    slices = records("slices", rows.SLICES, rows.tpu_slice)
-    fees: Sequence[Fee] = known.fees if known is not None else records("fees", rows.FEES, rows.fee)
-    quotas = records("quotas", rows.QUOTAS, rows.quota)
-    models = records("models", rows.MODELS, rows.model)
-    withheld = records("withheld", rows.WITHHELD, rows.withheld)
-    sold = records("sold", rows.SOLD, rows.sold)
-    regions = records("regions", rows.REGIONS, rows.region)
-    zones = records("zones", rows.ZONES, rows.zones)
-    sellers = records("sellers", rows.SELLERS, rows.seller)
-    tokens = records("token_prices", rows.TOKEN_PRICES, rows.token_price)
-    premiums = records("sagemaker", rows.SAGEMAKER, rows.sagemaker_premium)
+    accelerators = records("accelerators", Accelerator)
+    of_shapes = functools.partial(_of_shapes, {a.key: a.runtime for a in accelerators})
+    shapes = records("shapes", Shape, of_shapes)
+    families = records("families", Family)
+    processors = records("processors", Processor)
+    slices = records("slices", Slice)
+    fees: Sequence[Fee] = known.fees if known is not None else records("fees", Fee)
+    quotas = records("quotas", Quota)
+    models = records("models", Architecture, _of_models)
+    withheld = records("withheld", Withheld)
+    sold = records("sold", Sold)
+    regions = records("regions", Region)
+    zones = records("zones", Zones)
+    sellers = records("sellers", Seller)
+    tokens = records("token_prices", TokenPrice)
+    premiums = records("sagemaker", SagemakerPremium)
     offers: list[Offer] = []
     for path, text in texts.items() if known is None else ():
         if path.startswith("offers/"):
-            offers += rows.read_offers(path, text, sources, faults)
+            offers += table.read(Offer, path, text, sources=sources, faults=faults)
     rates = NO_DISCOUNTS
     added: list[Offer] = []
     owned: Collection[tuple[str, str]] = known.owned if known is not None else ()
@@ -141,11 +163,11 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
         by_name = {(s.cloud, s.instance_type): s for s in shapes}
         places = [(r.cloud, r.region) for r in regions]
         if known is None:
-            own, at = own_records("offers", rows.OFFERS, rows.offer)
+            own, at = own_records("offers", Offer)
             overlays.check_offers(zip(own, at, strict=True), by_name, places, faults)
             offers = overlays.merged("offers", offers, own, at, faults)
         keys_of_accelerators = {a.key for a in accelerators}
-        for shape, place in zip(*own_records("shapes", rows.SHAPES, make_shape), strict=True):
+        for shape, place in zip(*own_records("shapes", Shape, of_shapes), strict=True):
             if shape.accelerator and shape.accelerator not in keys_of_accelerators:
                 faults.append(Fault(path=f"{place}: accelerator", message=f"no accelerator {shape.accelerator!r}"))
         keys_of_fees = known.fee_keys if known is not None else {(fee.cloud, fee.key) for fee in fees}
@@ -215,6 +237,19 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
     )
 
 
+def _of_shapes(runtimes: Mapping[str, str], given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+    """What follows from the rows of machine types; `runtimes` are those of the accelerators, by key."""
+    cards = zip(given["network_cards"], given["rdma_interfaces"], strict=True)
+    return {
+        "network_cards": [stated or rdma or 1 for stated, rdma in cards],
+        "runtime": [runtimes.get(accelerator, "") for accelerator in given["accelerator"]],
+    }
+
+
+def _of_models(given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+    return {"traits": map(lineage, given["key"])}
+
+
 def _by_type(
     offers: list[Offer], shapes: Iterable[Shape]
 ) -> tuple[Mapping[tuple[str, str], tuple[Offer, ...]], Sequence[Offer], str]:
@@ -239,7 +274,7 @@ def _with_rated(
     if not more:
         return known.by_type, known.all_offers, known.as_of
     of_types = {key: tuple(sorted((*known.by_type.get(key, ()), *own), key=_OFFER_ORDER)) for key, own in more.items()}
-    by_type = known.by_type.having(of_types)
+    by_type = known.by_type.with_types(of_types)
     return by_type, compact.AllOffers(by_type, len(known.all_offers) + sum(map(len, more.values()))), known.as_of
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from sizewell.sizing.catalog.rates import Discounts
-from sizewell.sizing.catalog.records import PROVISIONABLE, Offer, Shape
-from sizewell.sizing.catalog.rows import MARKETS
+from sizewell.sizing.catalog.records import MARKETS, PROVISIONABLE, Offer, Shape
 from sizewell.sizing.errors import Fault
 
 _DIGITS: Final = re.compile(r"\d+")

@@ -2,15 +2,19 @@
 
 What a machine is (`Shape`) and what it costs where and on which terms (`Offer`) are two records.
 `source` and `checked` (ISO date) stand on every record; "" never means 0, absence means "not offered" or "not known".
-"""
 
-from __future__ import annotations
+The fields, in their order, are the columns of the tables under `data/`, and their annotations what a cell may hold
+(`table`). Annotations are objects here, not texts (no `from __future__ import annotations`): to evaluate 200 texts
+would take 2 ms at each start.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
+from sizewell.csvtables import NOT_IN_TABLE, Day, DayOrNone, Spread, Text, one_of
+from sizewell.sizing.catalog.table import Source, Sources
 from sizewell.sizing.providers import CLOUDS
 
 Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
@@ -37,6 +41,32 @@ Market = Literal[
     "on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", "flex-start", "calendar", "purchase"
 ]
 Grade = Literal["high", "medium", "low", "estimate"]
+MARKETS: tuple[str, ...] = get_args(Market)
+PRECISIONS: Final = ("fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
+
+
+def _by_precision(precisions: tuple[str, ...]) -> Spread:
+    """A column each, empty where the figure is not known."""
+
+    def join(cells: tuple[Any, ...]) -> dict[str, float]:
+        return {name: value for name, value in zip(precisions, cells, strict=True) if value is not None}
+
+    return Spread(before=precisions, cell=float | None, join=join, split=lambda by: tuple(map(by.get, precisions)))
+
+
+FlopPerS = Annotated[Mapping[str, float], _by_precision(PRECISIONS)]
+FlopPerCycle = Annotated[Mapping[str, float], _by_precision(("fp32", "int8"))]
+Interruption = Annotated[str, one_of(("", "<5%", "5-10%", "10-15%", "15-20%", ">20%"))]
+Unlisted = Annotated[int, NOT_IN_TABLE]  # a dimension that a model's configuration states and no row of the catalog
+LowHigh = Annotated[
+    tuple[int, int] | None,
+    Spread(
+        after=("low", "high"),
+        cell=int | None,
+        join=lambda ends: None if ends[0] is None else (ends[0], ends[1] or 0),
+        split=lambda ends: ends or (None, None),
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +84,23 @@ class Accelerator:
     memory_bytes: int
     memory_bytes_per_s: float
     shared_cache_bytes: int | None  # on the chip, shared by all of its units; not scratchpads that a compiler divides
-    flop_per_s: Mapping[str, float]  # dense, by precision: fp32 tf32 bf16 fp16 fp8 fp4 int8
-    link: str  # "NVLink 4", "PCIe 4.0 x16", "ICI 2D torus", ...
+    flop_per_s: FlopPerS  # dense, by precision: fp32 tf32 bf16 fp16 fp8 fp4 int8
+    link: Text  # "NVLink 4", "PCIe 4.0 x16", "ICI 2D torus", ...
     link_bytes_per_s: float | None
     scale_up_max: int  # most chips in one scale-up domain; 1 where chips talk over PCIe only
     tdp_w: float | None
     year: int | None
-    purchase_usd: tuple[int, int] | None  # low, high
+    purchase_usd: LowHigh  # low, high
     frameworks: tuple[str, ...]  # pytorch | jax | tensorflow
     runtime: str  # cuda | rocm | tpu | neuron | gaudi | other
     processes_per_device: int  # logical cores that each run a process; 1 but on Neuron
     matrix_width: int | None  # of a TPU's matrix units
     exponentials_per_clock: int | None  # of each multiprocessor, where it is not its family's
-    no_builds: str  # why the frameworks' released builds leave it out; "" where they do not
+    no_builds: Text  # why the frameworks' released builds leave it out; "" where they do not
     aliases: tuple[str, ...]  # other spellings in provider and published data
-    note: str
-    source: str
-    checked: str
+    note: Text
+    source: Source
+    checked: Day
     confidence: Grade
 
 
@@ -80,34 +110,34 @@ class Shape:
 
     cloud: Cloud
     instance_type: str
-    accelerator: str  # key of an Accelerator; "" for a CPU machine
+    accelerator: Text  # key of an Accelerator; "" for a CPU machine
     accelerators: int
     vcpus: int | None
     memory_bytes: int | None
     network_bytes_per_s: float | None  # all interfaces together
-    fabric: str  # "efa", "infiniband", "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma", "ici", "" (plain)
+    fabric: Text  # "efa", "infiniband", "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma", "ici", "" (plain)
+    fabric_bytes_per_s: float | None = None  # the RDMA or GPUDirect part of the network; None where there is none
     rdma_interfaces: int  # EFA interfaces, RDMA NICs
     scale_up: int  # accelerators of this machine in one fast domain; 1 where they talk over PCIe only
     local_nvme_bytes: int
-    architecture: str  # x86_64 | arm64; "" where nobody wrote it down
+    architecture: Annotated[str, one_of(("", "x86_64", "arm64"))]  # x86_64 | arm64; "" where nobody wrote it down
     network_cards: int  # cards that a network interface is stated for; more than `rdma_interfaces`: the first is for IP
-    boot_disk: str  # type that it boots from, where the cloud has several and not all fit; Google Cloud
+    boot_disk: Text  # type that it boots from, where the cloud has several and not all fit; Google Cloud
     temporary_bytes: int  # temporary disk that can hold an ephemeral operating system disk; Azure
-    cloud_accelerator: str  # the cloud's own name of the accelerator: "nvidia-l4"; "" where its machines have none
+    cloud_accelerator: Text  # the cloud's own name of the accelerator: "nvidia-l4"; "" where its machines have none
     packing: frozenset[str]  # markets in which machines may be placed together; or "workload-policy", which does it
     traits: frozenset[str]  # see `TRAITS`
-    traits_source: str
-    runtime: str  # the accelerator's; "" for a CPU machine
+    traits_source: Sources
+    runtime: Annotated[str, NOT_IN_TABLE]  # the accelerator's; "" for a CPU machine
     managed: frozenset[str]  # SageMaker's uses (training hosting notebook hyperpod ...); cloud-run
     markets: frozenset[str]  # markets the provider sells this type in, prices known or not
     quota: Mapping[str, str]  # market -> quota code or metric
-    note: str
-    source: str
-    checked: str
-    confidence: Grade
-    fabric_bytes_per_s: float | None = None  # the RDMA or GPUDirect part of the network; None where there is none
-    purchase_usd: tuple[int, int] | None = None  # low, high for the whole machine; on-premises and edge
+    purchase_usd: LowHigh = None  # low, high for the whole machine; on-premises and edge
     power_w: float | None = None  # at full load, for the whole machine; on-premises and edge
+    note: Text
+    source: Source
+    checked: Day
+    confidence: Grade
 
     @property
     def carries(self) -> str:
@@ -129,10 +159,10 @@ class Processor:
     threads_per_core: int  # a vCPU is a thread
     clock_hz: float  # base clock: what wide vector units keep up on all cores
     memory_bytes_per_s: float  # all channels of the socket
-    flop_per_cycle: Mapping[str, float]  # of a core's vector units, by precision: fp32 int8; those of matrix units not
+    flop_per_cycle: FlopPerCycle  # of a core's vector units, by precision: fp32 int8; those of matrix units not
     instructions: tuple[str, ...]  # avx512 | vnni | amx
-    source: str
-    checked: str
+    source: Source
+    checked: Day
     confidence: Grade
 
 
@@ -142,9 +172,9 @@ class Family:
 
     cloud: Cloud
     pattern: str  # a regular expression for the whole name, in any case; without SageMaker's "ml."
-    trait: str  # see `FAMILY_TRAITS`
-    source: str
-    checked: str
+    trait: Annotated[str, one_of(tuple(FAMILY_TRAITS))]  # see `FAMILY_TRAITS`
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +189,10 @@ class Slice:
     chips_per_vm: int
     vms: int
     multi_host: bool
-    gke_label: str  # "tpu-v6e-slice"
-    api_type: str  # "v6e-16"
-    source: str
-    checked: str
+    gke_label: Text  # "tpu-v6e-slice"
+    api_type: Text  # "v6e-16"
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +202,17 @@ class Offer:
     cloud: Cloud
     instance_type: str
     region: str  # "all" where the seller has one price
-    zone: str  # "" for the whole region
+    zone: Text  # "" for the whole region
     market: Market
     usd_per_hour: Decimal
-    effective_from: str
-    effective_to: str  # "" while in force
+    effective_from: Day
+    effective_to: DayOrNone  # "" while in force
     basis: str  # "list", "observed", "estimate: ..."
-    source: str
+    source: Source
     confidence: Grade
-    interruption: str = ""  # of spot, share reclaimed in a month as the vendor's advisor gives it: "<5%", "5-10%", ...
+    interruption: Interruption = (
+        ""  # of spot, share reclaimed in a month as the vendor's advisor gives it: "<5%", "5-10%", ...
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +222,12 @@ class Withheld:
     cloud: Cloud
     instance_type: str
     region: str
-    zone: str
+    zone: Text
     market: str
     listed_usd_per_hour: Decimal | None
-    date: str
+    date: Day
     reason: str
-    source: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,8 +240,8 @@ class Sold:
     cloud: Cloud
     instance_type: str
     region: str
-    source: str
-    checked: str
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +254,8 @@ class Region:
     country: str  # ISO 3166 alpha-2
     access: Literal["open", "restricted", "government"]
     place: str
-    source: str
-    checked: str
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,11 +267,11 @@ class Zones:
     """
 
     cloud: Cloud
-    instance_type: str  # "": the region's own zones, where they are not a, b and c
+    instance_type: Text  # "": the region's own zones, where they are not a, b and c
     region: str
     zones: tuple[str, ...]
-    source: str
-    checked: str
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,8 +285,8 @@ class Fee:
     region: str  # "all" or a region; prices of other regions are unknown, not equal
     usd: Decimal  # per unit; a percentage for unit "percent"
     from_quantity: Decimal  # lower bound of the tier this row prices; 0 for the first or only tier
-    effective_from: str
-    source: str
+    effective_from: Day
+    source: Source
     confidence: Grade
 
 
@@ -269,8 +301,8 @@ class Seller:
     suits: str
     not_built: str
     usd_per_hour: Decimal | None  # of its smallest machine; None where no rate is published
-    source: str
-    checked: str
+    source: Source
+    checked: Day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,8 +314,8 @@ class TokenPrice:
     listed_as: str  # the seller's own name of it
     input_usd: Decimal
     output_usd: Decimal
-    effective_from: str
-    source: str
+    effective_from: Day
+    source: Source
     confidence: Grade
 
 
@@ -297,7 +329,7 @@ class Quota:
     name: str
     unit: str
     applies_to: str
-    source: str
+    source: Source
     confidence: Grade
 
 
@@ -307,9 +339,9 @@ class SagemakerPremium:
 
     instance_type: str
     percent: Decimal
-    source: str
-    checked: str
-    confidence: Grade = "high"
+    source: Source
+    checked: Day
+    confidence: Grade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,15 +359,13 @@ class Architecture:
     kv_heads: int = 0
     head_dim: int = 0
     ffn: int = 0
-    gated: bool = True  # SwiGLU and the like: three FFN matrices, not two
     vocab: int = 0
-    tied_embeddings: bool = False
     experts: int = 0
     experts_per_token: int = 0
     expert_ffn: int = 0
     shared_experts: int = 0
     dense_layers: int = 0  # leading layers without experts
-    moe_every: int = 1  # after them, each n-th layer has experts
+    moe_every: Unlisted = 1  # after them, each n-th layer has experts
     kv_lora_rank: int = 0  # multi-head latent attention
     q_lora_rank: int = 0
     qk_rope_head_dim: int = 0
@@ -343,19 +373,21 @@ class Architecture:
     v_head_dim: int = 0
     sliding_window: int = 0
     sliding_window_layers: int = 0  # layers that use the window where not all do; 0 = all, if there is a window
-    global_attention_every: int = 0  # with a sliding window: each n-th layer sees everything; 0: no layer does
-    biases: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
-    traits: tuple[str, ...] = ()  # of `lineage`: norms and products that no dimension tells
-    learned_positions: int = 0  # rows of a learned position table
+    global_attention_every: Unlisted = 0  # with a sliding window: each n-th layer sees everything; 0: no layer does
+    biases: Annotated[Literal["none", "qkv", "all"], NOT_IN_TABLE] = "none"  # which linear layers have one
+    traits: Annotated[tuple[str, ...], NOT_IN_TABLE] = ()  # of `lineage`: norms and products that no dimension tells
+    learned_positions: Unlisted = 0  # rows of a learned position table
+    resolution: int = 0
+    extra_params: int = 0  # vision tower of a vision-language model, projector, ...
+    image_tokens: int = 0  # tokens that one image adds to the prompt
+    gated: bool = True  # SwiGLU and the like: three FFN matrices, not two
+    tied_embeddings: bool = False
     max_sequence_length: int | None = None
     params_stated: int | None = None  # parameter count as published, where it is; else computed from dimensions
     params_active_stated: int | None = None
     forward_flop_per_sample: float | None = None  # vision, diffusion: one forward pass at `resolution`
-    resolution: int = 0
-    extra_params: int = 0  # vision tower of a vision-language model, projector, ...
-    image_tokens: int = 0  # tokens that one image adds to the prompt
     assumed: tuple[str, ...] = ()  # fields that were guessed because the source is silent
     aliases: tuple[str, ...] = ()
-    note: str = ""
-    source: str = ""
-    checked: str = ""
+    note: Text = ""
+    source: Source = ""
+    checked: Day = ""

@@ -1,17 +1,19 @@
-"""Reading a CSV file into records: rows with typed readers, and errors that name file, row, column and value.
+"""Reading a CSV file into records: errors name file, row, column and value, and all of them are collected.
 
-A `source` that starts with "@" is a key of `sources.csv`; anything else is the source itself.
+What a cell may hold follows from the records' annotations, as in `csvtables`, but for two things: an empty cell of a
+count is 0, and no other empty cell stands for a default. A `source` that starts with "@" is a key of `sources.csv`;
+anything else is the source itself.
 """
 
 from __future__ import annotations
 
 import csv
-import functools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from dataclasses import replace
+from functools import cache, partial
+from typing import Annotated, Any, Final, TypeVar
 
+from sizewell import csvtables
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.versions import refusal
 
@@ -19,152 +21,128 @@ SOURCES = ("key", "source")
 VERSIONED = "# schema:"  # the first line of a table that says its version
 
 Record = TypeVar("Record")
+_SOURCE: Final = "source"
+_SOURCES: Final = "sources"
+Source = Annotated[
+    str, _SOURCE
+]  # as a cell names it, a key of sources.csv or not; in a record, what the key stands for
+Sources = Annotated[str, _SOURCES]  # several, separated by " | "; in a record by "; "
 
 
-class CellError(ValueError):
-    """A cell that cannot be read: column and what is wrong with it."""
-
-    def __init__(self, column: str, message: str) -> None:
-        super().__init__(message)
-        self.column = column
+def columns_of(record: type) -> tuple[str, ...]:
+    """The columns of a record's table, in their order."""
+    return tuple(column for part in _unbound(record) for column in part.columns)
 
 
-class Row:
-    """One row by column name, with readers that raise `CellError`."""
-
-    __slots__ = ("cells", "sources")
-
-    def __init__(self, cells: Mapping[str, str], sources: Mapping[str, str]) -> None:
-        self.cells = cells
-        self.sources = sources
-
-    def text(self, column: str) -> str:
-        return self.cells[column]
-
-    def required(self, column: str) -> str:
-        text = self.cells[column]
-        if not text:
-            raise CellError(column, "must not be empty")
-        return text
-
-    def count(self, column: str) -> int:
-        text = self.cells[column]
-        return int(text) if text.isdecimal() else int(self._number(column, text or "0", int))
-
-    def count_or_none(self, column: str) -> int | None:
-        return self.count(column) if self.cells[column] else None
-
-    def real(self, column: str) -> float:
-        return float(self._number(column, self.required(column), float))
-
-    def real_or_none(self, column: str) -> float | None:
-        text = self.cells[column]
-        return float(self._number(column, text, float)) if text else None
-
-    def money(self, column: str) -> Decimal:
-        text = self.required(column)
-        try:
-            amount = Decimal(text)
-        except InvalidOperation:
-            amount = None
-        return amount if amount is not None and amount.is_finite() else self._number(column, text, Decimal)
-
-    def words(self, column: str) -> tuple[str, ...]:
-        """A list, separated by " | " (names may hold spaces and commas)."""
-        text = self.text(column)
-        return tuple(text.split(" | ")) if text else ()
-
-    def flag(self, column: str) -> bool:
-        text = self.text(column)
-        if text not in ("yes", "no"):
-            raise CellError(column, f"must be yes or no, got {text!r}")
-        return text == "yes"
-
-    def one_of(self, column: str, allowed: Sequence[str]) -> Any:
-        text = self.cells[column]
-        if text not in allowed:
-            raise CellError(column, f"must be one of {', '.join(a or '(empty)' for a in allowed)}, got {text!r}")
-        return text
-
-    def day(self, column: str) -> str:
-        text = self.cells[column]
-        if not is_iso_day(text):
-            raise CellError(column, f"not a date (YYYY-MM-DD): {text!r}")
-        return text
-
-    def source(self) -> str:
-        text = self.cells["source"]
-        if text and text[0] != "@":
-            return text
-        return resolve_source(self.required("source"), self.sources)
-
-    def span(self, low: str, high: str) -> tuple[int, int] | None:
-        return (self.count(low), self.count(high)) if self.text(low) else None
-
-    @staticmethod
-    def _number(column: str, text: str, kind: Callable[[str], Any]) -> Any:
-        try:
-            value = kind(text)
-            if math.isfinite(value):
-                return value
-        except (ValueError, InvalidOperation):
-            pass
-        whole = "not a whole number" if kind is int else "not a number"
-        raise CellError(column, f"{whole}: {text!r}")
+def _parts(record: type, sources: Mapping[str, str]) -> list[csvtables.Part]:
+    return [
+        replace(part, convert=partial(part.convert, sources)) if part.convert in _OF_SOURCES else part
+        for part in _unbound(record)
+    ]
 
 
-@functools.cache
-def is_iso_day(text: str) -> bool:
-    """Whether a text is a day as ISO writes it.
-
-    >>> is_iso_day("2026-08-03"), is_iso_day("2026-8-3"), is_iso_day("2026-13-01")
-    (True, False, False)
-    """
-    parts = text.split("-")
-    return (
-        len(text) == 10
-        and [len(part) for part in parts] == [4, 2, 2]
-        and all(part.isdigit() for part in parts)
-        and 1 <= int(parts[1]) <= 12
-        and 1 <= int(parts[2]) <= 31
-    )
+@cache
+def _unbound(record: type) -> list[csvtables.Part]:
+    """With the converters of sources as they are before the sources are known."""
+    own: dict[Any, Callable[..., Any]] = {int: _count, Mapping[str, str]: _mapping, _SOURCE: _source, _SOURCES: _joined}
+    return csvtables.parts_of(record, own)
 
 
-def resolve_source(text: str, sources: Mapping[str, str]) -> str:
-    """The source behind a cell; raises `CellError` where "@key" is in no row of sources.csv."""
-    if not text.startswith("@"):
-        return text
-    if text[1:] not in sources:
-        raise CellError("source", f"{text!r} is not a key of sources.csv")
-    return sources[text[1:]]
+def _count(cell: str) -> int:
+    return csvtables.whole_number(cell or "0")
 
 
-Maker = Callable[[Row], Record]
+def _mapping(cell: str) -> dict[str, str]:
+    """Of "a=1 | b=2"; what has no "=" is passed over."""
+    return dict(word.split("=", 1) for word in csvtables.words(cell) if "=" in word)
+
+
+def _source(sources: Mapping[str, str], cell: str) -> str:
+    if not csvtables.required(cell).startswith("@"):
+        return cell
+    if cell[1:] not in sources:
+        raise ValueError(f"{cell!r} is not a key of sources.csv")
+    return sources[cell[1:]]
+
+
+def _joined(sources: Mapping[str, str], cell: str) -> str:
+    return "; ".join(_source(sources, word) for word in csvtables.words(cell))
+
+
+_OF_SOURCES: Final[tuple[Any, ...]] = (_source, _joined)
 
 
 def read(
+    record: type[Record],
     name: str,
     text: str,
-    columns: tuple[str, ...],
-    make: Maker[Record],
     *,
     sources: Mapping[str, str],
     faults: list[Fault],
     at: list[str] | None = None,
+    complete: csvtables.Complete | None = None,
 ) -> list[Record]:
     """All records of one file; what is wrong goes to `faults` as "offers/aws.csv row 214: usd_per_hour: ...".
 
-    Row numbers are line numbers: the header is row 1. `at` takes down where each record stands.
+    Row numbers are line numbers: the header is row 1. `at` takes down where each record stands. `complete`: fields that
+    follow from those of a row.
     """
-    records: list[Record] = []
-    for number, cells in lines(name, text, columns, faults):
-        try:
-            records.append(make(Row(dict(zip(columns, cells, strict=True)), sources)))
-            if at is not None:
-                at.append(f"{name} row {number}")
-        except CellError as wrong:
-            faults.append(Fault(path=f"{name} row {number}: {wrong.column}", message=str(wrong)))
+    parts, columns = _parts(record, sources), columns_of(record)
+    wrong: list[Fault] = []
+    numbered = list(lines(name, text, columns, wrong))
+    places = at if at is not None else []
+    try:
+        records = csvtables.made(record, parts, [cells for _, cells in numbered], complete)
+    except ValueError:
+        records = []
+    else:
+        if not wrong:
+            places += [f"{name} row {number}" for number, _ in numbered]
+            return records
+    records.clear()
+    for number, cells in lines(name, text, columns, faults):  # once more, so that faults come in the order of the rows
+        if found := csvtables.wrong_cell(parts, cells):
+            faults.append(Fault(path=f"{name} row {number}: {found[0]}", message=found[1]))
+        else:
+            records += csvtables.made(record, parts, [cells], complete)
+            places.append(f"{name} row {number}")
     return records
+
+
+def of_cells(record: type[Record], rows: Sequence[Sequence[str]], sources: Mapping[str, str]) -> list[Record]:
+    """Records of rows as `cells_of` writes them. Raises ValueError where a cell is wrong."""
+    return csvtables.made(record, _parts(record, sources), rows)
+
+
+def cells_of(record: object) -> list[str]:
+    """The record as cells of its file, so that `read` gives the same record again; sources are written out."""
+    cells: list[str] = []
+    for part in _unbound(type(record)):  # type: ignore[arg-type]  # a class is hashable
+        value = getattr(record, part.name)
+        if part.spread is not None:
+            cells += map(_cell, part.spread.split(value))
+        elif type(value) is int and value == 0 and part.default == 0:
+            cells.append("")
+        else:
+            cells.append(_cell(value))
+    return cells
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.12g}"
+        case tuple():
+            return " | ".join(value)
+        case frozenset():
+            return " | ".join(sorted(value))
+        case dict():
+            return " | ".join(f"{key}={value[key]}" for key in sorted(value))
+    return str(value)
 
 
 def read_sources(name: str, text: str, faults: list[Fault]) -> dict[str, str]:
