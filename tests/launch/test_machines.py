@@ -46,6 +46,7 @@ AWS = """#!/bin/bash
 verb=$2; shift 2
 while [ $# -gt 0 ]; do case "$1" in
   --key) key=$2; shift 2 ;; --body) body=$2; shift 2 ;; --bucket|--if-none-match) shift 2 ;; *) out=$1; shift ;; esac; done
+trap '[[ -n "$DIES" && "$verb $key" == $DIES ]] && kill -KILL 0' EXIT  # the machine is lost when that is done
 at="$STORE/$key"; mkdir -p "${at%/*}"
 if [ "$verb" = put-object ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
 [ -e "$at" ] && cp "$at" "$out"
@@ -338,6 +339,35 @@ def test_machines_of_a_job_find_each_other_and_do_so_again_when_one_is_replaced(
     for process in (back, replaced):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("step", ["put-object */1-0", "get-object */1-1", "get-object */1-0"])
+def test_a_machine_that_is_lost_at_any_step_is_replaced_or_comes_back(tmp_path, step, number):
+    """Lost with a number taken, while it waits, and before it is a member; with its own state or in another's place."""
+    of = trained(2)
+    lost, second = Machine(tmp_path, of, 1, LONG="1", DIES=step), Machine(tmp_path, of, 2, LONG="1")
+    assert lost.start().wait(20) == -signal.SIGKILL
+    del lost.env["DIES"]
+    pair = [lost if number == 1 else Machine(tmp_path, of, number, LONG="1"), second]
+    processes = [one.start() for one in pair]
+
+    def together():
+        """Different members of one generation; who ended starts again, as systemd does."""
+        for place, one in enumerate(pair):
+            if processes[place].poll() is not None:
+                processes[place] = one.start()
+        last = [one.ran()[-1].partition(" at ") for one in pair if one.ran()]
+        members, coordinators = {found[0] for found in last}, {found[2] for found in last}
+        return members == {"ran 0 of 2", "ran 1 of 2"} and len(coordinators) == 1
+
+    try:
+        until(together)
+        assert all(process.poll() is None for process in processes)
+    finally:
+        for process in processes:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def test_a_job_that_is_done_is_not_begun_again_by_a_machine_that_comes_later(tmp_path):

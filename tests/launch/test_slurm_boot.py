@@ -1,6 +1,7 @@
 """What makes machines a Slurm cluster, run by bash on two machines at once, with stand-ins for the cloud and for
 Slurm."""
 
+import dataclasses
 import os
 import re
 import signal
@@ -23,6 +24,7 @@ verb=$2; shift 2
 while [ $# -gt 0 ]; do case "$1" in
   --key) key=$2; shift 2 ;; --body) body=$2; shift 2 ;; --bucket) shift 2 ;;
   --if-none-match) [ "$2" = '*' ] && once=1; shift 2 ;; *) out=$1; shift ;; esac; done
+trap '[[ -n "$DIES" && "$verb $key" == $DIES ]] && kill -KILL 0' EXIT  # the machine is lost when that is done
 at="$STORE/$key"; mkdir -p "${at%/*}"
 [ "$verb" = put-object ] && [ -z "$once" ] && exec cp "$body" "$at"
 if [ "$verb" = put-object ]; then cp "$body" "$at.$$" && ln "$at.$$" "$at" 2>/dev/null; code=$?; rm "$at.$$"; exit $code; fi
@@ -69,19 +71,22 @@ def tools(tmp_path_factory):
     return folder
 
 
-def text_of(store, of=None):
+def text_of(store, of=None, *, group="pretrain", nodes=4):
     of = of or cases.eks_training()
-    return slurm_boot.first_boot(of.machine, group="pretrain", store=store, nodes=4, region="us-east-1", grace_s=120)
+    return slurm_boot.first_boot(of.machine, group=group, store=store, nodes=nodes, region="us-east-1", grace_s=120)
 
 
 def program_of(text):
     return re.search(r"<<'SLURM'\n(.*?)\nSLURM\n", text, re.DOTALL)[1]
 
 
+EIGHT = tuple(f"nvidia{number}" for number in range(8))
+
+
 class Machine:
     """One machine: its own root, address and processes, one store with the others."""
 
-    def __init__(self, tools, folder, number, program, port, **env):
+    def __init__(self, tools, folder, number, program, port, *, devices=EIGHT, **env):
         self.root = folder / f"machine-{number}"
         self.root.mkdir()
         script = self.root / "boot.sh"
@@ -92,9 +97,9 @@ class Machine:
             "NAME": f"ip-{number}",
             "STORE": str(folder / "store"),
         }
-        for device in range(8):
-            (self.root / "dev").mkdir(exist_ok=True)
-            (self.root / "dev" / f"nvidia{device}").touch()
+        (self.root / "dev").mkdir()
+        for device in devices:
+            (self.root / "dev" / device).touch()
         own |= {"PORT": str(port), "PAUSE": "1", "PATIENCE": "2", "PATH": f"{tools}:{os.environ['PATH']}", **env}
         self.process = subprocess.Popen(
             ["bash", str(script)], env=own, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -107,6 +112,14 @@ class Machine:
     def calls(self):
         path = self.root / "calls"
         return path.read_text() if path.exists() else ""
+
+    def conf(self):
+        """slurm.conf of the machine, whose daemon then is ended."""
+        try:
+            until(lambda: "slurmd -F" in self.calls())
+        finally:
+            self.gone()
+        return (self.root / "etc/slurm/slurm.conf").read_text()
 
     def controller(self):
         path = self.root / "etc/slurm/slurm.conf"
@@ -151,6 +164,37 @@ def test_machines_agree_on_a_controller_and_on_another_when_it_is_gone(tools, tm
                 one.gone()
 
 
+@pytest.mark.parametrize("step", ["get-object *munge.key", "put-object *munge.key", "put-object *controller-1"])
+def test_a_machine_that_is_lost_at_any_step_holds_up_no_other(tools, tmp_path, free_port, step):
+    """With the key not put, put, or the lead taken and no controller started: the next one leads."""
+    program = program_of(text_of("s3://b"))
+    lost = Machine(tools, tmp_path, 2, program, free_port, DIES=step)
+    assert lost.process.wait(30) == -signal.SIGKILL
+    assert "slurm" not in lost.calls()
+    others = [Machine(tools, tmp_path, number, program, free_port) for number in (3, 4)]
+    try:
+        leads = [{"ip-3(127.0.0.3)"}, {"ip-4(127.0.0.4)"}]  # for a while both may follow the one that is lost
+        until(lambda: {one.controller() for one in others} in leads)
+        until(lambda: all("slurmd -F" in one.calls() for one in others))
+        until(lambda: "slurmctld -f" in "".join(one.calls() for one in others))
+        keys = {(one.root / "etc/munge/munge.key").read_bytes() for one in others}
+        assert keys == {(tmp_path / "store/slurm/pretrain/munge.key").read_bytes()}
+    finally:
+        for one in others:
+            one.gone()
+
+
+def test_a_controller_that_was_cut_off_follows_its_successor(tools, tmp_path, free_port):
+    one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port)
+    try:
+        until(lambda: "slurmctld -f" in one.calls())
+        (tmp_path / "store/slurm/pretrain/controller-2").write_text("ip-9 127.0.0.9\n")
+        until(lambda: one.controller() == "ip-9(127.0.0.9)")
+        assert "pkill -x slurmctld" in one.calls()
+    finally:
+        one.gone()
+
+
 def test_an_old_slurm_is_refused_in_words(tools, tmp_path, free_port):
     one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port, SLURM="19.05.5")
     assert one.process.wait(30) == 1
@@ -160,11 +204,7 @@ def test_an_old_slurm_is_refused_in_words(tools, tmp_path, free_port):
 def test_the_cluster_is_as_measured(tools, tmp_path, free_port):
     """What `slurmd -C` says and the device files that are there, not what a catalog knows."""
     one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port)
-    try:
-        until(lambda: "slurmd -F" in one.calls())
-    finally:
-        one.gone()
-    conf = (one.root / "etc/slurm/slurm.conf").read_text()
+    conf = one.conf()
     sizes = "CPUs=8 Boards=1 SocketsPerBoard=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=950"
     assert f"NodeName=pretrain-[1-4] {sizes} Gres=gpu:8 State=FUTURE\n" in conf
     assert "KillWait=120\n" in conf
@@ -178,14 +218,26 @@ def test_memory_of_jobs_is_not_limited_and_reboots_are_survived():
     assert "LimitMEMLOCK=infinity" in text
     assert "PropagateResourceLimitsExcept=MEMLOCK,NOFILE" in text
     assert "systemctl enable --now sizewell-slurm" in text
-    assert len(text) < 8000, "user data has room for 16 KiB, of which others need some"
 
 
-def test_cores_of_neuron_are_no_resource_of_slurm_s():
+@pytest.mark.parametrize("store", ["s3://b", "az://account/c", "gs://b"])
+def test_user_data_has_room_for_it(store):
+    assert len(text_of(store)) < 8000, "user data has room for 16 KiB, of which others need some"
+
+
+def test_cores_of_neuron_are_no_resource_of_slurm_s(tools, tmp_path, free_port):
     """A machine is one job's; one that lost a device is none."""
-    text = text_of("s3://b", cases.eks_neuron())
-    assert "GresTypes" not in text
-    assert "of 16 devices are there" in text
+    program = program_of(text_of("s3://b", cases.eks_neuron()))
+    devices = [f"neuron{number}" for number in range(16)]
+    lost = Machine(tools, tmp_path, 2, program, free_port, devices=devices[1:])
+    whole = Machine(tools, tmp_path, 3, program, free_port, devices=devices)
+    conf = whole.conf()
+    assert "Gres" not in conf
+    assert " RealMemory=950 State=FUTURE\n" in conf
+    assert (whole.root / "etc/slurm/gres.conf").read_text() == ""
+    assert lost.process.wait(30) == 1
+    assert "15 of 16 devices are there" in lost.process.stderr.read()
+    assert "slurm" not in lost.calls()
 
 
 def test_without_a_store_there_is_nothing_to_agree_through():
@@ -218,8 +270,10 @@ def test_machines_without_devices_of_slurm_are_refused(made):
     assert found.value.faults[0].fix == "use --format kubernetes"
 
 
-def test_machines_of_a_decision_know_how_many_they_are():
-    machine = machine_of(cases.eks_spot().plan)
-    text = slurm_boot.first_boot(machine, group="tune", store="s3://b", nodes=1, region="us-east-1", grace_s=115)
-    assert "NodeName=tune-[1-1]" in text
-    assert "Gres=gpu:1 " in text
+def test_machines_of_a_decision_know_how_many_they_are(tools, tmp_path, free_port):
+    of = cases.eks_spot()
+    decided = dataclasses.replace(of, machine=machine_of(of.plan))
+    text = text_of("s3://b", decided, group="tune", nodes=1)
+    conf = Machine(tools, tmp_path, 2, program_of(text), free_port).conf()
+    assert "NodeName=tune-[1-1] " in conf
+    assert " Gres=gpu:1 " in conf

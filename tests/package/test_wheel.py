@@ -269,6 +269,7 @@ def test_data_files_and_types_are_in_the_wheel(installed: Installed) -> None:
         assert (template / name).is_file(), name
     for name in (
         "py.typed",
+        "launch/scripts/slurm_node.sh",
         "launch/scripts/train_fsdp.py",
         "preview/render/templates/page.css",
         "preview/render/templates/page.html",

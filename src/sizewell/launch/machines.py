@@ -7,8 +7,9 @@ from the newest checkpoint.
 
 Machines of one job agree on their numbers, and on the one that coordinates, through the checkpoint store, where a name
 is put once and never replaced: each puts its address as the next member of the newest generation. When a machine
-starts its work again, or a new one finds all names taken, it opens the next generation, and the others follow it.
-Pieces of a batch are taken in an order of each machine's own; a piece that two took at once is written once.
+starts its work again, or a new one finds all names taken, it opens the next generation, and the others follow it
+(`scripts/rendezvous.sh`). Pieces of a batch are taken in an order of each machine's own; a piece that two took at once
+is written once.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Final
 
-from sizewell.launch import batch, files, notebook, serving, training
+from sizewell.launch import batch, files, notebook, serving, shell, training
 from sizewell.launch.jobs import OVER, PORT, TOLD_TO_END, WRONG_INPUT
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import CACHE, HOME, HOUSE, SCRIPTS, USER, network_env
 from sizewell.launch.registries import LOGINS
 from sizewell.launch.run import Run
 from sizewell.launch.slurm import packed
-from sizewell.launch.slurm_boot import DEVICES, STORES, store_commands
+from sizewell.launch.slurm_boot import DEVICES
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.providers import CLOUDS
 
@@ -194,9 +195,9 @@ def program(launch: Launch, *, region: str, folders: Sequence[str] = ()) -> list
         '  wait "$child" 2>/dev/null; late=$?; [ "$late" -eq 127 ] || code=$late  # ended while told to',
         '  child=; return "$code"',
         "}",
-        *(_gang_start(launch, region) if gang(launch) else []),
+        *(_rendezvous(launch, region) if gang(launch) else []),
         *_lines(launch),
-        *(_gang_end() if gang(launch) else []),
+        *(["part"] if gang(launch) else []),
         *_end(launch),
     ]
 
@@ -295,67 +296,23 @@ def _arguments(launch: Launch, folders: Sequence[str]) -> list[str]:
     return lines
 
 
-def _gang_start(launch: Launch, region: str) -> list[str]:
-    """A number for this machine in the newest generation, its coordinator, and who tells that there is a newer one."""
-    nodes = launch.nodes
+def _rendezvous(launch: Launch, region: str) -> list[str]:
+    """A number for this machine, and the machine that coordinates, in the newest generation of the job's machines."""
     return [
         "",
-        "# All machines of the job, and which of them coordinates.",
-        *store_commands(
+        *shell.variables(
+            NODES=launch.nodes,
+            ENDS=" ".join(map(str, ENDS)),
+            OVER=OVER,
+            TOLD_TO_END=TOLD_TO_END,
+            COORDINATOR_PORT=PORT,
+        ),
+        *shell.store(
             launch.target.store, f"machines/{launch.run.prefix}/{launch.name}-{_digest(launch)}", region=region
         ),
-        'ip=$(hostname -I | cut -d" " -f1)',
-        'echo "$ip" > "$state/ip"',
-        'there() { get "$1" "$state/seen" >/dev/null 2>&1; }',
-        "newest() {  # the generation that has a member; 0: none",
-        '  while there "$((generation + 1))-0"; do generation=$((generation + 1)); done',
-        "}",
-        "join() {  # takes the first free number of the generation; fails where all are taken",
-        "  for ((number = 0; number < NODES; number++)); do",
-        '    put "$generation-$number" "$state/ip" >/dev/null 2>&1 && return 0',
-        "  done",
-        "  return 1",
-        "}",
-        f'NODES={nodes}; generation=$(cat "$state/generation" 2>/dev/null || echo 0)',
-        "left=$generation  # the one that this machine was in before",
-        "newest",
-        'if there "$generation-over"; then',
-        '  read -r code < "$state/seen"',
-        f'  case "$code" in 0|{OVER}) say "the job is over, with $code"; exit 0 ;; esac',
-        "fi",
-        'if [ "$generation" -eq "$left" ]; then generation=$((generation + 1)); fi',
-        "until join; do generation=$((generation + 1)); newest; done",
-        'echo "$generation" > "$state/generation"',
-        'say "machine $number of $NODES in generation $generation"',
-        'until there "$generation-$((NODES - 1))"; do',
-        f'  [ -z "$told" ] || exit {TOLD_TO_END}',
-        '  if there "$((generation + 1))-0"; then say "generation $generation is over"; exit 1; fi',
-        '  sleep "$PAUSE"',
-        "done",
-        'get "$generation-0" "$state/first" >/dev/null 2>&1 || die "the store did not respond" 69',
-        'read -r first < "$state/first"',
-        'args+=(--env "SIZEWELL_NODES=$NODES" --env "SIZEWELL_NODE=$number")',
-        f'args+=(--env "SIZEWELL_COORDINATOR=$first:{PORT}")',
-        "{  # the others go on in a newer generation: so does this machine",
-        '  until there "$((generation + 1))-0"; do sleep "$PAUSE"; done',
-        '  kill -TERM "$$" 2>/dev/null',
-        "} & watcher=$!",
-    ]
-
-
-def _gang_end() -> list[str]:
-    """The end of one is the end of all, where another start would not mend it; else the next generation."""
-    return [
-        "code=$?",
-        'kill "$watcher" 2>/dev/null',
-        'case "$code" in 0|' + "|".join(map(str, ENDS)) + ")",
-        '  echo "$code" > "$state/code"; put "$generation-over" "$state/code" >/dev/null 2>&1 ;;',
-        "*)",
-        '  sleep "$PAUSE"',
-        '  if there "$generation-over"; then read -r code < "$state/seen"; say "the job is over, with $code"',
-        f'  elif there "$((generation + 1))-0"; then code={TOLD_TO_END}; fi ;;  # a machine was lost',
-        "esac",
-        '(exit "$code")',
+        shell.program("rendezvous.sh"),
+        "",
+        "meet",
     ]
 
 
@@ -480,9 +437,9 @@ def _possible(launch: Launch) -> None:
         message = f"is a job of {launch.nodes} machines, which need the checkpoint store to find each other"
         fix = "write checkpoint: or scheduler: kubernetes into the spec and decide again"
         wrong.append(Fault(path=name, message=message, fix=fix))
-    elif gang(launch) and launch.target.store.partition("://")[0] not in STORES:
+    elif gang(launch) and launch.target.store.partition("://")[0] not in shell.STORES:
         message = f"is a job of {launch.nodes} machines, which cannot find each other through {launch.target.store}"
-        fix = f"use a store at {', '.join(f'{scheme}://' for scheme in STORES)}, or --format kubernetes"
+        fix = f"use a store at {', '.join(f'{scheme}://' for scheme in shell.STORES)}, or --format kubernetes"
         wrong.append(Fault(path=name, message=message, fix=fix))
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")
