@@ -177,6 +177,7 @@ def test_a_machine_that_is_lost_at_any_step_holds_up_no_other(tools, tmp_path, f
         until(lambda: {one.controller() for one in others} in leads)
         until(lambda: all("slurmd -F" in one.calls() for one in others))
         until(lambda: "slurmctld -f" in "".join(one.calls() for one in others))
+        assert ["slurmctld -f" in one.calls() for one in others].count(True) == 1
         keys = {(one.root / "etc/munge/munge.key").read_bytes() for one in others}
         assert keys == {(tmp_path / "store/slurm/pretrain/munge.key").read_bytes()}
     finally:
@@ -193,6 +194,29 @@ def test_a_controller_that_was_cut_off_follows_its_successor(tools, tmp_path, fr
         assert "pkill -x slurmctld" in one.calls()
     finally:
         one.gone()
+
+
+def test_a_new_controller_has_time_to_start_however_long_the_last_was_silent(tools, tmp_path, free_port):
+    """Another machine puts controller-2 a moment before this one would have."""
+    store, own = tmp_path / "store/slurm/pretrain", tmp_path / "own"
+    store.mkdir(parents=True)
+    own.mkdir()
+    (store / "controller-1").write_text("ip-8 127.0.0.8\n")
+    (own / "aws").write_text(f"""#!/bin/bash
+echo "$*" >> "$ROOT/asked"
+if [ "$(grep -c 'get-object.*controller-2' "$ROOT/asked")" = 3 ]; then echo "ip-9 127.0.0.9" > {store}/controller-2; fi
+exec {tools}/aws "$@"
+""")
+    (own / "aws").chmod(0o755)
+    path = f"{own}:{tools}:{os.environ['PATH']}"
+    one = Machine(tools, tmp_path, 2, program_of(text_of("s3://b")), free_port, PATH=path)
+    try:
+        until((store / "controller-3").exists)
+    finally:
+        one.gone()
+    asked = (one.root / "asked").read_text().partition("put-object --bucket b --key slurm/pretrain/controller-3")[0]
+    assert "put-object --bucket b --key slurm/pretrain/controller-2" not in asked
+    assert asked.count("controller-3") == 3  # seconds: PATIENCE, and one
 
 
 def test_an_old_slurm_is_refused_in_words(tools, tmp_path, free_port):

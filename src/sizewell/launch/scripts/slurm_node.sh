@@ -72,16 +72,18 @@ free() { # names of machines that are gone: Slurm keeps them, and has none left 
   done
 }
 stop() { for daemon in "$@"; do pkill -x "$daemon"; done; }
-before=$(cat "$work/before" 2>/dev/null); silent=0 # started again beside daemons that run: they go on
+before=$(cat "$work/before" 2>/dev/null); silent=0; watched= # started again beside daemons that run: they go on
 while true; do
   newest # from the store each time: the controller of before, cut off meanwhile, would else go on beside its successor
+  # Silence is of one controller: a machine that waited long for the last one would else depose the next at first sight.
+  if [ "$number" != "$watched" ]; then silent=0; watched=$number; fi
   if [ -n "$held" ] && { [ "$held" = "$ip" ] || answers "$held"; }; then silent=0
   else silent=$((silent + PAUSE)); fi
   if [ -z "$held" ] || [ "$silent" -gt "$PATIENCE" ]; then
     echo "$(hostname -s) $ip" > "$work/mine"
     # One leader: a number is put once, so of two machines that put it at once one fails. The number follows the
     # controller that was found silent, so a slow machine does not depose the successor. Who won is read, not told by
-    # the exit code: the answer to a put that arrived can be lost. The successor gets all of PATIENCE to start.
+    # the exit code: the answer to a put that arrived can be lost.
     put "controller-$number" "$work/mine" >/dev/null 2>&1; silent=0
     continue
   fi
