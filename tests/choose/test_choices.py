@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from sizewell.cli import many
+from sizewell.cli import parallel
 from sizewell.sizing.catalog.buildable import refusal
 from sizewell.sizing.choose.choice import ALIKE, alternatives
 from sizewell.sizing.choose.decide import decide, size_one
@@ -128,7 +128,7 @@ def test_what_a_service_asks_no_price_for_is_not_called_late(facts):
 def test_many_specs_are_answered_in_their_order_by_several_processes(facts):
     named = [spec(**{**TUNE, "name": f"w{number}"}) for number in range(6)]
     done = []
-    answers = list(many.decide_all(named, ON, done.append))
+    answers = list(parallel.decide_all(named, ON, done.append))
     assert [answer.workloads[0].spec.name for answer in answers] == [one.name for one in named]
     assert answers[2] == decide([named[2]], facts, stack="", on=ON)
     assert done == [1, 2, 3, 4, 5, 6]

@@ -78,11 +78,11 @@ def test_adopted_is_under_the_lock_and_with_a_record(
     cloud.append(tagged("vpc-1", "net"))
     files: list[Any] = []
 
-    def take_in(_: Any, stack: str, path: Any) -> str:
+    def import_resources(_: Any, stack: str, path: Any) -> str:
         files.append(json.loads(path.read_text()))
         return ""
 
-    monkeypatch.setattr("sizewell.teardown.act.take_in", take_in)
+    monkeypatch.setattr("sizewell.teardown.act.import_resources", import_resources)
     monkeypatch.setattr("sizewell.teardown.act.forget_pending", lambda *_: "")
     code(sizewell("reconcile", "dev-aws", "--adopt", "--yes"), 6)
     ((imported,),) = [file["resources"] for file in files]
@@ -103,7 +103,7 @@ def test_deleted_is_what_nothing_of_value_depends_on(
         "x depends on it and is protected",
     )
 
-    def take_in(*_: Any) -> str:
+    def import_resources(*_: Any) -> str:
         held = json.loads(adopted.read_text())
         resource = {"urn": world.urn("dev-aws", VPC, "net"), "type": VPC, "custom": True, "id": "vpc-1"}
         held["checkpoint"]["latest"]["resources"].append(resource)
@@ -111,7 +111,7 @@ def test_deleted_is_what_nothing_of_value_depends_on(
         adopted.write_text(json.dumps(held))
         return ""
 
-    monkeypatch.setattr("sizewell.teardown.act.take_in", take_in)
+    monkeypatch.setattr("sizewell.teardown.act.import_resources", import_resources)
     monkeypatch.setattr("sizewell.teardown.act.destroy_some", lambda *_, **__: pytest.fail("was destroyed"))
     monkeypatch.setattr("sizewell.reconcile.reconciler.why_kept", lambda *_, **__: reason)
     done = sizewell("reconcile", "dev-aws", "--delete", "--yes")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.cli import settings
-from sizewell.cli.main import _parser, _settle
+from sizewell.cli.main import _apply_settings, _parser
 from sizewell.cli.settings import SETTINGS
 from sizewell.sizing.errors import ConfigError
 
@@ -39,7 +39,7 @@ def stated(folder: Path, text: str | None = None, name: str = "sizewell.toml") -
 
 def filled(*line: str) -> argparse.Namespace:
     args = _parser(list(line)).parse_args(list(line))
-    _settle(args)
+    _apply_settings(args)
     return args
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.cli import card, changes, explain, output
+from sizewell.cli import changes, decision_text, explain, output
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.decide import NothingFits
 from sizewell.sizing.choose.explain import Change, Effect, Explanation, NextLayout, Part, Scaling
@@ -301,20 +301,20 @@ def golden(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
 
 
 def test_serving(golden: Callable[[str, str], None]) -> None:
-    golden("serving.txt", printed(card.card, serving(), decision()))
+    golden("serving.txt", printed(decision_text.workload_block, serving(), decision()))
 
 
 def test_training(golden: Callable[[str, str], None]) -> None:
-    golden("training.txt", printed(card.card, training(), decision()))
+    golden("training.txt", printed(decision_text.workload_block, training(), decision()))
 
 
 def test_summary(golden: Callable[[str, str], None]) -> None:
     rows = [(serving(), "chat"), (training(), "pretrain"), (None, "big: nothing fits")]
-    golden("summary.txt", printed(card.summary, rows))
+    golden("summary.txt", printed(decision_text.summary, rows))
 
 
 def test_nothing_fits(golden: Callable[[str, str], None]) -> None:
-    golden("nothing_fits.txt", printed(card.nothing_fits, NOTHING))
+    golden("nothing_fits.txt", printed(decision_text.nothing_fits, NOTHING))
 
 
 def test_explanation(golden: Callable[[str, str], None]) -> None:
@@ -322,14 +322,16 @@ def test_explanation(golden: Callable[[str, str], None]) -> None:
 
 
 def test_bars_fill_what_is_usable() -> None:
-    lines = card.bars({"weights": 30 * GIB, "kv": 10 * GIB}, 80 * GIB)
-    assert [line.count("█") for line in lines[:2]] == [round(card.BAR * 3 / 8), round(card.BAR / 8)]
+    lines = decision_text.bars({"weights": 30 * GIB, "kv": 10 * GIB}, 80 * GIB)
+    assert [line.count("█") for line in lines[:2]] == [round(decision_text.BAR * 3 / 8), round(decision_text.BAR / 8)]
     assert lines[-1].split()[:2] == ["free", "40.00"]
-    assert sum(line.count("█") + line.count("░") for line in lines) in range(card.BAR - 1, card.BAR + 2)
+    assert sum(line.count("█") + line.count("░") for line in lines) in range(
+        decision_text.BAR - 1, decision_text.BAR + 2
+    )
 
 
 def test_waterfall_falls_without_gap() -> None:
-    lines = card.waterfall({"compute": 6.0, "network": 3.0, "bubble": 3.0})
+    lines = decision_text.waterfall({"compute": 6.0, "network": 3.0, "bubble": 3.0})
     starts = [len(line) - line.count("█") for line in lines]
     ends = [len(line) for line in lines]
     assert starts[1:] == ends[:-1]

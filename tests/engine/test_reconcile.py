@@ -181,7 +181,7 @@ def in_order(engine, stack, how, held=None):
         if not found.sorted.matches and not found.sorted.pending:
             break
         if how == "adopt" or all(match.by_name_alone for match in found.sorted.matches):
-            held.take_in(found.sorted.matches)
+            held.adopt_matches(found.sorted.matches)
         else:
             held.delete(found, data=True, environment={})
         settle()

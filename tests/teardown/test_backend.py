@@ -84,4 +84,4 @@ def test_an_engine_that_imports_no_provider_is_said_with_the_way_out(tmp_path, m
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(ServiceError, match=r"the state has no provider.*\n  fix: update pulumi, or .*--target URN"):
-        Backend(root=tmp_path).take_in("dev", tmp_path / "import.json")
+        Backend(root=tmp_path).import_resources("dev", tmp_path / "import.json")

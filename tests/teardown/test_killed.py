@@ -290,7 +290,7 @@ class Engine(Backend):
                 disk.write(content)
                 self.killer.moment()
 
-    def take_in(self, stack: str, path: Path, **_: Any) -> str:
+    def import_resources(self, stack: str, path: Path, **_: Any) -> str:
         there = Disk(self.root).read()["cloud"]
         wanted = [each["logicalName"] for each in json.loads(path.read_text())["resources"]]
         self.change([name for name in wanted if name in there], known=True, cloud=True)

@@ -110,7 +110,7 @@ def size_all(
 
     `environment` is what the stack's configuration states.
     """
-    from sizewell.cli import many
+    from sizewell.cli import parallel
     from sizewell.sizing.choose.decide import decide
 
     if stack is not None:
@@ -118,10 +118,10 @@ def size_all(
             return [decide(specs, catalog, stack=stack, on=on, environment=environment)]
     answers: list[Answer] = []
     with output.progress("sizing") as tell:
-        if many.processes(len(specs)) > 1:
+        if parallel.processes(len(specs)) > 1:
             started = time.monotonic()
-            told = lambda done: tell(f"sizing {many.bar(done, len(specs), time.monotonic() - started)}")  # noqa: E731
-            return list(many.decide_all(specs, on, told))
+            show = lambda done: tell(f"sizing {parallel.progress_bar(done, len(specs), time.monotonic() - started)}")  # noqa: E731
+            return list(parallel.decide_all(specs, on, show))
         for number, spec in enumerate(specs, start=1):
             tell(f"sizing {spec.name}, {number} of {len(specs)}, on {len(catalog.shapes)} machine types")
             answers.append(decide([spec], catalog, stack="", on=on))

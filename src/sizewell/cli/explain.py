@@ -165,7 +165,7 @@ def _verdicts(tried: list[Tried], args: argparse.Namespace, catalog: Catalog) ->
 
 def _checklists(tried: list[Tried], args: argparse.Namespace, cloud: str | None) -> list[Any]:
     """Print and return a checklist for each spec, or what came nearest where nothing fits."""
-    from sizewell.cli import card
+    from sizewell.cli import decision_text
     from sizewell.sizing.choose.checklist import checklist
     from sizewell.sizing.choose.decide import nothing_fits
 
@@ -175,7 +175,7 @@ def _checklists(tried: list[Tried], args: argparse.Namespace, cloud: str | None)
             answer = nothing_fits(sizing, cloud)
             documents.append(document(answer))
             if not args.json:
-                card.nothing_fits(console, answer)
+                decision_text.nothing_fits(console, answer)
             continue
         lines = checklist(args.checklist, sizing, chosen)
         documents.append(
@@ -222,7 +222,7 @@ def _plain(value: Any) -> Any:
 
 
 def _print(answers: list[Explanation | NothingFits], tokens: list[tuple[ByTheToken, ...]]) -> None:
-    from sizewell.cli import card
+    from sizewell.cli import decision_text
     from sizewell.sizing.choose.decide import NothingFits
 
     console = output.console()
@@ -230,43 +230,45 @@ def _print(answers: list[Explanation | NothingFits], tokens: list[tuple[ByTheTok
         if index:
             console.print()
         if isinstance(answer, NothingFits):
-            card.nothing_fits(console, answer)
+            decision_text.nothing_fits(console, answer)
         else:
             show(console, answer)
-        card.by_the_token(console, offers)
+        decision_text.by_the_token(console, offers)
 
 
 def show(console: Console, explanation: Explanation) -> None:
     """One workload's explanation."""
-    from sizewell.cli import card
+    from sizewell.cli import decision_text
     from sizewell.sizing.units import gib, short_duration
 
-    card.head(console, explanation.workload, explanation.machines)
+    decision_text.head(console, explanation.workload, explanation.machines)
     if explanation.memory:
         used, high, usable = (
             gib(size) for size in (explanation.used_bytes, explanation.high_bytes, explanation.usable_bytes)
         )
         console.print()
-        card.head(
+        decision_text.head(
             console, "memory of one device", f"{used:.1f} of {usable:.1f} GiB usable, up to {high:.1f} in the band"
         )
-        for line in card.bars({part.name: round(part.value) for part in explanation.memory}, explanation.usable_bytes):
+        for line in decision_text.bars(
+            {part.name: round(part.value) for part in explanation.memory}, explanation.usable_bytes
+        ):
             console.print(f"  {line}")
     limit = f", limited by {explanation.bottleneck}" if explanation.bottleneck not in ("", "none") else ""
     if explanation.waterfall:
         step_s = sum(part.value for part in explanation.waterfall)
         console.print()
-        card.head(console, "one step", f"{short_duration(step_s)}{limit}")
-        for line in card.waterfall({part.name: part.value for part in explanation.waterfall}):
+        decision_text.head(console, "one step", f"{short_duration(step_s)}{limit}")
+        for line in decision_text.waterfall({part.name: part.value for part in explanation.waterfall}):
             console.print(f"  {line}")
     elif limit:
         console.print()
-        card.head(console, "speed", limit.removeprefix(", "))
+        decision_text.head(console, "speed", limit.removeprefix(", "))
     if explanation.layout is not None:
-        card.item(console, f"split: {_layout(explanation.layout)}")
+        decision_text.item(console, f"split: {_layout(explanation.layout)}")
     if explanation.next_layout is not None:
         other = explanation.next_layout
-        card.item(
+        decision_text.item(
             console, f"next best: {_layout(other.layout)}, {short_duration(other.step_s)} a step: {other.why_it_loses}"
         )
     if explanation.scaling is not None:
@@ -276,15 +278,15 @@ def show(console: Console, explanation: Explanation) -> None:
             if reached is None
             else f"{2 * reached:.3g} x the speed ({reached:.0%} of twice)"
         )
-        card.item(console, f"on {twice} devices instead of {explanation.scaling.devices}: {said}")
+        decision_text.item(console, f"on {twice} devices instead of {explanation.scaling.devices}: {said}")
         if reached is not None and explanation.scaling.warning:
-            card.item(console, f"warning: {explanation.scaling.warning}")
+            decision_text.item(console, f"warning: {explanation.scaling.warning}")
     if explanation.half:
         console.print()
         devices = f"{explanation.half_devices} device{'s' * (explanation.half_devices != 1)}"
-        card.head(console, "on half the devices", devices if explanation.half_devices else "")
+        decision_text.head(console, "on half the devices", devices if explanation.half_devices else "")
         for change in explanation.half:
-            card.item(console, f"{'enough ' if change.enough else 'no     '} {change.what}: {change.outcome}")
+            decision_text.item(console, f"{'enough ' if change.enough else 'no     '} {change.what}: {change.outcome}")
     if explanation.sensitivity:
         made = output.table("if available", "then", "USD", "change", right=("USD", "change"))
         for effect in explanation.sensitivity:
@@ -294,8 +296,8 @@ def show(console: Console, explanation: Explanation) -> None:
             made.add_row(effect.what, effect.machines or "nothing fits", usd if effect.machines else "", percent_cell)
         console.print()
         console.print(made)
-    card.alternatives(console, explanation.alternatives, runs=explanation.layout is not None)
-    card.item(console, f"{_number_of_types(explanation.machine_types)}; `--why NAME` explains each")
+    decision_text.alternatives(console, explanation.alternatives, runs=explanation.layout is not None)
+    decision_text.item(console, f"{_number_of_types(explanation.machine_types)}; `--why NAME` explains each")
 
 
 def _layout(layout: Layout) -> str:

@@ -13,8 +13,8 @@ from sizewell.sizing.errors import ConfigError
 if TYPE_CHECKING:
     from sizewell.policy.config import Config, Waiver
     from sizewell.policy.engine import Report
+    from sizewell.preview.base_prices import BasePrices
     from sizewell.preview.records import PolicyReport
-    from sizewell.preview.stood import Prices
     from sizewell.resources.recorded import Plan
     from sizewell.sizing.records.decision import Decision
 
@@ -94,9 +94,9 @@ def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
     return stated
 
 
-def at_prices(stood: Prices) -> dict[str, Any]:
+def at_prices(base: BasePrices) -> dict[str, Any]:
     """The prices of a revision as arguments of `judge`."""
-    return {"catalog": stood.catalog, "usage": stood.usage, "discounts": stood.discounts}
+    return {"catalog": base.catalog, "usage": base.usage, "discounts": base.discounts}
 
 
 def judge(

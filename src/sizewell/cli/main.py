@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
         self.given = list(args or ())
         namespace, rest = super().parse_known_args(args, namespace)
         if rest:
-            from sizewell.cli.words import unknown_arguments
+            from sizewell.cli.suggestions import unknown_arguments
 
             raise UsageError(unknown_arguments(self, rest))
         return namespace, rest
@@ -58,16 +58,16 @@ class _Parser(argparse.ArgumentParser):
         known = self._option_string_actions
         unknown = [word for word in self.given if word[:2] == "--" and word.partition("=")[0] not in known]
         if "required" in message and unknown:  # a mistyped option is the nearer fault
-            from sizewell.cli.words import unknown_arguments
+            from sizewell.cli.suggestions import unknown_arguments
 
             raise UsageError(unknown_arguments(self, unknown))
-        from sizewell.cli.words import said
+        from sizewell.cli.suggestions import prefix
 
-        raise UsageError(f"{said(self)}{message}\n  fix: see `{self.prog} --help`")
+        raise UsageError(f"{prefix(self)}{message}\n  fix: see `{self.prog} --help`")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            from sizewell.cli.words import unknown_choice
+            from sizewell.cli.suggestions import unknown_choice
 
             raise UsageError(unknown_choice(self, action, str(value)))
 
@@ -159,7 +159,7 @@ def _run(arguments: list[str]) -> int:
         args = parser.parse_args(arguments)
     except SystemExit as done:  # --help and --version
         return int(done.code or 0)
-    _settle(args)
+    _apply_settings(args)
     modes.choose(color=getattr(args, "color", "auto"), quiet=getattr(args, "quiet", False))
     with logs.recorded(getattr(args, "verbose", 0), getattr(args, "log_file", None)):
         logs.log(__name__, "%s begins", args.run.__module__)
@@ -181,7 +181,7 @@ def _asked_about(parser: argparse.ArgumentParser, words: list[str]) -> list[str]
     return ["--help"]
 
 
-def _settle(args: argparse.Namespace) -> None:
+def _apply_settings(args: argparse.Namespace) -> None:
     """Fill in what the project's settings say and the line does not."""
     command = args.run.__module__.rpartition(".")[2]
     if command in ("init", "completion"):  # neither is about the project here

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from sizewell.policy.config import Config
+    from sizewell.preview.base_prices import BasePrices
     from sizewell.preview.guardrails import Limits
     from sizewell.preview.records import Preview
-    from sizewell.preview.stood import Prices
 
 DESCRIPTION = """Preview stacks: run-rate with floor, expected and ceiling, purchases, what is destroyed, policies.
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         if path is not None and not path.exists():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
     limits, settings, environments, judge = _judges(args, root)
-    stood, rows = _stood(args, root)
+    base_prices, rows = _base_prices(args, root)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         preview = run_preview(
@@ -103,12 +103,12 @@ def run(args: argparse.Namespace) -> int:
                 discounts=args.discounts,
                 new_only=args.new_only,
                 judge=(*judge, *rows),
-                stood=stood,
+                base_prices=base_prices,
                 policies=judging.for_preview(
                     settings,
                     root,
                     on,
-                    judging.at_prices(stood) if stood else judging.own_prices(args.usage, args.discounts),
+                    judging.at_prices(base_prices) if base_prices else judging.own_prices(args.usage, args.discounts),
                     environments,
                 ),
                 progress=tell,
@@ -138,7 +138,7 @@ _OTHER_JUDGES: Final = (".github/workflows", ".gitlab-ci.yml", "policy", "stacks
 def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[str, str], tuple[str, ...]]:
     """The limits and policies that judge, environments that are the base's, and what the change says otherwise.
 
-    Whoever changes the judge is judged by the one that stood, unless somebody lets the change pass.
+    Whoever changes the judge is judged by that of the base, unless somebody lets the change pass.
     """
     from sizewell.policy.config import DEFAULT_FILE
     from sizewell.preview import guardrails
@@ -167,9 +167,9 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     elif name and text is not None and text != _text(root / name):
         document = parse_yaml(text, f"{name} at {ref}")
         with locating(document.places):
-            stood = guardrails.parse_limits(document.data, f"{name} at {ref}")
-        rows += [f"{name}: {line} ({counts})" for line in guardrails.differences(stood, limits)]
-        limits = limits if args.unblock else stood
+            base_limits = guardrails.parse_limits(document.data, f"{name} at {ref}")
+        rows += [f"{name}: {line} ({counts})" for line in guardrails.differences(base_limits, limits)]
+        limits = limits if args.unblock else base_limits
     name = _inside(root, args.policies or root / judging.DEFAULT_CONFIG)
     text = file_at(root, ref, name) if name else None
     if name and text != _text(root / name):
@@ -178,21 +178,21 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
         rows += [f"{name}: {line} ({counts})" for line in judging.differences(before, settings)]
         settings = settings if args.unblock else before
     rows += _settings(root, ref)
-    stood_in, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
+    base_environments, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
     rows += [f"{line} ({counts})" for line in lines]
     told = {row.partition(":")[0] for row in rows}
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
     rows += [f"{path}: changes what runs these checks or who owns them: it needs a human review" for path in others]
-    return limits, settings, {} if args.unblock else stood_in, tuple(rows)
+    return limits, settings, {} if args.unblock else base_environments, tuple(rows)
 
 
-def _stood(args: argparse.Namespace, root: Path) -> tuple[Prices | None, list[str]]:
+def _base_prices(args: argparse.Namespace, root: Path) -> tuple[BasePrices | None, list[str]]:
     """The prices before the change where it changes them, and what is told of that.
 
     The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.
     """
     from sizewell.preview.base import changed_files
-    from sizewell.preview.stood import prices_at
+    from sizewell.preview.base_prices import prices_at
     from sizewell.sizing.catalog import overlay
 
     ref = args.judge or args.base
@@ -207,12 +207,12 @@ def _stood(args: argparse.Namespace, root: Path) -> tuple[Prices | None, list[st
     if args.unblock:
         return None, [f"{name}: changes prices (let pass: {args.unblock})" for name in changed]
     try:
-        stood = prices_at(root, ref, label=label, **inside)
+        base_prices = prices_at(root, ref, label=label, **inside)
     except SizewellError as error:
         why = str(error).splitlines()[0]
         return None, [f"{name}: changes prices; those of {label} cannot be read: {why}" for name in changed]
     later = f"limits and policies also hold at the prices of {label} until this change is approved or merged"
-    return stood, [f"{name}: changes prices ({later})" for name in changed]
+    return base_prices, [f"{name}: changes prices ({later})" for name in changed]
 
 
 def _from_top(root: Path, name: str) -> str:
@@ -225,13 +225,13 @@ def _environments(root: Path, ref: str, stacks: Iterable[str]) -> tuple[dict[str
     """What the base says that a stack is (dev, prod), where a change says otherwise: it decides which rules judge."""
     from sizewell.preview.base import file_at
 
-    def stood(name: str) -> str | None:
+    def at_base(name: str) -> str | None:
         return file_at(root, ref, name)
 
     environments: dict[str, str] = {}
     rows: list[str] = []
     for stack in stacks:
-        (was, known), (now, _) = _environment(stood, stack), _environment(lambda name: _text(root / name), stack)
+        (was, known), (now, _) = _environment(at_base, stack), _environment(lambda name: _text(root / name), stack)
         if known and was != now:
             environments[stack] = was
             rows.append(f"stack {stack}: {ENVIRONMENT_KEY}: {was or 'not set'} -> {now or 'not set'}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sizewell.cli import output, project, refresh
 from sizewell.cli.answers import iso_date
-from sizewell.cli.moves import print_moves
+from sizewell.cli.price_changes import print_price_changes
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.files import write_whole
 from sizewell.sizing.units import plural
@@ -268,7 +268,7 @@ def _diff(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json([_move_json(move) for move in moved])
         return 0
-    print_moves(moved, every=args.all)
+    print_price_changes(moved, every=args.all)
     if not moved:
         print(f"no price changed between {args.since.isoformat()} and {on.isoformat()}")
     return 0

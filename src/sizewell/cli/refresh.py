@@ -116,14 +116,14 @@ def _consequences(before: Catalog, on: date) -> None:
     """What moved, and which committed decisions would come out otherwise at the new prices."""
     from sizewell.cli.answers import is_decision, read_all, size_all
     from sizewell.cli.changes import changes
-    from sizewell.cli.moves import print_moves
+    from sizewell.cli.price_changes import print_price_changes
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.history import moves
 
     after = load()
     moved = moves(after, on, on, earlier=before)
     print()
-    print_moves(moved, every=False)
+    print_price_changes(moved, every=False)
     root = project.root()
     for path in project.decisions(root):
         specs = read_all(project.spec_paths(root, path.stem), after)

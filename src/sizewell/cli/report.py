@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from sizewell.cli.answers import is_decision
-from sizewell.cli.card import figure, open_ended, sums
+from sizewell.cli.decision_text import figure, open_ended, sums
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
 from sizewell.preview.render.text import dollars, usd

@@ -55,14 +55,14 @@ def run(specs: Sequence[WorkloadSpec], measured: Path, catalog: Catalog, *, on: 
 
 
 def _print(sized: RightSizing, running: str) -> None:
-    from sizewell.cli import card
+    from sizewell.cli import decision_text
 
     console = output.console()
     now = sized.now_usd_per_month
     price = f"? ({now.reason})" if isinstance(now, Unpriced) else f"{output.dollars(now.amount)} USD a month"
-    card.head(console, sized.workload, f"{running}, {price} around the clock: {SAID[sized.verdict]}")
+    decision_text.head(console, sized.workload, f"{running}, {price} around the clock: {SAID[sized.verdict]}")
     for finding in sized.findings:
-        card.item(console, finding)
+        decision_text.item(console, finding)
     saving = sized.saving_usd_per_month
     if saving is not None:
         word = f"{output.dollars(saving)} USD a month less" if saving > 0 else "nothing cheaper"
@@ -70,6 +70,6 @@ def _print(sized: RightSizing, running: str) -> None:
     else:
         console.print()
     if is_decision(sized.answer):
-        card.card(console, sized.answer.workloads[0], sized.answer)
+        decision_text.workload_block(console, sized.answer.workloads[0], sized.answer)
     else:
-        card.nothing_fits(console, sized.answer)
+        decision_text.nothing_fits(console, sized.answer)

@@ -136,7 +136,7 @@ def _print(
         documents = [document(answer) for answer in answers]
         output.print_json(documents[0] if len(documents) == 1 else documents)
         return
-    from sizewell.cli import card
+    from sizewell.cli import decision_text
     from sizewell.sizing.choose.elsewhere import by_the_token
 
     asked = {spec.name: spec for spec in specs}
@@ -148,17 +148,17 @@ def _print(
         else:
             rows.append((None, f"{answer.workload}: nothing fits"))
     if len(rows) > 1:
-        card.summary(console, rows)
+        decision_text.summary(console, rows)
     for answer in answers:
         if not is_decision(answer):
             console.print()
-            card.nothing_fits(console, answer)
+            decision_text.nothing_fits(console, answer)
         elif len(rows) == 1 or args.details:
             for workload in answer.workloads:
                 if len(rows) > 1:
                     console.print()
-                card.card(console, workload, answer)
-                card.by_the_token(console, by_the_token(asked[workload.spec.name], catalog, answer.decided_on))
+                decision_text.workload_block(console, workload, answer)
+                decision_text.by_the_token(console, by_the_token(asked[workload.spec.name], catalog, answer.decided_on))
     if target is not None:
         decided = all(is_decision(answer) for answer in answers)
         console.print()

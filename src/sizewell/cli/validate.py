@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
                 margins_table(margins(report, fitted, before)),
             )
         else:
-            tell_done = lambda done, of: tell(f"predicting case {done} of {of}")  # noqa: E731
+            tell_done = lambda done, total: tell(f"predicting case {done} of {total}")  # noqa: E731
             report = validate(args.path, progress=tell_done, engines=not args.no_engine)
             tables = report.tables
     if args.json == "-":

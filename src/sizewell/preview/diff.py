@@ -435,11 +435,11 @@ def _accounts(plan: Plan) -> dict[str, str]:
     return {package: account for package, account in stated.items() if account}
 
 
-def _account(plan: Plan, of: Account) -> str:
+def _account(plan: Plan, account: Account) -> str:
     """The one that the configuration names, or the only one that it allows; "" where that leaves a choice."""
-    if of.config_key:
-        return plan.config.get(of.config_key, "")
-    allowed = re.findall(of.pattern, plan.config.get(of.allowed_config_key, ""))
+    if account.config_key:
+        return plan.config.get(account.config_key, "")
+    allowed = re.findall(account.pattern, plan.config.get(account.allowed_config_key, ""))
     return allowed[0] if len(allowed) == 1 else ""
 
 

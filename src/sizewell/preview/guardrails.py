@@ -178,25 +178,25 @@ def check(
     """
     rails: list[records.Guardrail] = []
 
-    def add(kind: Kind, of: Bound, limit: Decimal | None, value: Decimal | None, why: str = "") -> None:
+    def add(kind: Kind, bound: Bound, limit: Decimal | None, value: Decimal | None, why: str = "") -> None:
         if limit is not None and (value is not None or why):
             broken = value is None or value > limit
             reason = unblocked if broken else ""
             rails.append(
                 records.Guardrail(
-                    scope=scope, kind=kind, of=of, limit=limit, found=value, broken=broken, unblocked=reason, why=why
+                    scope=scope, kind=kind, of=bound, limit=limit, found=value, broken=broken, unblocked=reason, why=why
                 )
             )
 
-    for of in judged:
-        was = getattr(before.usd_per_month, of) if before else None
-        now = getattr(after.usd_per_month, of) if after else None
+    for bound in judged:
+        was = getattr(before.usd_per_month, bound) if before else None
+        now = getattr(after.usd_per_month, bound) if after else None
         change = now - was if now is not None and was is not None else None
-        add("absolute", of, increase_usd, change, unknown)
+        add("absolute", bound, increase_usd, change, unknown)
         share = (change / was * 100).quantize(CENT) if change is not None and was else None
-        add("percent", of, increase_percent, share, unknown)
-    for of in judged if judged_budget is None else judged_budget:
-        add("budget", of, budget, getattr(after.usd_per_month, of) if after else None, "" if after else unknown)
+        add("percent", bound, increase_percent, share, unknown)
+    for bound in judged if judged_budget is None else judged_budget:
+        add("budget", bound, budget, getattr(after.usd_per_month, bound) if after else None, "" if after else unknown)
     return _once(rails)
 
 

@@ -16,13 +16,13 @@ from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
+from sizewell.preview.base_prices import BasePrices
 from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
-from sizewell.preview.stood import Prices
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
@@ -56,7 +56,7 @@ class Request:
     policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
     new_only: bool = False  # findings that the base has as well do not count
     judge: tuple[str, ...] = ()  # what this change says of limits and policies and what therefore did not judge it
-    stood: Prices | None = None  # where the change changes prices: those before it, at which its limits hold as well
+    base_prices: BasePrices | None = None  # where the change changes prices: its limits hold at these as well
     progress: Callable[[str], None] = field(default=lambda _: None)
 
 
@@ -339,11 +339,11 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
 
 
 def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[records.Stack]]:
-    """The stacks at the prices that stood before the change, and what those are called; none where it changes none."""
-    stood = request.stood
-    if stood is None:
+    """The stacks at the prices before the change, and what those are called; none where it changes none."""
+    base = request.base_prices
+    if base is None:
         return "", []
-    pricing = _Pricing(catalog=stood.catalog, on=request.on, usage=stood.usage, discounts=stood.discounts)
+    pricing = _Pricing(catalog=base.catalog, on=request.on, usage=base.usage, discounts=base.discounts)
 
     def priced(side: Side | None) -> Side | None:
         return None if side is None else pricing.side(side.plan)
@@ -351,7 +351,7 @@ def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[record
     again = [
         replace(each, before=priced(each.before), after=priced(each.after), base_at_own_prices=None) for each in looked
     ]
-    return stood.label, _compared(again, replace(request, policies=None), pricing)
+    return base.label, _compared(again, replace(request, policies=None), pricing)
 
 
 def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list[records.Stack]:
@@ -509,11 +509,11 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
 
 def _only_new(now: records.PolicyReport, earlier: records.PolicyReport) -> records.PolicyReport:
     """Findings that the base has as well, of the same resource in the same words, marked as such."""
-    stood = {(each.policy, each.resource, each.message) for each in earlier.findings if not each.waived}
+    earlier_keys = {(each.policy, each.resource, each.message) for each in earlier.findings if not each.waived}
     return now.model_copy(
         update={
             "findings": tuple(
-                replace(each, stood=(each.policy, each.resource, each.message) in stood) for each in now.findings
+                replace(each, stood=(each.policy, each.resource, each.message) in earlier_keys) for each in now.findings
             )
         }
     )

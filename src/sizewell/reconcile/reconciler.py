@@ -141,7 +141,7 @@ class Reconciler:
         done: tuple[Match, ...] = ()
         tried: set[str] = set()
         for _ in range(ROUNDS):
-            done += self.take_in(more)
+            done += self.adopt_matches(more)
             tried |= {match.wanted.urn for match in more}
             found = self.look().sorted.matches
             more = [match for match in found if match.wanted.urn not in tried and not match.by_name_alone]
@@ -149,7 +149,7 @@ class Reconciler:
                 break
         return Outcome(done=done)
 
-    def take_in(self, matches: Sequence[Match]) -> tuple[Match, ...]:
+    def adopt_matches(self, matches: Sequence[Match]) -> tuple[Match, ...]:
         """Adopt these; which of them are in the state now. ServiceError where the engine does not do it."""
         if matches:
             self._import(matches)
@@ -164,14 +164,14 @@ class Reconciler:
         with tempfile.TemporaryDirectory(prefix="sizewell-reconcile-") as folder:
             path = Path(folder) / "import.json"
             path.write_text(json.dumps(import_file(self._creations, matches)), encoding="utf-8")
-            act.take_in(self.backend, self.stack, path)
+            act.import_resources(self.backend, self.stack, path)
 
     def delete(self, comparison: Comparison, *, data: bool, environment: Mapping[str, str]) -> Outcome:
         """Adopt what matches and delete it, and what the state has that depends on it; where one of these is protected,
         or holds data and `data` is not set, it stays in the state. What only its name says to be the stack's is left
         as it is.
         """
-        taken = self.take_in([match for match in comparison.sorted.matches if not match.by_name_alone])
+        taken = self.adopt_matches([match for match in comparison.sorted.matches if not match.by_name_alone])
         state = self._state()
         reasons = [(match, why_kept(match.wanted.urn, state, data=data)) for match in taken]
         going = tuple(match for match, why in reasons if not why)

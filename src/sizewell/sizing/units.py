@@ -368,10 +368,10 @@ def short_duration(seconds: float) -> str:
     return f"{_three(seconds * 1000)} ms"
 
 
-def told_apart(value: float, limit: float, digits: int = 0) -> tuple[str, str]:
+def distinct_figures(value: float, limit: float, digits: int = 0) -> tuple[str, str]:
     """Two figures of which one is beyond the other, with so many decimals (at least `digits`) that a reader sees it.
 
-    >>> told_apart(60.2, 60.0), told_apart(8698.4, 2000.0), told_apart(36.24, 36.21, 1)
+    >>> distinct_figures(60.2, 60.0), distinct_figures(8698.4, 2000.0), distinct_figures(36.24, 36.21, 1)
     (('60.2', '60.0'), ('8698', '2000'), ('36.24', '36.21'))
     """
     for places in range(digits, digits + 3):
@@ -388,7 +388,7 @@ def durations_apart(value_s: float, limit_s: float) -> tuple[str, str]:
     (('9.2 d', '7.0 d'), ('2.01 h', '2.00 h'))
     """
     unit, size = next((pair for pair in _DURATIONS if limit_s >= pair[1]), _DURATIONS[-1])
-    value, limit = told_apart(value_s / size, limit_s / size, 1)
+    value, limit = distinct_figures(value_s / size, limit_s / size, 1)
     return f"{value} {unit}", f"{limit} {unit}"
 
 

@@ -35,8 +35,8 @@ def empty(cloud: Aws | Google | Azure, unit: Unit) -> str:
     if isinstance(cloud, Aws):
         return _empty_aws(_Boto(cloud), unit)
     if isinstance(cloud, Google):
-        return _empty_gke(_Hand(cloud.reader("container")), unit)
-    return _empty_azure(_Hand(cloud.reader()), unit)
+        return _empty_gke(_Writer(cloud.reader("container")), unit)
+    return _empty_azure(_Writer(cloud.reader()), unit)
 
 
 def wake(cloud: Aws | Google | Azure, unit: Unit) -> str:
@@ -46,8 +46,8 @@ def wake(cloud: Aws | Google | Azure, unit: Unit) -> str:
     if isinstance(cloud, Aws):
         return _wake_aws(_Boto(cloud), unit)
     if isinstance(cloud, Google):
-        return _wake_gke(_Hand(cloud.reader("container")), unit)
-    return _wake_azure(_Hand(cloud.reader()), unit)
+        return _wake_gke(_Writer(cloud.reader("container")), unit)
+    return _wake_azure(_Writer(cloud.reader()), unit)
 
 
 def publish(aws: Aws, topic: Topic, subject: str, message: str) -> None:
@@ -94,9 +94,9 @@ def forget_pending(backend: Backend, stack: str) -> str:
     return backend.forget_pending(stack)
 
 
-def take_in(backend: Backend, stack: str, path: Path) -> str:
+def import_resources(backend: Backend, stack: str, path: Path) -> str:
     """Import into the state what a file of the engine's names."""
-    return backend.take_in(stack, path)
+    return backend.import_resources(stack, path)
 
 
 def destroy_some(backend: Backend, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
@@ -187,7 +187,7 @@ def _wake_aws(boto: _Boto, unit: Unit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hand:
+class _Writer:
     """Calls that change something, tried again while the service is busy with another operation."""
 
     reader: Reader
@@ -234,7 +234,7 @@ def _is_busy(status: int, code: str, body: bytes) -> bool:
     return held or status in (409, 429, 500, 502, 503)
 
 
-def _empty_gke(hand: _Hand, unit: Unit) -> str:
+def _empty_gke(writer: _Writer, unit: Unit) -> str:
     """As the pool's workflow: off the autoscaler, which would bring machines back, then to the smallest size."""
     done = []
     zones = {resource.id: len(resource.inputs.get("nodeLocations") or ()) or 1 for resource in unit.resources}
@@ -243,59 +243,59 @@ def _empty_gke(hand: _Hand, unit: Unit) -> str:
         scaling = resource.inputs.get("autoscaling") or {}
         size = -(-int(scaling.get("totalMinNodeCount") or 0) // zones[resource.id])
         if scaling:
-            hand.call("POST", f"{path}:setAutoscaling", {"autoscaling": {"enabled": False}})
-        hand.call("POST", f"{path}:setSize", {"nodeCount": size})
+            writer.call("POST", f"{path}:setAutoscaling", {"autoscaling": {"enabled": False}})
+        writer.call("POST", f"{path}:setSize", {"nodeCount": size})
         done.append(path.rpartition("/")[2])
     return f"container setSize of {', '.join(done)}"
 
 
-def _wake_gke(hand: _Hand, unit: Unit) -> str:
+def _wake_gke(writer: _Writer, unit: Unit) -> str:
     done = []
     for resource in unit.resources:
         path = f"v1/{google.pool_path(unit, resource.id)}"
         inputs = resource.inputs
         size = int(inputs.get("nodeCount") or inputs.get("initialNodeCount") or 0)
-        hand.call("POST", f"{path}:setSize", {"nodeCount": size})
+        writer.call("POST", f"{path}:setSize", {"nodeCount": size})
         if scaling := inputs.get("autoscaling"):
             keys = ("totalMinNodeCount", "totalMaxNodeCount", "minNodeCount", "maxNodeCount", "locationPolicy")
             stated = {key: scaling[key] for key in keys if key in scaling}
-            hand.call("POST", f"{path}:setAutoscaling", {"autoscaling": {"enabled": True, **stated}})
+            writer.call("POST", f"{path}:setAutoscaling", {"autoscaling": {"enabled": True, **stated}})
         done.append(f"{path.rpartition('/')[2]}: {size}")
     return f"container setSize and setAutoscaling of {', '.join(done)}"
 
 
-def _empty_azure(hand: _Hand, unit: Unit) -> str:
+def _empty_azure(writer: _Writer, unit: Unit) -> str:
     resource = unit.resources[0].id
     if unit.sized_by == "aks-pool":
-        return _switch(hand, resource, "Stopped")
+        return _switch(writer, resource, "Stopped")
     body = {"sku": {**(unit.resources[0].inputs.get("sku") or {}), "capacity": unit.nodes_min}}
-    hand.call("PATCH", resource, body, **{"api-version": azure_telemetry.COMPUTE})
+    writer.call("PATCH", resource, body, **{"api-version": azure_telemetry.COMPUTE})
     return f"compute PATCH {resource}: capacity {unit.nodes_min}"
 
 
-def _wake_azure(hand: _Hand, unit: Unit) -> str:
+def _wake_azure(writer: _Writer, unit: Unit) -> str:
     resource = unit.resources[0].id
     if unit.sized_by == "aks-pool":
         cluster = resource.partition("/agentPools/")[0]
         version = {"api-version": azure_telemetry.AKS}
-        held = hand.reader.get(cluster, **version)
+        held = writer.reader.get(cluster, **version)
         if (held.get("properties") or {}).get("powerState", {}).get("code") == "Stopped":  # by the stack's expiry
-            hand.call("POST", f"{cluster}/start", None, **version)
-        return _switch(hand, resource, "Running")
-    for setting in _autoscale(hand, resource):
+            writer.call("POST", f"{cluster}/start", None, **version)
+        return _switch(writer, resource, "Running")
+    for setting in _autoscale(writer, resource):
         if not setting["properties"].get("enabled"):
             enabled = {"properties": {"enabled": True}}
-            hand.call("PATCH", str(setting["id"]), enabled, **{"api-version": "2022-10-01"})
+            writer.call("PATCH", str(setting["id"]), enabled, **{"api-version": "2022-10-01"})
     body = {"sku": {**(unit.resources[0].inputs.get("sku") or {}), "capacity": unit.nodes_initial}}
-    hand.call("PATCH", resource, body, **{"api-version": azure_telemetry.COMPUTE})
+    writer.call("PATCH", resource, body, **{"api-version": azure_telemetry.COMPUTE})
     return f"compute PATCH {resource}: capacity {unit.nodes_initial}, autoscaling on"
 
 
-def _autoscale(hand: _Hand, scale_set: str) -> Sequence[Mapping[str, Any]]:
+def _autoscale(writer: _Writer, scale_set: str) -> Sequence[Mapping[str, Any]]:
     """The autoscale settings of a scale set."""
     group = scale_set.partition("/providers/")[0]
     path = f"{group}/providers/Microsoft.Insights/autoscaleSettings"
-    settings = hand.reader.pages(path, items="value", **{"api-version": "2022-10-01"})
+    settings = writer.reader.pages(path, items="value", **{"api-version": "2022-10-01"})
     return [
         setting
         for setting in settings
@@ -303,12 +303,12 @@ def _autoscale(hand: _Hand, scale_set: str) -> Sequence[Mapping[str, Any]]:
     ]
 
 
-def _switch(hand: _Hand, pool: str, code: str) -> str:
+def _switch(writer: _Writer, pool: str, code: str) -> str:
     """AKS has no call for a pool's power state; it takes the whole pool back with another one."""
     version = {"api-version": azure_telemetry.AKS}
-    held = hand.reader.get(pool, **version)
+    held = writer.reader.get(pool, **version)
     if ((held.get("properties") or {}).get("powerState") or {}).get("code") == code:
         return f"containerservice {pool}: is {code} already"
     body = {**held, "properties": {**held["properties"], "powerState": {"code": code}}}
-    hand.call("PUT", pool, body, **version)
+    writer.call("PUT", pool, body, **version)
     return f"containerservice PUT {pool}: {code}"

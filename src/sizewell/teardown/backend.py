@@ -140,7 +140,7 @@ class Backend:
             raise _fault(arguments, done.stderr + "".join(str(each.get("message", "")) for each in diagnostics))
         return errors
 
-    def take_in(self, stack: str, path: Path, *, timeout_s: float = 3600.0) -> str:
+    def import_resources(self, stack: str, path: Path, *, timeout_s: float = 3600.0) -> str:
         """Import what a file names; the next update protects what the program says is protected."""
         return self._run(
             *("import", "--stack", checked(stack), "--file", str(path), "--yes", "--skip-preview"),

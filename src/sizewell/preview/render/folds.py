@@ -177,10 +177,10 @@ def _policies_in_short(stack: records.Stack) -> str:
 def _policies(stack: records.Stack) -> Iterator[str]:
     if stack.policies is None:
         return
-    stood = 0
+    in_base = 0
     for finding in text.grouped(text.findings(stack.policies)):
         if finding.stood:
-            stood += 1
+            in_base += 1
             continue
         where = f" {code(finding.component)}" if finding.component else ""
         fix = f" Fix: {words(finding.fix)}" if finding.fix else ""
@@ -188,16 +188,16 @@ def _policies(stack: records.Stack) -> Iterator[str]:
         yield f"- {finding.level} {code(finding.policy)}{where}: {words(finding.message)}.{fix}{waived}".replace(
             "..", "."
         )
-    if stood:
-        yield f"- {plural(stood, 'finding')} that the base has as well"
+    if in_base:
+        yield f"- {plural(in_base, 'finding')} that the base has as well"
     if not stack.policies.findings:
         yield "All policies passed."
 
 
 def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -> Iterator[str]:
-    new, stood = text.missing_prices(stack)
+    new, in_base = text.missing_prices(stack)
     listed = [f"- **unpriced** {words(line)}" for line in new]
-    listed += [f"- {text.stood_in_words(stood)}"] if stood else []
+    listed += [f"- {text.unpriced_in_base(in_base)}"] if in_base else []
     listed += [f"- outside the totals: {words(line)}" for line in stack.outside]
     weak = dict.fromkeys(
         f"{line.component}: {line.what} ({line.confidence})"

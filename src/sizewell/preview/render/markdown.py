@@ -133,10 +133,10 @@ def _counts(preview: records.Preview) -> str:
     if needs:
         briefs = dict.fromkeys(words(need.brief, 60) for need in needs)
         parts.append(f"{plural(len(needs), 'decision')} below: **{'**, **'.join(list(briefs)[:4])}**")
-    new, stood = (sum(map(len, lines)) for lines in zip(*map(text.missing_prices, preview.stacks), strict=True))
+    new, in_base = (sum(map(len, lines)) for lines in zip(*map(text.missing_prices, preview.stacks), strict=True))
     parts.append(f"**{new} unpriced**" if new else "0 unpriced")
-    if stood:
-        parts.append(f"{stood} unpriced in the base too")
+    if in_base:
+        parts.append(f"{in_base} unpriced in the base too")
     weak = sum(text.low_confidence(stack) for stack in preview.stacks)
     if weak:
         parts.append(f"{plural(weak, 'low-confidence line')}")

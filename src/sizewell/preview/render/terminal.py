@@ -163,11 +163,11 @@ def _lists(console: Console, stack: records.Stack) -> None:
         _item(console, f"{evidence.workload}: {predicted(evidence)}, evidence {evidence.grade}")
     for end in stack.ends:
         _item(console, f"{end.component} {end.text}".strip())
-    new, stood = text.missing_prices(stack)
+    new, in_base = text.missing_prices(stack)
     for line in new:
         _item(console, f"unpriced: {line}", style="red")
-    if stood:
-        _item(console, text.stood_in_words(stood))
+    if in_base:
+        _item(console, text.unpriced_in_base(in_base))
     for line in stack.outside:
         _item(console, f"outside the totals: {line}")
     for note in stack.notes:

@@ -276,13 +276,13 @@ def _is_quiet(stack: records.Stack) -> bool:
 
 def missing_prices(stack: records.Stack) -> tuple[list[str], list[str]]:
     """Lines without a price: those that this change brings or that fail it, and those that stood before."""
-    stood = set(stack.unpriced_before) - set(stack.failing)
-    return [line for line in stack.unpriced if line not in stood], [line for line in stack.unpriced if line in stood]
+    known = set(stack.unpriced_before) - set(stack.failing)
+    return [line for line in stack.unpriced if line not in known], [line for line in stack.unpriced if line in known]
 
 
-def stood_in_words(stood: Sequence[str]) -> str:
+def unpriced_in_base(lines: Sequence[str]) -> str:
     """What has no price and had none before: how many, and where they are listed."""
-    return f"{plural(len(stood), 'unpriced line')} that the base has as well; shown by --format html"
+    return f"{plural(len(lines), 'unpriced line')} that the base has as well; shown by --format html"
 
 
 def stack_figures(stack: records.Stack) -> dict[str, str]:

@@ -29,7 +29,7 @@ from sizewell.sizing.predict.performance.serving import (
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
-from sizewell.sizing.units import Range, told_apart
+from sizewell.sizing.units import Range, distinct_figures
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
@@ -311,7 +311,7 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
         ("the answer", alone.e2e_s, level.e2e_s),
     )
     missed = [(name, is_s, most) for name, is_s, most in pairs if most is not None and is_s > most]
-    shown = [(name, *told_apart(is_s * 1000, most * 1000)) for name, is_s, most in missed]
+    shown = [(name, *distinct_figures(is_s * 1000, most * 1000)) for name, is_s, most in missed]
     words = ", ".join(f"{name} after {is_ms} ms, {most_ms} allowed" for name, is_ms, most_ms in shown)
     worst = max((is_s / most for _, is_s, most in missed), default=math.inf)
     keys = {"first token": "ttft", "each token": "tpot", "the answer": "latency"}

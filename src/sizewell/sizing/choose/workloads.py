@@ -50,7 +50,7 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Layout, TrainingJob
-from sizewell.sizing.units import short_duration, told_apart
+from sizewell.sizing.units import distinct_figures, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
@@ -536,7 +536,7 @@ def _tight(chosen: Option) -> list[str]:
     memory, usable = chosen.fleet.memory, chosen.fleet.usable_bytes
     if not memory.breakdown or memory.high_bytes <= usable:
         return []
-    needed, has = told_apart(memory.high_bytes / 2**30, usable / 2**30, 1)
+    needed, has = distinct_figures(memory.high_bytes / 2**30, usable / 2**30, 1)
     return [f"memory may not suffice: its 80 % band reaches {needed} GiB, {has} are usable; measure one device first"]
 
 

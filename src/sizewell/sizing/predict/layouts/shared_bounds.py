@@ -14,7 +14,7 @@ from sizewell.sizing.predict.layouts.bounds import ComputeBound, memory_floor_by
 from sizewell.sizing.predict.layouts.space import Column, Space
 from sizewell.sizing.predict.memory import Runtimes, edges, usable_bytes
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.units import GIB, told_apart
+from sizewell.sizing.units import GIB, distinct_figures
 
 BLOCK = 1 << 18  # layouts times clusters bounded at once
 TIES = ("tp", "pp", "cp", "zero", "micro", "ep", "vp", "recompute")  # what decides between layouts of one time
@@ -168,7 +168,7 @@ class Hunt:
         if not legal:
             return LayoutRefusal(cause="layout", reason=_why_none(self.region.job, self.cluster))
         least = max(self._least, int(self._leanest)) if math.isfinite(self._leanest) else self._least
-        needs, has = told_apart(least / GIB, self.device.usable / GIB, 1)
+        needs, has = distinct_figures(least / GIB, self.device.usable / GIB, 1)
         return LayoutRefusal(
             cause="memory",
             reason=(

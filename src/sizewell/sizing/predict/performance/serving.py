@@ -25,7 +25,7 @@ from sizewell.sizing.predict.performance.serving_samples import (
     samples_saturated,
 )
 from sizewell.sizing.records.jobs import Cluster, Grade, ServingEstimate, ServingJob
-from sizewell.sizing.units import GIB, told_apart
+from sizewell.sizing.units import GIB, distinct_figures
 
 SAMPLES_MAX = 256  # images or sequences in one batch: larger ones are no faster
 PROMPTS = "dense|prefill compute"  # the group of published cases that products of a prompt limit
@@ -127,7 +127,7 @@ def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal
     needed = int(parts.fixed + parts.graphs + sequence_bytes(job, parts))
     usable = serving_usable_bytes(job, parts, cluster.accelerator)
     over = f" over {tensor} devices" if tensor > 1 else ""
-    needs, has = told_apart(needed / GIB, usable / GIB, 1)
+    needs, has = distinct_figures(needed / GIB, usable / GIB, 1)
     return ServingRefusal(
         reason=f"needs {needs} GiB per device{over} for one request, {has} GiB usable",
         needed_bytes=needed,

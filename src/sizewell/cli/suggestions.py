@@ -15,19 +15,19 @@ def unknown_choice(parser: argparse.ArgumentParser, action: argparse.Action, wor
         kind = "a command" if action.metavar == "COMMAND" else f"an action of `{parser.prog}`"
         return f"'{word}' is not {kind}; choose from {listed}{_hint(word, known, parser.prog)}"
     name = "/".join(action.option_strings) or str(action.metavar or action.dest)
-    return f"{said(parser)}{name}: must be one of {listed}, got '{word}'{_hint(word, known, parser.prog)}"
+    return f"{prefix(parser)}{name}: must be one of {listed}, got '{word}'{_hint(word, known, parser.prog)}"
 
 
 def unknown_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
     """Options that a command does not have, and the nearest that it has; or words that it does not take."""
     first = next((word for word in words if word.startswith("-")), "")
     if not first:
-        return f"{said(parser)}takes no further argument: {' '.join(words)}\n  fix: see `{parser.prog} --help`"
+        return f"{prefix(parser)}takes no further argument: {' '.join(words)}\n  fix: see `{parser.prog} --help`"
     options = [option for option in parser._option_string_actions if option.startswith("--")]  # noqa: SLF001
-    return f"{said(parser)}unknown option {first}{_hint(first.partition('=')[0], options, parser.prog)}"
+    return f"{prefix(parser)}unknown option {first}{_hint(first.partition('=')[0], options, parser.prog)}"
 
 
-def said(parser: argparse.ArgumentParser) -> str:
+def prefix(parser: argparse.ArgumentParser) -> str:
     """What a message of a command begins with: `teardown plan: `; nothing at the top."""
     command = parser.prog.partition(" ")[2]
     return f"{command}: " if command else ""

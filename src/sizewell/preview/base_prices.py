@@ -1,4 +1,4 @@
-"""What figures rested on before a change, beside the programs: own rows and rates, and statements of use."""
+"""What figures rest on at the base of a change, beside the programs: own rows and rates, and statements of use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
+class BasePrices:
     """Everything that a figure rests on beside the plan; `label` is how a reader calls where it is from."""
 
     catalog: Catalog
@@ -25,7 +25,7 @@ class Prices:
     label: str
 
 
-def prices_at(project: Path, ref: str, *, folder: str, usage: str, discounts: str, label: str) -> Prices:
+def prices_at(project: Path, ref: str, *, folder: str, usage: str, discounts: str, label: str) -> BasePrices:
     """The prices of a revision: its overlay in `folder`, its statements of use and rates, all paths of the project.
 
     A path of "" is of no file. What the revision does not have, it does not state. Raises ConfigError or CatalogError
@@ -50,7 +50,7 @@ def prices_at(project: Path, ref: str, *, folder: str, usage: str, discounts: st
         )
         nothing = place / "nothing"
         nothing.mkdir()
-        return Prices(
+        return BasePrices(
             catalog=load(overlay=own or nothing),
             usage=read_usage(stated) if stated else NO_USAGE,
             discounts=read_discounts(rates) if rates else NO_DISCOUNTS,

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.decide import Answer
     from sizewell.sizing.workload.read import WorkloadSpec
 
-MANY = 24  # from here on a second process is worth its start
+PARALLEL_FROM = 24  # from here on a second process is worth its start
 PROCESSES_MAX = 8
-AT_ONCE = 4  # specs that a process takes with it: a few, since a training run takes ten times a notebook
+SPECS_A_TASK = 4  # specs that a process takes with it: a few, since a training run takes ten times a notebook
 
 
 def processes(count: int) -> int:
     """Processes worth having for so many specs."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, PROCESSES_MAX) if count >= MANY else 1
+    return min(cores, PROCESSES_MAX) if count >= PARALLEL_FROM else 1
 
 
 def decide_all(specs: Sequence[WorkloadSpec], on: date, tell: Callable[[int], None]) -> Iterator[Answer]:
@@ -30,7 +30,7 @@ def decide_all(specs: Sequence[WorkloadSpec], on: date, tell: Callable[[int], No
 
     # Spawned, not forked: the process that prints the progress has a thread of its own.
     with ProcessPoolExecutor(processes(len(specs)), mp_context=get_context("spawn")) as pool:
-        answers = pool.map(_decide, ((spec, on) for spec in specs), chunksize=AT_ONCE)
+        answers = pool.map(_decide, ((spec, on) for spec in specs), chunksize=SPECS_A_TASK)
         try:
             for number, answer in enumerate(answers, start=1):
                 tell(number)
@@ -40,18 +40,18 @@ def decide_all(specs: Sequence[WorkloadSpec], on: date, tell: Callable[[int], No
             raise
 
 
-def _decide(asked: tuple[WorkloadSpec, date]) -> Answer:
+def _decide(job: tuple[WorkloadSpec, date]) -> Answer:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.decide import decide
 
-    spec, on = asked
+    spec, on = job
     return decide([spec], load(), stack="", on=on)
 
 
-def bar(done: int, total: int, seconds: float, *, width: int = 24) -> str:
+def progress_bar(done: int, total: int, seconds: float, *, width: int = 24) -> str:
     """How far it is, and how long it may still take.
 
-    >>> bar(250, 1000, 10.0)
+    >>> progress_bar(250, 1000, 10.0)
     '██████░░░░░░░░░░░░░░░░░░ 250 of 1,000, about 30 s left'
     """
     full = round(width * done / total)

@@ -49,7 +49,7 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
     console.print(made)
 
 
-def card(console: Console, workload: Workload, decision: Decision) -> None:
+def workload_block(console: Console, workload: Workload, decision: Decision) -> None:
     """Everything about one workload."""
     head(
         console,
