@@ -63,7 +63,9 @@ LEAVES = {parser.prog.removeprefix("sizewell "): parser for parser in parsers()}
 def test_it_has_the_options_of_all_json_and_a_help_for_each_argument(name: str) -> None:
     options = LEAVES[name]._option_string_actions
     assert {"-h", "-q", "--quiet", "--color", "--no-color", "-v", "--verbose", "--log-file"} <= options.keys()
-    assert ("--json" in options) is (name not in WITHOUT_JSON)
+    file = f"cli/{name.partition(' ')[0]}.py"
+    says = f"`sizewell {name}`: add --json to arguments() of {file}, or say in WITHOUT_JSON why its output is no data"
+    assert ("--json" in options) is (name not in WITHOUT_JSON), says
     assert [action.dest for action in LEAVES[name]._actions if not action.help] == []
 
 

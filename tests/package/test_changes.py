@@ -57,6 +57,26 @@ ROW = """- rule: pool-called-bob
 SCHEMA = (
     "import json; from sizewell.policy.config import schema; print(json.dumps(schema(), indent=2, ensure_ascii=False))"
 )
+COMMAND = '''"""`sizewell bob`: what is called bob."""
+
+from sizewell.cli import output
+
+DESCRIPTION = "Count what is called bob."
+EXAMPLES = """example:
+  sizewell bob
+
+exit code: 0 counted, 64 bad input
+"""
+
+
+def arguments(parser):
+    parser.add_argument("--json", action="store_true", help="print the count as JSON")
+
+
+def run(args):
+    output.print_json({"bobs": 3}) if args.json else print("3 are called bob")
+    return 0
+'''
 
 
 # What the machines of `chat` start: without it they would idle, and are refused.
@@ -316,6 +336,24 @@ def test_an_output_format_is_a_file_and_its_name(copy: Copy, files_of: FilesOf) 
     done = copy.run("preview", copy.stack, "--engine", "offline", "--format", "bob", *ON)
     assert "1 stack of bob" in done.stdout, done.stderr
     assert {re.sub("bob", "<format>", file) for file in copy.touched} == files_of("an output format")
+
+
+def test_a_command_is_a_file_and_its_line(copy: Copy, files_of: FilesOf) -> None:
+    """What holds for every command holds for it without a line in a test: help, exit codes, options, JSON."""
+    (copy.package / "cli/bob.py").write_text(COMMAND, encoding="utf-8")
+    copy.touched.add("cli/bob.py")
+    last = '    "completion": "print'
+    edited(copy, "cli/main.py", last, f'    "bob": "count what is called bob",\n{last}')
+    assert copy.run("bob").stdout == "3 are called bob\n"
+    assert json.loads(copy.run("bob", "--json", "-q").stdout) == {"bobs": 3}
+    assert "did you mean bob?" in copy.run("bobb").stderr
+
+    judges = copy.package.parent / "tests/cli"
+    shutil.copytree(ROOT / "tests/cli", judges)
+    files = [str(judges / name) for name in ("test_command.py", "test_every_command.py")]
+    held = copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "bob", *files)
+    assert "3 passed" in held, held
+    assert {file.replace("bob", "<command>") for file in copy.touched} == files_of("a command")
 
 
 def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
