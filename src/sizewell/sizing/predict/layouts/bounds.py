@@ -1,4 +1,14 @@
-"""Lower bounds of memory and time for whole spaces of layouts: cheap, never above what the full formulas say."""
+"""Lower bounds of memory and time for whole spaces of layouts: cheap, never above what the full formulas say.
+
+What they are worth: milliseconds of `decide` with them and without, the best of three calls (2026-11-24).
+
+- pretrain: 38 with, 131 without
+- petsnap-vlm-finetune: 109 with, 164 without; the decision was another one without, which nobody has looked into
+- petsnap-pretrain-2b: 134 with, 120 without
+- petsnap-vlm-qlora: 77 with, 69 without
+
+So they pay for the first two and cost a tenth of the time of the others.
+"""
 
 from __future__ import annotations
 
