@@ -134,10 +134,15 @@ def test_one_of_other_columns_is_not_read(folder):
     assert compact.read(folder, digest_of_tables(folder)) is None
 
 
-def test_a_changed_table_makes_it_stale(folder):
+def test_a_changed_table_makes_it_stale(folder, caplog):
     keep_compact(folder)
+    caplog.set_level("INFO", "sizewell.sizing")
+    read(folder)
     (folder / "offers.csv").write_text(OFFERS.replace("0.77", "0.78"))
     again = read(folder)
+    quick, plain = [record.getMessage().partition(" prices and fees from ")[2] for record in caplog.records]
+    assert quick == "prices.compact"
+    assert plain.startswith("the tables (prices.compact is missing")
     assert not isinstance(again.offers_by_type, compact.Offers)
     assert again.price("aws", "g6.xlarge", "us-east-1").amount == Decimal("0.78")
 

@@ -49,6 +49,15 @@ def decided(facts, **given):
     return answer.workloads[0]
 
 
+def test_what_was_chosen_is_logged(facts, caplog):
+    decided(facts, **TUNE)
+    assert not caplog.records  # silent by default
+    caplog.set_level("INFO", "sizewell")
+    pool = decided(facts, **TUNE).pools[0]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "sizewell.sizing.choose.decide"]
+    assert line.startswith(f"w: {pool.market} {pool.cloud} {pool.instance_type} in {pool.region}, of ")
+
+
 def test_data_pull_their_machines_to_the_cloud_where_they_lie(facts):
     """12 TB over the internet cost more than the whole run."""
     for start, cloud in (("s3", "aws"), ("gs", "gcp")):

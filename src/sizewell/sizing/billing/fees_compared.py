@@ -113,4 +113,6 @@ class ComparedFees:
 
 
 def _stand_in(elsewhere: list[float]) -> ComparedFee:
+    # The dearest, not the usual: an option must never win by a price that nobody knows. It stays out of the bill, whose
+    # line has no price: `Option.rank_usd` may have it, `usd_per_month` may not.
     return ComparedFee(STAND_IN * max(elsewhere), known=False) if elsewhere else ComparedFee(0.0, known=None)

@@ -113,6 +113,8 @@ class Tariff:
             return (whole,)
         if whole.price.source == OWN_RATE:  # one price for all of it
             return (whole,)
+        # Each bound fills the tiers by itself, so that the floors of the lines add up to the bill of the floor.
+        # A share of each tier of the ceiling would price small amounts at the tiers of large ones.
         quantity, lines = charge.quantity, []
         for tier, end in zip(tiers, [*(tier.from_quantity for tier in tiers[1:]), None], strict=True):
             parts = [

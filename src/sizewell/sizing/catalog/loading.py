@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sizewell import csvtables
+from sizewell import csvtables, logs
 from sizewell.sizing.catalog import compact, table
 from sizewell.sizing.catalog import overlay as overlays
 from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
@@ -102,7 +102,7 @@ def _read(directory: Path, overlay: Path | None, *, tables_alone: bool = False) 
 def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> Catalog:
     """With `tables_alone` as if the overlay had neither rates nor engines: what the compact form is made of."""
     texts, digest = _files(directory)
-    digest_of_tables = digest
+    digest_of_tables = digest  # without rates and engines: an edit of these must leave the compact form valid
     faults: list[Fault] = []
     own_texts: dict[str, str] = {}
     if overlay is not None:
@@ -113,6 +113,9 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
             own_texts |= rate_texts
         digest = hashlib.sha256(f"{digest} {own_digest}".encode()).hexdigest()
     known = None if tables_alone else compact.read(overlay if overlay is not None else directory, digest_of_tables)
+    if overlay is not None and not tables_alone:
+        form = "the tables (prices.compact is missing, older or damaged)" if known is None else "prices.compact"
+        logs.log(__name__, "catalog with %s over it, prices and fees from %s", overlay, form)
     sources = table.read_sources("sources.csv", texts.get("sources.csv", ""), faults)
     if "sources.csv" in own_texts:
         sources |= table.read_sources(f"{overlays.FOLDER}/sources.csv", own_texts["sources.csv"], faults)
@@ -173,6 +176,8 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
         keys_of_fees = known.fee_keys if known is not None else {(fee.cloud, fee.key) for fee in fees}
         rates = _own_rates(own_texts, by_name, places, keys_of_fees, faults)
         rated = {(r.cloud, r.instance_type) for r in rates.rates if r.usd and r.instance_type and not r.fee}
+        # After the own rows: a rate adds an offer only where no table has one. Of the compact form only the types that
+        # a rate prices are made, which is the same, since an offer of another type settles nothing about them.
         if known is None:
             added = _rated_offers(rates, offers)
             offers += added

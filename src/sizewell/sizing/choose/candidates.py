@@ -185,6 +185,9 @@ def try_all(
 
     def beaten(item: _Open) -> bool:
         same, kept = rivals(item)
+        # Right only while `floor_usd` is never above what `appraise` says of any option of the machine: a cost that is
+        # added there has to be left out here, or to have a lower bound. Not ">=": of equals all are worked out, so that
+        # the name decides between them and not the order of the queue.
         return len(same) >= kept and item.floor_usd > same[kept - 1]
 
     queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
@@ -285,6 +288,8 @@ def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context
                 likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
         missing = {key: machine for key, machine in likely.items() if key not in fleets and key not in drafts}
         laid_out = context.search.training.fleets(tuple(missing.values()))
+        # Only the next AHEAD of them go to `fleets` below: what stands there is worked out whatever its bound says. The
+        # others are a guess of what will be asked for, which may save time and must not change what is too dear.
         drafts.update(zip(missing, laid_out, strict=True))
     fleets.update({key: drafts[key] for key in ahead})
 

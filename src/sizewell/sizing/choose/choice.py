@@ -112,6 +112,8 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     if need.objective == "cost" or need.kind == "notebook":
         return sorted(options, key=lambda option: option.order)
 
+    # "Within 5 % of the fastest", not "within 5 % of each other": the latter is not transitive, and which option came
+    # first would follow from the order in which they were compared.
     fastest = min((o.seconds for o in options if o.candidate.buildable and within_budget(o, need)), default=0.0)
 
     def key(option: Option) -> tuple[object, ...]:

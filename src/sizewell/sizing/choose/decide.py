@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from sizewell import logs
 from sizewell.sizing.billing.fees_compared import ComparedFees
 from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import PROVISIONABLE
@@ -75,12 +76,15 @@ def decide(
     if twice:
         raise UsageError(f"two specs are named {', '.join(twice)}; workloads of a stack need different names")
     cloud = cloud_of(stack)
+    # `apart` must be true wherever `best` is asked for one cloud below: without it the search prunes against the best
+    # of all clouds, and what would do on the cloud that the workloads have in common may be rejected as dearer.
     apart = cloud is not None or len(specs) > 1
     environment = environment_of(stack, environment) or UNSTATED
     sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment) for spec in specs]
     chosen: list[Option] = []
     built = [sizing for sizing in sizings if not _adopts(sizing)]
     if cloud is None and len(built) > 1:
+        # For all together and before any is chosen: each one's cheapest would spread the stack over several clouds.
         cloud = _cheapest_common(built)
         if cloud is None and all(sizing.best() for sizing in built):
             return _no_common_cloud(built)
@@ -90,6 +94,9 @@ def decide(
         if option is None:
             return nothing_fits(sizing, its_cloud)
         chosen.append(option)
+        shown = f"{option.deal.market} {option.cloud} {option.instance_type} in {option.deal.region}"
+        ways = (len(sizing.options), len(sizing.rejections))
+        logs.log(__name__, "%s: %s, of %d options; %d machine types do not serve", sizing.need.name, shown, *ways)
     chosen = [with_fleet(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)]
     lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
     ends = bool(lives) and len(lives) == len(specs)
