@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.sizing.catalog.engine import Engine, _table, numbers
+from sizewell.sizing.catalog.engine import InferenceEngine, _table, numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ def test_one_engine_serves_each_family_unless_told() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
-def test_an_engine_is_sound(engine: Engine) -> None:
+def test_an_engine_is_sound(engine: InferenceEngine) -> None:
     assert engine.default_for <= engine.families <= set(FAMILIES)
     assert set(engine.images) <= {"cuda", "rocm", "tpu", "neuron", "cpu"}
     assert engine.ready.startswith("/")
@@ -83,7 +83,7 @@ def test_an_engine_is_sound(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "engine", [engine for engine in ENGINES.values() if engine.package], ids=lambda each: each.name
 )
-def test_every_flag_that_we_write_is_in_the_source_of_the_newest_release(engine: Engine) -> None:
+def test_every_flag_that_we_write_is_in_the_source_of_the_newest_release(engine: InferenceEngine) -> None:
     table = engine.flag_table
     assert table is not None
     newest = numbers(table.releases[-1])

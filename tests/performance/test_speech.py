@@ -9,7 +9,7 @@ import pytest
 from sizewell.accuracy.cases import read
 from sizewell.accuracy.predict import predict
 from sizewell.sizing.catalog import load
-from sizewell.sizing.predict.architecture import heard_bytes
+from sizewell.sizing.predict.architecture import cross_attention_bytes
 from sizewell.sizing.predict.performance.serving import sequences_that_fit, serving
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
@@ -36,7 +36,7 @@ def test_memory_limits_how_many_samples_are_written_at_once():
 
 
 def test_what_was_heard_is_about_1500_frames_of_32_layers():
-    assert heard_bytes(WHISPER) == pytest.approx(1500 * 32 * 2 * 1280 * 2, rel=0.1)
+    assert cross_attention_bytes(WHISPER) == pytest.approx(1500 * 32 * 2 * 1280 * 2, rel=0.1)
 
 
 def test_published_speeds_are_met_within_a_factor_of_two_and_a_half_by_the_lowest_grade():

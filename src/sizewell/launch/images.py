@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from sizewell.launch.launch import Launch
-from sizewell.sizing.catalog.engine import Engine, FlagTable, numbers
+from sizewell.sizing.catalog.engine import FlagTable, InferenceEngine, numbers
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import Fault
 
@@ -73,7 +73,7 @@ def release(image: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
 
-def faults(launch: Launch, *, engine: Engine | None = None, command: Sequence[str] = ()) -> list[Fault]:
+def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Sequence[str] = ()) -> list[Fault]:
     """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
     at, image, runtime = f"run.{launch.plan.name}.image", launch.run.image, launch.machine.runtime
     known = made_for(image)
@@ -90,7 +90,7 @@ def faults(launch: Launch, *, engine: Engine | None = None, command: Sequence[st
     return _flags(launch, engine, version, command)
 
 
-def _flags(launch: Launch, engine: Engine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:
+def _flags(launch: Launch, engine: InferenceEngine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:
     """Flags of the command, and of the arguments that the run adds to it, which the image's release does not know."""
     table = engine.flag_table
     if table is None:

@@ -15,7 +15,7 @@ from sizewell.launch import images, pods
 from sizewell.launch.jobs import packed, queued
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.sizing.catalog.engine import MEMORY_SHARE, Engine
+from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
@@ -43,7 +43,7 @@ def manifests(launch: Launch) -> list[Manifest]:
     return [*objects, service(launch, leader=groups > 1), workload, budget(launch), *scaled]
 
 
-def engine_of(launch: Launch) -> Engine:
+def engine_of(launch: Launch) -> InferenceEngine:
     """The engine that the run names, else that of the spec, else the one for the model's family."""
     named = launch.run.engine or launch.task.engine or ""
     return ENGINES[named] if named in ENGINES else engine_for(launch.task.family, launch.machine.runtime)
@@ -54,7 +54,7 @@ def nodes_per_replica(launch: Launch) -> int:
     return max(1, math.ceil(_devices(launch) / max(1, launch.machine.devices)))
 
 
-def command(launch: Launch, engine: Engine, *, nodes: int = 1, leader: bool = True) -> list[str]:
+def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: bool = True) -> list[str]:
     """The engine's command line: what the decision says, in the engine's own flags."""
     task, devices, say = launch.task, _devices(launch), engine.words
     model = launch.run.model or (task.model if engine.hub else "") or ""
@@ -80,7 +80,7 @@ def command(launch: Launch, engine: Engine, *, nodes: int = 1, leader: bool = Tr
     return [*words, *_precision(launch, engine), *engine.fixed]
 
 
-def _adapters(launch: Launch, engine: Engine) -> list[str]:
+def _adapters(launch: Launch, engine: InferenceEngine) -> list[str]:
     """Room for the LoRA adapters that were sized; which they are is said by the run's own arguments."""
     task, at, say = launch.task, launch.machine.runtime, engine.words
     if not task.adapters:
@@ -91,7 +91,7 @@ def _adapters(launch: Launch, engine: Engine) -> list[str]:
     return words + (say("adapters_cached", task.adapters, runtime=at) if resident < task.adapters else [])
 
 
-def deployment(launch: Launch, engine: Engine) -> Manifest:
+def deployment(launch: Launch, engine: InferenceEngine) -> Manifest:
     """Replicas that each fit into one machine; several of them share it where there is room."""
     replicas = _replicas(launch)
     pod = _pod(launch, engine, command(launch, engine), devices=_devices(launch))
@@ -124,7 +124,7 @@ def deployment(launch: Launch, engine: Engine) -> Manifest:
     }
 
 
-def leader_worker_set(launch: Launch, engine: Engine, nodes: int) -> Manifest:
+def leader_worker_set(launch: Launch, engine: InferenceEngine, nodes: int) -> Manifest:
     """Replicas of several machines each: a leader that answers and its workers, which live and fall together."""
     env = {"VLLM_HOST_IP": {"fieldRef": {"fieldPath": "status.podIP"}}}
     each = _devices(launch) // nodes
@@ -155,7 +155,7 @@ def leader_worker_set(launch: Launch, engine: Engine, nodes: int) -> Manifest:
     }
 
 
-def inference_service(launch: Launch, engine: Engine) -> Manifest:
+def inference_service(launch: Launch, engine: InferenceEngine) -> Manifest:
     """KServe over a plain Deployment (its RawDeployment, called Standard from v0.16 on), scaled as our own is.
 
     Its other mode, Knative, refuses grace periods, named ports other than its own, and node selectors and tolerations
@@ -219,7 +219,7 @@ def possible(launch: Launch) -> None:
     _possible(launch, engine_of(launch), nodes_per_replica(launch))
 
 
-def _possible(launch: Launch, engine: Engine, nodes: int) -> None:
+def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
     """ConfigError where what was decided and what shall run do not go together."""
     run, task, at = launch.run, launch.task, f"run.{launch.plan.name}"
     wrong: list[Fault] = []
@@ -286,7 +286,7 @@ def _possible(launch: Launch, engine: Engine, nodes: int) -> None:
         raise ConfigError(wrong, subject=f"run {launch.plan.name}")
 
 
-def _reached(launch: Launch, engine: Engine) -> Manifest:
+def _reached(launch: Launch, engine: InferenceEngine) -> Manifest:
     """The namespace and the callers that the run names reach the port, Prometheus the metrics."""
     port = metrics_port(engine)
     from_namespaces = {PORT: [*launch.run.callers, *(scrapers(launch.run.metrics) if port == PORT else ())]}
@@ -295,7 +295,7 @@ def _reached(launch: Launch, engine: Engine) -> Manifest:
     return pods.among_themselves(launch, ports=(PORT,), from_namespaces=from_namespaces)
 
 
-def metrics_port(engine: Engine) -> int:
+def metrics_port(engine: InferenceEngine) -> int:
     """Where the engine says how many requests it has: a port of its own, or the one that it answers at.
 
     >>> metrics_port(ENGINES["triton"]), metrics_port(ENGINES["vllm"])
@@ -317,7 +317,7 @@ def scrapers(metrics: str) -> tuple[str, ...]:
 
 def _pod(
     launch: Launch,
-    engine: Engine,
+    engine: InferenceEngine,
     command: list[str],
     *,
     devices: int,
@@ -346,13 +346,13 @@ def _pod(
     )
 
 
-def _scraped(engine: Engine) -> dict[str, str]:
+def _scraped(engine: InferenceEngine) -> dict[str, str]:
     """What Prometheus' own chart goes by; without the metrics nothing scales."""
     said = {"scrape": "true", "port": str(metrics_port(engine)), "path": "/metrics"}
     return {f"prometheus.io/{key}": value for key, value in said.items()}
 
 
-def _probes(launch: Launch, engine: Engine) -> Manifest:
+def _probes(launch: Launch, engine: InferenceEngine) -> Manifest:
     """Loading may take twice what was expected; an engine that hangs is started anew after two minutes."""
     check = {"httpGet": {"path": engine.ready, "port": "http"}}
     alive = {"httpGet": {"path": engine.alive or engine.ready, "port": "http"}}
@@ -364,7 +364,7 @@ def _probes(launch: Launch, engine: Engine) -> Manifest:
     }
 
 
-def _scaling(launch: Launch, engine: Engine, target: tuple[str, str, str]) -> list[Manifest]:
+def _scaling(launch: Launch, engine: InferenceEngine, target: tuple[str, str, str]) -> list[Manifest]:
     """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours.
 
     A metric that does not arrive is an error of the scaler, which then changes nothing: as zero load it would end
@@ -450,7 +450,7 @@ def _room(tokens: int) -> int:
     return -(-2 * tokens // 1024) * 1024
 
 
-def _precision(launch: Launch, engine: Engine) -> list[str]:
+def _precision(launch: Launch, engine: InferenceEngine) -> list[str]:
     """Flags for weights and cache; a model that the run names itself says in its own files how it is stored."""
     task, words = launch.task, []
     if not launch.machine.bf16:

@@ -43,7 +43,7 @@ from sizewell.accuracy.fits.bands import SHARE, Held, Unseen, floors, unseen, wi
 from sizewell.accuracy.memory_predictions import Prediction
 from sizewell.accuracy.predict import MEMORY, SERVING, predict
 from sizewell.accuracy.serving_predictions import described
-from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.calibration.priors import priors
 from sizewell.sizing.predict.performance.serving import wider_groups
 from sizewell.sizing.predict.performance.serving_constants import CARD, FILE, from_json, trying
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _usable(case: Case) -> bool:
     """Speech recognition is predicted and graded, not fitted: its published unit is read, not known."""
     serves = case.kind in SERVING and case.metric not in MEMORY
-    return serves and case.gradeable and not writes_after_hearing(architecture_of(case))
+    return serves and case.gradeable and not is_speech_recognizer(architecture_of(case))
 
 
 def gradeable(cases: Iterable[Case]) -> list[Case]:

@@ -101,7 +101,7 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class InferenceEngine:
     """One inference engine: how it is started, what it serves on which accelerators, how its load is measured."""
 
     name: str  # as a run names it

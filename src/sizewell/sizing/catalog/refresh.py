@@ -80,8 +80,8 @@ class Accepted:
     def refuse(self, reason: str, what: str) -> None:
         self.refused.setdefault(reason, []).append(what)
 
-    def note_uncovered(self, reason: str, what: str, of: str) -> None:
-        self.uncovered.setdefault(reason, {}).setdefault(what, set()).update(filter(None, (of,)))
+    def note_uncovered(self, reason: str, what: str, detail: str) -> None:
+        self.uncovered.setdefault(reason, {}).setdefault(what, set()).update(filter(None, (detail,)))
 
 
 def note_sold(catalog: Catalog, rows: Iterable[Listed], result: Accepted) -> None:

@@ -27,7 +27,7 @@ from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.money import HOURS_PER_MONTH
-from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.spot import reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import (
@@ -376,12 +376,15 @@ def _cost(chosen: Option) -> Cost:
     cost, need = chosen.cost, chosen.setting.need
     million: Decimal | None = None
     thousand: Decimal | None = None
+    audio_hour: Decimal | None = None
     units, usd = _units(chosen)
     if units > 0 and usd is not None and not cost.unpriced:
         if _counts_tokens(chosen):
-            million = _per(usd, units, 1_000_000)
+            million = _usd_of(usd, units, 1_000_000)
         else:
-            thousand = _per(usd, units, 1_000)
+            thousand = _usd_of(usd, units, 1_000)
+            if thousand and _transcribes(chosen):
+                audio_hour = _usd_of(usd, units, AUDIO_SAMPLES_PER_HOUR)
     alone = None
     if chosen.shared is not None and not chosen.prepaid and not cost.unpriced:
         alone = replace(chosen, shared=None).cost.run_rate.usd_per_month.expected
@@ -393,13 +396,13 @@ def _cost(chosen: Option) -> Cost:
         per_run_usd=chosen.run_usd if need.arrivals is None else None,
         per_million_tokens_usd=million,
         per_thousand_samples_usd=thousand,
-        per_audio_hour_usd=_per(usd, units, AUDIO_SAMPLES_PER_HOUR) if thousand and usd and _hears(chosen) else None,
+        per_audio_hour_usd=audio_hour,
     )
 
 
-def _hears(chosen: Option) -> bool:
+def _transcribes(chosen: Option) -> bool:
     architecture = chosen.setting.need.architecture
-    return architecture is not None and writes_after_hearing(architecture)
+    return architecture is not None and is_speech_recognizer(architecture)
 
 
 def _units(chosen: Option) -> tuple[float, Decimal | None]:
@@ -424,8 +427,8 @@ def _counts_tokens(chosen: Option) -> bool:
     return need.serving is not None and need.serving.architecture.kind == "decoder" and _tokens(chosen) > 0
 
 
-def _per(usd: Decimal, units: float, of: int) -> Decimal:
-    value = usd * of / Decimal(repr(units))
+def _usd_of(usd: Decimal, units: float, count: int) -> Decimal:
+    value = usd * count / Decimal(repr(units))
     return value.quantize(Decimal("0.0001")) if value >= 1 else Decimal(f"{value:.4g}")
 
 

@@ -289,21 +289,21 @@ UNKNOWN_KIND = "architecture "
 """How the note starts that a configuration's own kind is not known: counted as a transformer of its dimensions."""
 
 
-def writes_after_hearing(a: Architecture) -> bool:
+def is_speech_recognizer(a: Architecture) -> bool:
     """Whether a decoder as deep as the encoder stands behind it (speech recognition): the one kind of encoder whose
     work per sample is stated and not counted from tokens.
     """
     return a.kind == "encoder" and bool(a.layers and a.forward_flop_per_sample)
 
 
-def heard_bytes(a: Architecture) -> float:
+def cross_attention_bytes(a: Architecture) -> float:
     """16-bit keys and values of what a sample's encoder heard, for every layer that writes: half of them.
 
     The positions heard follow from the encoder's FLOPs: two for each of its parameters, half of the model's.
 
     >>> whisper = Architecture(key="x", kind="encoder", layers=64, hidden=1280, kv_heads=20, heads=20, head_dim=64,
     ...     ffn=5120, gated=False, vocab=51866, tied_embeddings=True, forward_flop_per_sample=2.5e12)
-    >>> round(heard_bytes(whisper) / 1e6)
+    >>> round(cross_attention_bytes(whisper) / 1e6)
     309
     """
     positions = (a.forward_flop_per_sample or 0.0) / max(1, params_total(a))

@@ -207,13 +207,13 @@ def _row(path: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
     return f"| `{path}` | {_values(value, schema)} | {sentence(path)} | {default} |"
 
 
-MANY: Final = 10  # examples that a cell of the table has room for
+EXAMPLES_MAX: Final = 10  # examples that a cell of the table has room for
 
 
 def _values(value: dict[str, Any], schema: dict[str, Any]) -> str:
     if "enum" in value or "const" in value:
         return ", ".join(f"`{option}`" for option in value.get("enum", [value.get("const")]))
-    if len(value.get("examples", ())) > MANY:  # names of the catalog, for editors
+    if len(value.get("examples", ())) > EXAMPLES_MAX:  # names of the catalog, for editors
         return f"text, such as {', '.join(f'`{example}`' for example in value['examples'][:2])}"
     if value.get("examples"):
         return KINDS.get(value["examples"][0], ", ".join(f"`{example}`" for example in value["examples"]))

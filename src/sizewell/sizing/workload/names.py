@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.units import show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import WorkloadSpec
@@ -80,7 +80,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         ]
     faults = _lengths(spec, architecture.max_sequence_length, spec.model.name)
-    if spec.training and writes_after_hearing(architecture):
+    if spec.training and is_speech_recognizer(architecture):
         message = (
             f"{spec.model.name} is a speech model: a sample is heard and not read, so its training is not predicted"
         )

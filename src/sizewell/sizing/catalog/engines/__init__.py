@@ -10,22 +10,22 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
-from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engine import InferenceEngine
 from sizewell.sizing.catalog.engines.own import with_own
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.overlay import current
 
 
-def _all() -> dict[str, Engine]:
+def _all() -> dict[str, InferenceEngine]:
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if module.name != "own"]
     return {module.ENGINE.name: module.ENGINE for module in modules}
 
 
-SHIPPED: Final[Mapping[str, Engine]] = _all()
-ENGINES: Final[Mapping[str, Engine]] = with_own(SHIPPED, current())
+SHIPPED: Final[Mapping[str, InferenceEngine]] = _all()
+ENGINES: Final[Mapping[str, InferenceEngine]] = with_own(SHIPPED, current())
 
 
-def engine_for(family: str | None, runtime: str = "") -> Engine:
+def engine_for(family: str | None, runtime: str = "") -> InferenceEngine:
     """The engine that serves a family of models where nobody names one; language models where the family is unknown.
 
     `runtime` is that of the accelerators; on "cpu" other engines are usual.

@@ -1,11 +1,11 @@
 """llama.cpp: quantised language models from GGUF files, on one machine; what serves them without an accelerator."""
 
-from sizewell.sizing.catalog.engine import Engine, Flag
+from sizewell.sizing.catalog.engine import Flag, InferenceEngine
 
 REPOSITORY = "ghcr.io/ggml-org/llama.cpp"
 RELEASE = r"(-b\d+|-v[\d.]+)?"  # a build, or since August 2026 a release with three numbers
 
-ENGINE = Engine(
+ENGINE = InferenceEngine(
     name="llama.cpp",
     images={"cpu": REPOSITORY, "cuda": REPOSITORY, "rocm": REPOSITORY},
     tags={"cpu": f"server{RELEASE}", "cuda": rf"server-cuda\w*{RELEASE}", "rocm": f"server-rocm{RELEASE}"},

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from sizewell.sizing.catalog.engine import Engine
+from sizewell.sizing.catalog.engine import InferenceEngine
 from sizewell.sizing.catalog.overlay import FOLDER
 from sizewell.sizing.catalog.rates import unknown_key
 from sizewell.sizing.errors import CatalogError, ConfigError, Fault
@@ -22,7 +22,7 @@ _TEXTS: Final = ("ready", "image_example", "model_example", "source", "checked")
 KEYS: Final = (BASE, *_WORDS, *_LISTS, *_SETS, *_TEXTS, "nodes_max", "hub")
 
 
-def with_own(shipped: Mapping[str, Engine], folder: Path | None) -> dict[str, Engine]:
+def with_own(shipped: Mapping[str, InferenceEngine], folder: Path | None) -> dict[str, InferenceEngine]:
     """The shipped engines with a project's own over them. Raises CatalogError with every fault, by file and line."""
     engines = dict(shipped)
     faults: list[Fault] = []
@@ -83,7 +83,7 @@ def _kind(key: str, value: Any) -> tuple[str, bool]:
     return "a text", isinstance(value, str)
 
 
-def _twice_default(engines: Mapping[str, Engine]) -> list[Fault]:
+def _twice_default(engines: Mapping[str, InferenceEngine]) -> list[Fault]:
     first: dict[str, str] = {}
     faults = []
     for engine in engines.values():

@@ -1,10 +1,10 @@
 """Text Embeddings Inference: embeddings, rerankers and classifiers of text; what serves them without an accelerator."""
 
-from sizewell.sizing.catalog.engine import Engine, Flag
+from sizewell.sizing.catalog.engine import Flag, InferenceEngine
 
 REPOSITORY = "ghcr.io/huggingface/text-embeddings-inference"
 
-ENGINE = Engine(
+ENGINE = InferenceEngine(
     name="text-embeddings-inference",
     images={"cpu": REPOSITORY, "cuda": REPOSITORY},
     tags={"cpu": r"cpu-.*", "cuda": r"(?!cpu-).*"},

@@ -1,8 +1,8 @@
 """NVIDIA Triton: vision and diffusion models, from a repository of models."""
 
-from sizewell.sizing.catalog.engine import Engine, Flag
+from sizewell.sizing.catalog.engine import Flag, InferenceEngine
 
-ENGINE = Engine(
+ENGINE = InferenceEngine(
     name="triton",
     images={"cuda": "nvcr.io/nvidia/tritonserver", "cpu": "nvcr.io/nvidia/tritonserver"},  # the same: "Run on CPU only"
     families=frozenset({"decoder", "encoder", "vision", "diffusion"}),  # what its repository holds

@@ -1,8 +1,8 @@
 """vLLM: language models and encoders, on one machine or several."""
 
-from sizewell.sizing.catalog.engine import Engine, Flag
+from sizewell.sizing.catalog.engine import Flag, InferenceEngine
 
-ENGINE = Engine(
+ENGINE = InferenceEngine(
     name="vllm",
     images={
         "cuda": "vllm/vllm-openai",  # for CUDA alone

@@ -14,17 +14,17 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import (
     assumptions,
+    cross_attention_bytes,
     embedding_params,
     expert_layers,
     forward_flop_per_sample,
-    heard_bytes,
     is_guess,
+    is_speech_recognizer,
     kv_bytes_per_token,
     local_layers,
     output_params,
     params_total,
     stage_params,
-    writes_after_hearing,
 )
 from sizewell.sizing.predict.memory.activations import live_bytes_per_flop
 from sizewell.sizing.predict.memory.constants import constants
@@ -124,7 +124,7 @@ def room_bytes(job: ServingJob, parts: ServingParts, accelerator: Accelerator) -
 
 def keeps_cache(a: Architecture) -> bool:
     """Whether a sequence in flight keeps keys and values: decoders, and speech recognition of what it heard."""
-    return a.kind == "decoder" or writes_after_hearing(a)
+    return a.kind == "decoder" or is_speech_recognizer(a)
 
 
 def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
@@ -133,8 +133,8 @@ def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
     tokens = job.max_sequence_length or job.input_tokens + job.output_tokens
     if a.kind == "decoder":
         return parts.kv_per_token * _cached_tokens(job, tokens)
-    if writes_after_hearing(a):
-        return heard_bytes(a)
+    if is_speech_recognizer(a):
+        return cross_attention_bytes(a)
     size = 4.0 if job.weights == "fp32" else 2.0
     if a.layers:
         patches = (a.resolution // 16) ** 2 + 1 if a.kind == "vision" else 0

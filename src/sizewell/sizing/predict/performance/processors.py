@@ -13,7 +13,7 @@ from typing import Final
 
 from sizewell.sizing.catalog.engines import engine_for
 from sizewell.sizing.catalog.host import RUNTIME
-from sizewell.sizing.predict.architecture import writes_after_hearing
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.records.jobs import ServingJob
 
 COMPUTE: Final = 0.45  # of peak FLOP/s at the base clock, prompts through llama.cpp: 0.3 to 0.5 published
@@ -41,7 +41,7 @@ def refusal(job: ServingJob) -> str:
     kind = job.architecture.kind
     if kind == "diffusion" or job.passes_per_sample > 1:
         return "no supported engine serves diffusion models without an accelerator"
-    if writes_after_hearing(job.architecture):
+    if is_speech_recognizer(job.architecture):
         return "no supported engine serves speech without an accelerator"
     if job.weights not in FORMATS or (kind != "decoder" and job.weights in ("int4", "fp4")):
         return f"{job.weights} weights of {kind} models have no released kernels on processors"

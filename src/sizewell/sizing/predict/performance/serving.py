@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.predict.architecture import is_guess, writes_after_hearing
+from sizewell.sizing.predict.architecture import is_guess, is_speech_recognizer
 from sizewell.sizing.predict.memory import room_bytes, sequence_bytes, serving_parts, serving_usable_bytes
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
@@ -189,7 +189,7 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
     if cluster.accelerator.runtime == RUNTIME:
         low, high = processors.BAND
-    if is_guess(job.architecture) or writes_after_hearing(job.architecture):  # no published case stands behind these
+    if is_guess(job.architecture) or is_speech_recognizer(job.architecture):  # no published case stands behind these
         grade, low, high = "roofline", low**2, high**2
     rate = load.requests_per_s
     return ServingEstimate(

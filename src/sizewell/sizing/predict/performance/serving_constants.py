@@ -42,7 +42,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class EngineOverhead:
     """What a serving engine spends beside the device's work."""
 
     step_s: float  # per decode or prefill step
@@ -54,7 +54,7 @@ class Constants:
     families: Mapping[str, Family]
     default_family: Family
     links: Mapping[str, Link]
-    engines: Mapping[str, Engine]
+    engines: Mapping[str, EngineOverhead]
     occupancy: float  # sequences in flight under unlimited load, as a share of what fits
     sequences_max: Mapping[str, int]  # the most that an engine batches
     smaller: float  # speed of convolutions and of single prompts' products, relative to the family's `samples`
@@ -73,7 +73,7 @@ class Constants:
             return _PROCESSOR
         return self.families.get(name, self.default_family)
 
-    def engine(self, name: str) -> Engine:
+    def engine(self, name: str) -> EngineOverhead:
         return self.engines.get(name, self.engines["vllm"])
 
     def band(self, groups: Iterable[str], families: Iterable[str] = ()) -> tuple[float, float]:
@@ -133,7 +133,7 @@ def from_json(data: Mapping[str, Any]) -> Constants:
         },
         default_family=default,
         links={name: Link(**row) for name, row in data["links"].items()},
-        engines={name: Engine(**row) for name, row in data["engines"].items()},
+        engines={name: EngineOverhead(**row) for name, row in data["engines"].items()},
         occupancy=data["occupancy"],
         sequences_max=data["sequences_max"],
         smaller=data["smaller"],

@@ -28,13 +28,13 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
     attention_flop_per_token,
+    cross_attention_bytes,
     decoding_flop,
     decoding_values,
     forward_flop_per_sample,
-    heard_bytes,
+    is_speech_recognizer,
     params_total,
     width_params,
-    writes_after_hearing,
 )
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.caches import cache_speedup, shared_cache_bytes
@@ -92,7 +92,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
         relative = processors.relative(job.weights) * (processors.ENCODERS if kind == "encoder" else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
-    speaks = writes_after_hearing(a)
+    speaks = is_speech_recognizer(a)
     plain = one_by_one or (speaks and accelerator.runtime != RUNTIME)
     speed *= c.eager if plain and kind != "vision" else 1.0  # convolutions are libraries', whoever calls them
     k = calibration.values("training")
@@ -148,7 +148,7 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         if accelerator.runtime != RUNTIME:
             writer = c.engine(job.engine)
             kernels_s = c.kernel_s * a.layers * (KERNELS + HEARING_KERNELS)
-        looking = written * heard_bytes(a) / bandwidth
+        looking = written * cross_attention_bytes(a) / bandwidth
         multiplying = written * (params_total(a) / speed + writer.sequence_s)  # two FLOPs by half of the parameters
         fixed_s += written * (stored / 2 / bandwidth + writer.step_s + kernels_s)
         sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
