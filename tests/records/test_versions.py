@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from sizewell.clouds.prices import asking
+from sizewell.launch.scripts import manifest
 from sizewell.policy.config import read_config
 from sizewell.preview.guardrails import read_limits
 from sizewell.preview.render import __main__ as rendering
@@ -212,7 +213,7 @@ def test_what_is_written_is_what_the_table_says() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     written = {says for text in texts.values() for says in re.findall(r"[\"'](sizewell\.[a-z-]+/\d+)[\"']", text)}
     assert written <= {schema_of(record) for record in (*WRITTEN, *PRINTED)}
-    assert schema_of("checkpoint") == scripts().SCHEMA
+    assert schema_of("checkpoint") == manifest.SCHEMA
     assert schema_of("checkpoint-pointer") == scripts().POINTER
     assert schema_of("run-start") in written
     fitted = SOURCE / "sizing/predict/calibration"

@@ -11,7 +11,8 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sizewell.teardown.journal import HeldError, Journal, connect, script
+from sizewell.launch.scripts.store import TakenError
+from sizewell.teardown.journal import HeldError, Journal, connect
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ROUNDS = 6
@@ -53,13 +54,13 @@ def main(uri: str) -> None:
         lock.must_hold(NOW)
     except HeldError:
         told["fence"] = "refused"
-    store, taken = connect(uri), script("store").TakenError
+    store = connect(uri)
     store.put("journal/000000009999.json", b"{}")
     store.put("journal/000000009999.json", b"{}")  # an answer was lost: the same bytes count as done
     try:
         store.put("journal/000000009999.json", b"[]")
         told["condition"] = "overwritten"
-    except taken:
+    except TakenError:
         told["condition"] = "refused"
     start, won = context.Event(), context.Queue()
     racing = [context.Process(target=race, args=(uri, start, won)) for _ in range(4)]

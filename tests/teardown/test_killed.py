@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sizewell.launch.scripts.store import FileStore
 from sizewell.reconcile.adoption import Wanted
 from sizewell.reconcile.reconciler import Reconciler
 from sizewell.recording.sources.state import State, StateResource
@@ -25,11 +26,13 @@ from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import Gatherer
-from sizewell.teardown.journal import HeldError, Journal, connect, script
+from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.orphans import Thing, unknown_to
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
 from tests.teardown import world
+from tests.teardown.job_programs import checkpoint
+from tests.teardown.job_programs import store as job_store
 from tests.teardown.world import Shelf, ShelfBackend
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -89,10 +92,9 @@ def child(work: Callable[[Killer], None], at: int) -> int:
     return int(said)
 
 
-def watched(killer: Killer, monkeypatch: pytest.MonkeyPatch) -> None:
+def watched(killer: Killer, monkeypatch: pytest.MonkeyPatch, file_store: type[Any] = FileStore) -> None:
     """Three moments of each put to a store: before, while the bytes are written and have no name, after."""
-    store = script("store")
-    real_put, real_link = store.FileStore.put, os.link
+    real_put, real_link = file_store.put, os.link
 
     def put(self: Any, name: str, data: bytes) -> None:
         killer.moment()
@@ -103,7 +105,7 @@ def watched(killer: Killer, monkeypatch: pytest.MonkeyPatch) -> None:
         killer.moment()
         real_link(*arguments, **more)
 
-    monkeypatch.setattr(store.FileStore, "put", put)
+    monkeypatch.setattr(file_store, "put", put)
     monkeypatch.setattr(os, "link", link)
 
 
@@ -228,10 +230,9 @@ def run_ended(folder: Path) -> None:
 
 def publish(killer: Killer, folder: Path) -> None:
     """One more checkpoint: parts, then the manifest that makes it one, then the pointer."""
-    store = connect(f"file://{folder}/checkpoints/run")  # first: `checkpoint` imports the module that this loads
-    checkpoint = script("checkpoint")
+    store = job_store.connect(f"file://{folder}/checkpoints/run")
     with pytest.MonkeyPatch.context() as patched:
-        watched(killer, patched)
+        watched(killer, patched, job_store.FileStore)
         step = 1 + max((manifest.step for manifest in checkpoint.newest(store)), default=0)
         blocks = [
             checkpoint.Block(

@@ -16,6 +16,7 @@ from moto import mock_aws
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline
+from sizewell.launch.scripts.manifest import Manifest, Part
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.teardown import act, gather, run, saves
@@ -23,7 +24,7 @@ from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import Gatherer
-from sizewell.teardown.journal import HeldError, Journal, connect, script
+from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.records import Job
 from sizewell.teardown.report import monthly_report
@@ -851,13 +852,12 @@ def test_the_newest_checkpoint_is_proved_whole_first(evening, monkeypatch):
 
 def saved(uri: str, step: int) -> Any:
     """A checkpoint as the jobs write it."""
-    checkpoint, store = script("checkpoint"), script("store")
     part_name = f"parts/{step:012d}-aa/00000-0000.safetensors"
     data = b"tensors of step %d" % step
-    place = store.connect(uri)
+    place = connect(uri)
     place.put(part_name, data)
-    part = checkpoint.Part(part_name, len(data), hashlib.sha256(data).hexdigest(), 8)
-    manifest = checkpoint.Manifest(
+    part = Part(part_name, len(data), hashlib.sha256(data).hexdigest(), 8)
+    manifest = Manifest(
         name=f"manifests/{step:012d}-aa.json", step=step, attempt="aa", world=1, created="2026-01-01", parts=(part,)
     )
     place.put(manifest.name, manifest.to_json())

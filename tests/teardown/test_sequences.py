@@ -22,10 +22,12 @@ from sizewell.teardown import act, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import Gatherer
-from sizewell.teardown.journal import Journal, connect, script
+from sizewell.teardown.journal import Journal, connect
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
 from tests.teardown import world
+from tests.teardown.job_programs import checkpoint
+from tests.teardown.job_programs import store as job_store
 from tests.teardown.world import Shelf, ShelfBackend
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -49,7 +51,7 @@ class Job:
 
     def save(self, *, killed_after: int | None) -> None:
         """The next step; killed after so many objects were put."""
-        checkpoint, store = script("checkpoint"), connect(self.uri)
+        store = job_store.connect(self.uri)
         self.step += 1
         step, count, put = self.step, itertools.count(), store.put
 
@@ -71,7 +73,7 @@ class Job:
 
     def lifecycle(self, keep: int) -> None:
         """What a person's identity, or the bucket's rule, takes away: the older ones, and leftovers of kills."""
-        checkpoint, store = script("checkpoint"), connect(self.uri)
+        store = job_store.connect(self.uri)
         names, _ = checkpoint.prunable(store, keep)
         checkpoint.prune(store, names, lambda _: None)
         names, _ = checkpoint.leftovers(store, datetime.now(UTC) + timedelta(days=1))
@@ -79,7 +81,7 @@ class Job:
 
     def resume(self) -> int:
         """The step that a new process begins from: the newest whole one."""
-        checkpoint, store = script("checkpoint"), connect(self.uri)
+        store = job_store.connect(self.uri)
         for manifest in checkpoint.newest(store):
             checkpoint.verify(store, manifest)
             return int(manifest.step)

@@ -13,55 +13,29 @@ lost its time finds a higher number than its own, and stops before its next act.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from sizewell.launch.files import FOLDER
+from sizewell.launch.scripts import store as object_store
+from sizewell.launch.scripts.store import MissingError, RefusedError, Store, StoreError, TakenError
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.versions import content, schema_of
 
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
 
 
-class Store(Protocol):
-    """Of `launch/scripts/store.py`, what is used here."""
-
-    uri: str
-
-    def put(self, name: str, data: bytes) -> None: ...
-    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes: ...
-    def list(self, below: str = "") -> dict[str, int]: ...
-    def written(self, below: str = "") -> dict[str, datetime]: ...
-
-
-def script(name: str) -> ModuleType:
-    """One of the programs that run on the machines, which no package holds: `store`, `checkpoint`."""
-    if name in sys.modules and getattr(sys.modules[name], "__file__", "") == str(FOLDER / f"{name}.py"):
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018  (the file is in the package)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # by its own name: `checkpoint` says `from store import …`
-    spec.loader.exec_module(module)
-    return module
-
-
 def connect(uri: str) -> Store:
     """The store at a URI. UsageError where it cannot be one, ServiceError where nobody answers."""
-    store = script("store")
     try:
-        return store.connect(uri)  # type: ignore[no-any-return]
-    except store.RefusedError as error:
+        return object_store.connect(uri)
+    except RefusedError as error:
         raise UsageError(str(error).replace("checkpoint URI", "URI")) from None
-    except store.StoreError as error:
+    except StoreError as error:
         raise ServiceError(str(error)) from None
 
 
@@ -167,19 +141,17 @@ class Journal:
         return numbers, released
 
     def _listed(self, below: str) -> Iterator[str]:
-        store = script("store")
         try:
             yield from (name for name in self.store.list(below) if name.endswith(".json"))
-        except store.MissingError:
+        except MissingError:
             return
-        except store.StoreError as error:
+        except StoreError as error:
             raise ServiceError(_unanswered(error)) from None
 
     def _got(self, name: str) -> Mapping[str, Any]:
-        store = script("store")
         try:
             record = json.loads(self.store.get(name))
-        except store.StoreError as error:
+        except StoreError as error:
             raise ServiceError(_unanswered(error)) from None
         except ValueError:
             raise ServiceError(f"{self.store.uri}/{name}: is not JSON: something else writes there") from None
@@ -189,12 +161,11 @@ class Journal:
 
     def _put(self, name: str, data: bytes) -> bool:
         """Whether the name was free, or held these very bytes: an answer was lost."""
-        store = script("store")
         try:
             self.store.put(name, data)
-        except store.TakenError:
+        except TakenError:
             return False
-        except store.StoreError as error:
+        except StoreError as error:
             raise ServiceError(f"the journal cannot be written: {error}") from None
         return True
 

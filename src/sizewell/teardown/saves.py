@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from sizewell.launch.scripts.manifest import CorruptError, Manifest, verify
+from sizewell.launch.scripts.store import MissingError, Store, StoreError
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown.journal import Store, connect, script
+from sizewell.teardown.journal import connect
 
 MANIFESTS = "manifests/"
 PARTS = "parts/"
@@ -26,10 +28,9 @@ class Proof:
 @contextmanager
 def _answered(uri: str) -> Iterator[None]:
     """Errors of a store as errors of the outside."""
-    store = script("store")
     try:
         yield
-    except store.StoreError as error:
+    except StoreError as error:
         raise ServiceError(f"the checkpoints in {uri} cannot be read: {error}") from None
 
 
@@ -55,7 +56,6 @@ def prove(uri: str) -> tuple[Proof, ...]:
     The newest manifest counts, whole or not: that an older one is whole does not make up for work that would be lost.
     ServiceError where the store does not respond.
     """
-    checkpoint, store_script = script("checkpoint"), script("store")
     with _answered(uri):
         names = _opened(uri).list("")
         prefixes: dict[str, str] = {}
@@ -74,9 +74,9 @@ def prove(uri: str) -> tuple[Proof, ...]:
             store = _opened(place)
             name = MANIFESTS + prefixes[prefix].rpartition("/")[2]
             try:
-                manifest = checkpoint.Manifest.from_json(name, store.get(name))
-                checkpoint.verify(store, manifest)
-            except (checkpoint.CorruptError, store_script.MissingError) as error:
+                manifest = Manifest.from_json(name, store.get(name))
+                verify(store, manifest)
+            except (CorruptError, MissingError) as error:
                 proofs.append(Proof(uri=place, fault=str(error)))
                 continue
             proofs.append(Proof(uri=place, step=manifest.step, bytes=sum(part.bytes for part in manifest.parts)))

@@ -17,7 +17,6 @@ for blocks, whoever wrote them, so a run can go on with another number of proces
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import secrets
@@ -25,14 +24,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import numpy as np
+from manifest import CorruptError, Manifest, Part, digest, manifest_name, part_data, verify
 from store import MissingError, RefusedError, Store, StoreError, connect
 
-SCHEMA = "sizewell.checkpoint/1"
 POINTER = "sizewell.checkpoint-pointer/1"
 PART_BYTES = 512 * 2**20
 UPLOADS = 4  # at once, for each process; as many parts are in memory
@@ -41,10 +40,6 @@ CARRIERS = {  # the dtypes of safetensors, and the numpy type that carries their
     "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1", "U64": "<u8", "U32": "<u4", "U16": "<u2",
     "U8": "|u1", "BOOL": "|u1",
 }  # fmt: skip
-
-
-class CorruptError(Exception):
-    """A checkpoint that cannot be used; the one before it may do."""
 
 
 class Comm(Protocol):
@@ -85,68 +80,6 @@ class Block:
     read: Callable[[], np.ndarray]  # the block's bits, in the carrier's type
     write: Callable[[np.ndarray], None]
     owner: bool = True
-
-
-@dataclass(frozen=True)
-class Part:
-    """One file of a checkpoint."""
-
-    name: str
-    bytes: int
-    sha256: str
-    header: int  # bytes of its header, the length field included
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What makes a checkpoint: all its parts, and what was said when it was made."""
-
-    name: str
-    step: int
-    attempt: str
-    world: int
-    created: str
-    parts: tuple[Part, ...]
-    meta: dict[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> bytes:
-        body = {
-            "schema": SCHEMA,
-            "step": self.step,
-            "attempt": self.attempt,
-            "world": self.world,
-            "created": self.created,
-            "meta": self.meta,
-            "parts": [[part.name, part.bytes, part.sha256, part.header] for part in self.parts],
-        }
-        return json.dumps(
-            {**body, "sha256": _digest(json.dumps(body, sort_keys=True).encode())}, sort_keys=True
-        ).encode()
-
-    @classmethod
-    def from_json(cls, name: str, data: bytes) -> Manifest:
-        """CorruptError where the content is cut off, altered, or of another kind."""
-        try:
-            body = json.loads(data)
-            seal = body.pop("sha256")
-            if body["schema"] != SCHEMA:
-                fix = "read it with the release that wrote it, or leave it and start from an older checkpoint"
-                raise CorruptError(f"{name}: is of schema {body['schema']!r}, this reads {SCHEMA!r}; {fix}")
-            if seal != _digest(json.dumps(body, sort_keys=True).encode()):
-                raise CorruptError(f"{name}: its content does not match its sha256")
-            parts = tuple(Part(*values) for values in body["parts"])
-            return cls(name, body["step"], body["attempt"], body["world"], body["created"], parts, body["meta"])
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptError(f"{name}: cannot be read: {error!r}") from None
-
-
-def manifest_name(step: int, attempt: str) -> str:
-    """The name of a manifest; names sort as their steps do.
-
-    >>> manifest_name(100, "3f9a1c02")
-    'manifests/000000000100-3f9a1c02.json'
-    """
-    return f"manifests/{step:012d}-{attempt}.json"
 
 
 # Saving
@@ -198,7 +131,7 @@ def _upload(store: Store, folder: str, rank: int, blocks: Iterable[Block], part_
         try:
             for number, (data, header) in enumerate(_packed(blocks, part_bytes)):
                 name = f"{folder}/{rank:05d}-{number:04d}.safetensors"
-                parts.append(Part(name, len(data), _digest(data), header))
+                parts.append(Part(name, len(data), digest(data), header))
                 waiting.add(pool.submit(store.put, name, data))
                 if len(waiting) >= UPLOADS:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -403,12 +336,12 @@ def _fill(store: Store, manifest: Manifest, index: list[list[Any]], blocks: Sequ
     except (RefusedError, ValueError, TypeError, LookupError):
         # Headers were read without their parts: a changed byte in one looks like another model. The parts tell.
         for part in manifest.parts:
-            _whole(store, manifest, part)
+            part_data(store, manifest, part)
         raise
     for part in manifest.parts:
         if part.name not in wanted:
             continue
-        data = _whole(store, manifest, part)
+        data = part_data(store, manifest, part)
         for (_, _, dtype, _, _, extent, start), buffer, (into, out_of), count in wanted[part.name]:
             values = np.frombuffer(data, CARRIERS[dtype], math.prod(extent), part.header + start).reshape(extent)
             buffer[into] = values[out_of]
@@ -444,14 +377,6 @@ def _wanted(
     return wanted
 
 
-def _whole(store: Store, manifest: Manifest, part: Part) -> bytes:
-    """A part's content; CorruptError where it is not what was written."""
-    data = store.get(part.name)
-    if len(data) != part.bytes or _digest(data) != part.sha256:
-        raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
-    return data
-
-
 def _overlap(
     offset: Sequence[int], extent: Sequence[int], there: Sequence[int], size: Sequence[int]
 ) -> tuple[tuple[slice, ...], tuple[slice, ...]] | None:
@@ -468,10 +393,6 @@ def _overlap(
         first.append(slice(low - a, high - a))
         second.append(slice(low - b, high - b))
     return tuple(first), tuple(second)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _spoken(error: Exception) -> list[str]:
@@ -534,14 +455,6 @@ def prune(store: Store, names: Iterable[str], say: Callable[[str], None]) -> int
             kept += 1
             say(f"kept: {error}")
     return kept
-
-
-def verify(store: Store, manifest: Manifest) -> None:
-    """Read every part of a checkpoint; CorruptError or MissingError names the first that is not as it was written."""
-    for part in manifest.parts:
-        data = store.get(part.name)
-        if len(data) != part.bytes or _digest(data) != part.sha256:
-            raise CorruptError(f"{manifest.name}: the content of its part {part.name} does not match its sha256")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
