@@ -17,9 +17,11 @@ from sizewell.clouds.aws import Aws
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.recording.sources.state import StateResource
-from sizewell.teardown.gather import UNMEASURED, Gatherer
+from sizewell.teardown.config import parse_config
+from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.records import GuardLimits
 from sizewell.teardown.telemetry import azureml, sagemaker
+from sizewell.teardown.telemetry.pools import UNMEASURED, limits_of
 from sizewell.teardown.units import Unit
 from tests.clouds.rest_server import Reply, Server
 from tests.teardown.test_telemetry import QUICK, resource, server  # noqa: F401  (a fixture)
@@ -234,9 +236,8 @@ def test_what_azure_ml_says_of_its_machines(server: Server, answer: Any, since: 
 
 def gathered(monkeypatch: pytest.MonkeyPatch, cloud: Any, unit: Unit, accounts: tuple[str, ...]) -> Any:
     monkeypatch.setattr(Gatherer, "cloud", lambda *_: cloud)
-    held = Gatherer(
-        backend=cast("Any", None), config=cast("Any", None), accounts=lambda _: accounts, catalog=cast("Any", None)
-    )
+    config = parse_config({"schema": "sizewell.teardown/1", "journal": "file:///journal"})
+    held = Gatherer(backend=cast("Any", None), config=config, accounts=lambda _: accounts, catalog=cast("Any", None))
     return held.observe(unit, "dev", NOW)
 
 
@@ -257,11 +258,9 @@ def test_compute_of_another_subscription_is_not_looked_at(monkeypatch: pytest.Mo
 
 
 def test_what_no_size_is_moved_of_is_told_of_whatever_its_guard_says() -> None:
-    from sizewell.teardown.gather import _limits_of
-
     guard = GuardLimits(action="scale-to-zero")
     assert (
-        _limits_of(Unit(name="chat", urn="u", cloud="aws", region="r", kind="endpoint", guard=guard)).action == "notify"
+        limits_of(Unit(name="chat", urn="u", cloud="aws", region="r", kind="endpoint", guard=guard)).action == "notify"
     )
     moved = Unit(name="train", urn="u", cloud="aws", region="r", guard=guard, sized_by="autoscaling-group")
-    assert _limits_of(moved).action == "scale-to-zero"
+    assert limits_of(moved).action == "scale-to-zero"

@@ -19,13 +19,14 @@ from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.launch.scripts.manifest import Manifest, Part
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown import act, gather, run, saves
+from sizewell.teardown import act, clients, gather, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import Gatherer
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own, to_json
+from sizewell.teardown.queues import queue_of
 from sizewell.teardown.records import Job
 from sizewell.teardown.report import monthly_report
 from sizewell.teardown.telemetry import cloudwatch
@@ -150,7 +151,7 @@ def evening(tmp_path, monkeypatch):
     with mock_aws():
         made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
         monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto looks at each sample for each period
-        monkeypatch.setattr(gather, "aws_client", lambda *_, **__: made.client or shared())
+        monkeypatch.setattr(clients, "aws_client", lambda *_, **__: made.client or shared())
         monkeypatch.setattr(act, "_Boto", Hand)
         backdated(monkeypatch, made.now - timedelta(hours=3))
         yield made
@@ -320,10 +321,10 @@ def test_a_scheduler_that_nobody_can_ask_makes_a_pool_unknown(evening):
 )
 def test_a_pool_of_kubernetes_has_a_queue_whether_somebody_names_it_or_not(evening, sized_by, queue):
     unit = Unit(name="train", urn="u", cloud="gcp", region="us-central1", sized_by=sized_by)
-    assert evening.gatherer()._queue(unit, "dev-gcp", evening.now) == (queue, ())
+    assert queue_of(unit, evening.config.prometheus.get("dev-gcp"), evening.now) == (queue, ())
     half = {"dev-gcp": {"url": "http://127.0.0.1:9", "queued": "sum(pending)"}}
     evening.settings = {"prometheus": half}
-    assert evening.gatherer()._queue(unit, "dev-gcp", evening.now)[0] == "unanswered"
+    assert queue_of(unit, evening.config.prometheus.get("dev-gcp"), evening.now)[0] == "unanswered"
 
 
 @pytest.mark.parametrize("accounts", [(), ("999999999999",)])
@@ -562,7 +563,7 @@ def test_the_owner_of_a_stack_in_use_past_its_end_is_told_each_day(evening):
 def test_a_job_keeps_a_stack_past_its_end_with_machines_and_without(evening, monkeypatch, state, action, size):
     expired(evening, size=size)
     job = Job(name="pretrain", state=state, since_s=evening.now.timestamp() - 600)
-    monkeypatch.setattr(Gatherer, "_queue", lambda *_: ("asked", (job,)))
+    monkeypatch.setattr(gather, "queue_of", lambda *_: ("asked", (job,)))
     row = evening.plan().stacks[0].row
     assert (row.action, "job pretrain" in row.why) == (action, True)
     assert evening.outcomes() == [("dev-aws", "notice", "told")]

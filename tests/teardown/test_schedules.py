@@ -14,7 +14,7 @@ import yaml
 from google.auth import identity_pool
 
 from sizewell.sizing.errors import UsageError
-from sizewell.teardown import gather, schedules
+from sizewell.teardown import exports, schedules
 from sizewell.teardown.act import destroy
 from tests.teardown import world
 from tests.teardown.test_run import stack
@@ -156,7 +156,7 @@ CLUSTERS = {
 @pytest.mark.parametrize("kind", CLUSTERS)
 def test_a_cluster_that_it_may_end_is_refused(evening, kind):
     evening.shelf.put("dev-gcp", world.resource("dev-gcp", kind, "cluster", "tools", inputs=CLUSTERS[kind]))
-    clusters = gather.clusters_by_stack(ShelfBackend(root=evening.folder, shelf=evening.shelf))
+    clusters = exports.clusters_by_stack(ShelfBackend(root=evening.folder, shelf=evening.shelf))
     with pytest.raises(UsageError, match="the cluster of stack dev-gcp"):
         schedules.must_outlive("tools", clusters)
     schedules.must_outlive("other", clusters)

@@ -19,8 +19,8 @@ from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import StateResource
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act
+from sizewell.teardown.clients import must_be_own
 from sizewell.teardown.clock import must_be_right
-from sizewell.teardown.gather import must_be_own
 from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google, prometheus, vertex
 from sizewell.teardown.telemetry.observation import counted_before, history

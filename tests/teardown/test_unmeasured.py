@@ -15,7 +15,8 @@ from world import Shelf, ShelfBackend, component, group
 
 from sizewell.clouds.calls import CloudError
 from sizewell.recording.sources.state import read_full_state
-from sizewell.teardown.gather import UNMEASURED, Gatherer
+from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.telemetry.pools import UNMEASURED
 from sizewell.teardown.units import CLUSTERS_WITH_MACHINES, UNIT_KINDS, stack_parts
 
 COMPONENTS = Path(__file__).parents[2] / "src/sizewell/components"

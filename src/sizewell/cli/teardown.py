@@ -415,7 +415,7 @@ def _is_of(spec: str, pool: str) -> bool:
 def _schedule(args: argparse.Namespace) -> int:
     from sizewell.teardown import schedules
     from sizewell.teardown.backend import Backend
-    from sizewell.teardown.gather import clusters_by_stack
+    from sizewell.teardown.exports import clusters_by_stack
 
     schedules.must_be_pinned(args.image)
     if args.where == "github":

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.clouds.calls import CloudError
     from sizewell.teardown import act
     from sizewell.teardown.backend import Backend
-    from sizewell.teardown.gather import must_be_own
+    from sizewell.teardown.clients import must_be_own
     from sizewell.teardown.units import stack_parts
 
     root = project.root()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sizewell.launch.scripts.manifest import CorruptError, Manifest, verify
 from sizewell.launch.scripts.store import MissingError, Store, StoreError
@@ -13,6 +13,8 @@ from sizewell.teardown.journal import connect
 
 MANIFESTS = "manifests/"
 PARTS = "parts/"
+# When manifests, and when parts, were written, in seconds since 1970.
+Times = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,30 @@ class Proof:
     fault: str = ""
 
 
+@dataclass(slots=True)
+class Saves:
+    """When something was saved, each store asked once: stacks share stores."""
+
+    _known: dict[str, Times | ServiceError] = field(default_factory=dict)
+
+    def below(self, uris: Sequence[str]) -> Times | ServiceError:
+        """Of all those URIs; the error of the first that does not respond, since then nobody knows of a later save."""
+        manifests: list[float] = []
+        parts: list[float] = []
+        for uri in uris:
+            if uri not in self._known:
+                try:
+                    self._known[uri] = written(uri)
+                except ServiceError as error:
+                    self._known[uri] = error
+            known = self._known[uri]
+            if isinstance(known, ServiceError):
+                return known
+            manifests += known[0]
+            parts += known[1]
+        return tuple(manifests), tuple(parts)
+
+
 @contextmanager
 def _answered(uri: str) -> Iterator[None]:
     """Errors of a store as errors of the outside."""
@@ -34,7 +60,7 @@ def _answered(uri: str) -> Iterator[None]:
         raise ServiceError(f"the checkpoints in {uri} cannot be read: {error}") from None
 
 
-def written(uri: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def written(uri: str) -> Times:
     """When manifests, and when parts, below a URI were written, in seconds since 1970. ServiceError where the store
     does not respond: then nobody knows whether something was saved.
     """
