@@ -23,7 +23,7 @@ COMPONENTS = Path(__file__).parents[2] / "src/sizewell/components"
 MODULES = sorted(
     path
     for path in COMPONENTS.rglob("*.py")
-    if re.search(r"\bof_machines\(", text := path.read_text(encoding="utf-8")) and "(Owned)" in text
+    if re.search(r"\bof_(machines|pool)\(", text := path.read_text(encoding="utf-8")) and "(Owned)" in text
 )
 
 
