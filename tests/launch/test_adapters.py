@@ -64,4 +64,4 @@ def test_every_flag_is_known_to_the_releases_that_were_read():
     table = ENGINES["vllm"].flag_table
     assert table is not None
     for meaning in ("adapters", "adapters_resident", "adapters_cached", "adapter_rank"):
-        assert table.having(ENGINES["vllm"].flags[meaning].name).startswith("0.10.0")
+        assert table.releases_with(ENGINES["vllm"].flags[meaning].name).startswith("0.10.0")

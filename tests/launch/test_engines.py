@@ -143,14 +143,14 @@ def test_the_table_says_what_tritonserver_prints_as_its_help() -> None:
     table = _table("triton")
     printed = (Path(__file__).parent / "tritonserver_flags.txt").read_text(encoding="utf-8").split("\n", 1)[1].split()
     assert {flag for flag in table.flags if table.knows(flag, (24, 5))} == {f"--{name}" for name in printed}
-    assert table.having("--enable-peer-access") == "24.06 or later"
+    assert table.releases_with("--enable-peer-access") == "24.06 or later"
 
 
 def test_llama_cpp_s_table_has_what_its_server_prints_as_its_options() -> None:
     table = _table("llama.cpp")
     printed = (Path(__file__).parent / "llama_server_flags.txt").read_text(encoding="utf-8").split("\n", 1)[1].split()
     assert {flag for flag in table.flags if table.knows(flag, (0, 5, 0))} == {f"--{name}" for name in printed}
-    assert table.having("--cpu-moe") == "b6122 or later"
+    assert table.releases_with("--cpu-moe") == "b6122 or later"
     assert table.knows("--cpu-moe", numbers("b6000")), "built between two that were read, one of which has it"
     assert not table.knows("--cpu-moe", numbers("b5600"))
     assert table.knows("--cpu-moe", numbers("b4000")) is None, "older than all that were read"

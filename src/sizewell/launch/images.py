@@ -104,7 +104,7 @@ def _flags(launch: Launch, engine: InferenceEngine, version: tuple[int, ...], co
             if table.knows(flag, version) is not False:
                 continue
             message = f"{image} is a release without {flag} ({table.source})"
-            if having := table.having(flag):
+            if having := table.releases_with(flag):
                 wrong.append(Fault(path=f"{at}.{key}", message=message, fix=f"name release {having}"))
                 continue
             close = get_close_matches(flag, [each for each in table.flags if table.knows(each, version)], n=1)

@@ -36,5 +36,5 @@ def azure_size(name: str) -> AzureSize | None:
     >>> azure_size("Standard_D4ds_v4")
     AzureSize(series='D', cores=4, features='ds', version='v4')
     """
-    said = re.fullmatch(r"Standard_([A-Z]+)(\d+)([a-z]*)(?:_(v\d+))?", name)
-    return AzureSize(said[1], int(said[2]), said[3], said[4] or "") if said else None
+    parts = re.fullmatch(r"Standard_([A-Z]+)(\d+)([a-z]*)(?:_(v\d+))?", name)
+    return AzureSize(parts[1], int(parts[2]), parts[3], parts[4] or "") if parts else None

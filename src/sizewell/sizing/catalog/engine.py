@@ -77,11 +77,11 @@ class FlagTable:
         runs = [(numbers(first), numbers(last)) for first, last in self.flags.get(flag, ())]
         return any(first <= each <= last for first, last in runs for each in (before, after))
 
-    def having(self, flag: str) -> str:
+    def releases_with(self, flag: str) -> str:
         """The releases that have a flag, in words; "" where none does.
 
         >>> table = FlagTable(releases=("1", "2", "3"), flags={"--a": (("1", "2"),), "--b": (("2", "3"),)}, source="")
-        >>> table.having("--a"), table.having("--b"), table.having("--c")
+        >>> table.releases_with("--a"), table.releases_with("--b"), table.releases_with("--c")
         ('1 to 2', '2 or later', '')
         """
         newest = self.releases[-1]

@@ -107,9 +107,9 @@ def merged(table: str, shipped: list[_Row], own: list[_Row], places: list[str], 
     for row, place in zip(own, places, strict=True):
         before = seen.setdefault(key(row), (row, place))
         if before[0] != row:
-            said = " ".join(str(part) for part in key(row) if part)
+            shown = " ".join(str(part) for part in key(row) if part)
             faults.append(
-                Fault(path=place, message=f"contradicts {before[1]}: two rows for {said}", fix="keep one of them")
+                Fault(path=place, message=f"contradicts {before[1]}: two rows for {shown}", fix="keep one of them")
             )
         rows[key(row)] = row
     return list(rows.values())

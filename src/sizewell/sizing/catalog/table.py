@@ -162,8 +162,8 @@ def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -
     if tuple(header) != columns:
         missing = [column for column in columns if column not in header]
         extra = [column for column in header if column not in columns]
-        told = f"missing {missing}, unknown {extra}" if missing or extra else "in another order"
-        faults.append(Fault(path=f"{name} row 1", message=f"the columns must be {','.join(columns)} ({told})"))
+        difference = f"missing {missing}, unknown {extra}" if missing or extra else "in another order"
+        faults.append(Fault(path=f"{name} row 1", message=f"the columns must be {','.join(columns)} ({difference})"))
         return
     width = len(columns)
     for cells in reader:

@@ -166,17 +166,17 @@ def _interconnect(chosen: Option, workload: Workload) -> str:
 def _latency(workload: Workload) -> str:
     task, figures = workload.task, workload.performance.figures
     pairs = (("first token", "ttft_s"), ("each further", "tpot_s"), ("the answer", "latency_s"))
-    said = []
+    parts = []
     for name, key in pairs:
         most = getattr(task, key, None) if task else None
         predicted_s = figures.get("e2e_s" if key == "latency_s" else key)
         if most is not None and predicted_s is not None:
-            said.append(f"{name} {predicted_s * 1000:,.0f} ms of {most * 1000:,.0f} allowed")
+            parts.append(f"{name} {predicted_s * 1000:,.0f} ms of {most * 1000:,.0f} allowed")
     if task is not None and task.deadline_s is not None:
-        said.append(
+        parts.append(
             f"done in {short_duration(workload.performance.value)} of {short_duration(task.deadline_s)} allowed"
         )
-    return ", ".join(said) or "no bound is stated"
+    return ", ".join(parts) or "no bound is stated"
 
 
 def _place(sizing: Sizing, workload: Workload) -> str:
@@ -192,12 +192,12 @@ def _promise(workload: Workload) -> str:
     if task is None:
         return "no SLO: it is for interactive work"
     bounds = (("first token", task.ttft_s), ("each further", task.tpot_s), ("the answer", task.latency_s))
-    said = [f"{name} within {bound * 1000:,.0f} ms" for name, bound in bounds if bound is not None]
-    if said and task.percentile is not None:
-        said.append(f"at p{task.percentile * 100:g}")
+    parts = [f"{name} within {bound * 1000:,.0f} ms" for name, bound in bounds if bound is not None]
+    if parts and task.percentile is not None:
+        parts.append(f"at p{task.percentile * 100:g}")
     if task.deadline_s is not None:
-        said.append(f"done within {short_duration(task.deadline_s)}")
-    return ", ".join(said) or "no bound is stated"
+        parts.append(f"done within {short_duration(task.deadline_s)}")
+    return ", ".join(parts) or "no bound is stated"
 
 
 def _load_test(workload: Workload) -> str:
@@ -225,8 +225,8 @@ _WATCHED: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
 def _watched(workload: Workload) -> str:
     """What to look at while it runs, with what is predicted of it."""
     figures = workload.performance.figures
-    said = [f"{name} ({shown(figures[key])})" for key, (name, shown) in _WATCHED.items() if key in figures]
-    return ", ".join(said) or "memory in use"
+    parts = [f"{name} ({shown(figures[key])})" for key, (name, shown) in _WATCHED.items() if key in figures]
+    return ", ".join(parts) or "memory in use"
 
 
 def _used(workload: Workload) -> str:
@@ -244,8 +244,8 @@ def _money(point: str, chosen: Option, workload: Workload) -> _Made:
     month, more = rate.usd_per_month, " + ?" if rate.unpriced else ""
     span = f"{month.floor:,.0f} to {month.ceiling:,.0f}{more}"
     source = f"line items at prices of {chosen.setting.catalog.as_of}"
-    said = f"{month.expected:,.0f}{more} USD a month expected ({span}), {pool.market}"
-    yield point, said, source
+    expected = f"{month.expected:,.0f}{more} USD a month expected ({span}), {pool.market}"
+    yield point, expected, source
     each = (
         ("a run", cost.per_run_usd),
         ("per million tokens", cost.per_million_tokens_usd),

@@ -258,9 +258,9 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     about = "about " if missing or unpriced_lines(chosen.items) else ""
     differences = _differences(option, chosen, need)
     more, cheaper = (
-        [f"{about}{' and '.join(said)} {word}"] if said else []
+        [f"{about}{' and '.join(amounts)} {word}"] if amounts else []
         for word, sign in (("more", 1), ("cheaper", -1))
-        for said in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
+        for amounts in [[f"{sign * usd:,.2f} USD {unit}" for usd, unit in differences if sign * usd > CENT]]
     )
     month, now = option.usd_per_month, chosen.usd_per_month
     if option.deal.market in COMMITTED and option.run_s is not None and month is not None:

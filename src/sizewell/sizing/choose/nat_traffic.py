@@ -49,12 +49,12 @@ def through_nat(chosen: Option) -> list[str]:
         each = f"{copies} times {weights:,.1f} GB" if copies > 1 else f"{weights:,.1f} GB"
         parts.append(f"weights {each}")
     pulled = image + copies * weights
-    said = f"each start of a machine pulls about {pulled:,.0f} GB through the NAT gateway ({'; '.join(parts)})"
-    said += _usd(chosen, pulled)
+    sentence = f"each start of a machine pulls about {pulled:,.0f} GB through the NAT gateway ({'; '.join(parts)})"
+    sentence += _usd(chosen, pulled)
     if need.data_bytes and chosen.storage is None and need.kind != "notebook":
         data = Decimal(need.data_bytes * need.data_passes) / costing.BILLED_GIGABYTE
-        said += f"; a run reads {data:,.0f} GB of data through it{_usd(chosen, data)}"
-    return [f"{said}; less with private endpoints; not in the totals"]
+        sentence += f"; a run reads {data:,.0f} GB of data through it{_usd(chosen, data)}"
+    return [f"{sentence}; less with private endpoints; not in the totals"]
 
 
 def _usd(chosen: Option, gigabytes: Decimal) -> str:

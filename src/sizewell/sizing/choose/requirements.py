@@ -594,10 +594,12 @@ def _adapters(spec: WorkloadSpec, job: ServingJob) -> list[str]:
         return []
     room = f"room for {job.adapters} of {adapters.count}, {adapter_bytes(job) / 2**30:.2f} GiB a replica on one device"
     counted = "their bytes and FLOPs are counted, the time of their kernels is not"
-    said = [f"LoRA adapters of rank {job.adapter_rank}: {room}; {counted}"]
+    sentences = [f"LoRA adapters of rank {job.adapter_rank}: {room}; {counted}"]
     if job.adapters < adapters.count:
-        said.append("the other adapters wait in the host's memory; loading one when a request names it is not counted")
-    return said
+        sentences.append(
+            "the other adapters wait in the host's memory; loading one when a request names it is not counted"
+        )
+    return sentences
 
 
 def _notebook(

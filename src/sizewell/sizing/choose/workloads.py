@@ -319,7 +319,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         return None
     made = need.architecture
     sizes = {} if model.name or model.config_path else {name: getattr(made, name) for name in DIMENSIONS}
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "model": model.name or model.config_path,
         "dimensions": {name: value for name, value in sizes.items() if value} or None,
         "family": made.kind,
@@ -329,7 +329,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         "engine_version": sizing.spec.engine.version if sizing.spec.engine else None,
     }
     if run is not None:
-        said |= {
+        fields |= {
             "precision": run.precision,
             "weights": run.weights or None,
             "method": run.method,
@@ -342,7 +342,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         }
     elif served is not None:
         longest = served.max_sequence_length or math.ceil(served.input_tokens + served.output_tokens)
-        said |= {
+        fields |= {
             "precision": model.precision,
             "weights": job_on(chosen.candidate.accelerator, served, need.engine).weights,
             "kv": served.kv or None,
@@ -355,11 +355,11 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "output_tokens": math.ceil(served.output_tokens) or None,
         }
     if need.arrivals is not None and need.arrivals.users:
-        said["users"] = round(need.arrivals.users)
+        fields["users"] = round(need.arrivals.users)
     if level := need.level:
-        said |= {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "latency_s": level.e2e_s}
-        said["percentile"] = level.percentile
-    return Task(**said)
+        fields |= {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "latency_s": level.e2e_s}
+        fields["percentile"] = level.percentile
+    return Task(**fields)
 
 
 def _checkpoint(chosen: Option) -> Checkpoint:
@@ -436,49 +436,49 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     """What the figures rest on that nobody stated, each once."""
     need, fleet = chosen.setting.need, chosen.fleet
     accelerated = bool(chosen.candidate.shape.accelerator)
-    said: list[str] = [note for note in need.assumptions if accelerated or not note.startswith("run by ")]
-    said += list(fleet.memory.assumptions)
-    said += _tight(chosen)
+    sentences: list[str] = [note for note in need.assumptions if accelerated or not note.startswith("run by ")]
+    sentences += list(fleet.memory.assumptions)
+    sentences += _tight(chosen)
     if fleet.training is not None:
-        said += list(fleet.training.assumptions)
+        sentences += list(fleet.training.assumptions)
         if need.utilization is None:
-            said.append("one run a month")
+            sentences.append("one run a month")
     if fleet.serving is not None:
-        said += list(fleet.serving.assumptions)
+        sentences += list(fleet.serving.assumptions)
     if need.batch is not None and need.batch.every_s:
         runs = float(HOURS_PER_MONTH) * 3600 / need.batch.every_s
-        said.append(f"{runs:.1f} runs a month")
+        sentences.append(f"{runs:.1f} runs a month")
     if need.batch is not None:
-        said.append(
+        sentences.append(
             f"{BATCH_EFFICIENCY:.0%} of the predicted speed: stragglers and scheduling take the rest (estimate)"
         )
     if need.arrivals is not None:
         if chosen.counts.maximum > chosen.counts.initial:
-            said.append("sized for up to 1.5 times the stated traffic")
+            sentences.append("sized for up to 1.5 times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:
-            said.append("price per million tokens counts output tokens at the stated traffic")
-    said += _without_accelerator(chosen)
-    said += choices(chosen)
+            sentences.append("price per million tokens counts output tokens at the stated traffic")
+    sentences += _without_accelerator(chosen)
+    sentences += choices(chosen)
     if chosen.deal.market == "spot":
         hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
-        said.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
+        sentences.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
-            said.append("the spot price is an estimate, not an observed one")
-    said += scarce(chosen)
-    said += _endless(chosen)
+            sentences.append("the spot price is an estimate, not an observed one")
+    sentences += scarce(chosen)
+    sentences += _endless(chosen)
     if chosen.deal.estimate:
-        said.append(
+        sentences.append(
             f"the price of {chosen.instance_type} in {chosen.deal.region} is unknown: chosen by an estimate, "
             f"{chosen.deal.estimate}"
         )
     if [line for line in unpriced_lines(chosen.items) if not (chosen.deal.estimate and chosen.instance_type in line)]:
-        said.append(f"types without a price in {chosen.deal.region} were compared at twice their price elsewhere")
+        sentences.append(f"types without a price in {chosen.deal.region} were compared at twice their price elsewhere")
     if chosen.run_s is not None:
         minutes = start_up_s(need.training or need.serving) / 60
-        said.append(f"{minutes:.0f} minutes to start a machine and load the weights (estimate)")
-    said += through_nat(chosen)
-    return tuple(dict.fromkeys(said))
+        sentences.append(f"{minutes:.0f} minutes to start a machine and load the weights (estimate)")
+    sentences += through_nat(chosen)
+    return tuple(dict.fromkeys(sentences))
 
 
 def _without_accelerator(chosen: Option) -> list[str]:
@@ -488,13 +488,13 @@ def _without_accelerator(chosen: Option) -> list[str]:
         return []
     run, kind = job_on(chosen.candidate.accelerator, need.serving, need.engine), need.serving.architecture.kind
     engine = need.engine or engine_for(kind, RUNTIME).name
-    said = [
+    sentences = [
         f"no accelerator: {engine} on {chosen.candidate.accelerator.name}, {shape.vcpus} vCPU, weights in {run.weights}"
     ]
-    said.append(
+    sentences.append(
         "no idle guard: it measures accelerators; replicas follow the requests, and schedule and expiry stop the pool"
     )
-    return said
+    return sentences
 
 
 WHY_SCARCE = {
@@ -525,13 +525,13 @@ def scarce(chosen: Option) -> list[str]:
     lasting = f"{stays} (capacity: {{reservation: ID}})"
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
     why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")
-    said = [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
+    sentences = [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
     if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
-        said.append(
+        sentences.append(
             f"a run of {short_duration(chosen.run_s)} is interrupted about {chosen.interruptions.expected:.1f} times "
             "(estimate)"
         )
-    return said
+    return sentences
 
 
 def _tight(chosen: Option) -> list[str]:
@@ -558,32 +558,32 @@ def _endless(chosen: Option) -> list[str]:
 
 def choices(chosen: Option) -> list[str]:
     """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
-    need, said = chosen.setting.need, list[str]()
+    need, sentences = chosen.setting.need, list[str]()
     if chosen.candidate.adopted:
         why = "at the project's own rate; existing machines have no guard"
-        said.append(f"an adopted cluster ({chosen.cloud}), {why}")
-        return said
+        sentences.append(f"an adopted cluster ({chosen.cloud}), {why}")
+        return sentences
     title = TITLES.get(chosen.managed, "")
     if need.team.managed == "auto" and title:
         if chosen.managed == "cloud-run":
-            said.append(
+            sentences.append(
                 "Cloud Run: an L4 that is billed only while it serves requests, without a cluster, costs less here"
             )
         else:
             worth = services.care_usd_per_month(need)
             hours = services.CARE_HOURS_PER_MONTH[need.kind]
-            said.append(
+            sentences.append(
                 f"{title}: no platform engineers, and its premium is less than {worth:,.0f} USD a month for "
                 f"{hours} h of operating your own machines (estimate)"
             )
     elif need.team.care_counts:
-        said.append("own machines: the service's premium would cost more than operating them")
+        sentences.append("own machines: the service's premium would cost more than operating them")
     if chosen.managed in STANDING:
-        said.append(
+        sentences.append(
             f"{title}: failed machines are replaced; machines are billed from creation until the stack is destroyed"
         )
     if chosen.served == "async":
-        said.append("requests are rare and may wait until a machine has started")
+        sentences.append("requests are rare and may wait until a machine has started")
     started = orchestration.reason(
         need,
         cloud=chosen.cloud,
@@ -592,7 +592,7 @@ def choices(chosen: Option) -> list[str]:
         nodes_max=chosen.counts.maximum,
         accelerated=bool(chosen.candidate.shape.accelerator),
     )
-    said += [started] if started else []
+    sentences += [started] if started else []
     reads = chosen.reads
     if reads is not None:
         rate, limit = reads.bytes_per_s / reads.nodes / 1e6, OBJECT_BYTES_PER_S_PER_NODE / 1e6
@@ -601,13 +601,13 @@ def choices(chosen: Option) -> list[str]:
             kept = (
                 "object storage may be too slow for its accelerators: no file system is provisioned with these machines"
             )
-        said.append(f"reads {rate:,.0f} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
+        sentences.append(f"reads {rate:,.0f} MB/s a machine, {kept} ({limit:,.0f} MB/s, estimate)")
     if usd := leaving_usd(chosen):
         per = "a month" if need.batch is not None else "a run"
-        said.append(
+        sentences.append(
             f"its data leaves {need.data_cloud} {need.data_region}".rstrip()
             + f": about {usd:,.2f} USD {per}, billed to that account and not included here"
         )
     if chosen.provision == "fleet":
-        said.append("spot machines come from a fleet: several types in two zones, working independently")
-    return said
+        sentences.append("spot machines come from a fleet: several types in two zones, working independently")
+    return sentences

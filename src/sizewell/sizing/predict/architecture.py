@@ -281,8 +281,8 @@ def assumptions(a: Architecture) -> tuple[str, ...]:
     'assumed of the model, as its source does not say: vocabulary, the longest sequence'
     """
     bare = [OPEN.get(note, note) for note in a.assumed if " " not in note]
-    said = tuple(note for note in a.assumed if " " in note)
-    return (*said, f"assumed of the model, as its source does not say: {', '.join(bare)}") if bare else said
+    sentences = tuple(note for note in a.assumed if " " in note)
+    return (*sentences, f"assumed of the model, as its source does not say: {', '.join(bare)}") if bare else sentences
 
 
 UNKNOWN_KIND = "architecture "

@@ -85,10 +85,10 @@ def gradient_bytes(engine: str, precision: str, stated: str = "") -> float:
 
 
 @cache
-def having(trait: Trait) -> frozenset[str]:
+def software_with(trait: Trait) -> frozenset[str]:
     """The software with a trait.
 
-    >>> sorted(having("tuned-convolutions"))
+    >>> sorted(software_with("tuned-convolutions"))
     ['maxdiffusion', 'mlperf']
     """
     return frozenset(name for name, traits in SOFTWARE.items() if trait in traits)

@@ -134,8 +134,8 @@ def _elsewhere(name: str, catalog: Catalog) -> str:
 
 def _in_file(fault: Fault) -> Fault:
     """A fault of the `config.json` as one of the key that names the file, whose line the spec has."""
-    said = replace(fault, fix="", found=None) if fault.message else replace(fault, fix="")
-    return Fault(path="model", found=fault.found, message=str(said), fix=fault.fix)
+    bare = replace(fault, fix="", found=None) if fault.message else replace(fault, fix="")
+    return Fault(path="model", found=fault.found, message=str(bare), fix=fault.fix)
 
 
 def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:
@@ -217,16 +217,18 @@ def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 sold = sorted({s.cloud for s in shapes}, key=lambda cloud: (cloud not in PROVISIONABLE, cloud))
                 fix, message = (
                     "keep one of them",
-                    f"{_said(spec, path)} and {other}: {_said(spec, other)} exclude each other",
+                    f"{_as_stated(spec, path)} and {other}: {_as_stated(spec, other)} exclude each other",
                 )
                 if other == "infra":
                     fix = f"add {sold[0]} to infra, or remove {path}"
-                    message = f"{_said(spec, path)} is sold by {', '.join(sold)}, infra has {_said(spec, other)}"
-                return [Fault(path=path, found=_said(spec, path), message=message, fix=fix)]
+                    message = (
+                        f"{_as_stated(spec, path)} is sold by {', '.join(sold)}, infra has {_as_stated(spec, other)}"
+                    )
+                return [Fault(path=path, found=_as_stated(spec, path), message=message, fix=fix)]
     return []
 
 
-def _said(spec: WorkloadSpec, path: str) -> str:
+def _as_stated(spec: WorkloadSpec, path: str) -> str:
     limits = spec.resources
     if path == "resources.gpu":
         assert limits.gpu_memory is not None  # noqa: S101 - it is a wish of the spec

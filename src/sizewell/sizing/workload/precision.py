@@ -83,7 +83,7 @@ def weights_of_name(name: str) -> str | None:
     >>> weights_of_name("unsloth/Qwen3-8B-GGUF"), weights_of_name("Qwen/Qwen3-8B")
     ('int4', None)
     """
-    word = _said(name)
+    word = _form_in_name(name)
     if word is not None:
         return word[0]
     return "int4" if re.search(_EDGE.format("gguf|bnb"), name, re.IGNORECASE) else None
@@ -143,8 +143,8 @@ def understood(written: object, allowed: Collection[str]) -> str:
         bits = int(width[1]) * (8 if width[2].startswith("byte") or int(width[1]) in (1, 2) else 1)
         meant = _WIDTHS.get(bits, "")
         return next((name for name in (meant, f"int{bits}") if name in allowed), "")
-    if said := _said(text):
-        return said[0] if said[0] in allowed else ""
+    if found := _form_in_name(text):
+        return found[0] if found[0] in allowed else ""
     for pattern, name in _WRITTEN:
         if re.search(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])", text) and name in allowed:
             return name
@@ -230,7 +230,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _said(name: str) -> tuple[str, str] | None:
+def _form_in_name(name: str) -> tuple[str, str] | None:
     """(stored precision, the pattern that says it)."""
     for pattern, weights in _IN_NAMES:
         if re.search(_EDGE.format(pattern), name, re.IGNORECASE):

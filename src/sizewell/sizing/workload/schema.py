@@ -91,9 +91,9 @@ def _describe(definition: dict[str, Any], document: dict[str, Any], prefix: str)
     for key, value in definition.get("properties", {}).items():
         path = f"{prefix}.{key}" if prefix else key
         stated = value.get("description", "")
-        said = sentence(path)
-        if not stated.startswith(said):
-            value["description"] = f"{said}. {stated[:1].upper()}{stated[1:]}" if stated else said
+        meaning = sentence(path)
+        if not stated.startswith(meaning):
+            value["description"] = f"{meaning}. {stated[:1].upper()}{stated[1:]}" if stated else meaning
         for option in [value, *value.get("anyOf", [])]:
             if "$ref" in option:
                 _describe(document["$defs"][option["$ref"].rpartition("/")[2]], document, path)

@@ -250,7 +250,7 @@ def _kimi_vl(config: Config, width: int) -> int:
     return outside + _blocks(int(v["num_hidden_layers"]), d, int(v["intermediate_size"])) + joined
 
 
-def _heard(a: Config) -> tuple[int, int]:
+def _audio_encoder(a: Config) -> tuple[int, int]:
     """(parameters, width) of an encoder after Whisper's: two convolutions, fixed positions, keys without a bias."""
     d = int(a.get("d_model") or a["hidden_size"])
     layers = int(a.get("encoder_layers") or a["num_hidden_layers"])
@@ -260,17 +260,17 @@ def _heard(a: Config) -> tuple[int, int]:
 
 
 def _qwen2_audio(config: Config, width: int) -> int:
-    params, d = _heard(config["audio_config"])
+    params, d = _audio_encoder(config["audio_config"])
     return params + _linear(d, width)
 
 
 def _voxtral(config: Config, width: int) -> int:
-    params, _ = _heard(config["audio_config"])
+    params, _ = _audio_encoder(config["audio_config"])
     return params + int(config["audio_config"]["intermediate_size"]) * width + width * width
 
 
 def _audio_flamingo(config: Config, width: int) -> int:
-    params, d = _heard(config["audio_config"])
+    params, d = _audio_encoder(config["audio_config"])
     return params + _linear(d, width) + _linear(width, width)
 
 

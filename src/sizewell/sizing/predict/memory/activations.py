@@ -20,10 +20,10 @@ from sizewell.sizing.predict.architecture import forward_flop_per_sample, params
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
 from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, WIDE_ADAPTERS, lora_targets
 from sizewell.sizing.predict.numeric import np
-from sizewell.sizing.predict.software import having
+from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
-FUSED_ENGINES = having("keeps-less")
+FUSED_ENGINES = software_with("keeps-less")
 _XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
 _HUGGING_FACE = 12.0  # fp32 log-probabilities and two fp32 gradients; the logits are freed with the model's output
 _HUGGING_FACE_2024 = (

@@ -36,13 +36,13 @@ from sizewell.sizing.predict.memory.states import (
     largest_quantised,
     lora_widths,
 )
-from sizewell.sizing.predict.software import having
+from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import MemoryEstimate, ServingJob
 from sizewell.sizing.units import GIB
 
-PAGED = having("paged")
-FREES_WINDOWS = having("frees-windows")
-_WHOLE_HEADS = having("whole-heads")
+PAGED = software_with("paged")
+FREES_WINDOWS = software_with("frees-windows")
+_WHOLE_HEADS = software_with("whole-heads")
 _PREFILL_CHUNK = 8192  # tokens per step that vLLM schedules at most, by default, on large devices
 _SMALL_DEVICE_CHUNK = 2048
 _BLOCK_TOKENS = 16  # of a page of the cache: a window begins somewhere in its first page

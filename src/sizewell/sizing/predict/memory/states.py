@@ -18,7 +18,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import attention_params, feed_forward_params, params_total, stage_params
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages
 from sizewell.sizing.predict.numeric import np
-from sizewell.sizing.predict.software import gradient_bytes, having
+from sizewell.sizing.predict.software import gradient_bytes, software_with
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
 # Bytes per stored value. NF4: QLoRA (Dettmers et al. 2023): 4 bits, one fp32 scale per 64 values; with double
@@ -67,12 +67,12 @@ _ALIASES: Mapping[str, str] = {
     "decoupled_lion": "lion",
 }
 UNSHARDED = 4  # beyond ZeRO's last stage: what no stage divides
-QUANTISES_HEAD = having("quantises-head")
-REPLICATES_TABLES = having("replicates-tables")
-CASTS_UP = having("casts-up")
-WIDE_ADAPTERS = having("wide-adapters")
-MEGATRON = having("megatron")
-TRANSFORMER_ENGINE = having("transformer-engine")
+QUANTISES_HEAD = software_with("quantises-head")
+REPLICATES_TABLES = software_with("replicates-tables")
+CASTS_UP = software_with("casts-up")
+WIDE_ADAPTERS = software_with("wide-adapters")
+MEGATRON = software_with("megatron")
+TRANSFORMER_ENGINE = software_with("transformer-engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

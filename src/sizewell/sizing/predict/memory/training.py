@@ -43,10 +43,10 @@ from sizewell.sizing.predict.memory.states import (
     stage_states,
 )
 from sizewell.sizing.predict.numeric import np
-from sizewell.sizing.predict.software import having
+from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 
-OPTIMIZER_IN_PLACE = having("optimizer-in-place")
+OPTIMIZER_IN_PLACE = software_with("optimizer-in-place")
 _BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
 

@@ -16,7 +16,7 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import architecture as arch
 from sizewell.sizing.predict.memory.states import lora_targets, lora_widths
 from sizewell.sizing.predict.performance.collectives import Fabric
-from sizewell.sizing.predict.software import gradient_bytes, having
+from sizewell.sizing.predict.software import gradient_bytes, software_with
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 
 BYTES_PER_WEIGHT = {
@@ -30,7 +30,7 @@ BYTES_PER_WEIGHT = {
     "fp16": 2.0,
     "fp32": 4.0,
 }
-FUSED = having("fused")
+FUSED = software_with("fused")
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
 EXPONENTIALS_PER_CLOCK = 16  # of a multiprocessor, where the catalog says nothing else
 EXPONENTIAL_DIM = {
@@ -43,8 +43,8 @@ EXPONENTIAL_DIM = {
     "other": 32.0,
 }
 """Dense 16-bit peak over four times the exponentials of a second, both at boost clock; estimate where not NVIDIA's."""
-VENDOR_ATTENTION = having("vendor-attention")
-TUNED_CONVOLUTIONS = having("tuned-convolutions")
+VENDOR_ATTENTION = software_with("vendor-attention")
+TUNED_CONVOLUTIONS = software_with("tuned-convolutions")
 """Engines with the vendor's attention kernels, written for each generation; others have what PyTorch ships."""
 LAYER_FACTS = (
     "layers", "hidden", "qkv_width", "out_width", "attention_params", "ffn_up", "ffn_down", "moe_share", "experts",
