@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sizewell.cli.main import main
-from sizewell.cli.refresh import sold_in
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.prices import gcp
+from sizewell.clouds.prices.gcp import sold_in
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.refresh import NO_REGION, NO_TYPE, NOT_PROVEN
 from tests.clouds import google_standin as standin
@@ -216,9 +216,9 @@ def test_what_the_catalog_does_wrong_ends_in_the_right_price_or_in_none(project,
 
 def test_parts_make_only_the_machines_that_a_region_is_known_to_have():
     """Parts are listed for more regions than machines: a price there would be an offer of what cannot be had."""
-    from sizewell.cli.refresh import sold_in
+    from sizewell.clouds.prices.gcp import sold_in
 
-    names = {shape.instance_type for shape in sold_in(shipped(), "gcp", "europe-west2")}
+    names = {shape.instance_type for shape in sold_in(shipped(), "europe-west2")}
     assert "e2-standard-4" in names
     assert not {"a4-highgpu-8g", "a2-megagpu-16g"} & names
 
@@ -241,7 +241,7 @@ def test_what_google_lists_and_no_row_can_take_is_said(project, server, capsys):
     ask = ["prices", "refresh", "--cloud", "gcp", "--on", DAY.isoformat(), "--kind", "on-demand", "--dry-run"]
     assert main([*ask, "--json"]) == 0
     uncovered = json.loads(capsys.readouterr().out)["uncovered"]
-    known = {shape.instance_type for shape in sold_in(shipped(), "gcp", "europe-west12")}
+    known = {shape.instance_type for shape in sold_in(shipped(), "europe-west12")}
     assert "g2-standard-8" not in known
     assert list(uncovered[NO_REGION]) == ["gcp moon-west1"]
     assert "g2-standard-8" in uncovered[NO_REGION]["gcp moon-west1"]

@@ -454,7 +454,7 @@ def test_a_refresh_ends_well_where_a_region_is_not_enabled(project, account, mon
             stubber.add_response("describe_spot_price_history", {"SpotPriceHistory": [], "NextToken": ""})
         stubber.activate()
         stubbers.append(stubber)
-    monkeypatch.setattr("sizewell.clouds.aws.Aws", lambda _: account)
+    monkeypatch.setattr("sizewell.clouds.prices.aws.Aws", lambda _: account)
     asked = ["prices", "refresh", "--cloud", "aws", "--kind", "spot", "--region", "ap-east-1,us-east-1", "--on", ON]
     assert main(asked) == end
     told = [line for line in capsys.readouterr().err.splitlines() if "ap-east-1" in line]

@@ -339,10 +339,7 @@ def _sheet_of_google(path: Path) -> Imported:
 
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    catalog = load()
-    regions = sorted(region for cloud, region in catalog.region_facts if cloud == "gcp")
-    today = date.today()  # noqa: DTZ011 - the user's own calendar
-    return read_sheet(path, {region: refresh.sold_in(catalog, "gcp", region) for region in regions}, today)
+    return read_sheet(path, load(), date.today())  # noqa: DTZ011 - the user's own calendar
 
 
 def _today(args: argparse.Namespace) -> date:

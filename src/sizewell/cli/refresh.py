@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from sizewell.cli import output, project
 from sizewell.cli.answers import iso_date
+from sizewell.clouds.prices.price_list import FEES, MARKETS, ON_DEMAND, SPOT, Question, Scope
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
-    from sizewell.clouds.calls import CloudError, Deadline
-    from sizewell.clouds.prices.asking import Readings, Row
+    from sizewell.clouds.calls import CloudError
+    from sizewell.clouds.prices.asking import Readings
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.catalog.refresh import Accepted, Listed, Place
     from sizewell.sizing.catalog.refresh_fees import AcceptedFees
 
-    Question = Callable[[], Iterator[Row]]
-    Builders = tuple[Callable[[str, "Scope"], dict[Place, Question]], Callable[["Scope"], Question]]
-
-CLOUDS: Final = ("aws", "azure", "gcp")
+BUILT_ON: Final = tuple(sorted(CLOUDS))
 OTHERS: Final = ("lambda", "nebius", "oci", "runpod", "vultr")  # by gpuhunt, where it is installed
-FEES: Final = ("fees",)
-PLANS: Final = ("reserved-1y", "reserved-3y")
-KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {  # markets by kind of price and cloud
-    "on-demand": {"aws": ("on-demand",), "azure": ("on-demand",), "gcp": ("on-demand",)},
-    "spot": {"aws": ("spot",), "azure": ("spot",), "gcp": ("spot",)},
-    "savings-plans": {"aws": PLANS, "azure": PLANS, "gcp": PLANS},
-    "capacity-blocks": {"aws": ("capacity-block",), "gcp": ("flex-start", "calendar")},
-    "fees": {"aws": FEES, "azure": FEES, "gcp": FEES},
-}
 WORK: Final = ".sizewell-refresh"  # beside catalog/: what was answered, until all of it is written
 DEADLINE_S: Final = 3600.0
 EXAMPLES_MAX: Final = 3
@@ -47,11 +33,13 @@ EXAMPLES_MAX: Final = 3
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cloud",
-        default=",".join(CLOUDS),
+        default=",".join(BUILT_ON),
         metavar="NAMES",
-        help=f"{', '.join(CLOUDS)} (default: these), and by gpuhunt {', '.join(OTHERS)}",
+        help=f"{', '.join(BUILT_ON)} (default: these), and by gpuhunt {', '.join(OTHERS)}",
     )
-    parser.add_argument("--kind", default=",".join(KINDS), metavar="KINDS", help=f"{', '.join(KINDS)} (default: all)")
+    parser.add_argument(
+        "--kind", default=",".join(MARKETS), metavar="KINDS", help=f"{', '.join(MARKETS)} (default: all)"
+    )
     parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
     parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
     parser.add_argument(
@@ -73,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog.refresh_fees import ListedFee, accept_fees
     from sizewell.sizing.files import write_whole
 
-    clouds = _chosen("--cloud", args.cloud, CLOUDS + OTHERS)
-    kinds = _chosen("--kind", args.kind, tuple(KINDS))
+    clouds = _chosen("--cloud", args.cloud, BUILT_ON + OTHERS)
+    kinds = _chosen("--kind", args.kind, tuple(MARKETS))
     on: date = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     folder = current() or project.root() / FOLDER
     catalog = load()
@@ -91,11 +79,11 @@ def run(args: argparse.Namespace) -> int:
     journal = Journal(folder.parent / WORK, on.isoformat())
     with output.progress("reading prices from the vendors") as tell:
         readings = ask(asked, journal, begun=tell)
-    prices = [(place, rows) for place, rows in readings.rows if place.market not in (*FEES, SOLD)]
+    prices = [(place, rows) for place, rows in readings.rows if place.market not in (FEES, SOLD)]
     accepted = accept(catalog, cast("list[tuple[Place, list[Listed]]]", prices), on)
     where_sold = [row for place, rows in readings.rows if place.market == SOLD for row in rows]
     note_sold(catalog, cast("list[Listed]", where_sold), accepted)
-    listed_fees = [row for place, rows in readings.rows if place.market in FEES for row in rows]
+    listed_fees = [row for place, rows in readings.rows if place.market == FEES for row in rows]
     fees = accept_fees(catalog, cast("list[ListedFee]", listed_fees), on, accepted.offers)
     files = _files(folder, accepted, fees, on)
     if not args.dry_run:
@@ -136,28 +124,13 @@ def _consequences(before: Catalog, on: date) -> None:
             print(f"{path.stem}: {'nothing fits any more' if is_decision(was) else 'fits now'}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What every question of one refresh shares."""
-
-    catalog: Catalog
-    kinds: tuple[str, ...]
-    on: date
-    deadline: Deadline
-    downloads: Path
-    query: bool = False
-
-    def markets(self, cloud: str) -> list[str]:
-        """Those of a cloud that are asked for."""
-        return [market for kind in self.kinds for market in KINDS[kind].get(cloud, ())]
-
-
 def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
     """What to ask: a reading for each cloud, region and kind of price; without regions, all but a government's, and
     in which regions each cloud sells machines with accelerators at all.
     """
     from difflib import get_close_matches
 
+    from sizewell.clouds.prices.price_lists import PRICE_LISTS
     from sizewell.sizing.catalog.catalog import EVERYWHERE
     from sizewell.sizing.catalog.refresh import SOLD, Place
 
@@ -174,112 +147,13 @@ def questions(clouds: tuple[str, ...], regions: tuple[str, ...], scope: Scope) -
         if cloud in OTHERS:
             asked |= _other(cloud, regions, scope)
             continue
-        build, sold = {"aws": _amazon, "azure": lambda: (_azure, _azure_sold), "gcp": _google}[cloud]()
+        begun = PRICE_LISTS[cloud].begin(scope)
         for where, region in sorted(facts):
             if where == cloud and (region in regions if regions else facts[where, region].access != "government"):
-                asked |= build(region, scope)
-        if not regions and "on-demand" in scope.kinds:
-            asked[Place(cloud=cloud, market=SOLD, region=EVERYWHERE, whole=False)] = sold(scope)
+                asked |= begun.places(region)
+        if not regions and ON_DEMAND in scope.kinds:
+            asked[Place(cloud=cloud, market=SOLD, region=EVERYWHERE, whole=False)] = begun.sold
     return asked
-
-
-def _azure(region: str, scope: Scope) -> dict[Place, Question]:
-    """One list has all markets of a region: it is read once, and each market takes its rows."""
-    from sizewell.clouds.prices import azure
-    from sizewell.sizing.catalog.refresh import Place
-
-    reader = azure.reader(scope.deadline)
-    lock = threading.Lock()
-    read: list[list[Listed]] = []
-
-    def rows(market: str) -> Question:
-        def take() -> Iterator[Row]:
-            if market in FEES:
-                return azure.fees(reader, region)
-            with lock:
-                if not read:
-                    read.append(list(azure.machines(reader, region)))
-            return (row for row in read[0] if row.market == market)
-
-        return take
-
-    markets = scope.markets("azure")
-    return {Place(cloud="azure", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
-
-
-def _azure_sold(scope: Scope) -> Question:
-    from sizewell.clouds.prices import azure
-
-    return lambda: azure.sold(azure.reader(scope.deadline))
-
-
-def _google() -> Builders:
-    """A service's list has all regions: it is read once, by the first place that asks.
-
-    A service that the catalog does not know any more lists nothing; its fees stay as they are, and so do all others.
-    """
-    from sizewell.clouds.calls import CloudError
-    from sizewell.clouds.prices import gcp
-    from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP, NAMED, VERTEX
-    from sizewell.sizing.catalog.refresh import Place
-
-    lock = threading.Lock()
-    read: dict[str, Any] = {}
-
-    def listed(service: str, scope: Scope) -> Any:
-        with lock:
-            if "reader" not in read:
-                read["reader"] = gcp.reader(scope.deadline)
-            if service not in read:
-                try:
-                    if "ids" not in read and service in NAMED:
-                        read["ids"] = gcp.services(read["reader"])
-                    read[service] = gcp.skus(read["reader"], service, read.get("ids"))
-                except CloudError as error:  # of all regions alike: a second region need not ask
-                    read[service] = [] if error.reason == "missing" and service != COMPUTE_ENGINE else error
-        if isinstance(read[service], CloudError):
-            raise read[service]
-        return read[service]
-
-    def parts(scope: Scope) -> gcp.Parts:
-        items = listed(COMPUTE_ENGINE, scope)
-        with lock:
-            if "parts" not in read:
-                read["parts"] = gcp.parts(items, scope.on)
-        prices: gcp.Parts = read["parts"]
-        return prices
-
-    def build(region: str, scope: Scope) -> dict[Place, Question]:
-        shapes = sold_in(scope.catalog, "gcp", region)
-
-        def rows(market: str) -> Question:
-            def take() -> Iterator[Row]:
-                if market in FEES:
-                    services = sorted({meter.service for meter in GCP} | {VERTEX})
-                    return gcp.fees({service: listed(service, scope) for service in services}, region, scope.on)
-                return (row for row in gcp.machines(parts(scope), shapes, region) if row.market == market)
-
-            return take
-
-        markets = scope.markets("gcp")
-        return {Place(cloud="gcp", market=m, region=region, whole=m == "on-demand"): rows(m) for m in markets}
-
-    def sold(scope: Scope) -> Question:
-        facts = scope.catalog
-        shapes = [shape for shape in facts.shapes if shape.cloud == "gcp"]
-
-        def take() -> Iterator[Row]:
-            known = {
-                (shape.instance_type, region)
-                for cloud, region in facts.region_facts
-                if cloud == "gcp"
-                for shape in sold_in(facts, "gcp", region)
-            }
-            return gcp.sold(parts(scope), shapes, known)
-
-        return take
-
-    return build, sold
 
 
 def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Question]:
@@ -295,109 +169,11 @@ def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Qu
 
     for region in others.regions(cloud, known):
         if not regions or region in regions:
-            for market in ("on-demand", "spot"):
+            for market in (ON_DEMAND, SPOT):
                 if market in scope.kinds:
                     place = Place(cloud=cloud, market=market, region=region, whole=False)
                     asked[place] = rows(market, region)
     return asked
-
-
-def sold_in(catalog: Catalog, cloud: str, region: str) -> list[Shape]:
-    """The machine types that a region is known to have: a list of parts says nothing of that."""
-    return [
-        shape
-        for shape in catalog.shapes
-        if shape.cloud == cloud
-        and (
-            (cloud, shape.instance_type, region) in catalog.zone_facts
-            or any(row.region == region for row in catalog.sold.get((cloud, shape.instance_type), ()))
-            or any(row.region == region for row in catalog.offers_by_type.get((cloud, shape.instance_type), ()))
-        )
-    ]
-
-
-def _amazon() -> Builders:
-    """One client for all regions: credentials are looked for once."""
-    lock = threading.Lock()
-    made: list[Any] = []
-
-    def build(region: str, scope: Scope) -> dict[Place, Question]:
-        def client() -> Any:
-            from sizewell.clouds.aws import Aws
-
-            with lock:
-                if not made:
-                    made.append(Aws(scope.deadline))
-            return made[0]
-
-        return _aws(region, scope, client)
-
-    return build, _aws_sold
-
-
-def _aws_sold(scope: Scope) -> Question:
-    def take() -> Iterator[Row]:
-        from sizewell.clouds.calls import Timeouts
-        from sizewell.clouds.connections import http_client
-        from sizewell.clouds.prices import aws
-        from sizewell.clouds.rest import Reader, base_url
-
-        base = base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com")
-        http = http_client(connections=1)
-        reader = Reader(service="aws price list", base=base, deadline=scope.deadline, timeouts=Timeouts(), http=http)
-        return aws.regions(reader.get(aws.REGIONS))
-
-    return take
-
-
-def _aws(region: str, scope: Scope, client: Callable[[], Any]) -> dict[Place, Question]:
-    from sizewell.clouds.prices import aws
-    from sizewell.sizing.catalog.refresh import Place
-
-    machines = [shape for shape in scope.catalog.shapes if shape.cloud == "aws"]
-
-    def sold(market: str) -> list[str]:
-        return sorted(shape.instance_type for shape in machines if market in shape.markets)
-
-    def listed() -> Iterator[Listed]:
-        from sizewell.clouds.download import download, lines
-        from sizewell.clouds.rest import base_url
-
-        path = scope.downloads / f"aws-{region}.csv"
-        if not path.exists():
-            base = base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com").rstrip("/")
-            download("aws price list", f"{base}/{aws.BULK.format(region=region)}", path, scope.deadline)
-        try:
-            yield from aws.machines(lines("aws price list", path), frozenset(sold("on-demand")))
-        finally:
-            path.unlink(missing_ok=True)
-
-    asked: dict[Place, Question] = {}
-    if "on-demand" in scope.kinds and scope.query:
-        asked[Place(cloud="aws", market="on-demand", region=region)] = lambda: aws.queried(
-            client(), region, frozenset(sold("on-demand"))
-        )
-    elif "on-demand" in scope.kinds:
-        asked[Place(cloud="aws", market="on-demand", region=region)] = listed
-    if "fees" in scope.kinds:
-        asked[Place(cloud="aws", market="fees", region=region, whole=False)] = lambda: aws.fees(client(), region)
-    if "spot" in scope.kinds:
-        place = Place(cloud="aws", market="spot", region=region, whole=False)
-        asked[place] = lambda: aws.spot(client(), region, sold("spot"), scope.on)
-    if "savings-plans" in scope.kinds:
-        for market in PLANS:
-            place = Place(cloud="aws", market=market, region=region, whole=False)
-            asked[place] = partial(_plans, client, region, sold(market), market)
-    if "capacity-blocks" in scope.kinds:
-        place = Place(cloud="aws", market="capacity-block", region=region, whole=False)
-        asked[place] = lambda: aws.capacity_blocks(client(), region, sold("capacity-block"))
-    return asked
-
-
-def _plans(client: Callable[[], Any], region: str, types: list[str], market: str) -> Iterator[Listed]:
-    from sizewell.clouds.prices import aws
-
-    return (row for row in aws.savings_plans(client(), region, types) if row.market == market)
 
 
 def _files(folder: Path, accepted: Accepted, fees: AcceptedFees, on: date) -> dict[Path, str]:
@@ -439,7 +215,7 @@ def _by_hand(catalog: Catalog, clouds: tuple[str, ...], kinds: tuple[str, ...]) 
     """The fees of the catalog that were not asked for, since nobody reads them, with the reason."""
     from sizewell.clouds.prices.meters import BY_HAND
 
-    known = {(fee.cloud, fee.key) for fee in catalog.fees} if set(FEES) & set(kinds) else set()
+    known = {(fee.cloud, fee.key) for fee in catalog.fees} if FEES in kinds else set()
     return {
         f"{cloud} {key}": reason
         for cloud in clouds
@@ -498,7 +274,8 @@ def _report(
     for path in written:
         print(f"wrote {project.shown(path)}: review and commit it")
     if readings.not_enabled:
-        output.note(_not_enabled(readings.not_enabled))
+        for cloud in sorted({place.cloud for place in readings.not_enabled}):
+            output.note(_not_enabled(cloud, [place for place in readings.not_enabled if place.cloud == cloud]))
     for message in _unanswered(readings.failed):
         output.note(message)
     if readings.failed:
@@ -521,11 +298,11 @@ def _report_uncovered(reason: str, things: Mapping[str, set[str]]) -> None:
     print(f"  fix: add a row for it to catalog/{table}; the next refresh reads its prices")
 
 
-def _not_enabled(places: Sequence[Place]) -> str:
+def _not_enabled(cloud: str, places: Sequence[Place]) -> str:
     regions = sorted({place.region for place in places})
     kinds = " and ".join(sorted({place.market for place in places}))
     return (
-        f"aws: not enabled in this account: {', '.join(regions)}; {kinds} prices there are unchanged\n"
+        f"{cloud}: not enabled in this account: {', '.join(regions)}; {kinds} prices there are unchanged\n"
         "  fix: nothing where you do not use them; otherwise enable the region in the account settings"
     )
 

@@ -8,25 +8,21 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from sizewell.clouds.calls import CloudError, together
+from sizewell.clouds.prices.price_list import FEES, Question, Row
+from sizewell.clouds.prices.price_lists import PRICE_LISTS
 from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.versions import content, schema_of
 
 LOG: Final = logging.getLogger(__name__)
-Row = Listed | ListedFee
-FEES: Final = "fees"  # the market of a place whose rows are fees
 
 AT_ONCE: Final = 4  # questions; sellers of prices throttle by the client
-NOT_ENABLED: Final = ("OptInRequired", "AuthFailure")
-"""What EC2 answers in a region that the account has not opted in to; the second is also its answer to wrong credentials
-(docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html, github.com/turbot/steampipe-plugin-aws/issues/75).
-"""
 UNREACHABLE_AFTER: Final = 2  # names of a cloud that are not known: one may be wrong, two are a network that is down
 
 
@@ -114,7 +110,7 @@ class Journal:
 
 
 def ask(
-    questions: Mapping[Place, Callable[[], Iterator[Row]]],
+    questions: Mapping[Place, Question],
     journal: Journal,
     *,
     begun: Callable[[str], None] | None = None,
@@ -160,11 +156,12 @@ def ask(
 
 
 def _set_apart_not_enabled(readings: Readings, places: Mapping[str, Place]) -> None:
-    """Failures in AWS regions that are not enabled: the same credentials read this kind of price in another region."""
+    """Failures in regions that are not enabled: the same credentials read this kind of price in another region."""
     answered = {(place.cloud, place.market) for place, _ in readings.rows}
     for name, error in list(readings.failed.items()):
         place = places[name]
-        if place.cloud == "aws" and error.code in NOT_ENABLED and (place.cloud, place.market) in answered:
+        codes = PRICE_LISTS[place.cloud].not_enabled if place.cloud in PRICE_LISTS else ()
+        if error.code in codes and (place.cloud, place.market) in answered:
             readings.not_enabled.append(place)
             del readings.failed[name]
 

@@ -9,19 +9,25 @@ from __future__ import annotations
 import csv
 import json
 import re
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
-from sizewell.clouds.calls import CloudError
+from sizewell.clouds.calls import CloudError, Timeouts
+from sizewell.clouds.connections import http_client
+from sizewell.clouds.download import download, lines
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import AWS
+from sizewell.clouds.prices.price_list import FEES, ON_DEMAND, PLANS, SPOT, Begun, PriceList, Question, Row, Scope
+from sizewell.clouds.rest import Reader, base_url
 from sizewell.sizing.catalog.catalog import TO_ANOTHER_REGION
-from sizewell.sizing.catalog.refresh import Listed
+from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 from sizewell.sizing.catalog.spot import WINDOW_DAYS
 
@@ -37,18 +43,23 @@ _IN_REGION: Final = ("", "AWS Region")
 """Location types of what a region itself has; others are "AWS Local Zone", "AWS Wavelength Zone" and "AWS Outposts"."""
 _ACCELERATED: Final = ("GPU instance", "Machine Learning ASIC Instances")  # what the list calls families of machines
 _MARKS: Final = ('"OnDemand"', '"Shared"', '"Linux"', '"Used"')  # every line of a machine on demand has all of them
+CAPACITY_BLOCK: Final = "capacity-block"
+NOT_ENABLED: Final = ("OptInRequired", "AuthFailure")
+"""What EC2 answers in a region that the account has not opted in to; the second is also its answer to wrong credentials
+(docs.aws.amazon.com/ec2/latest/devguide/errors-overview.html, github.com/turbot/steampipe-plugin-aws/issues/75).
+"""
 _PLAN_TERMS: Final = {31_536_000: "reserved-1y", 94_608_000: "reserved-3y"}  # seconds
 _REGIONAL: Final = "us-east-1"  # savings plans and the price list answer for all regions from here
 _FIELD: Final = re.compile(r"\{(\w+)\}")  # of a key that is filled
 _PREFIX: Final = r"(?:[A-Z]{2,4}\d*-|[a-z]{2}(?:-[a-z]+)+-\d-)?"  # how a usage type names its region, or does not
 
 
-def machines(lines: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
+def machines(listed: Iterable[str], types: frozenset[str]) -> Iterator[Listed]:
     """Linux machines on demand of a bulk file's lines. CloudError where it is no price list, or ends too early.
 
     `types` are the machine types that are known; of all others the rows of those with accelerators are read too.
     """
-    stream = iter(lines)
+    stream = iter(listed)
     header = _header(stream)
     at = {name: header.index(name) for name in COLUMNS}
     width = len(header)
@@ -366,3 +377,71 @@ def capacity_blocks(aws: Aws, region: str, types: Sequence[str], *, hours: int =
                 basis="list",
                 source="EC2 DescribeCapacityBlockOfferings",
             )
+
+
+def _begin(scope: Scope) -> Begun:
+    """One client for all regions: credentials are looked for once, and not where nothing asks for them."""
+    lock = threading.Lock()
+    made: list[Aws] = []
+
+    def client() -> Aws:
+        with lock:
+            if not made:
+                made.append(Aws(scope.deadline))
+        return made[0]
+
+    return Begun(places=lambda region: _places(region, scope, client), sold=lambda: _sold(scope))
+
+
+def _sold(scope: Scope) -> Iterator[Row]:
+    http = http_client(connections=1)
+    prices = Reader(service="aws price list", base=_address(), deadline=scope.deadline, timeouts=Timeouts(), http=http)
+    return regions(prices.get(REGIONS))
+
+
+def _address() -> str:
+    return base_url("aws", "price_list", "https://pricing.us-east-1.amazonaws.com")
+
+
+def _places(region: str, scope: Scope, client: Callable[[], Aws]) -> dict[Place, Question]:
+    """Each market is asked apart, by the interface that has it."""
+
+    def types(market: str) -> list[str]:
+        known = [shape for shape in scope.catalog.shapes if shape.cloud == "aws"]
+        return sorted(shape.instance_type for shape in known if market in shape.markets)
+
+    def on_demand() -> Iterator[Row]:
+        if scope.query:
+            return queried(client(), region, frozenset(types(ON_DEMAND)))
+        return _bulk(region, scope, frozenset(types(ON_DEMAND)))
+
+    def planned(market: str) -> Iterator[Row]:
+        return (row for row in savings_plans(client(), region, types(market)) if row.market == market)
+
+    questions: dict[str, Question] = {
+        ON_DEMAND: on_demand,
+        FEES: lambda: fees(client(), region),
+        SPOT: lambda: spot(client(), region, types(SPOT), scope.on),
+        **{market: partial(planned, market) for market in PLANS},
+        CAPACITY_BLOCK: lambda: capacity_blocks(client(), region, types(CAPACITY_BLOCK)),
+    }
+    wanted = scope.markets(capacity=(CAPACITY_BLOCK,))
+    return {
+        Place(cloud="aws", market=market, region=region, whole=market == ON_DEMAND): ask
+        for market, ask in questions.items()
+        if market in wanted
+    }
+
+
+def _bulk(region: str, scope: Scope, types: frozenset[str]) -> Iterator[Listed]:
+    path = scope.downloads / f"aws-{region}.csv"
+    if not path.exists():
+        url = f"{_address().rstrip('/')}/{BULK.format(region=region)}"
+        download("aws price list", url, path, scope.deadline)
+    try:
+        yield from machines(lines("aws price list", path), types)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+PRICES: Final = PriceList(begin=_begin, not_enabled=NOT_ENABLED)

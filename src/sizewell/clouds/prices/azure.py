@@ -6,6 +6,7 @@ The format is that of learn.microsoft.com/rest/api/cost-management/retail-prices
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,9 +15,10 @@ from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.connections import http_client
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import AZURE
+from sizewell.clouds.prices.price_list import FEES, ON_DEMAND, Begun, PriceList, Question, Row, Scope
 from sizewell.clouds.rest import Reader, base_url
 from sizewell.sizing.catalog.catalog import EVERYWHERE
-from sizewell.sizing.catalog.refresh import Listed
+from sizewell.sizing.catalog.refresh import Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 
 VERSION: Final = "2023-01-01-preview"  # the first with savings plans
@@ -155,3 +157,33 @@ def _rows(item: dict[str, Any]) -> Iterator[Listed]:
         market = TERMS.get(str(plan.get("term")))
         if market and not spot:
             yield Listed(market=market, usd=str(plan.get("retailPrice")), basis="list; savings plan", **common)
+
+
+def _begin(scope: Scope) -> Begun:
+    return Begun(places=lambda region: _places(region, scope), sold=lambda: sold(reader(scope.deadline)))
+
+
+def _places(region: str, scope: Scope) -> dict[Place, Question]:
+    """One list has all markets of a region: it is read once, and each market takes its rows."""
+    prices = reader(scope.deadline)
+    lock = threading.Lock()
+    read: list[list[Listed]] = []
+
+    def rows(market: str) -> Question:
+        def take() -> Iterator[Row]:
+            if market == FEES:
+                return fees(prices, region)
+            with lock:
+                if not read:
+                    read.append(list(machines(prices, region)))
+            return (row for row in read[0] if row.market == market)
+
+        return take
+
+    return {
+        Place(cloud="azure", market=market, region=region, whole=market == ON_DEMAND): rows(market)
+        for market in scope.markets(capacity=())
+    }
+
+
+PRICES: Final = PriceList(begin=_begin, not_enabled=())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +21,16 @@ from typing import Any, Final
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.prices.fee_meter import Meter
-from sizewell.clouds.prices.meters import GCP, VERTEX
+from sizewell.clouds.prices.meters import COMPUTE_ENGINE, GCP, NAMED, VERTEX
+from sizewell.clouds.prices.price_list import FEES, ON_DEMAND, Begun, PriceList, Question, Row, Scope
 from sizewell.clouds.rest import Reader
-from sizewell.sizing.catalog import billed
+from sizewell.sizing.catalog import Catalog, billed
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.records import Shape
-from sizewell.sizing.catalog.refresh import PARTS, Listed
+from sizewell.sizing.catalog.refresh import PARTS, Listed, Place
 from sizewell.sizing.catalog.refresh_fees import ListedFee
 
+CLOUD: Final = "gcp"
 SOURCE: Final = "Cloud Billing Catalog API"
 GLOBAL: Final = "global"
 KEY: Final = "GOOGLE_API_KEY"  # the catalog answers to a key as well as to a login
@@ -181,7 +184,7 @@ def _management_fee(items: Sequence[Mapping[str, Any]], region: str, on: date) -
         currency = fee.currency if fee.currency != "USD" else whole.currency
         unit = "percent" if fee.unit == whole.unit else f"{fee.unit} of {whole.unit}"
         rows[percent] = ListedFee(
-            cloud="gcp", key="vertex.training", name="Vertex AI custom training: management fee on each compute SKU",
+            cloud=CLOUD, key="vertex.training", name="Vertex AI custom training: management fee on each compute SKU",
             region=region, usd=f"{percent:f}", currency=currency, unit=unit, meter_unit="percent", from_quantity="0",
             since=max(fee.since, whole.since), source=f"{SOURCE}, Vertex AI, management fee on {part}",
             catalog_unit="percent",
@@ -197,7 +200,7 @@ def _fee(meter: Meter, item: Mapping[str, Any], region: str, on: date) -> Iterat
         price = tier.get("unitPrice") or {}
         usd = _usd(price)
         yield from meter.tier(
-            cloud="gcp",
+            cloud=CLOUD,
             region=region,
             start=f"{tier.get('startUsageAmount') or 0:g}",
             usd="" if usd is None else str(usd),
@@ -311,7 +314,7 @@ def sold(listed: Parts, shapes: Sequence[Shape], known: Collection[tuple[str, st
 
 
 def _uncovered(name: str, region: str) -> Listed:
-    return Listed(cloud="gcp", instance_type=name, region=region, market="on-demand", usd="", currency="", unit="",
+    return Listed(cloud=CLOUD, instance_type=name, region=region, market="on-demand", usd="", currency="", unit="",
                   since="", basis=PARTS, source=SOURCE, accelerated=True)  # fmt: skip
 
 
@@ -368,7 +371,7 @@ def _listed(shape: Shape, region: str, market: str, chosen: list[tuple[Decimal, 
         usd = None if usd is None or each is None else usd + quantity * each
         since = max(since, part.since)
     return Listed(
-        cloud="gcp",
+        cloud=CLOUD,
         instance_type=shape.instance_type,
         region=region,
         market=market,
@@ -379,3 +382,93 @@ def _listed(shape: Shape, region: str, market: str, chosen: list[tuple[Decimal, 
         basis="list",
         source=SOURCE,
     )
+
+
+def sold_in(catalog: Catalog, region: str) -> list[Shape]:
+    """The machine types that a region is known to have: a list of parts says nothing of that."""
+    return [
+        shape
+        for shape in catalog.shapes
+        if shape.cloud == CLOUD
+        and (
+            (CLOUD, shape.instance_type, region) in catalog.zone_facts
+            or any(row.region == region for row in catalog.sold.get((CLOUD, shape.instance_type), ()))
+            or any(row.region == region for row in catalog.offers_by_type.get((CLOUD, shape.instance_type), ()))
+        )
+    ]
+
+
+class _ServiceLists:
+    """The lists of the services, each with all regions: read once, by the first place that asks.
+
+    A service that the catalog does not know any more lists nothing; its fees stay as they are, and so do all others.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._lock = threading.Lock()
+        self._reader: Reader | None = None
+        self._ids: dict[str, str] | None = None
+        self._read: dict[str, list[Mapping[str, Any]] | CloudError] = {}
+        self._parts: Parts | None = None
+
+    def of(self, service: str) -> list[Mapping[str, Any]]:
+        """What a service lists. CloudError, the same each time, where it could not be read."""
+        with self._lock:
+            if self._reader is None:
+                self._reader = reader(self._scope.deadline)
+            if service not in self._read:
+                try:
+                    self._read[service] = self._ask(self._reader, service)
+                except CloudError as error:  # of all regions alike: a second region need not ask
+                    gone = error.reason == "missing" and service != COMPUTE_ENGINE
+                    self._read[service] = [] if gone else error
+            answer = self._read[service]
+        if isinstance(answer, CloudError):
+            raise answer
+        return answer
+
+    def parts(self) -> Parts:
+        """The parts of machines."""
+        items = self.of(COMPUTE_ENGINE)
+        with self._lock:
+            if self._parts is None:
+                self._parts = parts(items, self._scope.on)
+            return self._parts
+
+    def _ask(self, prices: Reader, service: str) -> list[Mapping[str, Any]]:
+        if self._ids is None and service in NAMED:
+            self._ids = services(prices)
+        return skus(prices, service, self._ids)
+
+
+def _begin(scope: Scope) -> Begun:
+    lists, catalog = _ServiceLists(scope), scope.catalog
+
+    def take_sold() -> Iterator[Row]:
+        regions = [region for cloud, region in catalog.region_facts if cloud == CLOUD]
+        known = {(shape.instance_type, region) for region in regions for shape in sold_in(catalog, region)}
+        return sold(lists.parts(), [shape for shape in catalog.shapes if shape.cloud == CLOUD], known)
+
+    return Begun(places=lambda region: _places(lists, region, scope), sold=take_sold)
+
+
+def _places(lists: _ServiceLists, region: str, scope: Scope) -> dict[Place, Question]:
+    shapes = sold_in(scope.catalog, region)
+
+    def rows(market: str) -> Question:
+        def take() -> Iterator[Row]:
+            if market == FEES:
+                asked = sorted({meter.service for meter in GCP} | {VERTEX})
+                return fees({service: lists.of(service) for service in asked}, region, scope.on)
+            return (row for row in machines(lists.parts(), shapes, region) if row.market == market)
+
+        return take
+
+    return {
+        Place(cloud=CLOUD, market=market, region=region, whole=market == ON_DEMAND): rows(market)
+        for market in scope.markets(capacity=("flex-start", "calendar"))
+    }
+
+
+PRICES: Final = PriceList(begin=_begin, not_enabled=())

@@ -9,16 +9,16 @@ them. A contract prices parts (a core, a gibibyte, a GPU), and a machine is thei
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 from sizewell.clouds.prices import gcp
+from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.imports import Imported
 from sizewell.sizing.catalog.rates import Discounts, Rate
-from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ConfigError, Fault
 
 MARKETS: Final = ("on-demand", "flex-start", "reserved-1y", "reserved-3y")  # spot moves, and is not contracted
@@ -27,11 +27,8 @@ _OWN: Final = "billing_account_price"
 _FIELDS: Final = ("sku", "pricing_unit", _LISTED)
 
 
-def read_sheet(path: Path, sold: Mapping[str, Iterable[Shape]], on: date) -> Imported:
-    """What the account pays for the machines of each region, where it is not the list price. ConfigError otherwise.
-
-    `sold` has the machine types of each region.
-    """
+def read_sheet(path: Path, catalog: Catalog, on: date) -> Imported:
+    """What the account pays for the machines of each region, where it is not the list price. ConfigError otherwise."""
     rows = list(_rows(path))
     if not rows:
         raise ConfigError([Fault(path=str(path), message="has no prices", fix=_how())])
@@ -54,8 +51,8 @@ def read_sheet(path: Path, sold: Mapping[str, Iterable[Shape]], on: date) -> Imp
         raise ConfigError([Fault(path=str(path), message=f"has no {_OWN}: the account pays list prices")])
     by_list, by_contract = gcp.parts(listed, on), gcp.parts(own, on)
     rates: list[Rate] = []
-    for region, shapes in sorted(sold.items()):
-        every = list(shapes)
+    for region in sorted(region for cloud, region in catalog.region_facts if cloud == gcp.CLOUD):
+        every = gcp.sold_in(catalog, region)
         usual = {(each.instance_type, each.market): each.usd for each in gcp.machines(by_list, every, region)}
         contracts: dict[tuple[str, str], set[str]] = {}
         for each in gcp.machines(by_contract, every, region):
@@ -65,7 +62,7 @@ def read_sheet(path: Path, sold: Mapping[str, Iterable[Shape]], on: date) -> Imp
             if len(prices) > 1:
                 _left_out(imported, "machines with two prices for one part")
             elif (usd := min(prices)) != usual.get((name, market)):
-                rates.append(Rate(cloud="gcp", instance_type=name, region=region, market=market, usd=Decimal(usd)))
+                rates.append(Rate(cloud=gcp.CLOUD, instance_type=name, region=region, market=market, usd=Decimal(usd)))
     imported.rates = Discounts(tuple(rates))
     return imported
 
