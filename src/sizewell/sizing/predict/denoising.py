@@ -6,13 +6,14 @@ distilled do not.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
+
+from sizewell import csvtables
 
 STEPS: Final = 20  # estimate: what services run current samplers with
 DISTILLED_STEPS: Final = 4
@@ -23,9 +24,11 @@ _DISTILLED: Final = re.compile(r"(?:^|[-_./ ])(?:turbo|lightning|lcm|schnell|hyp
 class Denoising:
     """Steps of an image and evaluations of the denoiser in each; `source` says where they are from."""
 
+    model: str = ""  # of a row of the table
     steps: int
     evaluations_per_step: int
     source: str
+    checked: str = ""
 
     @property
     def passes(self) -> int:
@@ -55,10 +58,5 @@ def denoising(model: str, *, steps: int | None = None, guidance: bool | None = N
 
 @cache
 def _listed() -> Mapping[str, Denoising]:
-    text = (files("sizewell.sizing.catalog") / "data" / "denoising.csv").read_text(encoding="utf-8")
-    return {
-        row["model"].lower(): Denoising(
-            steps=int(row["steps"]), evaluations_per_step=int(row["evaluations_per_step"]), source=row["source"]
-        )
-        for row in csv.DictReader(text.splitlines())
-    }
+    rows = csvtables.read(Denoising, Path(__file__).parents[1] / "catalog/data/denoising.csv")
+    return {row.model.lower(): row for row in rows}

@@ -5,13 +5,14 @@ People run a checkpoint as it is published, so a spec that leaves `model.weights
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sizewell import csvtables
 from sizewell.sizing.errors import Fault, SpecError
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ class Native(NamedTuple):
     weights: str
     dense: str = ""  # "" as `weights`
     group: int = 0  # values that share a scale; 0 as is usual for the format
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Published:
+    """A row of native_weights.csv; see `Native`."""
+
+    model: str
+    weights: str
+    dense: str = ""
+    group: int = 0
+    source: str
+    checked: str
 
 
 def native_form(name: str) -> Native | None:
@@ -241,9 +254,6 @@ def _form_in_name(name: str) -> tuple[str, str] | None:
 @cache
 def _listed() -> Mapping[str, Native]:
     """Models that are published quantized without saying so in their name, by key and by the part after the slash."""
-    text = (files("sizewell.sizing.catalog") / "data" / "native_weights.csv").read_text(encoding="utf-8")
-    rows = {
-        row["model"].lower(): Native(row["weights"], row["dense"], int(row["group"] or 0))
-        for row in csv.DictReader(text.splitlines())
-    }
-    return rows | {key.rpartition("/")[2]: native for key, native in rows.items()}
+    rows = csvtables.read(_Published, Path(__file__).parents[1] / "catalog/data/native_weights.csv")
+    forms = {row.model.lower(): Native(row.weights, row.dense, row.group) for row in rows}
+    return forms | {key.rpartition("/")[2]: native for key, native in forms.items()}

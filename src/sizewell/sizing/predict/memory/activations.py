@@ -8,13 +8,13 @@ divides what lies between its two collectives; sequence parallelism the rest.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 
+from sizewell import csvtables
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import forward_flop_per_sample, params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
@@ -181,11 +181,21 @@ def live_bytes_per_flop(a: Architecture) -> float:
     return _BYTES_PER_FLOP / math.sqrt(max(1.0, params_total(a)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptActivations:
+    """What a further sample adds to the peak of a training step."""
+
+    model: str
+    bytes_per_sample: float
+    source: str
+    checked: str
+
+
 @cache
 def counted_activations() -> Mapping[str, float]:
     """Bytes that a sample keeps for the backward pass under autocast, by model: `tools/count_training.py`."""
-    text = (files("sizewell.sizing.catalog") / "data" / "kept_activations.csv").read_text(encoding="utf-8")
-    return {row["model"]: float(row["bytes_per_sample"]) for row in csv.DictReader(text.splitlines())}
+    rows = csvtables.read(KeptActivations, Path(__file__).parents[2] / "catalog/data/kept_activations.csv")
+    return {row.model: row.bytes_per_sample for row in rows}
 
 
 def modes(job: TrainingJob, layouts: Layouts) -> Column:
