@@ -116,6 +116,7 @@ def compare(
     by_urn = after.plan.by_urn()
     if changes is None:
         changes = changed(before.plan if before else None, after.plan, replaced)
+    # What Pulumi forgets and the cloud keeps counts as after: "destroyed, so free" would be a saving on no bill.
     billed = (*after.pricing.items, *_still_billed(before, by_urn))
     was = _grouped(before.pricing.items if before else ())
     now = _grouped(billed)
@@ -190,6 +191,7 @@ def _still_billed(before: Side | None, now: Mapping[str, RecordedResource]) -> t
         return ()
     old = before.plan.by_urn()
     kept = {urn for urn, resource in old.items() if urn not in now and stays(resource)}
+    # A protected resource with another name is there under its new URN: both would be one machine billed twice.
     kept -= {alias for resource in now.values() for alias in resource.aliases}
     return tuple(item for item in before.pricing.items if item.resource in kept and item.cadence == "monthly")
 
@@ -270,6 +272,8 @@ def _row(
         sign = "+"
     elif now is None:
         sign = "-"
+    # Equal sums are not enough to be left out: two lines may trade places, and a change that costs nothing (a security
+    # group, an image) is what a reviewer reads for. Only this sign hides a row, so what is unsure must be "~".
     elif monthly_before == monthly_after and once == ZERO and _same(was, now) and not shown.changes:
         sign = "="
     else:
@@ -422,6 +426,8 @@ def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[
     renames: dict[str, str] = {}
     for resource in after.resources:
         for alias in resource.aliases:
+            # One name alone goes over to one other: where the old name is still there, or the new one was, a component
+            # was split or merged, and to move its lines would hide one row's cost in another's.
             if alias in old and alias not in new:
                 earlier, later = label_of(old[alias], old), label_of(resource, new)
                 if earlier != later and earlier in was and earlier not in now and later not in was:

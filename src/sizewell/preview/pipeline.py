@@ -343,6 +343,8 @@ def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[record
     base = request.base_prices
     if base is None:
         return "", []
+    # Beside the figures at the new prices, not in their place: who can lower a price in the same change could otherwise
+    # pass every limit. Policies are not asked again: the caller has them judge at these prices already.
     pricing = _Pricing(catalog=base.catalog, on=request.on, usage=base.usage, discounts=base.discounts)
 
     def priced(side: Side | None) -> Side | None:
@@ -393,6 +395,8 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
 
     rates, on = pricing.rates, request.on
     items = {"before": [_items(each.before) for each in stacks], "after": [_items(each.after) for each in stacks]}
+    # Over all stacks and with `kept`, not stack by stack: hours that a stack uses already stay its own, so that a
+    # new stack which comes before it does not take them and show as a cost of one that nobody changed.
     held = granted(rates, [needed(each) for each in items["before"]], on)
     given = granted(rates, [needed(each) for each in items["after"]], on, kept=held)
     before = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["before"], held, strict=True)]
