@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from sizewell.cli.main import Parser
 
 DESCRIPTION = """Print a completion script for a shell: commands, actions, options, their choices, and stacks.
 
@@ -80,9 +83,7 @@ def _values(action: argparse.Action, files: Any, shell: str) -> Any:
     return None
 
 
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public name for it
-        yield action
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for inner in action.choices.values():
-                yield from _actions(inner)
+def _actions(parser: Parser) -> Iterator[argparse.Action]:
+    yield from parser.own_actions
+    for inner in parser.commands.values():
+        yield from _actions(inner)

@@ -41,8 +41,33 @@ _HEADINGS: Final = re.compile(
 HINT: Final = "`sizewell COMMAND --help` has examples of each"
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises instead of exiting, and guesses what was meant."""
+class Parser(argparse.ArgumentParser):
+    """Raises instead of exiting, and guesses what was meant. What argparse tells of a parser in private alone is asked
+    for here, and by nobody else.
+    """
+
+    subparsers: argparse.Action | None = None
+
+    @property
+    def commands(self) -> dict[str, Parser]:
+        """The parsers of its commands, or of a command's actions, by name; none where it has none."""
+        choices: Any = self.subparsers.choices if self.subparsers else None
+        return dict(choices or {})
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Each option as it is written: `-h`, `--help`."""
+        return tuple(self._option_string_actions)
+
+    @property
+    def own_actions(self) -> tuple[argparse.Action, ...]:
+        """What it takes itself, its commands as one."""
+        return tuple(self._actions)
+
+    def add_subparsers(self, **options: Any) -> Any:
+        """As argparse has it, and kept for `commands`."""
+        self.subparsers = super().add_subparsers(**options)
+        return self.subparsers
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse has it, but each parser refuses by itself what it does not know, and says what is near."""
@@ -55,7 +80,7 @@ class _Parser(argparse.ArgumentParser):
         return namespace, rest
 
     def error(self, message: str) -> NoReturn:
-        known = self._option_string_actions
+        known = self.options
         unknown = [word for word in self.given if word[:2] == "--" and word.partition("=")[0] not in known]
         if "required" in message and unknown:  # a mistyped option is the nearer fault
             from sizewell.cli.suggestions import unknown_arguments
@@ -168,17 +193,15 @@ def _run(arguments: list[str]) -> int:
     return code
 
 
-def _asked_about(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+def _asked_about(parser: Parser, words: list[str]) -> list[str]:
     """The line that prints the help of the command that some words name; none where they name no command."""
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public name for it
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            name = next((word for word in words if word in action.choices), None)
-            if name is None:
-                return [] if words else ["--help"]
-            after = words[words.index(name) + 1 :]
-            rest = _asked_about(action.choices[name], after)
-            return [name, *rest] if rest else []
-    return ["--help"]
+    if not parser.commands:
+        return ["--help"]
+    name = next((word for word in words if word in parser.commands), None)
+    if name is None:
+        return [] if words else ["--help"]
+    rest = _asked_about(parser.commands[name], words[words.index(name) + 1 :])
+    return [name, *rest] if rest else []
 
 
 def _apply_settings(args: argparse.Namespace) -> None:
@@ -198,17 +221,15 @@ def _apply_settings(args: argparse.Namespace) -> None:
             raise
 
 
-def whole_parser() -> argparse.ArgumentParser:
+def whole_parser() -> Parser:
     """The parser with the arguments of every command, which a line needs of one command only."""
     parser = _parser([], COMMANDS)
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public name for it
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            action.choices["help"].add_argument("command", choices=tuple(COMMANDS))
+    parser.commands["help"].add_argument("command", choices=tuple(COMMANDS))
     return parser
 
 
-def _parser(arguments: list[str], named: Iterable[str] = ()) -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser(arguments: list[str], named: Iterable[str] = ()) -> Parser:
+    parser = Parser(
         prog="sizewell",
         description="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
         epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + HINT,
@@ -217,7 +238,7 @@ def _parser(arguments: list[str], named: Iterable[str] = ()) -> argparse.Argumen
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version")
     modes.arguments(parser)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=_Parser, required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, required=True)
     wanted = set(named or [word for word in arguments if word in COMMANDS][:1])
     for name, summary in COMMANDS.items():
         command = commands.add_parser(
@@ -234,14 +255,12 @@ def _parser(arguments: list[str], named: Iterable[str] = ()) -> argparse.Argumen
     return parser
 
 
-def _leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def _leaves(parser: Parser) -> Iterator[Parser]:
     """The parser, or those of its actions: `plan`, `run`, … of `teardown`."""
-    actions = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
-    if not actions:
+    if not parser.commands:
         yield parser
-    for action in actions:
-        for inner in action.choices.values():
-            yield from _leaves(inner)
+    for inner in parser.commands.values():
+        yield from _leaves(inner)
 
 
 class _Version(argparse.Action):

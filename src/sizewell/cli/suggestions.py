@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from sizewell.cli.main import Parser
 
 
-def unknown_choice(parser: argparse.ArgumentParser, action: argparse.Action, word: str) -> str:
+def unknown_choice(parser: Parser, action: argparse.Action, word: str) -> str:
     """A command, an action or a choice that there is not, and the nearest that there is."""
     known = [str(choice) for choice in action.choices or ()]
     listed = ", ".join(known)
-    if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no public name for it
+    if action is parser.subparsers:
         kind = "a command" if action.metavar == "COMMAND" else f"an action of `{parser.prog}`"
         return f"'{word}' is not {kind}; choose from {listed}{_hint(word, known, parser.prog)}"
     name = "/".join(action.option_strings) or str(action.metavar or action.dest)
     return f"{prefix(parser)}{name}: must be one of {listed}, got '{word}'{_hint(word, known, parser.prog)}"
 
 
-def unknown_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
+def unknown_arguments(parser: Parser, words: Sequence[str]) -> str:
     """Options that a command does not have, and the nearest that it has; or words that it does not take."""
     first = next((word for word in words if word.startswith("-")), "")
     if not first:
         return f"{prefix(parser)}takes no further argument: {' '.join(words)}\n  fix: see `{parser.prog} --help`"
-    options = [option for option in parser._option_string_actions if option.startswith("--")]  # noqa: SLF001
+    options = [option for option in parser.options if option.startswith("--")]
     return f"{prefix(parser)}unknown option {first}{_hint(first.partition('=')[0], options, parser.prog)}"
 
 
-def prefix(parser: argparse.ArgumentParser) -> str:
+def prefix(parser: Parser) -> str:
     """What a message of a command begins with: `teardown plan: `; nothing at the top."""
     command = parser.prog.partition(" ")[2]
     return f"{command}: " if command else ""
