@@ -358,10 +358,10 @@ def by_the_token(console: Console, offers: Sequence[ByTheToken]) -> None:
     console.print()
     console.print(made)
     tokens = offers[0].input_tokens + offers[0].output_tokens
-    said = (
+    remark = (
         f"{short_number(float(tokens))} tokens a month; Sizewell does not provision APIs, and data leaves the account"
     )
-    console.print(f"  {said}: `sizewell prices show {offers[0].seller.seller}`", style="dim")
+    console.print(f"  {remark}: `sizewell prices show {offers[0].seller.seller}`", style="dim")
 
 
 def _rejections(console: Console, workload: Workload) -> None:

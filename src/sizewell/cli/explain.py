@@ -273,12 +273,12 @@ def show(console: Console, explanation: Explanation) -> None:
         )
     if explanation.scaling is not None:
         twice, reached = 2 * explanation.scaling.devices, explanation.scaling.efficiency
-        said = (
+        speed = (
             explanation.scaling.warning
             if reached is None
             else f"{2 * reached:.3g} x the speed ({reached:.0%} of twice)"
         )
-        decision_text.item(console, f"on {twice} devices instead of {explanation.scaling.devices}: {said}")
+        decision_text.item(console, f"on {twice} devices instead of {explanation.scaling.devices}: {speed}")
         if reached is not None and explanation.scaling.warning:
             decision_text.item(console, f"warning: {explanation.scaling.warning}")
     if explanation.half:

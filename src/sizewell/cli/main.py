@@ -144,8 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         from sizewell import source
 
-        if told := source.missing(error):
-            modes.error(told)
+        if message := source.missing(error):
+            modes.error(message)
             return 64
         kind = type(error).__name__
         what = f"internal error, not caused by your input: {kind}: {error}"

@@ -115,10 +115,10 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
 
     Yields a function that changes what is said.
     """
-    said = [what]
+    latest = [what]
 
     def now(text: str) -> None:
-        said[0] = text
+        latest[0] = text
 
     if modes.is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield now
@@ -130,7 +130,7 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         shown = False
         while not done.wait(1.0):
             shown = True
-            sys.stderr.write(f"\r\x1b[2K{said[0]} ... {time.monotonic() - started:.0f} s")
+            sys.stderr.write(f"\r\x1b[2K{latest[0]} ... {time.monotonic() - started:.0f} s")
             sys.stderr.flush()
         if shown:
             sys.stderr.write("\r\x1b[2K")

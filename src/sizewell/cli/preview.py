@@ -180,8 +180,8 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     rows += _settings(root, ref)
     base_environments, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
     rows += [f"{line} ({counts})" for line in lines]
-    told = {row.partition(":")[0] for row in rows}
-    others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in told and _is_judge(root, path)]
+    listed = {row.partition(":")[0] for row in rows}
+    others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in listed and _is_judge(root, path)]
     rows += [f"{path}: changes what runs these checks or who owns them: it needs a human review" for path in others]
     return limits, settings, {} if args.unblock else base_environments, tuple(rows)
 

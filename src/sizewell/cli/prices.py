@@ -230,8 +230,8 @@ def _print_quotes(quotes: list[Quote], on: date) -> None:
         usd = "?" if quote.usd_per_hour is None else f"{quote.usd_per_hour.normalize():f}"
         where = f"{quote.cloud} {quote.region} {quote.market}"
         made.add_row(quote.instance_type, where, usd, quote.date, shown)
-        said = [quote.source, quote.note, *(f"{usd.normalize():f} from {day}" for day, usd in quote.earlier)]
-        for text in filter(None, said):
+        remarks = [quote.source, quote.note, *(f"{usd.normalize():f} from {day}" for day, usd in quote.earlier)]
+        for text in filter(None, remarks):
             sources.setdefault(text, []).append(f"{quote.region} {quote.market}")
     console.print(made)
     for text, places in sources.items():

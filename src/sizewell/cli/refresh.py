@@ -117,9 +117,12 @@ def _consequences(before: Catalog, on: date) -> None:
         specs = read_all(project.spec_paths(root, path.stem), after)
         was, now = (size_all(specs, catalog, stack=path.stem, on=on)[0] for catalog in (before, after))
         if is_decision(was) and is_decision(now):
-            said = changes(was, now)
-            if said:
-                print(f"{path.stem} would change: {said[0]}" + (f", and {len(said) - 1} more" if len(said) > 1 else ""))
+            differences = changes(was, now)
+            if differences:
+                print(
+                    f"{path.stem} would change: {differences[0]}"
+                    + (f", and {len(differences) - 1} more" if len(differences) > 1 else "")
+                )
         elif is_decision(was) != is_decision(now):
             print(f"{path.stem}: {'nothing fits any more' if is_decision(was) else 'fits now'}")
 

@@ -256,7 +256,7 @@ def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
     """Decisions of these stacks that would come out otherwise from the specs as they stand, in one sentence each."""
     from sizewell.sizing.catalog import load
 
-    catalog, told = load(), []
+    catalog, remarks = load(), []
     for stack in stacks:
         path = root / "stacks/decisions" / f"{stack}.json"
         if not path.exists():
@@ -267,10 +267,10 @@ def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
             verdict = Verdict(stack, "cannot be checked", (str(error).partition("\n")[0],))
         if verdict.state != "in order":
             changes = "; ".join(" ".join(change.split()) for change in verdict.changes[:3])
-            told.append(
+            remarks.append(
                 f"{stack}: {verdict.state}: {changes}; decide with `sizewell size --stack {stack}` and commit it"
             )
-    return tuple(told)
+    return tuple(remarks)
 
 
 def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:

@@ -174,8 +174,8 @@ def _place(root: Path) -> str:
     """One folder of cached states for each project and backend."""
     import hashlib
 
-    told = f"{root.resolve()}\0{os.environ.get('PULUMI_BACKEND_URL', '')}"
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    place = f"{root.resolve()}\0{os.environ.get('PULUMI_BACKEND_URL', '')}"
+    return hashlib.sha256(place.encode()).hexdigest()[:16]
 
 
 # plan, run ------------------------------------------------------------------------------------------------------------
@@ -189,8 +189,8 @@ def _made(
     gatherer = fresh()
     if args.stacks:
         project.must_be_stacks(args.stacks, [stack.name for stack in gatherer.backend.stacks()])
-    with output.progress("querying the backend") as told:
-        return make_plan(gatherer, project_name(root), at, args.stacks, told)
+    with output.progress("querying the backend") as tell:
+        return make_plan(gatherer, project_name(root), at, args.stacks, tell)
 
 
 def _plan(args: argparse.Namespace) -> int:
@@ -326,8 +326,8 @@ def _run(args: argparse.Namespace) -> int:
             each: sum(result.outcome == each for result in results)
             for each in dict.fromkeys(r.outcome for r in results)
         }
-        told = ", ".join(f"{number} {each}" for each, number in counts.items())
-        console.print(f"\n{told or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))
+        summary = ", ".join(f"{number} {each}" for each, number in counts.items())
+        console.print(f"\n{summary or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))
     if any(result.outcome == "failed" for result in results):
         return 69
     return 6 if any(result.outcome == "held back" for result in results) else 0
@@ -395,9 +395,9 @@ def _observed(args: argparse.Namespace) -> int:
         measured.append(measurement(usage, workload))
         file.write_text(json.dumps(measured[-1], indent=1) + "\n", encoding="utf-8")
         shown = project.shown(spec) if spec is not None else "SPEC"
-        told = f"sizewell size {shown} --observed {project.shown(file)}"
+        command = f"sizewell size {shown} --observed {project.shown(file)}"
         machines = f"{usage.nodes} x {usage.instance_type}"
-        table.add_row(usage.stack, usage.pool, machines, str(len(usage.hours)), f"{usage.busy:.0%}", told)
+        table.add_row(usage.stack, usage.pool, machines, str(len(usage.hours)), f"{usage.busy:.0%}", command)
     if args.json:
         output.print_json(measured)
     elif usages:

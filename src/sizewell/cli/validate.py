@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         if args.left_out:
             from sizewell.accuracy.left_out import coverage_table, left_out, margins, margins_table, record
 
-            told = lambda what: tell(f"fitting {what} without each source in turn")  # noqa: E731
-            report = left_out(args.path, engines=not args.no_engine, progress=told)
+            show = lambda what: tell(f"fitting {what} without each source in turn")  # noqa: E731
+            report = left_out(args.path, engines=not args.no_engine, progress=show)
             fitted = validate(args.path, engines=not args.no_engine)
             before = {} if args.path else record(engines=not args.no_engine)  # of the carried cases
             tables = (

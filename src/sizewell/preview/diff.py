@@ -303,10 +303,10 @@ def _row(
 def _words(described: Described | None, group: _Group) -> str:
     """A purchase as its line says it, a component of ours as it registers itself, else the dearest lines."""
     bought = [line.what for line, _ in group.lines if line.cadence == "once"]
-    said = bought[0] if bought else (described.what if described else "") or _what(group.lines)
-    sizes = [size for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in said]
-    said = ", ".join(part for part in (said, *sizes) if part)
-    return said or group.asks or "no charge"
+    description = bought[0] if bought else (described.what if described else "") or _what(group.lines)
+    sizes = [size for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in description]
+    description = ", ".join(part for part in (description, *sizes) if part)
+    return description or group.asks or "no charge"
 
 
 def _changes_in_words(
@@ -321,19 +321,19 @@ def _changes_in_words(
         and not any(change.kind == "delete" and stays(resource) for change, resource in changes)
     ):
         return (f"{len(changes)} resources",) if len(changes) > 1 else ()
-    told: list[str] = []
+    lines: list[str] = []
     for change, resource in sorted(changes, key=lambda pair: _ORDER.index(pair[0].kind)):
         alone = len(changes) == 1 and resource.name == component
         who = "" if alone else f"{resource.name}: "
         if change.kind in ("create", "delete"):
             if change.kind == "delete" and stays(resource):
-                told.append(f"{who}is removed from the program but is still billed")
+                lines.append(f"{who}is removed from the program but is still billed")
             elif not alone:
-                told.append(f"{who}{change.kind}d")
+                lines.append(f"{who}{change.kind}d")
             continue
         new = f"built anew ({', '.join(change.why) or 'according to the engine'}); " if change.kind == "replace" else ""
-        told.append(f"{who}{new}{', '.join(change.differences)}".removesuffix("; "))
-    return tuple(told)
+        lines.append(f"{who}{new}{', '.join(change.differences)}".removesuffix("; "))
+    return tuple(lines)
 
 
 _ORDER = ("replace", "update", "create", "delete")

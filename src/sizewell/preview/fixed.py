@@ -53,8 +53,8 @@ def replaced() -> Mapping[str, frozenset[str]]:
     Of Google Cloud they are the resource's own inputs, of Azure inputs at whatever depth they stand, of Kubernetes
     paths without the places in lists.
     """
-    said = json.loads(Path(__file__).with_name("replaced.json").read_text(encoding="utf-8"))
-    return {kind: frozenset(inputs) for kind, inputs in said["types"].items()}
+    document = json.loads(Path(__file__).with_name("replaced.json").read_text(encoding="utf-8"))
+    return {kind: frozenset(inputs) for kind, inputs in document["types"].items()}
 
 
 def is_fixed(resource: RecordedResource, path: tuple[str, ...]) -> bool:

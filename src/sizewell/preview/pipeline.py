@@ -82,11 +82,11 @@ def run_preview(request: Request) -> records.Preview:
         names = list(heads)
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
-        looked = [_looked_at(request, name, heads.get(name), base, pricing) for name in names]
-        stacks = _compared(looked, request, pricing)
+        sides = [_sides_of(request, name, heads.get(name), base, pricing) for name in names]
+        stacks = _compared(sides, request, pricing)
     preview = assemble(
         stacks,
-        at_prices=_at_prices(looked, request),
+        at_prices=_at_prices(sides, request),
         on=request.on,
         provenance=records.Provenance(
             catalog_digest=catalog.digest,
@@ -311,7 +311,7 @@ class _Sides:
     note: str = ""  # on commitments
 
 
-def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
+def _sides_of(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
     if head is not None and head.after is None:
         return _Sides(name=name, failed_as=head.failed)
     before, label, failed = _before(request, name, head, base)
@@ -338,7 +338,7 @@ def _looked_at(request: Request, name: str, head: _Head | None, base: _Base | No
     )
 
 
-def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[records.Stack]]:
+def _at_prices(stacks: list[_Sides], request: Request) -> tuple[str, list[records.Stack]]:
     """The stacks at the prices before the change, and what those are called; none where it changes none."""
     base = request.base_prices
     if base is None:
@@ -351,7 +351,7 @@ def _at_prices(looked: list[_Sides], request: Request) -> tuple[str, list[record
         return None if side is None else pricing.side(side.plan)
 
     again = [
-        replace(each, before=priced(each.before), after=priced(each.after), base_at_own_prices=None) for each in looked
+        replace(each, before=priced(each.before), after=priced(each.after), base_at_own_prices=None) for each in stacks
     ]
     return base.label, _compared(again, replace(request, policies=None), pricing)
 

@@ -157,8 +157,8 @@ def _guard(stack: records.Stack) -> Iterator[str]:
     yield "|-----------|--------|-----------|------|--------------:|"
     for each in stack.guarded:
         saves = f"${text.usd(each.saves_usd_per_hour)}/h" if each.saves_usd_per_hour is not None else ""
-        told = " | ".join(words(part) for part in (each.signal, each.idle_when, each.then))
-        yield f"| {code(each.component)} | {told} | {saves} |"
+        cells = " | ".join(words(part) for part in (each.signal, each.idle_when, each.then))
+        yield f"| {code(each.component)} | {cells} | {saves} |"
     if stack.ends:
         yield ""
     for end in stack.ends:

@@ -26,7 +26,7 @@ def render(preview: records.Preview) -> str:
     many = len(preview.stacks) > 1
     figures = (preview.change_usd_per_month, preview.before, preview.after, preview.bought, preview.stacks)
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
-    loud, quiet = text.told(preview)
+    loud, quiet = text.loud_and_quiet(preview)
     return pages.render(
         "preview.html",
         heading=f"Cost preview: {title}",
@@ -56,18 +56,20 @@ def _missing(stacks: Iterable[records.Stack]) -> int:
 
 
 def _alerts(preview: records.Preview) -> list[str]:
-    told = text.destroyed(preview)
+    alerts = text.destroyed(preview)
     for stack in preview.stacks:
         if stack.failed:
-            told.append(f"No price for {stack.stack}: {stack.failed}")
+            alerts.append(f"No price for {stack.stack}: {stack.failed}")
         if stack.base_failed:
-            told.append(f"No price before the change for {stack.stack}: {stack.base_failed}")
+            alerts.append(f"No price before the change for {stack.stack}: {stack.base_failed}")
         failed = stack.policies.failed if stack.policies else ()
-        told += [f"Policy {each.policy} failed: {each.component} {each.message}".replace("  ", " ") for each in failed]
-    told += [f"Over the limit: {line}" for line in text.broken(preview.guardrails)]
-    told += [f"Changes to the checks: {line}" for line in preview.judge]
-    told += [f"Decision out of date: {line}" for line in preview.decisions]
-    return told
+        alerts += [
+            f"Policy {each.policy} failed: {each.component} {each.message}".replace("  ", " ") for each in failed
+        ]
+    alerts += [f"Over the limit: {line}" for line in text.broken(preview.guardrails)]
+    alerts += [f"Changes to the checks: {line}" for line in preview.judge]
+    alerts += [f"Decision out of date: {line}" for line in preview.decisions]
+    return alerts
 
 
 def _cards(
@@ -107,9 +109,9 @@ def _stacks(preview: records.Preview) -> Table:
         "before": "Before", "expected": "Expected", "ceiling": "Ceiling", "change": "Change",
         "ceiling_change": "Change of the ceiling", "once": "Once",
     }  # fmt: skip
-    told = {stack.stack: text.stack_figures(stack) for stack in preview.stacks}
-    used = {column: head for column, head in columns.items() if any(figures[column] for figures in told.values())}
-    rows = [[name, *(figures[column] for column in used)] for name, figures in told.items()]
+    by_stack = {stack.stack: text.stack_figures(stack) for stack in preview.stacks}
+    used = {column: head for column, head in columns.items() if any(figures[column] for figures in by_stack.values())}
+    rows = [[name, *(figures[column] for column in used)] for name, figures in by_stack.items()]
     return Table(["Stack", *used.values()], rows, right=len(used), caption="US dollars per month")
 
 

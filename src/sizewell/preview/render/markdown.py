@@ -22,7 +22,7 @@ MOST_ROWS = 12  # of one kind of alarm on the first screen, before they are coun
 
 def render(preview: records.Preview, *, limit: int = LIMIT) -> str:
     """The comment, at most `limit` characters."""
-    loud, _ = text.told(preview)
+    loud, _ = text.loud_and_quiet(preview)
     many = len(preview.stacks) > 1
     folds = [fold for stack in loud for fold in folds_of(preview, stack, many=many, last=stack is loud[-1])]
     folds = folds or [provenance_alone(preview)]
@@ -83,8 +83,8 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
     ]
     yield from _some(destroyed, f"**Data**: {len(destroyed)} losses in all, each among the decisions below  ")
     failed = [stack for stack in preview.stacks if stack.failed]
-    told = [f"**No price for {code(stack.stack)}**: {words(stack.failed)}  " for stack in failed]
-    yield from _some(told, f"**No price** for {len(failed)} stacks in all  ")
+    failures = [f"**No price for {code(stack.stack)}**: {words(stack.failed)}  " for stack in failed]
+    yield from _some(failures, f"**No price** for {len(failed)} stacks in all  ")
     if len(failed) == len(preview.stacks):
         return
     yield f"**{text.headline(preview)}**  "
@@ -166,7 +166,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
         span = "" if bought.floor == bought.ceiling else f" ({text.usd(bought.floor)} to {text.usd(bought.ceiling)})"
         now = text.one_off(bought, preview.stacks, f"{text.usd(bought.expected)}{span}")
         yield _row("One-off, $", "", now, shown)
-    for stack in text.told(preview)[0]:
+    for stack in text.loud_and_quiet(preview)[0]:
         if stack.budget is not None:
             yield _budget(stack, stack.budget)
     idle_before = before.idle_usd_per_hour if before else None
@@ -202,11 +202,11 @@ def _budget(stack: records.Stack, budget: records.Budget) -> str:
 def _stacks(preview: records.Preview) -> Iterator[str]:
     yield "| Stack | Before | After (expected) | After (ceiling) | Change | Change (ceiling) | One-off |"
     yield "|-------|-------:|-----------------:|----------------:|-------:|-----------------:|--------:|"
-    loud, quiet = text.told(preview)
+    loud, quiet = text.loud_and_quiet(preview)
     for stack in loud:
-        told = text.stack_figures(stack)
+        figures = text.stack_figures(stack)
         columns = ("before", "expected", "ceiling", "change", "ceiling_change", "once")
-        yield _row(code(stack.stack), *(told[column] for column in columns))
+        yield _row(code(stack.stack), *(figures[column] for column in columns))
     if quiet:
         name, expected, ceiling = text.unchanged_stacks(quiet)
         yield _row(name, expected, expected, ceiling, "0.00", "0.00", "")

@@ -28,14 +28,14 @@ def render(preview: records.Preview, *, width: int = 100, color: bool = False) -
     _headline(console, preview)
     if len(preview.stacks) > 1:
         _stacks(console, preview)
-    for stack in text.told(preview)[0]:
+    for stack in text.loud_and_quiet(preview)[0]:
         _stack(console, stack, many=len(preview.stacks) > 1)
     _foot(console, preview)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
 def _headline(console: Console, preview: records.Preview) -> None:
-    loud, _ = text.told(preview)
+    loud, _ = text.loud_and_quiet(preview)
     first = (loud or list(preview.stacks))[:4]
     names = ", ".join(stack.stack for stack in first)
     more = f" and {len(preview.stacks) - len(first)} more" if len(preview.stacks) > len(first) else ""
@@ -77,10 +77,12 @@ def _stacks(console: Console, preview: records.Preview) -> None:
     console.print()
     heads = ("before", "floor", "expected", "ceiling", "change", "once")
     table = _table(("stack", {"overflow": "fold"}), *((head, _RIGHT) for head in heads))
-    loud, quiet = text.told(preview)
+    loud, quiet = text.loud_and_quiet(preview)
     for stack in loud:
-        told = text.stack_figures(stack)
-        table.add_row(_plain(stack.stack), *(told[head].removeprefix("+" if head == "once" else "") for head in heads))
+        figures = text.stack_figures(stack)
+        table.add_row(
+            _plain(stack.stack), *(figures[head].removeprefix("+" if head == "once" else "") for head in heads)
+        )
     if quiet:
         name, expected, ceiling = text.unchanged_stacks(quiet)
         table.add_row(name, expected, "", expected, ceiling, "0.00", "")

@@ -99,9 +99,9 @@ def what_of(row: records.Row) -> str:
     """What a row is, how sure its figure is, what it was, and what changes about it."""
     parts = [row.what + (f" ({'; '.join(row.confidence)})" if row.confidence else "")]
     parts += [f"was: {row.was}"] if row.was else []
-    told = row.changes[:MOST_CHANGES]
-    left = len(row.changes) - len(told)
-    return "; ".join((*parts, *told, *([f"{left} more changes"] if left else ())))
+    shown = row.changes[:MOST_CHANGES]
+    left = len(row.changes) - len(shown)
+    return "; ".join((*parts, *shown, *([f"{left} more changes"] if left else ())))
 
 
 MOST_CHANGES = 4  # of a component, in its row
@@ -253,7 +253,7 @@ def one_off(bought: records.Money, stacks: Iterable[records.Stack], amount: str)
     return " + ".join([amount] * (bought.ceiling > 0) + ["?"] * missing)
 
 
-def told(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
+def loud_and_quiet(preview: records.Preview) -> tuple[list[records.Stack], list[records.Stack]]:
     """Of many stacks those that a reviewer has to read, and those in which nothing changes."""
     if len(preview.stacks) < 2:
         return list(preview.stacks), []
@@ -291,15 +291,15 @@ def stack_figures(stack: records.Stack) -> dict[str, str]:
     if stack.after is None:
         return dict.fromkeys(names, "?")
     missing, spend = open_ends([stack]), stack.after.usd_per_month
-    told = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "expected", "ceiling")}
+    figures = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "expected", "ceiling")}
     if stack.before is not None:
-        told |= {
+        figures |= {
             "before": usd(stack.before.usd_per_month.expected) + missing.before,
             "change": signed(stack.change_usd_per_month) + missing.change,
             "ceiling_change": signed(stack.ceiling_change_usd_per_month) + missing.change,
         }
-    told["once"] = one_off(stack.bought, [stack], signed(stack.bought.expected))
-    return {name: told.get(name, "") for name in names}
+    figures["once"] = one_off(stack.bought, [stack], signed(stack.bought.expected))
+    return {name: figures.get(name, "") for name in names}
 
 
 def unchanged_stacks(quiet: list[records.Stack]) -> tuple[str, str, str]:
