@@ -14,6 +14,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, NotRequired, get_args, get_origin
 
+from sizewell.components.bounds import bounds_of, plain, typed_dicts
 from sizewell.components.inventory import args_type, clouds, component_classes
 from sizewell.components.owned import Owned, OwnedArgs
 
@@ -136,11 +137,12 @@ def _fields(shape: type, nested: dict[str, type], *, without: Any = ()) -> list[
     own = [key for key in inspect.get_annotations(shape) if key not in without]
     keys = [key for key in shape.__annotations__ if key not in without]
     ordered = sorted(keys, key=lambda key: key not in shape.__required_keys__)  # type: ignore[attr-defined]
-    said = _docstrings(shape)
+    said, bounds = _docstrings(shape), bounds_of(shape)
     lines = ["| argument | type | |", "| --- | --- | --- |"]
     for key in ordered or own:
         needed = "" if key in shape.__required_keys__ else " (optional)"  # type: ignore[attr-defined]
-        lines.append(f"| `{key}`{needed} | {_spelling(hints[key], nested)} | {said.get(key, '')} |")
+        kind = _spelling(hints[key], nested) + (f", {bounds[key]}" if key in bounds else "")
+        lines.append(f"| `{key}`{needed} | {kind} | {said.get(key, '')} |")
     return lines
 
 
@@ -150,7 +152,7 @@ def _nested_types(found: list[type[Owned]]) -> dict[str, type]:
     queue = [args_type(one) for one in found]
     while queue:
         for hint in _hints(queue.pop()).values():
-            for inner in _typed_dicts(hint):
+            for inner in typed_dicts(hint):
                 if inner not in nested.values():
                     nested[_title(inner)] = inner
                     queue.append(inner)
@@ -173,17 +175,9 @@ def _anchor(heading: str) -> str:
 
 
 def _hints(shape: type) -> dict[str, Any]:
-    """A TypedDict's types, those of its bases included, without the mark of what may be left out."""
-    return {
-        key: get_args(hint)[0] if get_origin(hint) is NotRequired else hint
-        for key, hint in shape.__annotations__.items()
-    }
-
-
-def _typed_dicts(hint: Any) -> list[type]:
-    if isinstance(hint, type) and hasattr(hint, "__required_keys__"):
-        return [hint]
-    return [found for inner in getattr(hint, "__args__", ()) for found in _typed_dicts(inner)]
+    """A TypedDict's types, those of its bases included, without bounds and the mark of what may be left out."""
+    hints = {key: plain(hint) for key, hint in shape.__annotations__.items()}
+    return {key: get_args(hint)[0] if get_origin(hint) is NotRequired else hint for key, hint in hints.items()}
 
 
 def _types(nested: dict[str, type]) -> str:

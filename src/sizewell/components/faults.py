@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
+from sizewell.components.bounds import Between, Bound, OneOf, bounds_of
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ArgsError, Fault
-from sizewell.sizing.records.stackname import ENVIRONMENTS
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -31,6 +31,7 @@ class Faults:
         """
         faults = cls(f"{shape.__name__.removesuffix('Args')} {name}")
         faults.unknown_keys(args, shape)
+        faults.out_of_bounds(args, shape)
         check_owned(faults, args)
         return faults
 
@@ -43,21 +44,34 @@ class Faults:
         return holds
 
     def whole_number(self, args: Mapping[str, Any], path: str, low: int, high: int, *, fix: str = "") -> bool:
-        """An int (no bool, no float, no Output: counts must be known at preview) from `low` to `high`."""
-        value = args.get(path)
-        right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-        if not right:
-            self.found.append(Fault(path=path, found=value, allowed=f"a whole number, {low} to {high}", fix=fix))
-        return right
+        """An int from `low` to `high`, where more than the argument's type decides what they are."""
+        return self.within(path, args.get(path), Between(low, high, fix))
 
     def one_of(self, args: Mapping[str, Any], path: str, allowed: Collection[str], *, fix: str = "") -> bool:
-        value = args.get(path)
-        if isinstance(value, str) and value in allowed:
+        """One of `allowed`, where more than the argument's type decides what they are."""
+        return self.within(path, args.get(path), OneOf(tuple(allowed), fix))
+
+    def within(self, path: str, value: object, bound: Bound) -> bool:
+        """Whether a value is in its bound; a wrong word gets the nearest right one as a hint."""
+        if bound.holds(value):
             return True
-        close = get_close_matches(str(value), allowed, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        self.found.append(Fault(path=path, found=value, allowed=f"one of {', '.join(allowed)}{hint}", fix=fix))
+        words = [choice for choice in getattr(bound, "choices", ()) if isinstance(choice, str)]
+        close = get_close_matches(str(value), words, n=1)
+        allowed = f"{bound.allowed}; did you mean {close[0]}?" if close else bound.allowed
+        message = f"must be {allowed}, got {value!r}: {bound.because}" if bound.because else ""
+        self.found.append(Fault(path=path, found=value, allowed=allowed, message=message, fix=bound.fix))
         return False
+
+    def out_of_bounds(self, args: Mapping[str, Any], shape: type) -> None:
+        """Arguments outside of the bounds that `shape` states in their types; what may be left out and is, holds."""
+        required: frozenset[str] = getattr(shape, "__required_keys__", frozenset())
+        for key, bound in bounds_of(shape).items():
+            if key in args or key in required:
+                self.within(key, args.get(key, bound.missing), bound)
+
+    def holds(self, *paths: str) -> bool:
+        """Whether nothing is wrong with these arguments so far, so that others may be compared with them."""
+        return not any(fault.path in paths for fault in self.found)
 
     def not_in_catalog(self, path: str, machine: object) -> None:
         word = "size" if path.endswith("vm_size") else "type"
@@ -82,8 +96,7 @@ class Faults:
 
 
 def check_owned(faults: Faults, args: Mapping[str, Any]) -> None:
-    """The arguments that every component has: who owns it, where it belongs, when it ends."""
-    faults.one_of(args, "environment", ENVIRONMENTS)
+    """The arguments that every component has: who owns it, and when it ends."""
     faults.must(bool(args.get("owner")), "owner", "is empty", fix="name the team that pays: owner in the spec")
     expires = args.get("expires")
     if expires is not None:

@@ -4,11 +4,15 @@ A cloud's own component adds what only that cloud has. Counts, types and zones a
 has to know them at preview.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.bounds import Between
 from sizewell.components.owned import GuardArgs, OwnedArgs, ScheduleArgs
+
+# Machines of a cluster's own, on which no workload runs.
+SYSTEM_NODES = Between(2, 20, fix="two machines keep DNS available while one is replaced")
 
 
 class PlaceArgs(OwnedArgs):
@@ -79,7 +83,7 @@ class VolumeArgs(InsideArgs):
 class StorageArgs(PlaceArgs):
     """A file system in the machines' zone."""
 
-    bytes_needed: int
+    bytes_needed: Annotated[int, Between(1, 2**60, fix="data.size in the spec")]
     """Bytes of data that have to fit; the size is the next one that the cloud sells."""
 
 

@@ -3,22 +3,24 @@
 import copy
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, Final, NotRequired, ParamSpec, Self, TypedDict, TypeVar, cast
+from typing import Annotated, Any, Concatenate, Final, NotRequired, ParamSpec, Self, TypedDict, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import pulumi
 
+from sizewell.components.bounds import OneOf, hide_bounds, typed_dicts
 from sizewell.components.names import NAMES
 from sizewell.components.tags import physical_name, tags
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
+from sizewell.sizing.records.stackname import ENVIRONMENTS
 from sizewell.sizing.versions import schema_of
 
 
 class OwnedArgs(TypedDict):
     """Arguments that every component takes."""
 
-    environment: str
+    environment: Annotated[str, OneOf(ENVIRONMENTS)]
     """dev, staging or prod: prod turns on the cloud's deletion protection."""
     owner: str
     """The team that owns it."""
@@ -85,6 +87,16 @@ class Owned(pulumi.ComponentResource):
 
     Its token and the cloud that it builds on follow from the folder that its module lies in.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Hides the bounds of a component's arguments from Pulumi's analyzer, which knows no `Annotated`.
+
+        Here and not where a package is served, since a project may serve our components in a package of its own.
+        """
+        super().__init_subclass__(**options)
+        args = inspect.get_annotations(cls.__init__).get("args")
+        for shape in typed_dicts(args):
+            hide_bounds(shape)
 
     def __init__(
         self,

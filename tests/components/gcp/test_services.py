@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sizewell import resources
 from sizewell.components.gcp.limits.guards import BudgetAlarms
 from sizewell.components.gcp.services import documents as service_documents
+from sizewell.components.gcp.services.args import STRATEGIES
 from sizewell.components.gcp.services.run import CloudRunGpu
 from sizewell.components.gcp.services.vertex import VertexEndpoint, VertexTraining
 from sizewell.components.gcp.storage.shared import SharedStorage
@@ -262,7 +263,7 @@ def test_the_size_is_one_that_is_sold_fits_and_grows_with_the_data(needed, more)
     assert gib == 1024 or smaller * 2**30 * 9 < needed * 10
 
 
-@given(st.sampled_from(SHAPES), st.integers(1, 100), st.sampled_from(sorted(service_documents.STRATEGIES)))
+@given(st.sampled_from(SHAPES), st.integers(1, 100), st.sampled_from(sorted(STRATEGIES)))
 def test_all_machines_of_a_job_are_alike_and_one_leads(shape, nodes, mode):
     args = {**TRAIN, "machine_type": shape.instance_type, "nodes": nodes, "capacity_mode": mode}
     pools = service_documents.worker_pools(args, shape)

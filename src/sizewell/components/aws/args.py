@@ -4,11 +4,12 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
 from sizewell.components.aws.storage.mounts import LustreMountArgs, block_window
+from sizewell.components.bounds import Between
 from sizewell.components.facts import is_gang, lasting_args, machines_args, owned_args, store_facts
 from sizewell.components.forms import PlaceArgs, PoolArgs
 from sizewell.components.machines import find_shape
@@ -110,7 +111,7 @@ class CheckpointStoreArgs(PlaceArgs):
 
     bucket: str
     """Name of the bucket."""
-    retention_days: NotRequired[int]
+    retention_days: NotRequired[Annotated[int, Between(1, 365, words="1 to 365")]]
     """Object lock: nothing is deleted sooner. 7 by default, 30 in prod."""
     versions_days: NotRequired[int]
     """Overwritten versions are kept this long; default 30."""

@@ -80,11 +80,10 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
         "bucket",
         f"must be 3 to 63 of a-z, 0-9 and -, got {bucket!r}; dots break TLS to the bucket",
     )
-    retention, versions = args.get("retention_days", 7), args.get("versions_days", 30)
-    if not isinstance(retention, int) or not 1 <= retention <= 365:
-        faults.add("retention_days", f"must be 1 to 365, got {retention!r}")
-    elif not isinstance(versions, int) or not retention <= versions <= 3650:
-        faults.add(
+    if faults.holds("retention_days"):
+        retention, versions = args.get("retention_days", 7), args.get("versions_days", 30)
+        faults.must(
+            isinstance(versions, int) and retention <= versions <= 3650,
             "versions_days",
             f"must be retention_days ({retention}) to 3650, got {versions!r}: a locked version cannot expire",
         )

@@ -4,16 +4,19 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.bounds import Between, Pattern
 from sizewell.components.facts import lasting_args, machines_args, owned_args, store_facts
 from sizewell.components.forms import PlaceArgs, PoolArgs
 from sizewell.components.owned import assemble
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+SOFT_DELETE = Between(7, 365, words="7 to 365", because="less than a week is too short to notice")
 
 
 class GroupArgs(TypedDict):
@@ -94,15 +97,15 @@ class GpuScaleSetArgs(MachineGroupArgs, GroupArgs):
 class CheckpointStoreArgs(PlaceArgs):
     """A storage account that outlives its cluster."""
 
-    account: str
+    account: Annotated[str, Pattern(r"[a-z0-9]{3,24}", "3 to 24 lower-case letters and digits")]
     """Name of the storage account: 3 to 24 lower-case letters and digits."""
     resource_group: str
     """Name of the resource group that is made for it."""
     role: str
     """Id (GUID) of the writers' role that is made with it."""
-    soft_delete_days: NotRequired[int]
+    soft_delete_days: NotRequired[Annotated[int, SOFT_DELETE]]
     """Deleted blobs can be restored this long; default 14, 30 in prod."""
-    immutable_days: NotRequired[int]
+    immutable_days: NotRequired[Annotated[int, Between(1, 365, words="1 to 365")]]
     """Nothing is overwritten or deleted sooner; default 7."""
     versions_days: NotRequired[int]
     """Overwritten versions are kept this long; default 30."""

@@ -120,27 +120,11 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults = Faults.of(name, args, CheckpointStoreArgs)
     check_lasting(faults, args)
     check_region(faults, args)
-    account = args.get("account", "")
-    faults.must(
-        bool(re.fullmatch(r"[a-z0-9]{3,24}", account)),
-        "account",
-        f"must be 3 to 24 lower-case letters and digits, got {account!r}",
-    )
     faults.must(bool(_GUID.fullmatch(args.get("role", ""))), "role", f"must be a GUID, got {args.get('role')!r}")
-    soft, immutable, versions = (
-        args.get("soft_delete_days", 14),
-        args.get("immutable_days", 7),
-        args.get("versions_days", 30),
-    )
-    faults.must(
-        isinstance(soft, int) and 7 <= soft <= 365,
-        "soft_delete_days",
-        f"must be 7 to 365, got {soft!r}: less than a week is too short to notice",
-    )
-    if not isinstance(immutable, int) or not 1 <= immutable <= 365:
-        faults.add("immutable_days", f"must be 1 to 365, got {immutable!r}")
-    elif not isinstance(versions, int) or not immutable <= versions <= 3650:
-        faults.add(
+    if faults.holds("immutable_days"):
+        immutable, versions = args.get("immutable_days", 7), args.get("versions_days", 30)
+        faults.must(
+            isinstance(versions, int) and immutable <= versions <= 3650,
             "versions_days",
             f"must be immutable_days ({immutable}) to 3650, got {versions!r}: an immutable version cannot expire",
         )

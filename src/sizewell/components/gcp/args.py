@@ -4,10 +4,11 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.bounds import Between, OneOf, Pattern
 from sizewell.components.facts import is_gang, lasting_args, machines_args, owned_args, schedule_args, store_facts
 from sizewell.components.forms import InsideArgs, PlaceArgs, PoolArgs
 from sizewell.components.owned import assemble
@@ -16,6 +17,11 @@ from sizewell.components.tags import physical_name, store_name
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 NODES_CIDR = "10.80.0.0/16"
+# Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
+FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
+ACCOUNT = Pattern(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "6 to 30 of a-z, 0-9 and -")
+SOFT_DELETE = Between(7, 90, words="7 to 90", because="less than a week is too short to notice")
+BUCKET = Pattern(r"(?!goog)[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]", "3 to 63 of a-z, 0-9, - and _, not starting with goog")
 
 
 class ProjectArgs(TypedDict):
@@ -34,7 +40,7 @@ class NetworkArgs(PlaceArgs):
     """IPv4 range of the pods; 10.96.0.0/12 by default."""
     services_cidr: NotRequired[str]
     """IPv4 range of the services; 10.112.0.0/20 by default."""
-    fabric: NotRequired[str]
+    fabric: NotRequired[Annotated[str, OneOf(tuple(FABRIC_NETWORKS))]]
     """gpudirect-tcpx, gpudirect-tcpxo or gpudirect-rdma, for machines that work on one job."""
     fabric_zone: NotRequired[str]
     """Zone of the RDMA network, for gpudirect-rdma."""
@@ -70,7 +76,7 @@ class GkeClusterArgs(PlaceArgs, ProjectArgs):
 class GpuDirectArgs(InsideArgs):
     """What GPUDirect takes inside a GKE cluster that has multi-networking."""
 
-    fabric: str
+    fabric: Annotated[str, OneOf(tuple(FABRIC_NETWORKS))]
     """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
     networks: list[pulumi.Input[str]]
     """Names of the networks of the extra interfaces (or links to them), in the order of the node pool's."""
@@ -124,13 +130,16 @@ class AcceleratorPoolArgs(NodesArgs, ProjectArgs):
 class CheckpointStoreArgs(PlaceArgs):
     """A bucket that outlives its cluster."""
 
-    bucket: str
+    bucket: Annotated[
+        str,
+        BUCKET,
+    ]
     """Name of the bucket."""
-    writer_account: str
+    writer_account: Annotated[str, ACCOUNT]
     """Account id of the service account that may write."""
-    soft_delete_days: NotRequired[int]
+    soft_delete_days: NotRequired[Annotated[int, SOFT_DELETE]]
     """Deleted objects can be restored this long; default 7, 30 in prod."""
-    versions_days: NotRequired[int]
+    versions_days: NotRequired[Annotated[int, Between(7, 3650, words="7 to 3650")]]
     """Overwritten versions are kept this long; default 30."""
 
 

@@ -17,6 +17,7 @@ from sizewell.components.faults import (
 )
 from sizewell.components.gcp import node_pools
 from sizewell.components.gcp.args import (
+    FABRIC_NETWORKS,
     AcceleratorPoolArgs,
     CheckpointStoreArgs,
     GkeClusterArgs,
@@ -28,9 +29,7 @@ from sizewell.sizing.catalog.records import Shape, Slice
 
 CAPACITY_MODES = ("on-demand", "reservation", "spot", "flex-start", "queued")
 _REGION = re.compile(r"[a-z]+-[a-z]+\d{1,2}")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"(projects/[\w-]+/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-FABRICS = tuple(node_pools.FABRIC_NETWORKS)
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
@@ -52,22 +51,20 @@ def check_network(name: str, args: NetworkArgs) -> None:
                 second,
                 f"overlaps {first}: {networks[second]} and {networks[first]}",
             )
-    if "fabric" in args:
-        faults.one_of(args, "fabric", FABRICS)
-        if args.get("fabric") == "gpudirect-rdma":
-            zone = str(args.get("fabric_zone", ""))
-            faults.must(
-                zone.startswith(f"{args.get('region')}-"),
-                "fabric_zone",
-                f"must be a zone of {args.get('region')} for an RDMA network, got {zone!r}",
-            )
+    if args.get("fabric") == "gpudirect-rdma":
+        zone = str(args.get("fabric_zone", ""))
+        faults.must(
+            zone.startswith(f"{args.get('region')}-"),
+            "fabric_zone",
+            f"must be a zone of {args.get('region')} for an RDMA network, got {zone!r}",
+        )
     faults.done()
 
 
 def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
     faults = Faults.of(name, args, GpuDirectArgs)
-    if faults.one_of(args, "fabric", FABRICS):
-        count = sum(node_pools.FABRIC_NETWORKS[args["fabric"]])
+    if faults.holds("fabric"):
+        count = sum(FABRIC_NETWORKS[args["fabric"]])
         for key, names in (("networks", args.get("networks")), ("subnetworks", args.get("subnetworks"))):
             given = len(names or ())
             faults.must(
@@ -129,26 +126,6 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults = Faults.of(name, args, CheckpointStoreArgs)
     check_lasting(faults, args)
     check_region(faults, args)
-    bucket, account = args.get("bucket", ""), args.get("writer_account", "")
-    faults.must(
-        bool(_BUCKET.fullmatch(bucket)) and "goog" not in bucket[:4],
-        "bucket",
-        f"must be 3 to 63 of a-z, 0-9, - and _, not starting with goog, got {bucket!r}",
-    )
-    faults.must(
-        bool(re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account)),
-        "writer_account",
-        f"must be 6 to 30 of a-z, 0-9 and -, got {account!r}",
-    )
-    soft, versions = args.get("soft_delete_days", 7), args.get("versions_days", 30)
-    faults.must(
-        isinstance(soft, int) and 7 <= soft <= 90,
-        "soft_delete_days",
-        f"must be 7 to 90, got {soft!r}: less than a week is too short to notice",
-    )
-    faults.must(
-        isinstance(versions, int) and 7 <= versions <= 3650, "versions_days", f"must be 7 to 3650, got {versions!r}"
-    )
     faults.done()
 
 
@@ -286,7 +263,7 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
         f"must be as many as fabric_networks, got {len(subnetworks)} and {len(networks)}",
     )
     if networks and shape is not None:
-        plain, rdma = node_pools.FABRIC_NETWORKS.get(shape.fabric, (0, 0))
+        plain, rdma = FABRIC_NETWORKS.get(shape.fabric, (0, 0))
         faults.must(
             len(networks) == plain + rdma,
             "fabric_networks",

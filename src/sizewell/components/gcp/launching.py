@@ -3,8 +3,8 @@
 from typing import Any
 
 from sizewell.components.facts import is_gang
-from sizewell.components.gcp.args import bucket_name, pool_args, writer_account
-from sizewell.components.gcp.node_pools import FABRIC_NETWORKS, disk_type, topology_levels
+from sizewell.components.gcp.args import FABRIC_NETWORKS, bucket_name, pool_args, writer_account
+from sizewell.components.gcp.node_pools import disk_type, topology_levels
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.components.tags import physical_name

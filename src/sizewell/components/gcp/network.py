@@ -3,8 +3,7 @@
 import pulumi
 from pulumi_gcp import compute
 
-from sizewell.components.gcp import node_pools
-from sizewell.components.gcp.args import NetworkArgs
+from sizewell.components.gcp.args import FABRIC_NETWORKS, NetworkArgs
 from sizewell.components.gcp.checks import check_network
 from sizewell.components.owned import Owned
 
@@ -65,7 +64,7 @@ class Network(Owned):
 
     def _fabric_networks(self, name: str, args: NetworkArgs) -> list[compute.Subnetwork]:
         """One plain network per GPU interface; for RDMA one more, with a subnetwork per network card."""
-        plain, rdma = node_pools.FABRIC_NETWORKS.get(args.get("fabric", ""), (0, 0))
+        plain, rdma = FABRIC_NETWORKS.get(args.get("fabric", ""), (0, 0))
         subnetworks = []
         for number in range(plain):
             network = self.make(

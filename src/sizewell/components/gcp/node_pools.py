@@ -5,14 +5,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sizewell.components.gcp.args import AcceleratorPoolArgs, NodesArgs
+from sizewell.components.gcp.args import FABRIC_NETWORKS, AcceleratorPoolArgs, NodesArgs
 from sizewell.components.kubernetes.objects import GKE_TOPOLOGY
 from sizewell.components.machines import find_slices, shape_by_name
 from sizewell.components.owned import ScheduleArgs
 from sizewell.sizing.catalog.records import Shape, Slice
 
-# Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
-FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
 QUEUED_CLASS = "queued-provisioning.gke.io"
 UNCOUNTED = 10_000  # CPUs or GiB where the catalog has none: the accelerators alone then limit the queue
 

@@ -1,9 +1,10 @@
 """Arguments of components that work on a Kubernetes cluster of any origin. Pure: no Pulumi resources, no cloud."""
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
+from sizewell.components.bounds import Between, OneOf
 from sizewell.components.forms import InsideArgs
 from sizewell.components.owned import OwnedArgs
 
@@ -49,7 +50,7 @@ class AdoptedPoolArgs(OwnedArgs):
     """Region of their price; all where the rate is the same everywhere."""
     instance_type: str
     """Type of the machines, a row of the project's catalog."""
-    market: str
+    market: Annotated[str, OneOf(("on-demand", "purchase"))]
     """How they are paid for: on-demand for an hourly rate, purchase for machines that were bought."""
     nodes_min: int
     """Minimum number of machines of the workload."""
@@ -70,7 +71,7 @@ class QueueingArgs(InsideArgs):
     """jobset, kuberay, lws, keda: operators to install with the queue; default jobset."""
     registry: NotRequired[pulumi.Input[str]]
     """Mirror of the images of Kueue and the operators, for a network without internet access; default their own."""
-    max_run_seconds: NotRequired[int]
+    max_run_seconds: NotRequired[Annotated[int, Between(600, 604800, fix="queued machines run for at most 7 days")]]
     """How long queued machines are requested; 604800 (7 days) by default."""
 
 

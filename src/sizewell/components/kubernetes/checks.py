@@ -23,8 +23,6 @@ def check_queueing(name: str, args: QueueingArgs) -> None:
         at = f"namespaces[{number}]"
         faults.must(bool(_NAME.fullmatch(str(namespace))), at, f"must be a namespace, got {namespace!r}")
         faults.must(not str(namespace).startswith("kube-"), at, f"belongs to the cluster itself: {namespace}")
-    if "max_run_seconds" in args:
-        faults.whole_number(args, "max_run_seconds", 600, 604800, fix="queued machines run for at most 7 days")
     flavors = args.get("flavors") or []
     faults.must(bool(flavors), "flavors", "is empty: a queue without machines cannot admit jobs")
     names = [flavor.get("name") for flavor in flavors]
@@ -54,7 +52,6 @@ def check_adopted_pool(name: str, args: AdoptedPoolArgs, shape: Shape | None) ->
     )
     if shape is None:
         faults.not_in_catalog("instance_type", args.get("instance_type"))
-    faults.one_of(args, "market", ("on-demand", "purchase"))
     check_counts(faults, args)
     faults.done()
 

@@ -21,6 +21,7 @@ def check_run(component: str, name: str, args: Mapping[str, Any], shape: type) -
     """All faults of the arguments, raised together."""
     faults = Faults(f"{component} {name}")
     faults.unknown_keys(args, shape)
+    faults.out_of_bounds(args, shape)
     check_owned(faults, args)
     faults.must(bool(_NAME.fullmatch(name)), "name", f"must be a name of a-z, 0-9 and -, got {name!r}")
     parts = {"machines": to.MachinesArgs, "container": to.ContainerArgs, "identity": to.IdentityArgs}

@@ -1,7 +1,7 @@
 """Arguments of the EKS components, and how a decision becomes them. Pure."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import pulumi
 
@@ -14,7 +14,7 @@ from sizewell.components.aws.args import (
 )
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.facts import is_gang, owned_args
-from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
+from sizewell.components.forms import SYSTEM_NODES, InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
@@ -36,7 +36,7 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     """IAM roles that administer the cluster; default the role that creates it."""
     system_type: NotRequired[str]
     """Instance type of the system pool, without accelerators; m7i.large by default."""
-    system_nodes: NotRequired[int]
+    system_nodes: NotRequired[Annotated[int, SYSTEM_NODES]]
     """Machines of the system pool; default 2. On demand: so that schedulers are not reclaimed."""
     deletion_protection: NotRequired[bool]
     """AWS refuses to delete the cluster; default on in prod."""

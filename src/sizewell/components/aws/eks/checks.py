@@ -48,8 +48,6 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
         f"must be a type of the catalog without accelerators, got {system_type!r}",
         fix="use an EksNodeGroup for accelerators",
     )
-    if "system_nodes" in args:
-        faults.whole_number(args, "system_nodes", 2, 20, fix="two machines keep DNS available while one is replaced")
     for key, mode, ranges in (
         ("public_cidrs", "public", args.get("public_cidrs")),
         ("api_cidrs", "private", args.get("api_cidrs")),

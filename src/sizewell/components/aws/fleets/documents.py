@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from sizewell.components.aws import instances
 from sizewell.components.aws import user_data as first_boot
@@ -11,6 +11,7 @@ from sizewell.components.aws.args import SubnetsArgs, WriterArgs
 from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
 from sizewell.components.aws.limits import idle
 from sizewell.components.aws.storage.mounts import LustreMountArgs, mount_script
+from sizewell.components.bounds import Between
 from sizewell.components.faults import Faults, check_guard
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.lustre import check_mounts
@@ -28,13 +29,13 @@ class SpotFleetArgs(PlaceArgs, SubnetsArgs):
     """Where the subnets lie, in the order of subnet_ids; at least two, since spot capacity runs out by zone."""
     instance_types: list[str]
     """EC2 instance types that the catalog knows; at least two, with drivers of one kind."""
-    nodes_initial: int
+    nodes_initial: Annotated[int, Between(0, 1000)]
     """Machines at creation; afterwards the guard changes the number."""
-    nodes_max: int
+    nodes_max: Annotated[int, Between(1, 1000)]
     """Most machines."""
     max_usd_per_hour: NotRequired[float]
     """Maximum cost of all machines in an hour; above it none is added."""
-    disk_gib: int
+    disk_gib: Annotated[int, Between(30, 16384, fix="the root disk has to hold the driver and the container image")]
     """Root disk of each machine."""
     image: NotRequired[str]
     """AMI id, or resolve:ssm:PARAMETER; default by the accelerator."""
@@ -54,8 +55,7 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
     faults = Faults.of(name, args, SpotFleetArgs)
     check_place(faults, args)
     check_guard(faults, args)
-    faults.whole_number(args, "disk_gib", 30, 16384, fix="the root disk has to hold the driver and the container image")
-    if faults.whole_number(args, "nodes_max", 1, 1000) and faults.whole_number(args, "nodes_initial", 0, 1000):
+    if faults.holds("nodes_max", "nodes_initial"):
         faults.must(
             args["nodes_initial"] <= args["nodes_max"],
             "nodes_initial",

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -11,6 +11,7 @@ from sizewell.components.aws import policies
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs, pool_args
 from sizewell.components.aws.checks import check_place, check_region, check_sold
 from sizewell.components.aws.eks import node_config as eks_node_config
+from sizewell.components.bounds import Pattern
 from sizewell.components.facts import guard_args
 from sizewell.components.faults import Faults, check_guard, check_labels
 from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs
@@ -25,8 +26,12 @@ DEEP_CHECKS = ("InstanceStress", "InstanceConnectivity")
 _GROUP = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _PLAN = re.compile(r"arn:aws[\w-]*:sagemaker:[\w-]+:\d{12}:training-plan/[\w-]+")
 _SCRIPTS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[^\s]*)?")
-_CHART = re.compile(r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz")
 _EKS = re.compile(r"arn:aws[\w-]*:eks:[\w-]+:\d{12}:cluster/[\w-]+")
+CHART = Pattern(
+    r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz",
+    "an oci:// address or a .tgz file",
+    fix="pack helm_chart/HyperPodHelmChart of github.com/aws/sagemaker-hyperpod-cli and push it to ECR",
+)
 
 
 class HyperPodGroupArgs(TypedDict):
@@ -67,7 +72,7 @@ class HyperPodClusterArgs(PlaceArgs, SubnetsArgs, PodsArgs):
     """Groups of machines."""
     lifecycle_scripts: NotRequired[str]
     """s3:// folder of scripts that run on each new machine; default none."""
-    first_script: NotRequired[str]
+    first_script: NotRequired[Annotated[str, Pattern(r"[\w.-]+\.sh", "the name of a shell script")]]
     """Script in that folder that runs first; on_create.sh by default."""
     continuous: NotRequired[bool]
     """Start with the available machines and add the others later; default on."""
@@ -82,7 +87,7 @@ class HyperPodAgentsArgs(InsideArgs):
 
     region: str
     """AWS region."""
-    chart: str
+    chart: Annotated[str, CHART]
     """The packed chart, as oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart, or a .tgz file."""
     version: NotRequired[str]
     """Version of the chart in its registry."""
@@ -92,12 +97,6 @@ def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
     faults = Faults.of(name, args, HyperPodAgentsArgs)
     check_region(faults, args)
     chart = str(args.get("chart", ""))
-    faults.must(
-        bool(_CHART.fullmatch(chart)),
-        "chart",
-        f"must be an oci:// address or a .tgz file, got {chart!r}",
-        fix="pack helm_chart/HyperPodHelmChart of github.com/aws/sagemaker-hyperpod-cli and push it to ECR",
-    )
     faults.must(
         not chart.startswith("oci://") or bool(args.get("version")),
         "version",
@@ -151,12 +150,6 @@ def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
         fix="let the cluster expire with its stack (ttl in the spec), or use an EksNodeGroup",
     )
     check_labels(faults, args, "namespace", "service_account")
-    first = str(args.get("first_script", "on_create.sh"))
-    faults.must(
-        bool(re.fullmatch(r"[\w.-]+\.sh", first)),
-        "first_script",
-        f"must be the name of a shell script, got {first!r}",
-    )
     groups = args.get("groups") or []
     faults.must(bool(groups), "groups", "is empty; name at least one group of machines")
     names = [str(group.get("name")) for group in groups]

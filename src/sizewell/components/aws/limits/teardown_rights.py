@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from sizewell.components.aws import policies
 from sizewell.components.aws.args import SubnetsArgs
 from sizewell.components.aws.checks import check_region
+from sizewell.components.bounds import Between
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.tags import legal
@@ -37,7 +38,7 @@ class TeardownScheduleArgs(PlaceArgs, SubnetsArgs):
     """Journal of teardown, as in stacks/config/teardown.yaml: s3://BUCKET/PREFIX, in a different bucket."""
     environments: list[str]
     """Environments whose stacks may be destroyed, each by an identity of its own."""
-    minutes: NotRequired[int]
+    minutes: NotRequired[Annotated[int, Between(15, 1440)]]
     """Minutes between two runs; default 60."""
     passphrase_secret_arn: NotRequired[str]
     """Secret of Secrets Manager with the passphrase of the states' secrets."""
@@ -70,8 +71,6 @@ def check_schedule(name: str, args: TeardownScheduleArgs) -> None:
         allowed = ", ".join(ENVIRONMENTS)
         message = f"must be one of {allowed}, got {environment!r}"
         faults.must(environment in ENVIRONMENTS, f"environments[{number}]", message)
-    if "minutes" in args:
-        faults.whole_number(args, "minutes", 15, 1440)
     given = [key for key in ("passphrase_secret_arn", "secrets_key_arn") if args.get(key)]
     faults.must(
         len(given) == 1,

@@ -3,14 +3,22 @@
 Instance types are written as EC2 writes them (g6.xlarge); SageMaker's `ml.` is added where it is needed.
 """
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from sizewell.components.aws.args import AccountArgs, SubnetsArgs, WriterArgs, bucket_name
+from sizewell.components.bounds import Between, OneOf, Pattern
 from sizewell.components.facts import owned_args, pool_facts
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.owned import GuardArgs
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
+
+DAY_S = 86400
+IMAGE = Pattern(
+    r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[\w./-]+(:[\w.-]+|@sha256:[0-9a-f]{64})",
+    "an image in ECR with its tag or digest",
+    because="SageMaker pulls only from there",
+)
 
 
 class PlacedArgs(PlaceArgs, SubnetsArgs):
@@ -27,13 +35,13 @@ class TrainingPipelineArgs(PlacedArgs):
 
     instance_type: str
     """EC2 instance type that SageMaker trains on."""
-    nodes: int
+    nodes: Annotated[int, Between(1, 256)]
     """Machines of one run."""
-    capacity_mode: str
+    capacity_mode: Annotated[str, OneOf(("on-demand", "spot"))]
     """on-demand or spot (SageMaker's managed spot training)."""
-    image: str
+    image: Annotated[str, IMAGE]
     """Container image in ECR."""
-    max_run_s: int
+    max_run_s: Annotated[int, Between(60, 28 * DAY_S, fix="SageMaker stops every job after 28 days")]
     """Maximum run time in seconds; SageMaker stops the job then."""
     max_wait_s: NotRequired[int]
     """Maximum time of the run and of waiting for spot capacity together; default twice max_run_s."""
@@ -45,14 +53,14 @@ class TrainingPipelineArgs(PlacedArgs):
     """Passed to the container unchanged."""
     environment_variables: NotRequired[dict[str, str]]
     """Environment of the container; holds no secrets."""
-    disk_gib: int
+    disk_gib: Annotated[int, Between(1, 16384)]
     """Disk of each machine; not used where the type has local disks."""
 
 
 class ModelArgs(TypedDict):
     """The container that answers for a model."""
 
-    image: str
+    image: Annotated[str, IMAGE]
     """Container image in ECR."""
     model_data: NotRequired[str]
     """s3:// location of the packed model; the container has no other access to it."""
@@ -76,9 +84,9 @@ class RealtimeEndpointArgs(PlacedArgs, ModelArgs):
     """Concurrent requests that one copy of the model can serve."""
     accelerators_per_copy: NotRequired[int]
     """Accelerators of one copy; default all of the machine."""
-    memory_mib_per_copy: NotRequired[int]
+    memory_mib_per_copy: NotRequired[Annotated[int, Between(128, 4 * 1024 * 1024)]]
     """Host memory of one copy; default 1024."""
-    startup_s: NotRequired[int]
+    startup_s: NotRequired[Annotated[int, Between(60, 3600)]]
     """Timeout for the start of a container in seconds, 60 to 3600; default 1800."""
 
 
@@ -87,13 +95,13 @@ class AsyncEndpointArgs(PlacedArgs, ModelArgs):
 
     instance_type: str
     """EC2 instance type that SageMaker hosts on."""
-    nodes_max: int
+    nodes_max: Annotated[int, Between(1, 100)]
     """Maximum number of machines; the minimum is 0."""
-    concurrency: int
+    concurrency: Annotated[int, Between(1, 1000)]
     """Concurrent requests that one machine can serve, 1 to 1000."""
     results: WriterArgs
     """Where results and errors are written."""
-    startup_s: NotRequired[int]
+    startup_s: NotRequired[Annotated[int, Between(60, 3600)]]
     """Timeout for the start of a container in seconds, 60 to 3600; default 1800."""
 
 
@@ -104,7 +112,7 @@ class ServerlessEndpointArgs(PlaceArgs, AccountArgs, ModelArgs):
     """What the model was sized for; must be empty, serverless inference has no accelerators."""
     memory_mib: int
     """1024 to 6144 in steps of 1024."""
-    max_concurrency: int
+    max_concurrency: Annotated[int, Between(1, 200)]
     """Requests at a time, 1 to 200."""
 
 
@@ -113,7 +121,7 @@ class NotebookArgs(PlacedArgs):
 
     instance_type: str
     """EC2 instance type that SageMaker notebooks run on."""
-    disk_gib: int
+    disk_gib: Annotated[int, Between(5, 16384)]
     """Disk of the notebook; kept, and billed, while it is stopped."""
     guard: NotRequired[GuardArgs]
     """When it counts as idle; default an hour under 5 %. It stops after window and grace without work."""
@@ -126,13 +134,13 @@ class NotebookArgs(PlacedArgs):
 class StudioDomainArgs(PlacedArgs):
     """Studio for a team, inside the network, its apps shut down when idle."""
 
-    idle_minutes: NotRequired[int]
+    idle_minutes: NotRequired[Annotated[int, Between(60, 525600)]]
     """Minutes without work after which an app is shut down, 60 to 525600; default 60."""
     users: NotRequired[list[str]]
     """Names of user profiles."""
     reads: NotRequired[list[str]]
     """Buckets that users may read."""
-    disk_gib: NotRequired[int]
+    disk_gib: NotRequired[Annotated[int, Between(5, 16384)]]
     """Largest disk of a space; default 100."""
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sizewell.components.aws.checks import SECRET, check_place, check_region, check_sold
 from sizewell.components.aws.sagemaker.args import (
+    DAY_S,
     AsyncEndpointArgs,
     NotebookArgs,
     RealtimeEndpointArgs,
@@ -16,8 +17,6 @@ from sizewell.components.aws.sagemaker.args import (
 from sizewell.components.faults import Faults, check_counts, check_guard
 from sizewell.sizing.catalog.records import Shape
 
-DAY_S = 86400
-_IMAGE = re.compile(r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[\w./-]+(:[\w.-]+|@sha256:[0-9a-f]{64})")
 _S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?")
 
 
@@ -27,18 +26,15 @@ def check_training(name: str, args: TrainingPipelineArgs, shape: Shape | None) -
     check_place(faults, args)
     _check_type(faults, args, shape, use="training")
     _check_container(faults, args)
-    faults.whole_number(args, "disk_gib", 1, 16384)
-    counted = faults.whole_number(args, "nodes", 1, 256)
-    if counted and args["nodes"] > 1:
+    if faults.holds("nodes") and args["nodes"] > 1:
         zones = len(args.get("zones") or [])
         faults.must(zones == 1, "zones", f"must be exactly one for machines of one job, got {zones}")
-    spot = faults.one_of(args, "capacity_mode", ("on-demand", "spot")) and args["capacity_mode"] == "spot"
-    ran = faults.whole_number(args, "max_run_s", 60, 28 * DAY_S, fix="SageMaker stops every job after 28 days")
     wait = args.get("max_wait_s")
     if wait is not None:
+        spot = args.get("capacity_mode") == "spot"
         faults.must(spot, "max_wait_s", "is for spot only: on demand there is no waiting", fix="drop it")
         faults.must(
-            ran and isinstance(wait, int) and args["max_run_s"] <= wait <= 28 * DAY_S,
+            faults.holds("max_run_s") and isinstance(wait, int) and args["max_run_s"] <= wait <= 28 * DAY_S,
             "max_wait_s",
             f"must be max_run_s ({args.get('max_run_s')}) to {28 * DAY_S}, got {wait!r}: it includes the run time",
         )
@@ -59,7 +55,6 @@ def check_realtime(name: str, args: RealtimeEndpointArgs, shape: Shape | None) -
     counted = check_counts(faults, args, highest=100)
     if counted and args["nodes_min"] > 0:
         faults.must(args["nodes_initial"] >= 1, "nodes_initial", "must be at least 1 with nodes_min over 0, got 0")
-    _check_startup(faults, args)
     concurrency = args.get("concurrency")
     faults.must(
         isinstance(concurrency, int | float) and concurrency > 0, "concurrency", f"must be over 0, got {concurrency!r}"
@@ -69,8 +64,6 @@ def check_realtime(name: str, args: RealtimeEndpointArgs, shape: Shape | None) -
             faults.whole_number(args, "accelerators_per_copy", 1, shape.accelerators)
         else:
             faults.add("accelerators_per_copy", f"is given, but {shape.instance_type} has no accelerators")
-    if "memory_mib_per_copy" in args:
-        faults.whole_number(args, "memory_mib_per_copy", 128, 4 * 1024 * 1024)
     faults.done()
 
 
@@ -80,9 +73,6 @@ def check_async(name: str, args: AsyncEndpointArgs, shape: Shape | None) -> None
     _check_type(faults, args, shape, use="hosting")
     _check_container(faults, args)
     _check_zones(faults, args)
-    _check_startup(faults, args)
-    faults.whole_number(args, "nodes_max", 1, 100)
-    faults.whole_number(args, "concurrency", 1, 1000)
     _check_bucket(faults, args.get("results"), "results", why="there is no other way to get them")
     faults.done()
 
@@ -104,7 +94,6 @@ def check_serverless(name: str, args: ServerlessEndpointArgs) -> None:
         f"must be 1024 to 6144 in steps of 1024, got {memory!r}",
         fix="a larger model needs its own machines: AsyncEndpoint or RealtimeEndpoint",
     )
-    faults.whole_number(args, "max_concurrency", 1, 200)
     faults.done()
 
 
@@ -113,7 +102,6 @@ def check_notebook(name: str, args: NotebookArgs, shape: Shape | None) -> None:
     check_place(faults, args)
     check_guard(faults, args)
     _check_type(faults, args, shape, use="notebook")
-    faults.whole_number(args, "disk_gib", 5, 16384)
     if "writer" in args:
         _check_bucket(faults, args["writer"], "writer", why="checkpoints go there")
     faults.done()
@@ -122,10 +110,6 @@ def check_notebook(name: str, args: NotebookArgs, shape: Shape | None) -> None:
 def check_studio(name: str, args: StudioDomainArgs) -> None:
     faults = Faults.of(name, args, StudioDomainArgs)
     check_place(faults, args)
-    if "idle_minutes" in args:
-        faults.whole_number(args, "idle_minutes", 60, 525600)
-    if "disk_gib" in args:
-        faults.whole_number(args, "disk_gib", 5, 16384)
     users = args.get("users") or []
     faults.must(len(set(users)) == len(users), "users", f"names a user twice: {', '.join(map(str, users))}")
     for number, user in enumerate(users):
@@ -154,12 +138,6 @@ def _check_type(faults: Faults, args: Mapping[str, Any], shape: Shape | None, *,
 
 
 def _check_container(faults: Faults, args: Mapping[str, Any]) -> None:
-    image = str(args.get("image", ""))
-    faults.must(
-        bool(_IMAGE.fullmatch(image)),
-        "image",
-        f"must be an image in ECR with its tag or digest, got {image!r}: SageMaker pulls only from there",
-    )
     data = args.get("model_data")
     faults.must(
         data is None or bool(_S3.fullmatch(str(data))), "model_data", f"must be an s3:// location, got {data!r}"
@@ -176,11 +154,6 @@ def _check_container(faults: Faults, args: Mapping[str, Any]) -> None:
 def _check_zones(faults: Faults, args: Mapping[str, Any]) -> None:
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: SageMaker requires two for hosting")
-
-
-def _check_startup(faults: Faults, args: Mapping[str, Any]) -> None:
-    if "startup_s" in args:
-        faults.whole_number(args, "startup_s", 60, 3600)
 
 
 def _check_bucket(faults: Faults, store: Any, at: str, *, why: str) -> None:

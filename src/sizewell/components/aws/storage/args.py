@@ -1,12 +1,13 @@
 """Shared storage: its arguments, what it refuses, its size, and how a decision becomes it. Pure."""
 
 import re
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import pulumi
 
 from sizewell.components.aws.args import AccountArgs
 from sizewell.components.aws.checks import check_region
+from sizewell.components.bounds import OneOf
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
@@ -39,7 +40,7 @@ class SharedStorageArgs(StorageArgs, AccountArgs):
     """Private subnet in the zone."""
     kms_key_arn: NotRequired[pulumi.Input[str]]
     """Key for the data; one is made unless given."""
-    throughput_mb_per_s_per_tib: NotRequired[int]
+    throughput_mb_per_s_per_tib: NotRequired[Annotated[int, OneOf(THROUGHPUTS)]]
     """125, 250, 500 or 1000; default 125."""
     data_location: NotRequired[str]
     """s3:// location that appears under /data: names immediately, contents on first read."""
@@ -58,13 +59,6 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
         "zone",
         f"must be one zone of {region or 'the region'}, as us-east-1a or use1-az4, got {zone!r}",
         fix="take the machines' zone",
-    )
-    faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec")
-    throughput = args.get("throughput_mb_per_s_per_tib", 125)
-    faults.must(
-        throughput in THROUGHPUTS,
-        "throughput_mb_per_s_per_tib",
-        f"must be one of {', '.join(map(str, THROUGHPUTS))}, got {throughput!r}",
     )
     location = args.get("data_location")
     faults.must(

@@ -1,13 +1,14 @@
 """Arguments of the AKS components, and how a decision becomes them. Pure."""
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_args, zones_of
+from sizewell.components.bounds import Between, Pattern
 from sizewell.components.facts import is_gang, owned_args
-from sizewell.components.forms import InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
+from sizewell.components.forms import SYSTEM_NODES, InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -50,7 +51,7 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     """Kubernetes version; 1.36 by default."""
     system_size: NotRequired[str]
     """Size of the system pool's machines, without accelerators; default Standard_D4s_v5."""
-    system_nodes: NotRequired[int]
+    system_nodes: NotRequired[Annotated[int, SYSTEM_NODES]]
     """Machines of the system pool; default 2. On demand: so that schedulers are not reclaimed."""
     disk_encryption_set_id: NotRequired[pulumi.Input[str]]
     """Disk encryption set with a customer-managed key, for all disks of the cluster."""
@@ -62,11 +63,11 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     """Ids of the capacity reservation groups that pools take machines from; the control plane gets access to them."""
     maintenance_day: NotRequired[str]
     """Day of Azure's maintenance window; default Sunday."""
-    maintenance_start: NotRequired[str]
+    maintenance_start: NotRequired[Annotated[str, Pattern(r"([01]\d|2[0-3]):[0-5]\d", "a time as 02:00")]]
     """Start of the window, time of day in UTC; default 02:00, for six hours."""
     defender: NotRequired[bool]
     """Microsoft Defender for Containers; default off, since it is billed for every core, even idle ones."""
-    log_days: NotRequired[int]
+    log_days: NotRequired[Annotated[int, Between(30, 730, fix="an investigation needs at least a month")]]
     """Control-plane logs are kept this long; default 90."""
 
 

@@ -1,10 +1,11 @@
 """Arguments of the Azure Machine Learning components, and how a decision becomes them. Pure."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs, WriterArgs, checkpoint_store_args, writer_of
+from sizewell.components.bounds import Between
 from sizewell.components.facts import guard_args, is_gang, owned_args, pool_facts, schedule_args
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.owned import GuardArgs, ScheduleArgs
@@ -13,6 +14,9 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 IDLE_S = 900  # how long a machine of a cluster waits for the next job, by default
 NOTEBOOK_IDLE_S = 1800
+CLUSTER_IDLE = Between(
+    60, 1800, words="60 to 1800", because="longer means idle machines that are billed after every job"
+)
 
 
 class CustomerKeyArgs(TypedDict):
@@ -44,7 +48,7 @@ class AmlWorkspaceArgs(PlaceArgs, GroupArgs):
     billed."""
     key: NotRequired[CustomerKeyArgs]
     """Customer-managed key for the workspace's data."""
-    log_days: NotRequired[int]
+    log_days: NotRequired[Annotated[int, Between(30, 730)]]
     """Logs are kept this long; default 90."""
 
 
@@ -61,9 +65,9 @@ class AmlComputeClusterArgs(PlaceArgs, GroupArgs):
     """Size that the catalog knows, as Standard_NC24ads_A100_v4."""
     nodes_min: NotRequired[int]
     """Minimum number of machines; must be 0."""
-    nodes_max: int
+    nodes_max: Annotated[int, Between(1, 100, fix="nodes_max must not be below nodes_min, and 0 would run nothing")]
     """Most machines."""
-    idle_s: NotRequired[int]
+    idle_s: NotRequired[Annotated[int, CLUSTER_IDLE]]
     """Idle time after which a machine is removed; default 900, at most 1800."""
     capacity_mode: str
     """on-demand (dedicated) or spot (low priority: no guarantee, no notice, its own quota)."""
@@ -84,7 +88,7 @@ class AmlComputeInstanceArgs(PlaceArgs, GroupArgs):
     """Name of the workspace."""
     vm_size: str
     """Size that the catalog knows."""
-    idle_s: NotRequired[int]
+    idle_s: NotRequired[Annotated[int, Between(900, 259200, words="900 to 259200 (15 minutes to 3 days)")]]
     """It stops this long after the last work; default 1800, Azure allows 900 to 259200."""
     user: NotRequired[str]
     """Object id of the person who may use it; default whoever builds it."""
@@ -113,13 +117,13 @@ class AmlOnlineEndpointArgs(PlaceArgs, GroupArgs):
     """Model that is mounted: azureml://registries/... or the id of a model version."""
     environment_variables: NotRequired[dict[str, str]]
     """Environment of the container; holds no secrets."""
-    port: NotRequired[int]
+    port: NotRequired[Annotated[int, Between(1, 65535)]]
     """Port of the container; default 8000 (vLLM)."""
     health_path: NotRequired[str]
     """Path of the health probe; default /health."""
     scoring_path: NotRequired[str]
     """Path of requests; default /v1/chat/completions."""
-    concurrency: NotRequired[int]
+    concurrency: NotRequired[Annotated[int, Between(1, 1000)]]
     """Concurrent requests per machine; default 4."""
     auth: NotRequired[str]
     """aad (Entra tokens, the default) or token (short-lived tokens of the endpoint). Keys do not expire and are

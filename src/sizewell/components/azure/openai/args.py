@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.bounds import Pattern
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
 
@@ -21,7 +22,7 @@ BY_HOUR: Mapping[str, tuple[int, int]] = {
     "GlobalProvisionedManaged": (15, 5),
 }
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}[a-zA-Z0-9]")
-_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}[a-z0-9]")
+ACCOUNT = Pattern(r"[a-z0-9][a-z0-9-]{0,62}[a-z0-9]", "2 to 64 lower-case letters, digits and hyphens")
 
 
 class DeploymentArgs(TypedDict):
@@ -53,7 +54,7 @@ class OpenAiAccountArgs(PlaceArgs, GroupArgs):
     """Private subnet of the endpoint."""
     private_dns_zone_ids: NotRequired[pulumi.Input[dict[str, str]]]
     """Private DNS zones by service: openai."""
-    account: str
+    account: Annotated[str, ACCOUNT]
     """Name of the account and of its host, globally unique: 2 to 64 lower-case letters, digits and hyphens."""
     deployments: list[DeploymentArgs]
     """Deployed models."""
@@ -66,12 +67,6 @@ class OpenAiAccountArgs(PlaceArgs, GroupArgs):
 def check_openai(name: str, args: OpenAiAccountArgs) -> None:
     faults = Faults.of(name, args, OpenAiAccountArgs)
     check_region(faults, args)
-    account = args.get("account", "")
-    faults.must(
-        bool(_ACCOUNT.fullmatch(str(account))),
-        "account",
-        f"must be 2 to 64 lower-case letters, digits and hyphens, got {account!r}",
-    )
     deployments = args.get("deployments") or []
     faults.must(bool(deployments), "deployments", "is empty: the account would have no models")
     names = [deployment.get("name") for deployment in deployments]

@@ -1,13 +1,14 @@
 """Shared storage on Azure: its arguments, what it refuses, its size, and how a decision becomes it. Pure."""
 
 import re
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs, zones_of
 from sizewell.components.azure.checks import check_region
 from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.bounds import OneOf
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
@@ -28,7 +29,7 @@ class SharedStorageArgs(StorageArgs, GroupArgs):
     """The machines' zone (1, 2, 3); reads across zones are slower."""
     subnet_id: pulumi.Input[str]
     """Subnet of its own (Network with files: true makes one)."""
-    throughput_mb_per_s_per_tib: NotRequired[int]
+    throughput_mb_per_s_per_tib: NotRequired[Annotated[int, OneOf(tuple(TIERS))]]
     """125, 250 or 500; default 125."""
     container_id: NotRequired[str]
     """Id of a blob container that appears as files: names immediately, contents on first read."""
@@ -49,14 +50,8 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
     faults.must(
         zone in ("1", "2", "3"), "zone", f'must be "1", "2" or "3", got {zone!r}', fix="take the machines' zone"
     )
-    fits = faults.whole_number(args, "bytes_needed", 1, 2**60, fix="data.size in the spec")
     tier = args.get("throughput_mb_per_s_per_tib", 125)
-    known = faults.must(
-        tier in TIERS,
-        "throughput_mb_per_s_per_tib",
-        f"must be one of {', '.join(map(str, TIERS))}, got {tier!r}",
-    )
-    if fits and known:
+    if faults.holds("throughput_mb_per_s_per_tib", "bytes_needed"):
         tib = capacity_tib(args["bytes_needed"], tier)
         faults.must(
             tib <= LARGEST_TIB,

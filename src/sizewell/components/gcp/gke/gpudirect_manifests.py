@@ -14,7 +14,7 @@ kube-system, on machines of their fabric alone; the rule `pod-privileged` says s
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sizewell.components.gcp import node_pools
+from sizewell.components.gcp.args import FABRIC_NETWORKS
 from sizewell.launch import gpudirect
 
 API: Final = "networking.gke.io/v1"
@@ -90,7 +90,7 @@ def device_mode(fabric: str, number: int) -> str:
     >>> [device_mode("gpudirect-rdma", number) for number in (0, 1, 8)]
     ['NetDevice', 'RDMA', 'RDMA']
     """
-    return "RDMA" if number >= node_pools.FABRIC_NETWORKS[fabric][0] else "NetDevice"
+    return "RDMA" if number >= FABRIC_NETWORKS[fabric][0] else "NetDevice"
 
 
 def last_part(link: str) -> str:

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from sizewell.components.gcp.node_pools import gpu_type
-from sizewell.components.gcp.services.args import VertexTrainingArgs
+from sizewell.components.gcp.services.args import STRATEGIES, VertexTrainingArgs
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.shared_storage import needed_gib
@@ -12,7 +12,6 @@ from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 
 LARGEST_GIB: Final = FILESTORE_LARGEST_GIB  # of zonal Filestore
 RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
-STRATEGIES: Final = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 
 
 def capacity_gib(bytes_needed: int) -> int:
