@@ -223,6 +223,7 @@ class GpuNodeGroup(Owned):
         """`begun`: its machines can start at once, and not only with a capacity block."""
         spot = args["capacity_mode"] == "spot"
         gang = args.get("gang", False)
+        # the number, not $Latest: a change of the template is then a change of the group, which a preview shows
         version = template.latest_version.apply(str)
         machines: dict[str, Any] = {"launch_template": {"id": template.id, "version": version}}
         if spot:
@@ -257,6 +258,7 @@ class GpuNodeGroup(Owned):
             termination_policies=["OldestLaunchTemplate", "Default"],
             enabled_metrics=["GroupDesiredCapacity", "GroupInServiceInstances", "GroupTotalInstances"],
             tags=[{"key": key, "value": value, "propagate_at_launch": True} for key, value in tags.items()],
+            # after creation schedule, guard and autoscaling say how many; an update would start stopped machines
             opts=pulumi.ResourceOptions(ignore_changes=["desiredCapacity"]),
             **machines,
         )

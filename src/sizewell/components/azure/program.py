@@ -41,6 +41,8 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
                 "api_subnet_id": network.api_subnet_id,
                 "files_subnet_id": network.files_subnet_id,
             }
+        # Whatever bills takes its group from here on from `place`, and so waits until the hard end may reach it: with
+        # the network's own name it could be made first, and stay if giving the rights fails.
         place["resource_group"] = managed.armed(decision, region, place["resource_group"], options)
         keys = (
             managed.build_keys(decision, region, settings, options) if managed.wants_keys(decision, in_region) else {}

@@ -120,8 +120,8 @@ class AcceleratorPool(Owned):
             upgrade_settings=node_pools.upgrades(mode),
             opts=pulumi.ResourceOptions(
                 ignore_changes=[
-                    "initialNodeCount",
-                    "nodeCount",
+                    "initialNodeCount",  # after creation autoscaler, schedule and guard say how many there are;
+                    "nodeCount",  # an update would start machines that were stopped
                     "nodeConfig.labels",
                     "nodeConfig.ephemeralStorageLocalSsdConfig",
                 ],

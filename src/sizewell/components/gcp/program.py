@@ -81,6 +81,8 @@ def _build_cluster(
             "pods_range": PODS_RANGE,
             "services_range": SERVICES_RANGE,
         }
+    # Whatever bills takes its project from here on from `place`, and so waits for the hard end: with the plain id it
+    # could be made by an update whose ttl- stack is missing, and nothing would stop it.
     place["project"] = managed.armed(decision, region, place["project"], options)
     cluster_place = {**place, "multi_networking": bool(fabric_networks)}
     cluster = GkeCluster.of(

@@ -123,6 +123,8 @@ def end_policy(*, region: str, project: str, stack: str) -> str:
                 "Resource": f"arn:{policies.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
             },
             {
+                # Nothing above allows any of this. The denial stands because a policy that somebody attaches to the
+                # role later can widen an allowance, but no denial; an action that is added above must not reach data.
                 "Sid": "NeverData",
                 "Effect": "Deny",
                 "Action": [
