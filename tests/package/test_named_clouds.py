@@ -20,12 +20,11 @@ NAMED = {
     "sizing/catalog/imports.py": "reads files whose forms are a cloud's own, and say no cloud",
     "sizing/workload/model.py": "an example in the schema of a spec",
 }
-LEAVING = {  # teardown chooses by name whom it asks, and what a workflow logs in to: each becomes a table of the room
-    "teardown/gather.py",
+LEAVING = {  # teardown chooses by name what a workflow logs in to, and who is asked for what is left over
     "teardown/leftovers.py",
     "teardown/run.py",
     "teardown/schedules.py",
-    "teardown/telemetry/pools.py",  # some of gather.py
+    "teardown/telemetry/pools.py",
 }
 
 
