@@ -22,6 +22,7 @@ from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
+from sizewell.sizing.providers import CLOUDS
 
 PACKAGE = Path(csvtables.__file__).parent
 TABLES = {  # file -> its record and the columns that tell rows apart
@@ -49,6 +50,12 @@ def test_rows_are_well_formed_and_stand_once(name: str) -> None:
     assert rows
     counts = Counter(tuple(getattr(row, column) for column in key) for row in rows)
     assert [cells for cells, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("name", [name for name, (_, key) in TABLES.items() if "cloud" in key])
+def test_a_cloud_is_one_that_has_a_record(name: str) -> None:
+    record, _ = TABLES[name]
+    assert {row.cloud for row in csvtables.read(record, PACKAGE / name)} <= set(CLOUDS)
 
 
 @pytest.mark.parametrize("name", sorted(TABLES.keys() - {"cli/data/variables.csv"}))  # the code itself is their source

@@ -14,7 +14,6 @@ SOURCE = Path(__file__).parents[2] / "src/sizewell"
 RULES = "policy/rules/"  # each is about resources of certain clouds, and says so
 NAMED = {
     "cli/teardown.py": "a schedule logs in to AWS where no cloud is given",
-    "clouds/preflight/rights.py": "on AWS no service has to be switched on: its table has rows of two clouds",
     "launch/scripts/notice.py": "runs on machines, without this package",
     "recording/evaluate/answers.py": "the answer of AWS's own function, whose partition has the same name",
     "sizing/catalog/imports.py": "reads files whose forms are a cloud's own, and say no cloud",
