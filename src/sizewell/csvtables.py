@@ -250,7 +250,7 @@ def _number(kind: Callable[[str], Any], cell: str) -> Any:
     required(cell)
     try:
         value = kind(cell)
-        if math.isfinite(value):
+        if abs(value) < math.inf:  # a decimal as well, which `isfinite` takes for a float
             return value
     except (ValueError, InvalidOperation):
         pass

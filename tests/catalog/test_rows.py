@@ -90,6 +90,23 @@ def test_a_wrong_row_leaves_the_others_as_they_are():
         assert at == [f"{path.name} row {number}" for number in range(2, len(in_one_go) + 2)]
 
 
+def test_a_price_of_any_size_is_a_number():
+    records, faults = offers(GOOD.replace("55.04", "1e400"))
+    assert (str(records[0].usd_per_hour), faults) == ("1E+400", [])
+
+
+def test_a_cell_of_a_field_in_several_columns_and_a_list_of_sources_are_named():
+    """Also where the field's first cell is empty, as of most machines that nobody sells."""
+    rows = list(csv.DictReader((whole.DATA / "shapes/aws.csv").read_text(encoding="utf-8").splitlines()))[:1]
+    assert not rows[0]["purchase_usd_low"]
+    for column, message in (("purchase_usd_high", "not a whole number: '@x'"), ("traits_source", "'@x' is not a key")):
+        stream, faults = io.StringIO(), []
+        csv.writer(stream).writerows([rows[0], [*(rows[0] | {column: "@x"}).values()]])
+        sources = table.read_sources("", (whole.DATA / "sources.csv").read_text(encoding="utf-8"), [])
+        table.read(Shape, "shapes.csv", stream.getvalue(), sources=sources, faults=faults)
+        assert [str(fault).partition(message)[0] for fault in faults] == [f"shapes.csv row 2: {column}: "]
+
+
 def test_wrong_columns_are_named():
     faults = []
     table.read(Fee, "fees.csv", "cloud,key,price\n", sources={}, faults=faults)
