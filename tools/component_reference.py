@@ -18,6 +18,10 @@ from sizewell.components.bounds import bounds_of, plain, typed_dicts
 from sizewell.components.inventory import args_type, clouds, component_classes
 from sizewell.components.owned import Owned, OwnedArgs
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "components"))
+
+from golden_files import whole
+
 GOLDENS = Path(__file__).resolve().parent.parent / "tests" / "components"
 HEADINGS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "kubernetes": "Any Kubernetes cluster"}
 INTRODUCTION = """\
@@ -53,7 +57,7 @@ def recorded_forms() -> dict[str, dict[str, collections.Counter[str]]]:
     """
     forms: dict[str, dict[str, collections.Counter[str]]] = {}
     for path in sorted(GOLDENS.glob("*/goldens/*.txt")):
-        heads = [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines() if re.match(r"\S", line)]
+        heads = [line.split()[0] for line in whole(path).splitlines() if re.match(r"\S", line)]
         ours = [head for head in heads if head.startswith("sizewell-")]
         if len(ours) == 1:
             counts = collections.Counter(head for head in heads if not head.startswith("sizewell-"))

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from component_reference import GOLDENS, recorded_forms
+from golden_files import whole
 
 from sizewell.clouds.preflight import azure, gcp, rights
 from sizewell.components.inventory import clouds, component_classes
@@ -100,7 +101,7 @@ def _features(token: str) -> list[str]:
     """Features of an Azure subscription that some form of the component switches on."""
     found = set()
     for path in _goldens(token):
-        text = path.read_text(encoding="utf-8")
+        text = whole(path)
         if re.search(r"(enableEncryptionAtHost|encryptionAtHost): true", text):
             found.add("/".join(azure.ENCRYPTION))
         if token.endswith(":AksOperators") and "infiniband: true" in text:
@@ -111,7 +112,7 @@ def _features(token: str) -> list[str]:
 def _kind(token: str) -> str:
     """What a component registers itself as, in any of its forms."""
     for path in _goldens(token):
-        if match := re.search(r"^    kind: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
+        if match := re.search(r"^    kind: (\S+)$", whole(path), re.MULTILINE):
             return match[1]
     return ""
 
@@ -121,5 +122,5 @@ def _goldens(token: str) -> list[Path]:
     return [
         path
         for path in sorted(GOLDENS.glob("*/goldens/*.txt"))
-        if re.findall(r"^(sizewell-\S+)", path.read_text(encoding="utf-8"), re.MULTILINE) == [token]
+        if re.findall(r"^(sizewell-\S+)", whole(path), re.MULTILINE) == [token]
     ]

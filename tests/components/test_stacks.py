@@ -1,11 +1,10 @@
 """What every stack's program makes: goldens that a person reads, and what holds for all resources of all clouds."""
 
-import difflib
 import inspect
 import json
-import os
 import re
 
+import golden_files
 import pytest
 import sdk_types
 from stacks_recording import GOLDENS, STACKS, listing, plain, recorded
@@ -29,14 +28,7 @@ def only(stack, token, name=None):
 
 @pytest.mark.parametrize("stack", ALL)
 def test_golden(stack):
-    path, text = GOLDENS / f"{stack}.txt", listing(recorded(stack))
-    if os.environ.get("SIZEWELL_REFRESH"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    stands = path.read_text(encoding="utf-8") if path.exists() else ""
-    if text != stands:
-        lines = difflib.unified_diff(stands.splitlines(), text.splitlines(), "golden", "now", lineterm="", n=2)
-        pytest.fail("\n".join([*list(lines)[:80], f"refresh: {REFRESH}"]), pytrace=False)
+    golden_files.check(GOLDENS / f"{stack}.txt", listing(recorded(stack)), REFRESH)
 
 
 @pytest.mark.parametrize("stack", ALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -20,6 +21,10 @@ from sizewell.resources.values import canonical
 from sizewell.sizing.catalog import load
 from sizewell.sizing.money import Interval
 
+sys.path.append(str(Path(__file__).parents[1] / "components"))
+
+from golden_files import whole
+
 ROOT = Path(__file__).parents[2]
 ON = date(2026, 11, 21)
 HEAD = re.compile(r"^([a-z0-9.-]+:[\w./-]+:[A-Z]\w+)  \S")  # how a golden begins a resource: "token  name"
@@ -32,7 +37,7 @@ def in_goldens() -> dict[str, str]:
     return {
         canonical(match[1]): path.name
         for path in GOLDENS
-        for line in path.read_text(encoding="utf-8").splitlines()
+        for line in whole(path).splitlines()
         if (match := HEAD.match(line))
     }
 

@@ -1,11 +1,10 @@
 """Record what an AWS component makes, check it against the SDK's types, and print it as a person reads it."""
 
 import base64
-import difflib
 import json
-import os
 from pathlib import Path
 
+import golden_files
 import pulumi
 import pytest
 import sdk_types
@@ -168,14 +167,7 @@ def _lines(key, value, indent):
 
 
 def golden(name, resources):
-    path, text = GOLDENS / f"{name}.txt", listing(resources)
-    if os.environ.get("SIZEWELL_REFRESH"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    stands = path.read_text(encoding="utf-8") if path.exists() else ""
-    if text != stands:
-        lines = difflib.unified_diff(stands.splitlines(), text.splitlines(), "golden", "now", lineterm="", n=2)
-        pytest.fail("\n".join([*list(lines)[:80], f"refresh: {REFRESH}"]), pytrace=False)
+    golden_files.check(GOLDENS / f"{name}.txt", listing(resources), REFRESH)
 
 
 def refusals(cls, args):

@@ -1,10 +1,8 @@
 """What holds for every Azure component, and its goldens."""
 
-import difflib
-import os
 from pathlib import Path
 
-import pytest
+import golden_files
 import sdk_types
 from aws_recording import children, component, listing, only, plain, record, refusals
 
@@ -66,11 +64,4 @@ def check_right(resources):
 
 
 def golden(name, resources):
-    path, text = GOLDENS / f"{name}.txt", listing(resources)
-    if os.environ.get("SIZEWELL_REFRESH"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    stands = path.read_text(encoding="utf-8") if path.exists() else ""
-    if text != stands:
-        lines = difflib.unified_diff(stands.splitlines(), text.splitlines(), "golden", "now", lineterm="", n=2)
-        pytest.fail("\n".join([*list(lines)[:80], f"refresh: {REFRESH}"]), pytrace=False)
+    golden_files.check(GOLDENS / f"{name}.txt", listing(resources), REFRESH)
