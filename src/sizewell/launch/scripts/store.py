@@ -298,7 +298,7 @@ class S3Store(_Below):
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         part = {"Range": _range(start, length)} if start or length is not None else {}
         with self._translated(name):
-            return self._s3.get_object(Bucket=self._bucket, Key=self._key(name), **part)["Body"].read()
+            return bytes(self._s3.get_object(Bucket=self._bucket, Key=self._key(name), **part)["Body"].read())
 
     def list(self, below: str = "") -> dict[str, int]:
         sizes = {}
