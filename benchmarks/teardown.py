@@ -32,7 +32,7 @@ from sizewell.sizing.catalog import load
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.config import parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import Journal, connect
 
 STACKS, MACHINES, CHANGED = 1000, 20, 10
@@ -169,7 +169,7 @@ def plan_once(folder: Path, changed: str) -> None:
     config = parse_config(settings)
     catalog = load()
     started, before = time.perf_counter(), time.process_time()
-    gatherer = Gatherer(
+    reader = StatusReader(
         backend=Folder(root=folder / "states", updated=updated),
         config=config,
         accounts=lambda _: ("p",),
@@ -177,7 +177,7 @@ def plan_once(folder: Path, changed: str) -> None:
         journal=Journal(connect(config.journal)).read(),
         cache=folder / "cache",
     )
-    plan, _ = make_plan(gatherer, "sizewell", AT)
+    plan, _ = make_plan(reader, "sizewell", AT)
     seconds, processor_s = time.perf_counter() - started, time.process_time() - before
     mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     counted = {action: number for action, number in plan.counted().items() if number}

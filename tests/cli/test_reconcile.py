@@ -43,7 +43,7 @@ def code(done: Any, wanted: int) -> Any:
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch) -> list[Thing]:
     things: list[Thing] = []
-    monkeypatch.setattr(gather.Gatherer, "cloud", lambda *_: None)
+    monkeypatch.setattr(gather.StatusReader, "cloud", lambda *_: None)
     monkeypatch.setattr("sizewell.teardown.orphans.in_cloud", lambda *_: things)
     return things
 

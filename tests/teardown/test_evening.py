@@ -84,9 +84,9 @@ def verdicts(plan: Any) -> dict[str, tuple[str, str]]:
 @pytest.mark.soak  # twenty seconds of moto's metrics; each state of a stack alone is in test_run.py
 def test_one_evening_from_the_plan_to_the_audit_record(evening, monkeypatch, capsys):
     lost = set_up(evening)
-    gatherer = evening.gatherer()
-    woken = gatherer.one({each.name: each for each in gatherer.backend.stacks()}, "dev-woken", evening.now)
-    act.wake(gatherer.cloud("aws", "dev-woken"), woken.pools[0].unit)
+    reader = evening.reader()
+    woken = reader.one({each.name: each for each in reader.backend.stacks()}, "dev-woken", evening.now)
+    act.wake(reader.cloud("aws", "dev-woken"), woken.pools[0].unit)
     (machine,) = [each["InstanceId"] for each in described("sizewell-dev-woken-train")["Instances"]]
     _started_at(monkeypatch, machine, evening.now.timestamp() - 120)
 
@@ -147,5 +147,5 @@ def _started_at(monkeypatch: Any, machine: str, at_s: float) -> None:
 
 
 def _orphans(evening: Any, name: str) -> list[Thing]:
-    listed = {each.name: each for each in evening.gatherer().backend.stacks()}
-    return unknown_to(list(in_aws(shared(), [REGION], name)), evening.gatherer().state(listed[name]))
+    listed = {each.name: each for each in evening.reader().backend.stacks()}
+    return unknown_to(list(in_aws(shared(), [REGION], name)), evening.reader().state(listed[name]))

@@ -54,7 +54,7 @@ def test_the_guide_is_followed(evening, monkeypatch, capsys, tmp_path):
     (evening.folder / "Pulumi.yaml").write_text("name: sizewell\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(project, "root", lambda: evening.folder)
-    monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.gatherer))
+    monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.reader))
     monkeypatch.setattr(backend, "Backend", lambda root: world.ShelfBackend(root=root, shelf=evening.shelf))
     for line in RUN:
         written, _, file = line.partition(" > ")

@@ -17,7 +17,7 @@ from sizewell.sizing.catalog import load
 from sizewell.teardown import act, clients, run
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import Window, parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, Lock, connect
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
@@ -56,7 +56,7 @@ class Cloud:
 def watched(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
     import numpy as np
 
-    def observe(self: Gatherer, unit: Any, stack: str, at: datetime) -> Observation:
+    def observe(self: StatusReader, unit: Any, stack: str, at: datetime) -> Observation:
         names = frozenset(f"{stack}-{number}" for number in range(cloud.machines[stack]))
         at_s = at.timestamp() - np.arange(7200.0, 0.0, -60.0)
         idle = Series(at_s=at_s, values=np.zeros(len(at_s)))
@@ -76,8 +76,8 @@ def watched(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
 
         return str(cloud.step(do))
 
-    monkeypatch.setattr(Gatherer, "observe", observe)
-    monkeypatch.setattr(Gatherer, "cloud", lambda *_: None)
+    monkeypatch.setattr(StatusReader, "observe", observe)
+    monkeypatch.setattr(StatusReader, "cloud", lambda *_: None)
     monkeypatch.setattr(act, "empty", empty)
     monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)
     monkeypatch.setattr(run, "left_over", lambda *_, **__: [])
@@ -126,10 +126,10 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
     )  # fmt: skip
 
     def once(at: datetime) -> list[run.Result]:
-        def fresh() -> Gatherer:
+        def fresh() -> StatusReader:
             backend = ShelfBackend(root=folder, shelf=shelf)
             own = Journal(connect(config.journal)).read()
-            return Gatherer(
+            return StatusReader(
                 backend=backend, config=config, accounts=lambda _: (world.ACCOUNT,), catalog=CATALOG, journal=own
             )
 

@@ -25,7 +25,7 @@ from sizewell.teardown import act, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.orphans import Thing, unknown_to
 from sizewell.teardown.records import Counted, Series
@@ -160,7 +160,7 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
     """One run of everything that is due."""
     disk = Disk(folder)
 
-    def observe(self: Gatherer, unit: Any, stack: str, when: datetime) -> Observation:
+    def observe(self: StatusReader, unit: Any, stack: str, when: datetime) -> Observation:
         names = frozenset(f"{stack}-{number}" for number in range(disk.read()["machines"][stack]))
         at_s = when.timestamp() - np.arange(43_200.0, 0.0, -60.0)
         idle = Series(at_s=at_s, values=np.zeros(len(at_s)))
@@ -181,9 +181,9 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
         return "emptied"
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Gatherer, "observe", observe)
-        patched.setattr(Gatherer, "cloud", lambda *_: None)
-        patched.setattr(Gatherer, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
+        patched.setattr(StatusReader, "observe", observe)
+        patched.setattr(StatusReader, "cloud", lambda *_: None)
+        patched.setattr(StatusReader, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
         patched.setattr(act, "empty", empty)
         patched.setattr(run, "must_be_right", lambda *_, **__: 0.0)
         patched.setattr(run, "left_over", lambda *_, **__: [])
@@ -196,9 +196,9 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
         shelf.killer = killer  # type: ignore[attr-defined]
         backend = DiskBackend(root=folder, shelf=shelf)
 
-        def fresh() -> Gatherer:
+        def fresh() -> StatusReader:
             own = Journal(connect(journal)).read()
-            return Gatherer(
+            return StatusReader(
                 backend=backend, config=config, accounts=lambda _: (world.ACCOUNT,), catalog=CATALOG, journal=own
             )
 

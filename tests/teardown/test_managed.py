@@ -18,7 +18,7 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.recording.sources.state import StateResource
 from sizewell.teardown.config import parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.records import GuardLimits
 from sizewell.teardown.telemetry import azureml, sagemaker
 from sizewell.teardown.telemetry.pools import UNMEASURED, limits_of
@@ -231,13 +231,15 @@ def test_what_azure_ml_says_of_its_machines(server: Server, answer: Any, since: 
         assert (span.machines, round(span.start_s)) == (frozenset(), round(since.timestamp()))
 
 
-# Through the gatherer -------------------------------------------------------------------------------------------------
+# Through the reader -------------------------------------------------------------------------------------------------
 
 
 def gathered(monkeypatch: pytest.MonkeyPatch, cloud: Any, unit: Unit, accounts: tuple[str, ...]) -> Any:
-    monkeypatch.setattr(Gatherer, "cloud", lambda *_: cloud)
+    monkeypatch.setattr(StatusReader, "cloud", lambda *_: cloud)
     config = parse_config({"schema": "sizewell.teardown/1", "journal": "file:///journal"})
-    held = Gatherer(backend=cast("Any", None), config=config, accounts=lambda _: accounts, catalog=cast("Any", None))
+    held = StatusReader(
+        backend=cast("Any", None), config=config, accounts=lambda _: accounts, catalog=cast("Any", None)
+    )
     return held.observe(unit, "dev", NOW)
 
 

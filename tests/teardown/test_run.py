@@ -23,7 +23,7 @@ from sizewell.teardown import act, clients, gather, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.queues import queue_of
@@ -70,8 +70,8 @@ class Evening:
     def journal(self) -> Journal:
         return Journal(connect(self.config.journal)).read()
 
-    def gatherer(self, accounts: tuple[str, ...] = (world.ACCOUNT,)) -> Gatherer:
-        return Gatherer(
+    def reader(self, accounts: tuple[str, ...] = (world.ACCOUNT,)) -> StatusReader:
+        return StatusReader(
             backend=ShelfBackend(root=self.folder, shelf=self.shelf),
             config=self.config,
             accounts=lambda _: accounts,
@@ -80,7 +80,7 @@ class Evening:
         )
 
     def plan(self, **more: Any) -> Any:
-        return make_plan(self.gatherer(**more), "sizewell", self.now)[0]
+        return make_plan(self.reader(**more), "sizewell", self.now)[0]
 
     def pool(self, stack: str = "dev-aws") -> Any:
         return next(one for one in self.plan().stacks if one.stack == stack).pools[0]
@@ -90,7 +90,7 @@ class Evening:
             backend=ShelfBackend(root=self.folder, shelf=self.shelf),
             config=self.config,
             journal=self.journal,
-            fresh=self.gatherer,
+            fresh=self.reader,
             exports=self.folder / "exports",
             project="sizewell",
             now=lambda: self.now,
@@ -391,8 +391,8 @@ def test_another_login_destroys_nothing_of_a_stack_without_pools(evening, monkey
     network = world.resource("dev-net", "aws:ec2/vpc:Vpc", "network", "vpc-1")
     evening.shelf.put("dev-net", world.component("dev-net", "net", kind="network", expires=str(ends)), network)
     evening.told(f"end {ends} 7 days", minutes=14_000, stack="dev-net", subject="")
-    other = evening.gatherer
-    monkeypatch.setattr(Evening, "gatherer", lambda _: other(("999999999999",)))
+    other = evening.reader
+    monkeypatch.setattr(Evening, "reader", lambda _: other(("999999999999",)))
     (result,) = evening.run()
     assert (result.action, result.outcome, evening.shelf.destroyed) == ("destroy", "failed", [])
     assert "is logged in" in result.detail
@@ -964,10 +964,10 @@ def test_a_pool_wakes_from_what_an_expiry_does(evening):
     name = "sizewell-dev-aws-train"
     scaling.update_auto_scaling_group(AutoScalingGroupName=name, MinSize=0, MaxSize=0, DesiredCapacity=0)
     scaling.suspend_processes(AutoScalingGroupName=name, ScalingProcesses=["Launch"])
-    gatherer = evening.gatherer()
-    looked = gatherer.all(evening.now)[0]
+    reader = evening.reader()
+    looked = reader.all(evening.now)[0]
     unit = looked.pools[0].unit
-    act.wake(gatherer.cloud("aws", "dev-aws"), unit)
+    act.wake(reader.cloud("aws", "dev-aws"), unit)
     woken = described(name)
     assert (woken["MinSize"], woken["MaxSize"], woken["DesiredCapacity"]) == (0, 2, 1)
     assert woken.get("SuspendedProcesses", []) == []
@@ -1039,3 +1039,14 @@ def test_a_stack_beside_it_that_holds_data_is_left_to_a_person(evening):
     assert results["ttl-dev-aws"][0] == "held back"
     assert "ttl-dev-aws holds data" in results["ttl-dev-aws"][1]
     assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
+
+
+def test_a_run_logs_what_it_decides_and_prints_nothing(evening, caplog, capsys):
+    expired(evening)
+    caplog.set_level("DEBUG", logger="sizewell.teardown")
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+    assert "1 of 1 stacks have something due; at most 1 in this run" in caplog.text
+    assert "dev-aws: locked as number 1 until " in caplog.text
+    assert "dev-aws: destroy: done: its state was kept in " in caplog.text
+    assert "dev-aws: dev-aws: destroy (expired): it expired on " in caplog.text
+    assert capsys.readouterr() == ("", "")

@@ -21,7 +21,7 @@ from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import parse_config
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import Journal, connect
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
@@ -98,9 +98,9 @@ class Site:
             {"schema": "sizewell.teardown/1", "journal": f"file://{folder}/journal", "at_most_percent": 100}
         )
         self.up()
-        patched.setattr(Gatherer, "observe", self.observe)
-        patched.setattr(Gatherer, "cloud", lambda *_: None)
-        patched.setattr(Gatherer, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
+        patched.setattr(StatusReader, "observe", self.observe)
+        patched.setattr(StatusReader, "cloud", lambda *_: None)
+        patched.setattr(StatusReader, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
         patched.setattr(act, "empty", self.empty)
         patched.setattr(run, "must_be_right", lambda *_, **__: 0.0)
         patched.setattr(run, "left_over", lambda *_, **__: [])
@@ -131,10 +131,10 @@ class Site:
     def teardown(self, *, killed: bool) -> None:
         self.now += timedelta(hours=4)  # longer than a lock is held
 
-        def fresh() -> Gatherer:
+        def fresh() -> StatusReader:
             backend = ShelfBackend(root=self.folder, shelf=self.shelf)
             own = Journal(connect(self.config.journal)).read()
-            return Gatherer(
+            return StatusReader(
                 backend=backend, config=self.config, accounts=lambda _: (world.ACCOUNT,), catalog=CATALOG, journal=own
             )
 
@@ -229,7 +229,7 @@ FAULTS: dict[str, Exception] = {
 OPERATIONS = {
     "list": (ShelfBackend, "stacks"),
     "export": (ShelfBackend, "export"),
-    "observe": (Gatherer, "observe"),
+    "observe": (StatusReader, "observe"),
     "prove": (saves, "prove"),
     "write": (Journal, "write"),
     "destroy": (ShelfBackend, "destroy"),

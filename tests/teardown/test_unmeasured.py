@@ -15,7 +15,7 @@ from world import Shelf, ShelfBackend, component, group
 
 from sizewell.clouds.calls import CloudError
 from sizewell.recording.sources.state import read_full_state
-from sizewell.teardown.gather import Gatherer
+from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.telemetry.pools import UNMEASURED
 from sizewell.teardown.units import CLUSTERS_WITH_MACHINES, UNIT_KINDS, stack_parts
 
@@ -54,7 +54,7 @@ def test_it_is_unknown_and_says_what_stops_it(kind: str, tmp_path: Path) -> None
     state = read_full_state(tmp_path / "state.json")
     units = {unit.name: unit for unit in stack_parts(state, "dev-aws").units}
     assert set(units) == {"chat", "own"}
-    gatherer = cast("Gatherer", None)  # refused before anything is asked
+    reader = cast("StatusReader", None)  # refused before anything is asked
     with pytest.raises(CloudError, match=re.escape(UNMEASURED[kind])):
-        Gatherer.observe(gatherer, units["own"], "dev-aws", datetime(2026, 11, 22, tzinfo=UTC))
+        StatusReader.observe(reader, units["own"], "dev-aws", datetime(2026, 11, 22, tzinfo=UTC))
     assert "stop" in UNMEASURED[kind] or "to remove it" in UNMEASURED[kind]

@@ -22,9 +22,9 @@ PARTLY = {0: 11.0, 1: 11.0, 2: 11.0, 3: 50.0}  # one of four works by half: in u
 
 
 def looked(evening):
-    gatherer = evening.gatherer()
-    listed = {each.name: each for each in gatherer.backend.stacks()}
-    return [gatherer.one(listed, "dev-aws", evening.now)]
+    reader = evening.reader()
+    listed = {each.name: each for each in reader.backend.stacks()}
+    return [reader.one(listed, "dev-aws", evening.now)]
 
 
 def hours_before(evening, hours):
@@ -45,9 +45,9 @@ def hours_before(evening, hours):
 
 def test_a_run_keeps_its_samples_and_one_that_only_tells_does_not(evening):
     stack(evening, values=PARTLY)
-    evening.run(yes=False, looked=looked(evening))
+    evening.run(yes=False, statuses=looked(evening))
     assert evening.journal.kept("usage", since=evening.now - timedelta(days=1)) == []
-    evening.run(looked=looked(evening))
+    evening.run(statuses=looked(evening))
     (usage,) = added_up(evening.journal.kept("usage", since=evening.now - timedelta(days=1)))
     assert (usage.stack, usage.pool, usage.nodes, usage.instance_type) == ("dev-aws", "train", 1, "g6.12xlarge")
     assert usage.busy == pytest.approx(0.2075)
@@ -92,7 +92,7 @@ def keep_empty(evening, days):
 
 def test_a_half_idle_stack_is_told_its_smaller_size(evening, monkeypatch, capsys):
     stack(evening, values=PARTLY)
-    evening.run(looked=looked(evening))
+    evening.run(statuses=looked(evening))
     assert "whether fewer or smaller machines suffice" not in str(evening.plan())
     hours_before(evening, 9)
     (plan,) = evening.plan().stacks
@@ -105,7 +105,7 @@ def test_a_half_idle_stack_is_told_its_smaller_size(evening, monkeypatch, capsys
     text = (ROOT / "examples/petsnap-vlm-fp16.yaml").read_text()
     (specs / "train.yaml").write_text(text.replace("name: petsnap-vlm-fp16", "name: train"))
     monkeypatch.setattr(project, "root", lambda: evening.folder)
-    monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.gatherer))
+    monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.reader))
     assert command._observed(argparse.Namespace(stacks=["dev-aws"], at=evening.now, json=False)) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "1 x g6.12xlarge" in told

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sizewell.recording.sources.state import State
     from sizewell.sizing.records.decision import Decision
     from sizewell.teardown.config import TeardownConfig
-    from sizewell.teardown.gather import Gatherer
+    from sizewell.teardown.gather import StatusReader
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.orphans import Thing
 
@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
     listed = {stack.name: stack for stack in backend.stacks()}
     project.must_be_stacks([args.stack], sorted(listed))
     config, journal, fresh = opened(root)
-    gatherer = fresh()
-    if not gatherer.accounts(args.stack):
+    reader = fresh()
+    if not reader.accounts(args.stack):
         fix = f"pulumi config set --path 'sizewell:accounts[0]' ACCOUNT --stack {args.stack}"
         raise UsageError(f"{args.stack}: sizewell:accounts is not set, so the login cannot be checked\n  fix: {fix}")
     name = project_name(root)
@@ -78,13 +78,13 @@ def run(args: argparse.Namespace) -> int:
         backend=backend,
         stack=args.stack,
         project=name,
-        things=lambda state: _things(gatherer, root, args.stack, state, name),
+        things=lambda state: _things(reader, root, args.stack, state, name),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
     with output.progress(f"querying the clouds for {args.stack}"):
         comparison = reconciler.look()
     if args.yes:
-        outcome = _act(args, reconciler, comparison, journal, _deleter(config, gatherer, args.stack))
+        outcome = _act(args, reconciler, comparison, journal, _deleter(config, reader, args.stack))
         comparison = reconciler.look()
         if not args.json:
             for match in outcome.done:
@@ -127,11 +127,11 @@ def _act(
     return outcome
 
 
-def _deleter(config: TeardownConfig, gatherer: Gatherer, stack: str) -> Mapping[str, str]:
+def _deleter(config: TeardownConfig, reader: StatusReader, stack: str) -> Mapping[str, str]:
     """Settings of the identity that deletes in the stack's account and environment."""
     from sizewell.sizing.records.stackname import environment_of
 
-    return config.deleter(gatherer.accounts(stack), environment_of(stack, ""))
+    return config.deleter(reader.accounts(stack), environment_of(stack, ""))
 
 
 def _print(args: argparse.Namespace, comparison: Comparison) -> None:
@@ -217,7 +217,7 @@ def _decision(root: Path, stack: str) -> Decision | None:
         return None
 
 
-def _things(gatherer: Gatherer, root: Path, stack: str, state: State, project_: str) -> list[Thing]:
+def _things(reader: StatusReader, root: Path, stack: str, state: State, project_: str) -> list[Thing]:
     """Everything with the stack's tag in each of its clouds: those of its state, and of its decision where an update
     was killed before much stood.
     """
@@ -235,8 +235,8 @@ def _things(gatherer: Gatherer, root: Path, stack: str, state: State, project_: 
         )
     by_region = clouds_where(lambda cloud: cloud.regions.asked_apart)
     regions = {*parts.regions, *(pool.region for pool in pools if pool.cloud in by_region)}
-    accounts, of = gatherer.accounts(stack), Owner(project=legal(project_), stack=legal(stack))
-    return [thing for cloud in clouds for thing in in_cloud(gatherer.cloud(cloud, stack), accounts, regions, of)]
+    accounts, owner = reader.accounts(stack), Owner(project=legal(project_), stack=legal(stack))
+    return [thing for cloud in clouds for thing in in_cloud(reader.cloud(cloud, stack), accounts, regions, owner)]
 
 
 def _identity(project_: str, stack: str, kind: str, name: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sizewell.teardown.config import TeardownConfig
-    from sizewell.teardown.gather import Gatherer, LookedStack
+    from sizewell.teardown.gather import StackStatus, StatusReader
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.planning import Plan, Row
     from sizewell.teardown.records import Limits, Verdict
@@ -130,12 +130,12 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sizewell" / "states"
 
 
-def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]:
-    """The project's settings, its journal, and what makes a gatherer."""
+def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], StatusReader]]:
+    """The project's settings, its journal, and what makes a reader of statuses."""
     from sizewell.sizing.catalog import load
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.config import read_config
-    from sizewell.teardown.gather import Gatherer
+    from sizewell.teardown.gather import StatusReader
     from sizewell.teardown.journal import Journal, connect
 
     config = read_config(root)
@@ -143,8 +143,8 @@ def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], Gatherer]]
     catalog = load()
     states = cache()
 
-    def fresh() -> Gatherer:
-        return Gatherer(
+    def fresh() -> StatusReader:
+        return StatusReader(
             backend=Backend(root=root),
             config=config,
             accounts=lambda stack: accounts(root, stack),
@@ -182,15 +182,15 @@ def _place(root: Path) -> str:
 
 
 def _made(
-    args: argparse.Namespace, root: Path, fresh: Callable[[], Gatherer], at: datetime
-) -> tuple[Plan, list[LookedStack]]:
+    args: argparse.Namespace, root: Path, fresh: Callable[[], StatusReader], at: datetime
+) -> tuple[Plan, list[StackStatus]]:
     from sizewell.teardown.assemble import make_plan
 
-    gatherer = fresh()
+    reader = fresh()
     if args.stacks:
-        project.must_be_stacks(args.stacks, [stack.name for stack in gatherer.backend.stacks()])
+        project.must_be_stacks(args.stacks, [stack.name for stack in reader.backend.stacks()])
     with output.progress("querying the backend") as tell:
-        return make_plan(gatherer, project_name(root), at, args.stacks, tell)
+        return make_plan(reader, project_name(root), at, args.stacks, tell)
 
 
 def _plan(args: argparse.Namespace) -> int:
@@ -296,14 +296,14 @@ def _run(args: argparse.Namespace) -> int:
         )
     if args.yes and args.at is not None:
         raise UsageError("--at and --yes: a run with --yes always uses the current time\n  fix: leave one of them out")
-    plan, looked = _made(args, root, fresh, at)
+    plan, statuses = _made(args, root, fresh, at)
     exports = root / ".sizewell" / "exports"
     runner = Runner(
         backend=Backend(root=root),
         config=config,
         journal=journal,
         fresh=fresh,
-        looked=looked,
+        statuses=statuses,
         exports=exports,
         project=project_name(root),
         yes=args.yes,
@@ -377,10 +377,10 @@ def _observed(args: argparse.Namespace) -> int:
 
     root = project.root()
     _, _, fresh = opened(root)
-    gatherer, at = fresh(), args.at or datetime.now(UTC)
-    names = sorted(stack.name for stack in gatherer.backend.stacks())
+    reader, at = fresh(), args.at or datetime.now(UTC)
+    names = sorted(stack.name for stack in reader.backend.stacks())
     project.must_be_stacks(args.stacks, names)
-    usages = [usage for name in args.stacks or names for usage in gatherer.usage(name, at)]
+    usages = [usage for name in args.stacks or names for usage in reader.usage(name, at)]
     folder = root / ".sizewell" / "observed"
     measured: list[dict[str, Any]] = []
     table = output.table(

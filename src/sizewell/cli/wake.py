@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     listed = {stack.name: stack for stack in Backend(root=root).stacks()}
     project.must_be_stacks([args.stack], sorted(listed))
     _, journal, fresh = opened(root)
-    gatherer = fresh()
-    parts = stack_parts(gatherer.state(listed[args.stack]), args.stack)
+    reader = fresh()
+    parts = stack_parts(reader.state(listed[args.stack]), args.stack)
     now = datetime.now(UTC)
     if parts.expires_at is not None and now.date() >= parts.expires_at:
         raise UsageError(
@@ -67,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         for unit in units:
             lock.must_hold()
             try:
-                cloud = gatherer.cloud(unit.cloud, args.stack)
-                must_be_own(unit, gatherer.accounts(args.stack))
+                cloud = reader.cloud(unit.cloud, args.stack)
+                must_be_own(unit, reader.accounts(args.stack))
                 journal.write("begin", datetime.now(UTC), **about, subject=unit.name)
                 with output.progress(f"waking {unit.name}"):
                     detail = act.wake(cloud, unit)

@@ -7,6 +7,7 @@ maximum are Pulumi's, and move only where the guard moves them too. Destroyed is
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google
 from sizewell.teardown.units import Unit
 
+LOG: Final = logging.getLogger(__name__)
 BUSY_TRIES: Final = 20
 BUSY_WAIT_S: Final = 15.0
 
@@ -74,6 +76,9 @@ def destroy(
 
     ServiceError where its secrets cannot be read, or the engine fails: what it had not destroyed stands in its state.
     """
+    # The export comes first and is checked: a destroy that fails half-way leaves a state without what it destroyed, and
+    # the export is then all that says what was there. The configuration is read before the engine starts, since secrets
+    # that cannot be decrypted would stop it in the middle.
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     backend.export(stack, kept)
     if not kept.exists() or kept.stat().st_size == 0:
@@ -211,19 +216,23 @@ class _Writer:
             except FAILURES as error:  # each call sets a state, so a second one does no harm
                 if attempt == BUSY_TRIES:
                     raise CloudError(reader.service, "unanswered", f"no response to {method} {path}") from error
-                self.sleep(BUSY_WAIT_S)
+                self._wait(attempt, f"no response to {method} {path}")
                 continue
             document, code = document_of(answer.content)
             if 200 <= answer.status_code < 300:
                 return document if isinstance(document, dict) else {}
             if attempt < BUSY_TRIES and _is_busy(answer.status_code, code, answer.content):
-                self.sleep(BUSY_WAIT_S)
+                self._wait(attempt, f"{method} {path}: status {answer.status_code}")
                 continue
             reasons: dict[int, Reason] = {401: "login", 403: "denied", 404: "missing"}
             reason = reasons.get(answer.status_code, "refused" if answer.status_code < 500 else "unanswered")
             detail = f"{method} {path}: status {answer.status_code}: {message_of(document)}"
             raise CloudError(reader.service, reason, detail, code=code)
         raise AssertionError("the last attempt returns or raises")
+
+    def _wait(self, attempt: int, why: str) -> None:
+        LOG.info("%s: attempt %d of %d: %s", self.reader.service, attempt, BUSY_TRIES, why)
+        self.sleep(BUSY_WAIT_S)
 
 
 def _is_busy(status: int, code: str, body: bytes) -> bool:

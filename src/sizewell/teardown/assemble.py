@@ -8,43 +8,43 @@ from datetime import UTC, datetime, time
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
-from sizewell.teardown.gather import Gatherer, Looked, LookedStack, missing_share
+from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, missing_share
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
 from sizewell.teardown.units import backup_of
 from sizewell.teardown.usage import PoolUsage
 
 
 def make_plan(
-    gatherer: Gatherer,
+    reader: StatusReader,
     project: str,
     at: datetime,
     only: Sequence[str] = (),
-    told: Callable[[str], None] = lambda _: None,
-) -> tuple[Plan, list[LookedStack]]:
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Plan, list[StackStatus]]:
     """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not respond."""
-    looked = gatherer.all(at, only, told)
-    listed = {stack.name: stack for stack in gatherer.backend.stacks()}
-    missing = 100 * missing_share(looked)
-    limit = gatherer.config.halt_missing_percent
+    statuses = reader.all(at, only, progress)
+    listed = {stack.name: stack for stack in reader.backend.stacks()}
+    missing = 100 * missing_share(statuses)
+    limit = reader.config.halt_missing_percent
     halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts)" if missing >= limit else ""
     return (
         Plan(
             project=project,
             at=at,
-            stacks=tuple(_stack(gatherer, listed, looked_stack, at) for looked_stack in looked),
+            stacks=tuple(_stack(reader, listed, status, at) for status in statuses),
             missing_percent=round(missing, 1),
             halted=halted,
         ),
-        looked,
+        statuses,
     )
 
 
-def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack, at: datetime) -> StackPlan:
-    name, parts = looked.name, looked.parts
-    pools = tuple(_pool(name, pool, at) for pool in looked.pools)
-    hourly = [pool.pool.usd_per_hour for pool in looked.pools]
+def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStatus, at: datetime) -> StackPlan:
+    name, parts = status.name, status.parts
+    pools = tuple(_pool(name, pool, at) for pool in status.pools)
+    hourly = [pool.pool.usd_per_hour for pool in status.pools]
     saves = sum(usd_per_hour for usd_per_hour in hourly if usd_per_hour is not None) if None not in hourly else None
-    verdict = looked.verdict
+    verdict = status.verdict
     row = Row(
         stack=name,
         pool="",
@@ -55,26 +55,26 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         next_at=verdict.next_at,
         saves_usd_per_month=monthly(saves) if verdict.action == "destroy" else None,
     )
-    notes = [*(["an update of it is under way"] if looked.updating else [])]
+    notes = [*(["an update of it is under way"] if status.updating else [])]
     if parts is None:
         return StackPlan(stack=name, owner="", environment="", row=row, notes=tuple(notes))
     if parts.pending:
         number = len(parts.pending)
         count = "1 operation is" if number == 1 else f"{number} operations are"
         notes.append(f"an update was killed, and {count} pending: sizewell reconcile {name} lists what they created")
-    if parts.expires_at is not None and f"ttl-{name}" not in looked.beside:
+    if parts.expires_at is not None and f"ttl-{name}" not in status.beside:
         notes.append(f"it expires on {parts.expires_at}, and without ttl-{name} only this run takes it down")
-    accounts = tuple(gatherer.accounts(name))
+    accounts = tuple(reader.accounts(name))
     if not accounts:
         notes.append("sizewell:accounts is not set: nothing is read from the cloud and nothing is stopped")
-    notes += [_half_idle(usage) for usage in gatherer.usage(name, at) if usage.half_idle and _stays(usage, looked)]
-    notes += [note for pool in looked.pools if (note := _woken(pool))]
+    notes += [_half_idle(usage) for usage in reader.usage(name, at) if usage.half_idle and _stays(usage, status)]
+    notes += [note for pool in status.pools if (note := _woken(pool))]
     kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
-    kept += [_beside(other) for other in looked.beside]
+    kept += [_beside(other) for other in status.beside]
     bills, words = None, []
     if any(planned.action not in ("keep", "unknown") for planned in (row, *pools)):
         try:
-            standing = gatherer.standing(listed, name, at.date())
+            standing = reader.standing(listed, name, at.date())
         except SizewellError as error:
             words.append(f"not priced: {str(error).partition(chr(10))[0]}")
         else:
@@ -103,28 +103,28 @@ def _stack(gatherer: Gatherer, listed: Mapping[str, Listed], looked: LookedStack
         notes=tuple(notes),
         accounts=accounts,
         clouds=parts.clouds,
-        beside=looked.beside,
+        beside=status.beside,
     )
 
 
-def _woken(looked: Looked) -> str:
+def _woken(status: PoolStatus) -> str:
     """What a schedule does to an idle pool: it brings its machines back each working day, to idleness again."""
-    schedule = looked.unit.arguments.get("schedule")
-    if looked.verdict.action not in ("warn", "empty") or not isinstance(schedule, Mapping):
+    schedule = status.unit.arguments.get("schedule")
+    if status.verdict.action not in ("warn", "empty") or not isinstance(schedule, Mapping):
         return ""
     hours = sum(_weekly_hours(window) for window in schedule.get("windows") or () if isinstance(window, Mapping))
-    usd = monthly(looked.pool.usd_per_hour)
+    usd = monthly(status.pool.usd_per_hour)
     price = "at a price that is not known" if usd is None else f"for {float(usd) * hours / 168:,.2f} USD per month"
-    return f"{looked.pool.name}: its schedule starts machines, {hours:g} hours a week, {price}: remove it if unused"
+    return f"{status.pool.name}: its schedule starts machines, {hours:g} hours a week, {price}: remove it if unused"
 
 
-def _stays(usage: PoolUsage, looked: LookedStack) -> bool:
+def _stays(usage: PoolUsage, status: StackStatus) -> bool:
     """Whether a pool goes on running on the machines that were measured: what is idle comes down anyway."""
     return any(
         pool.unit.name == usage.pool
         and pool.unit.instance_type == usage.instance_type
         and pool.verdict.action == "keep"
-        for pool in looked.pools
+        for pool in status.pools
     )
 
 
@@ -159,8 +159,8 @@ def _beside(stack: str) -> str:
     )
 
 
-def _pool(stack: str, looked: Looked, at: datetime) -> Row:
-    verdict, evidence, pool = looked.verdict, looked.evidence, looked.pool
+def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
+    verdict, evidence, pool = status.verdict, status.evidence, status.pool
     machines = pool.machines_at(at.timestamp())
     why = verdict.reason
     if evidence.missing:

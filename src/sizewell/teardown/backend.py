@@ -221,26 +221,26 @@ _KNOWN: Final = (
 )
 
 
-def _fault(arguments: Sequence[str], said: str) -> ServiceError:
+def _fault(arguments: Sequence[str], output: str) -> ServiceError:
     """The engine's refusal in one message: what it was about, and the way out where it is a known one."""
     subject = arguments[arguments.index("--stack") + 1] if "--stack" in arguments else "the backend"
-    text = " ".join(said.split())
+    text = " ".join(output.split())
     for word, what, fix in _KNOWN:
         if word in text:
             return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {fix}")
-    reasons = " ".join(dict.fromkeys(error for error in _errors(said) if error != "update failed"))[:600]
+    reasons = " ".join(dict.fromkeys(error for error in _errors(output) if error != "update failed"))[:600]
     why = reasons or text[-400:] or "no reason given"
     fix = "" if "--stack" in arguments else "\n  fix: check PULUMI_BACKEND_URL, and the login to its store"
     return ServiceError(f"{subject}: pulumi {' '.join(arguments[:2])} failed: {why}{fix}")
 
 
-def _errors(said: str) -> list[str]:
+def _errors(output: str) -> list[str]:
     """The errors of what the engine prints, each whole on one line. Where it sums them up under "Diagnostics:", those:
     progress above it repeats them, and warnings and counts stand around them in no fixed order.
     """
     errors: list[list[str]] = []
     opened = False
-    for line in (said.partition("Diagnostics:\n")[2] or said).splitlines():
+    for line in (output.partition("Diagnostics:\n")[2] or output).splitlines():
         _, mark, error = line.partition("error: ")
         if mark:
             errors.append([error])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Final
 
 from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.clouds.rest import base_url
 from sizewell.sizing.errors import ServiceError
 from sizewell.sizing.providers import CLOUDS
+
+LOG: Final = logging.getLogger(__name__)
 
 
 def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: float = 10.0) -> float:
@@ -19,10 +23,11 @@ def must_be_right(cloud: str, at: datetime, *, off_s_max: float, timeout_s: floa
     try:
         with http_client(connections=1) as http:
             answer = http.head(url, timeout=timeout_s)
-        told = parsedate_to_datetime(str(answer.headers.get("Date")))
+        server = parsedate_to_datetime(str(answer.headers.get("Date")))
     except (*FAILURES, ValueError, TypeError) as error:
         raise ServiceError(f"{url} did not return the time ({type(error).__name__}); nothing is stopped") from None
-    off_s = (at - told.astimezone(UTC)).total_seconds()
+    off_s = (at - server.astimezone(UTC)).total_seconds()
+    LOG.debug("%s: this clock is off by %.1f s, %g s are allowed", url, off_s, off_s_max)
     if abs(off_s) > off_s_max:
         raise ServiceError(
             f"this clock is {abs(off_s):.0f} s {'fast' if off_s > 0 else 'slow'} by {url}; {off_s_max:g} s are "

@@ -214,6 +214,9 @@ def job_running(look: Look) -> Verdict | None:
     return None
 
 
+# The order is part of the meaning, and test_each_clause_is_needed does not see it. A counter that hangs reads 100 %, so
+# what is broken comes before `in_use`; one busy accelerator is enough, so `in_use` comes before `unseen`, which asks
+# for all of them. Where no accelerator works, what a person has to look at comes last: it must not hide plain use.
 IDLE_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
     nothing_to_take,
     protected,
@@ -241,11 +244,12 @@ def _idle(look: Look) -> Verdict:
     spared = _spared(look)
     if spared:
         return look.verdict("warn", "spared", f"{idle}; {spared}")
+    # Not "idle now, and notified at some time": somebody may have used the pool since, and left it idle again. Every
+    # sample between the notice and now has to be there and low, else the owner is notified anew. So whoever gathers
+    # has to ask for samples as far back as the notice (StatusReader.observe).
     told_s = max((notice for notice in pool.notices_s if look.at_s - notice >= guard.grace_s), default=None)
     since_s = guard.window_s + guard.grace_s if told_s is None else look.seen_s - told_s
-    if told_s is None or not _idle_for(
-        look, max(guard.window_s + guard.grace_s, since_s)
-    ):  # not of an earlier idleness
+    if told_s is None or not _idle_for(look, max(guard.window_s + guard.grace_s, since_s)):
         last_s = max(pool.notices_s, default=look.at_s)
         due = datetime.fromtimestamp(max(last_s, look.at_s - guard.grace_s) + guard.grace_s, UTC)
         return Verdict(
@@ -473,6 +477,7 @@ def _emptiness(look: StackLook) -> Verdict:
     if not known:
         return look.verdict("unknown", "uncounted", f"machines were not counted for {most_s / DAY_S:g} days")
     reason = f"it has been empty for {most_s / DAY_S:g} days"
+    # No machine for two weeks is no proof of disuse: requests, saves and jobs are asked after as for an end.
     for kept in look.kept_by():
         return look.verdict(kept.action, kept.clause, f"{reason}; {_pool_says(kept)}")
     if days is None:

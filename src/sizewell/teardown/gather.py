@@ -6,6 +6,7 @@ a store that does not respond counts as saved just now; a queue that does not re
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empt
 
 # What earlier runs kept: how busy pools were, by stack; since when they had no machine, by stack and pool.
 Kept = tuple[dict[str, list[PoolUsage]], dict[tuple[str, str], list[tuple[float, float]]]]
+LOG: Final = logging.getLogger(__name__)
 NOTICE_S_MAX: Final = 86_400.0  # an older notice is given again: samples are asked for as far back as it
 
 
@@ -56,7 +58,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class PoolStatus:
     """One pool: its facts, what they rest on, its verdict."""
 
     unit: Unit
@@ -66,14 +68,14 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedStack:
+class StackStatus:
     """One stack: its facts, its verdict, its pools. `fault`: why nothing is known of it."""
 
     name: str
     parts: StackParts | None
     facts: Stack | None
     verdict: Verdict
-    pools: tuple[Looked, ...] = ()
+    pools: tuple[PoolStatus, ...] = ()
     fault: str = ""
     updating: bool = False
     beside: tuple[str, ...] = ()  # stacks that stand beside it: its end, its images, its checkpoints
@@ -81,7 +83,7 @@ class LookedStack:
 
 
 @dataclass(slots=True)
-class Gatherer:
+class StatusReader:
     """Everything that is asked, and what was answered already."""
 
     backend: Backend
@@ -96,28 +98,29 @@ class Gatherer:
     _saves: Saves = field(default_factory=Saves)
 
     def all(
-        self, at: datetime, only: Sequence[str] = (), told: Callable[[str], None] = lambda _: None
-    ) -> list[LookedStack]:
+        self, at: datetime, only: Sequence[str] = (), progress: Callable[[str], None] = lambda _: None
+    ) -> list[StackStatus]:
         """Every stack of the backend, or those named, by name. ServiceError where the backend does not respond."""
         listed = {stack.name: stack for stack in self.backend.stacks()}
         wanted = [name for name in sorted(listed) if cluster_of(name) == name and (not only or name in only)]
 
-        def look(name: str) -> LookedStack:
-            told(f"looking at {name}")
+        def read(name: str) -> StackStatus:
+            progress(f"looking at {name}")
             return self.one(listed, name, at)
 
         with ThreadPoolExecutor(max_workers=24) as threads:
-            return list(threads.map(look, wanted))
+            return list(threads.map(read, wanted))
 
-    def one(self, listed: Mapping[str, Listed], name: str, at: datetime) -> LookedStack:
+    def one(self, listed: Mapping[str, Listed], name: str, at: datetime) -> StackStatus:
         """One stack; a fault of its own is said of it, and of no other."""
         beside = tuple(sorted(other for other in listed if other != name and cluster_of(other) == name))
         try:
-            return self._looked(listed, name, at, beside)
+            return self._status(listed, name, at, beside)
         except (SizewellError, ValueError) as error:
             reason = str(error).partition("\n")[0]
+            LOG.info("%s cannot be read: %s", name, reason)
             verdict = Verdict(subject=name, action="unknown", clause="unread", reason=reason)
-            return LookedStack(name=name, parts=None, facts=None, verdict=verdict, fault=str(error), beside=beside)
+            return StackStatus(name=name, parts=None, facts=None, verdict=verdict, fault=str(error), beside=beside)
 
     def usage(self, stack: str, at: datetime) -> list[PoolUsage]:
         """How busy the pools of a stack were in the hours that runs have kept. ServiceError where the journal does not
@@ -143,7 +146,7 @@ class Gatherer:
         """What a stack and those beside it would go on costing."""
         return standing(Exports(self.backend, self.cache), listed, name, self.catalog, on)
 
-    def _looked(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> LookedStack:
+    def _status(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> StackStatus:
         parts = stack_parts(self.state(listed[name]), name)
         stores = self._stores(listed, name)
         lease = lease_of(self.backend.tags(name), name)
@@ -167,16 +170,18 @@ class Gatherer:
             notices_s=notices,
         )
         verdict, verdicts = decide(facts, limits, at)
+        for given in (verdict, *verdicts):
+            LOG.debug("%s: %s: %s (%s): %s", name, given.subject, given.action, given.clause, given.reason)
         if parts.going == 0:  # destroyed, or never built: a second destroy would do nothing again and again
             left = f"only {len(parts.protected)} protected resources remain" if parts.protected else "nothing stands"
             verdict = replace(verdict, action="keep", clause="nothing", reason=left, next_step="", next_at=None)
-        return LookedStack(
+        return StackStatus(
             name=name,
             parts=parts,
             facts=facts,
             verdict=verdict,
             pools=tuple(
-                Looked(unit=unit, pool=pool, evidence=evidence, verdict=_told(unit, given))
+                PoolStatus(unit=unit, pool=pool, evidence=evidence, verdict=_worded(unit, given))
                 for (unit, pool, evidence), given in zip(pools, verdicts, strict=True)
             ),
             updating=listed[name].updating,
@@ -193,8 +198,8 @@ class Gatherer:
         if end is not None and (end - at.date()).days <= soon:
             return self.journal.notices(name, "", f"end {end.isoformat()}")
         days = self.config.limits().empty_days.get(parts.environment, 0.0)
-        told = self.journal.notices(name, "", "empty")
-        return tuple(told_s for told_s in told if at.timestamp() - told_s <= days * 86_400)
+        given = self.journal.notices(name, "", "empty")
+        return tuple(given_s for given_s in given if at.timestamp() - given_s <= days * 86_400)
 
     def _stores(self, listed: Mapping[str, Listed], name: str) -> tuple[str, ...]:
         keeper = f"checkpoints-{name}"
@@ -246,6 +251,8 @@ class Gatherer:
         stack: str,
     ) -> Pool:
         known = observation if isinstance(observation, Observation) else Observation(source="")
+        # A store that does not respond counts as written just now, so that `saved` in decide.py keeps the pool. An
+        # empty tuple would say that nothing was ever saved, and let it be emptied.
         manifests, parts = ((at.timestamp(),), ()) if isinstance(saved, ServiceError) else saved
         queue, jobs = queue_of(unit, self.config.prometheus.get(stack), at)
         counted = self._with_earlier(known.counted, stack, unit, at)
@@ -279,7 +286,7 @@ class Gatherer:
         return (replace(counted[0], start_s=empty_since(counted[0].start_s, before)), *counted[1:])
 
 
-def _told(unit: Unit, verdict: Verdict) -> Verdict:
+def _worded(unit: Unit, verdict: Verdict) -> Verdict:
     """A pool without a guard has nobody's word for when it counts as idle."""
     if unit.guard is None and verdict.clause == "spared":
         return replace(
@@ -326,7 +333,7 @@ def lease_of(tags: Mapping[str, str], stack: str) -> Protection | None:
         ) from None
 
 
-def missing_share(stacks: Sequence[LookedStack]) -> float:
+def missing_share(stacks: Sequence[StackStatus]) -> float:
     """Share of the pools with machines, or of unknown size, of which telemetry is missing; stacks that cannot be read
     count as one.
     """
@@ -336,11 +343,9 @@ def missing_share(stacks: Sequence[LookedStack]) -> float:
             total, missing = total + 1, missing + 1
         if stack.verdict.clause == "nothing":  # destroyed: what is left of its components has nothing to measure
             continue
-        for looked in stack.pools:
-            if looked.unit.kind != "pool" or (
-                looked.verdict.clause == "nothing_to_take" and looked.verdict.action == "keep"
-            ):
+        for pool in stack.pools:
+            if pool.unit.kind != "pool" or (pool.verdict.clause == "nothing_to_take" and pool.verdict.action == "keep"):
                 continue
             total += 1
-            missing += looked.verdict.clause == "unseen" or bool(looked.evidence.missing)
+            missing += pool.verdict.clause == "unseen" or bool(pool.evidence.missing)
     return missing / total if total else 0.0

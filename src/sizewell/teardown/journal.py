@@ -14,6 +14,7 @@ lost its time finds a higher number than its own, and stops before its next act.
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from sizewell.launch.scripts.store import MissingError, RefusedError, Store, Sto
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.versions import content, schema_of
 
+LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
 
 
@@ -72,11 +74,15 @@ class Journal:
             **content,
         }
         data = json.dumps(record, sort_keys=True).encode()
+        # The next number, put on condition, and not one object that is replaced: nobody needs the right to overwrite,
+        # no record is lost to a race, and a gap shows that something was deleted. So nothing may replace or delete.
         for _ in range(10_000):
             if self._put(f"journal/{self._next:012d}.json", data):
                 self.records.append(record)
                 self._next += 1
+                LOG.debug("%s: record %d: %s", self.store.uri, self._next - 1, kind)
                 return self._next - 1
+            LOG.debug("%s: number %d was taken by another runner", self.store.uri, self._next)
             self.read()
         raise ServiceError(f"{self.store.uri}: 10,000 consecutive numbers were taken")
 
@@ -119,6 +125,8 @@ class Journal:
                     f"{record['until']} at most\n"
                     "  fix: wait for it, or run again after that time"
                 )
+        # A higher number and not the same lock again: whoever held the old one finds the new one at its next
+        # `must_hold` and stops, however late it wakes up. Clocks decide only when a lock is over, never who holds it.
         number = newest + 1
         who = holder or f"runner {uuid.uuid4().hex[:8]}"
         data = {
@@ -130,6 +138,7 @@ class Journal:
         }
         if not self._put(f"locks/{stack}/{number:012d}.json", json.dumps(data, sort_keys=True).encode()):
             raise HeldError(f"{stack}: another runner acquired it at the same moment\n  fix: run again")
+        LOG.info("%s: locked as number %d until %s", stack, number, data["until"])
         return Lock(journal=self, stack=stack, number=number, until=at + LOCK)
 
     def _locks(self, stack: str) -> tuple[set[int], set[int]]:
@@ -172,9 +181,9 @@ class Journal:
 
 def _unanswered(error: Exception) -> str:
     """What a person does about it; the store's own advice after the semicolon is for a job."""
-    told = str(error).partition(";")[0]
+    reason = str(error).partition(";")[0]
     return (
-        f"the journal does not respond: {told}\n"
+        f"the journal does not respond: {reason}\n"
         "  fix: log in to its account, or set another `journal:` in stacks/config/teardown.yaml"
     )
 

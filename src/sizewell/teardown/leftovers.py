@@ -97,7 +97,7 @@ def left_over(
     cloud: Aws | Google | Azure,
     accounts: Sequence[str],
     regions: Iterable[str],
-    of: Owner,
+    owner: Owner,
     *,
     clusters: Sequence[str],
     catalog: Catalog,
@@ -107,7 +107,7 @@ def left_over(
     respond: then nobody knows.
     """
     regions = tuple(regions)
-    things = {thing.identity: thing for thing in in_cloud(cloud, accounts, regions, of)}
+    things = {thing.identity: thing for thing in in_cloud(cloud, accounts, regions, owner)}
     for cluster in clusters:
         if isinstance(cloud, Aws):
             asked = [("kubernetes.io/cluster/" + cluster, "owned"), *((key, cluster) for key in CLUSTER_TAGS)]

@@ -59,17 +59,17 @@ class Owner:
     stack: str
 
 
-def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], of: Owner) -> list[Thing]:
+def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], owner: Owner) -> list[Thing]:
     """Everything with a stack's tag in its accounts, of Amazon's in some regions; what carries the tag of another
     project is left out. CloudError where one is refused.
     """
     if isinstance(cloud, Aws):
-        things = in_aws(cloud, regions, of.stack)
+        things = in_aws(cloud, regions, owner.stack)
     elif isinstance(cloud, Google):
-        things = [thing for account in accounts for thing in in_google(cloud, account, of.stack)]
+        things = [thing for account in accounts for thing in in_google(cloud, account, owner.stack)]
     else:
-        things = [thing for account in accounts for thing in in_azure(cloud, account, of.stack)]
-    return [thing for thing in things if (thing.tags or {}).get(PROJECT_TAG, of.project) == of.project]
+        things = [thing for account in accounts for thing in in_azure(cloud, account, owner.stack)]
+    return [thing for thing in things if (thing.tags or {}).get(PROJECT_TAG, owner.project) == owner.project]
 
 
 def in_aws(aws: Aws, regions: Iterable[str], tag: str, *, key: str = TAG) -> list[Thing]:

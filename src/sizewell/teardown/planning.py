@@ -48,8 +48,8 @@ class Row:
     spans: tuple[Span, ...] = ()
 
     @property
-    def told(self) -> bool:
-        """Whether the owner is told of it: of a step that follows, and of an end although nothing follows from it."""
+    def notifies(self) -> bool:
+        """Whether the owner is notified: of a step that follows, and of an end although nothing follows from it."""
         return bool(self.next_step) or (self.action == "warn" and self.clause in ("expires", "expired"))
 
 
@@ -132,8 +132,8 @@ def must_be_own(
     made = datetime.fromisoformat(body["at"])
     age_h = (at - made).total_seconds() / 3600
     if not 0 <= age_h <= hours_max:
-        told = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
-        raise UsageError(f"{source}: is {told}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
+        age = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
+        raise UsageError(f"{source}: is {age}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
     return {
         (row["stack"], row["pool"]): row["action"]
         for stack in body["stacks"]

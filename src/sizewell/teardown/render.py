@@ -102,10 +102,10 @@ def timeline(row: Row, at: datetime, days: float = 14.0) -> str:
         if end_s <= start_s:
             continue
         kind = "unknown" if span.machines is None else "on" if span.machines else "off"
-        told = f"{span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC: {span.machines} machines"
+        title = f"{span.start:%Y-%m-%d %H:%M} to {span.end:%Y-%m-%d %H:%M} UTC: {span.machines} machines"
         x, width = start_s / total_s * 1000, max((end_s - start_s) / total_s * 1000, 1.0)
         parts.append(
-            f'<rect class="{kind}" x="{x:.1f}" y="2" width="{width:.1f}" height="12"><title>{told}</title></rect>'
+            f'<rect class="{kind}" x="{x:.1f}" y="2" width="{width:.1f}" height="12"><title>{title}</title></rect>'
         )
     label = f"machines in the {days:g} days before {at:%Y-%m-%d %H:%M} UTC"
     return (

@@ -5,6 +5,7 @@ act; the journal has each act before it is begun and after it ended, so that an 
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from sizewell.teardown import act, saves
 from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
-from sizewell.teardown.gather import Gatherer, LookedStack
+from sizewell.teardown.gather import StackStatus, StatusReader
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
@@ -29,6 +30,7 @@ from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
+LOG: Final = logging.getLogger(__name__)
 _KEPT: Final = " kept"  # ends what a notice is about, where pools keep a stack past its end
 Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
 
@@ -46,12 +48,12 @@ class Result:
 
 @dataclass(slots=True)
 class Runner:
-    """Carries a plan out. `fresh` makes a gatherer that has asked nothing yet; `now` is the clock of acts."""
+    """Carries a plan out. `fresh` makes a StatusReader that has asked nothing yet; `now` is the clock of acts."""
 
     backend: Backend
     config: TeardownConfig
     journal: Journal
-    fresh: Callable[[], Gatherer]
+    fresh: Callable[[], StatusReader]
     exports: Path
     project: str  # as Pulumi.yaml names it
     yes: bool = False
@@ -61,7 +63,7 @@ class Runner:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     cluster: str = ""  # the Kubernetes cluster that this runs in; "": none
     send: Callable[[str, Mapping[str, Any]], None] | None = None
-    looked: Sequence[LookedStack] = ()  # what the plan rests on: its samples are kept for `size --observed`
+    statuses: Sequence[StackStatus] = ()  # what the plan rests on: its samples are kept for `size --observed`
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
 
@@ -78,6 +80,7 @@ class Runner:
         self._notices(plan)
         due = [stack for stack in plan.stacks if any(row.action in ("empty", "destroy") for row in stack.rows)]
         allowed = self._allowed(len(plan.stacks))
+        LOG.info("%d of %d stacks have something due; at most %d in this run", len(due), len(plan.stacks), allowed)
         acted = 0
         for stack in sorted(due, key=_saving, reverse=True):
             rows = [row for row in _acts(stack) if chosen is None or chosen.get((row.stack, row.pool)) == row.action]
@@ -98,7 +101,7 @@ class Runner:
 
     def _keep_usage(self, at: datetime) -> None:
         """How busy the accelerators were, and which pools had none, of all of them in one object."""
-        pools = [(stack.name, each.unit, each.pool) for stack in self.looked for each in stack.pools]
+        pools = [(stack.name, each.unit, each.pool) for stack in self.statuses for each in stack.pools]
         usages = [usage for each in pools if (usage := usage_of(*each)) is not None]
         empty = {(stack, unit.name): span for stack, unit, pool in pools if (span := empty_of(pool)) is not None}
         if self.yes and (usages or empty):
@@ -112,6 +115,8 @@ class Runner:
 
     def _allowed(self, stacks: int) -> int:
         """How many stacks one run may touch: the smaller of the number and the share, and one of few."""
+        # A share as well as a number: a broken metric makes every stack look idle at once, and a small backend
+        # would lose all of it to a number alone.
         share = int(stacks * self.config.at_most_percent / 100)
         return min(self.config.at_most_stacks, max(share, 1 if self.config.at_most_percent else 0))
 
@@ -150,53 +155,55 @@ class Runner:
     def _act(self, row: Row, must_hold: Callable[[datetime], None]) -> bool:
         """One act, after everything was read again."""
         try:
-            gatherer = self.fresh()
+            reader = self.fresh()
             listed = {each.name: each for each in self.backend.stacks()}
             if row.stack not in listed:
                 self._say(row, "done", "it is already gone")
                 return False
-            looked = gatherer.one(listed, row.stack, self.now())
-            if not self._still(row, looked):
+            # The plan is minutes or hours old, and may come from a file. What is acted on is read under the lock, by a
+            # reader without any earlier answer: a cache here would act on what a person has taken back meanwhile.
+            status = reader.one(listed, row.stack, self.now())
+            if not self._still(row, status):
                 return False
-            if looked.parts is not None and self.cluster and self.cluster in looked.parts.clusters:
+            if status.parts is not None and self.cluster and self.cluster in status.parts.clusters:
                 self._say(row, "held back", f"this is running in its cluster {self.cluster}: schedule it elsewhere")
                 return False
             must_hold(self.now())
-            self._keep_timeline(looked)
+            self._keep_timeline(status)
             if row.action == "empty":
-                return self._empty(gatherer, looked, row)
-            return self._destroy(gatherer, looked, row, must_hold)
+                return self._empty(reader, status, row)
+            return self._destroy(reader, status, row, must_hold)
         except HeldError:
             raise
         except SizewellError as error:
             self._fails(row, str(error))
             return True
 
-    def _still(self, row: Row, looked: LookedStack) -> bool:
+    def _still(self, row: Row, status: StackStatus) -> bool:
         """Whether the act is due at a new look too, by the same clauses as in the plan; else it is held back."""
-        verdict = _verdict(looked, row.pool)
+        verdict = _verdict(status, row.pool)
         if verdict != row.action:
-            self._say(row, "held back", f"when checked again it is {verdict}: {_reason(looked, row.pool)}")
-        elif looked.updating:
+            self._say(row, "held back", f"when checked again it is {verdict}: {_reason(status, row.pool)}")
+        elif status.updating:
             self._say(row, "held back", "an update of it is under way")
         else:
             return True
         return False
 
-    def _keep_timeline(self, looked: LookedStack) -> None:
+    def _keep_timeline(self, status: StackStatus) -> None:
         """What the act rests on, for `teardown replay`."""
-        if looked.facts is None:
+        if status.facts is None:
             return
         at = self.now()
-        path = self.exports.parent / "timelines" / f"{looked.name}-{at:%Y%m%dT%H%M%SZ}.json"
+        path = self.exports.parent / "timelines" / f"{status.name}-{at:%Y%m%dT%H%M%SZ}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(recorded(looked.facts, at))
+        text = json.dumps(recorded(status.facts, at))
         path.write_text(text, encoding="utf-8")
         self.journal.keep(f"timelines/{path.name}", text.encode())
 
-    def _empty(self, gatherer: Gatherer, looked: LookedStack, row: Row) -> bool:
-        unit = next(pool.unit for pool in looked.pools if pool.pool.name == row.pool)
-        cloud = gatherer.cloud(unit.cloud, looked.name)
+    def _empty(self, reader: StatusReader, status: StackStatus, row: Row) -> bool:
+        unit = next(pool.unit for pool in status.pools if pool.pool.name == row.pool)
+        cloud = reader.cloud(unit.cloud, status.name)
         self._record("begin", row)
         detail = act.empty(cloud, unit)
         self._record("done", row, detail=detail, saves_usd_per_month=_saved(row))
@@ -204,52 +211,54 @@ class Runner:
         return True
 
     def _destroy(
-        self, gatherer: Gatherer, looked: LookedStack, row: Row, must_hold: Callable[[datetime], None]
+        self, reader: StatusReader, status: StackStatus, row: Row, must_hold: Callable[[datetime], None]
     ) -> bool:
-        assert looked.parts is not None  # noqa: S101  (a stack that was not read is never destroyed)
-        for cloud in looked.parts.clouds:  # the login is the stack's, on each of them
-            gatherer.cloud(cloud, looked.name)
-        if looked.parts.pending:
-            fix = f"sizewell reconcile {looked.name} lists them"
+        assert status.parts is not None  # noqa: S101  (a stack that was not read is never destroyed)
+        for cloud in status.parts.clouds:  # the login is the stack's, on each of them
+            reader.cloud(cloud, status.name)
+        if status.parts.pending:
+            fix = f"sizewell reconcile {status.name} lists them"
             self._say(
                 row, "held back", f"an update was killed, and the state may lack resources that it created: {fix}"
             )
             return False
-        if looked.parts.stateful and looked.name not in self.data:
+        if status.parts.stateful and status.name not in self.data:
             names = ", ".join(
-                f"{what} {resource.name} ({backup_of(resource)})" for what, resource in looked.parts.stateful[:5]
+                f"{what} {resource.name} ({backup_of(resource)})" for what, resource in status.parts.stateful[:5]
             )
             self._say(
-                row, "held back", f"data would be destroyed: {names}; save it, then run with --data {looked.name}"
+                row, "held back", f"data would be destroyed: {names}; save it, then run with --data {status.name}"
             )
             return False
-        proofs = [proof for uri in looked.stores for proof in saves.prove(uri)]
+        proofs = [proof for uri in status.stores for proof in saves.prove(uri)]
         if broken := [proof for proof in proofs if proof.fault]:
             self._say(row, "held back", f"its newest checkpoint is incomplete: {broken[0].uri}: {broken[0].fault}")
             return False
         if proofs and not self._still(row, self.fresh().one(self._listed(), row.stack, self.now())):
             return False  # whole checkpoints take long to read: somebody may have come back meanwhile
+        # The fence is asked last, after everything that takes long. "begin" is written before the act and has where the
+        # stack lies: once its state is empty, that record alone tells the next run where to look for leftovers.
         must_hold(self.now())
         self._record(
             "begin",
             row,
             proofs=[f"{proof.uri} step {proof.step}" for proof in proofs],
-            clouds=list(looked.parts.clouds),
-            regions=list(looked.parts.regions),
-            clusters=list(looked.parts.clusters),
+            clouds=list(status.parts.clouds),
+            regions=list(status.parts.regions),
+            clusters=list(status.parts.clusters),
         )
-        if keys := keys_of_backups(gatherer.state(self._listed()[looked.name])):
-            deleter = self._deleter(gatherer, looked)  # the one that reads does not write states
-            act.protect(self.backend, looked.name, [key.urn for key in keys], environment=deleter)
-        export = self.exports / f"{looked.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
+        if keys := keys_of_backups(reader.state(self._listed()[status.name])):
+            deleter = self._deleter(reader, status)  # the one that reads does not write states
+            act.protect(self.backend, status.name, [key.urn for key in keys], environment=deleter)
+        export = self.exports / f"{status.name}-{self.now():%Y%m%dT%H%M%SZ}.json"
         act.destroy(
             self.backend,
-            looked.name,
+            status.name,
             kept=export,
-            environment=self._deleter(gatherer, looked),
+            environment=self._deleter(reader, status),
             keep=lambda data: self.journal.keep(f"exports/{export.name}", data),
         )
-        left = gatherer.state(self._listed()[looked.name])
+        left = reader.state(self._listed()[status.name])
         remains = [
             resource for resource in left.resources if resource.custom and not resource.type.startswith("pulumi:")
         ]
@@ -266,7 +275,7 @@ class Runner:
             left=[resource.urn for resource in remains],
         )
         self._say(row, "done", detail)
-        self._asked_after(gatherer, looked.name, looked.beside)
+        self._asked_after(reader, status.name, status.beside)
         return True
 
     def _listed(self) -> dict[str, Listed]:
@@ -300,7 +309,7 @@ class Runner:
         finally:
             lock.release()
 
-    def _asked_after(self, gatherer: Gatherer, name: str, beside: Sequence[str]) -> None:
+    def _asked_after(self, reader: StatusReader, name: str, beside: Sequence[str]) -> None:
         """Ask the cloud what of a destroyed stack still stands, say it with its price, and end what stood beside it."""
         row = Row(stack=name, pool="", action="destroy", clause="after", why=f"the state of {name} is empty")
         begun = [
@@ -314,12 +323,12 @@ class Runner:
                 each
                 for cloud in places["clouds"]
                 for each in left_over(
-                    gatherer.cloud(cloud, name),
-                    gatherer.accounts(name),
+                    reader.cloud(cloud, name),
+                    reader.accounts(name),
                     places["regions"],
                     Owner(project=self.tag_of(self.project), stack=self.tag_of(name)),
                     clusters=places["clusters"],
-                    catalog=gatherer.catalog,
+                    catalog=reader.catalog,
                     on=self.now().date(),
                 )
             ]
@@ -327,6 +336,8 @@ class Runner:
             why = f"it is not known what it left: {str(error).partition(chr(10))[0]}; ttl-{name} stays"
             self._say(row, "held back", why)
             return
+        # The stack that ends it goes last, and not while anything of it is billed: it is the only thing left that would
+        # still take the rest away. Without a record of where the stack was, no answer proves that nothing is there.
         for other in (f"ttl-{name}", f"images-{name}"):
             if other not in beside or (other.startswith("images-") and name not in self.images):
                 continue
@@ -342,14 +353,14 @@ class Runner:
             elif billing and other.startswith("ttl-"):
                 self._say(end, "held back", f"{name} left resources that are billed: {_listing(billing)}")
             else:
-                self._end(gatherer, end, name)
+                self._end(reader, end, name)
         if left:
             self._record("left", row, left=[each.words() for each in left], usd_per_month=_total(left))
             self._say(row, "left over", _listing(left), action="look")
 
-    def _end(self, gatherer: Gatherer, row: Row, name: str) -> None:
+    def _end(self, reader: StatusReader, row: Row, name: str) -> None:
         """Destroy a stack beside one that is gone."""
-        parts = stack_parts(gatherer.state(self._listed()[row.stack]), row.stack)
+        parts = stack_parts(reader.state(self._listed()[row.stack]), row.stack)
         if parts.going == 0:
             return
         if parts.stateful or parts.pending:
@@ -357,7 +368,7 @@ class Runner:
             return
         self._record("begin", row)
         export = self.exports / f"{row.stack}-{self.now():%Y%m%dT%H%M%SZ}.json"
-        environment = self.config.deleter(gatherer.accounts(name), parts.environment)
+        environment = self.config.deleter(reader.accounts(name), parts.environment)
         try:
             act.destroy(
                 self.backend,
@@ -372,10 +383,10 @@ class Runner:
         self._record("done", row, detail=f"its state was kept in {export}")
         self._say(row, "done", f"its state was kept in {export}")
 
-    def _deleter(self, gatherer: Gatherer, looked: LookedStack) -> Mapping[str, str]:
+    def _deleter(self, reader: StatusReader, status: StackStatus) -> Mapping[str, str]:
         """Settings of the identity that deletes in the stack's account and environment."""
-        environment = looked.parts.environment if looked.parts else ""
-        return self.config.deleter(gatherer.accounts(looked.name), environment)
+        environment = status.parts.environment if status.parts else ""
+        return self.config.deleter(reader.accounts(status.name), environment)
 
     # Notices ----------------------------------------------------------------------------------------------------------
 
@@ -383,12 +394,12 @@ class Runner:
         """Tell owners what comes, once a step."""
         for stack in plan.stacks:
             for row in stack.rows:
-                if not row.told:
+                if not row.notifies:
                     continue
                 about = self._step(row, plan.at)
                 counts_s = self._counts_s(stack.environment, about)
-                told = self.journal.notices(row.stack, row.pool, about)
-                if any(plan.at.timestamp() - told_s <= counts_s for told_s in told):
+                given = self.journal.notices(row.stack, row.pool, about)
+                if any(plan.at.timestamp() - given_s <= counts_s for given_s in given):
                     continue
                 if not self.yes:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
@@ -398,7 +409,7 @@ class Runner:
     def _counts_s(self, environment: str, about: str) -> float:
         """For how long a notice counts; one that no longer does is given again: of an idle pool as far back as samples
         are asked for, of a stack that its pools keep past its end for a day, of emptiness as long as that has to last
-        (as `Gatherer` reads it), of an end always.
+        (as `StatusReader` reads it), of an end always.
         """
         if about == "idle" or about.endswith(_KEPT):
             return 86_400
@@ -427,17 +438,17 @@ class Runner:
         except ServiceError as error:
             self._say(row, "failed", f"no notice was delivered: {str(error).partition(chr(10))[0]}", action="notice")
             return
-        gatherer = self.fresh()
+        reader = self.fresh()
 
         def publish(topic: Topic, subject: str, message: str) -> None:
-            cloud = gatherer.cloud("aws", stack.stack)
+            cloud = reader.cloud("aws", stack.stack)
             assert isinstance(cloud, Aws)  # noqa: S101  (the client of that name)
             act.publish(cloud, topic, subject, message)
 
         heard, failed = tell(
             Notice(stack=row.stack, pool=row.pool, about=about, text=text),
             receivers,
-            topic=self._topic(gatherer, stack) if receivers.count else None,
+            topic=self._topic(reader, stack) if receivers.count else None,
             publish=publish,
             send=self.send or post,
             mail=self.config.mail,
@@ -448,11 +459,11 @@ class Runner:
         self._record("notice", row, about=about, heard=heard or ["report"], unheard=failed, text=text)
         self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
 
-    def _topic(self, gatherer: Gatherer, stack: StackPlan) -> Topic | None:
+    def _topic(self, reader: StatusReader, stack: StackPlan) -> Topic | None:
         """The stack's own topic, which has its receivers; None where it has none, or its state cannot be read."""
         try:
             listed = {each.name: each for each in self.backend.stacks()}
-            return topic_of(gatherer.state(listed[stack.stack]))
+            return topic_of(reader.state(listed[stack.stack]))
         except (SizewellError, KeyError):
             return None
 
@@ -467,6 +478,8 @@ class Runner:
         self._say(row, "failed", why.partition("\n")[0])
 
     def _say(self, row: Row, outcome: Outcome, detail: str, *, action: str = "") -> None:
+        subject = f"{row.stack}/{row.pool}" if row.pool else row.stack
+        LOG.info("%s: %s: %s: %s", subject, action or row.action, outcome, detail)
         if outcome == "held back" and self.yes:
             self._record("held", row, detail=detail)
         self.results.append(
@@ -513,13 +526,13 @@ def _saving(stack: StackPlan) -> float:
     return float(sum(row.saves_usd_per_month or 0 for row in stack.rows))
 
 
-def _verdict(looked: LookedStack, pool: str) -> str:
+def _verdict(status: StackStatus, pool: str) -> str:
     if not pool:
-        return looked.verdict.action
-    return next((each.verdict.action for each in looked.pools if each.pool.name == pool), "gone")
+        return status.verdict.action
+    return next((each.verdict.action for each in status.pools if each.pool.name == pool), "gone")
 
 
-def _reason(looked: LookedStack, pool: str) -> str:
+def _reason(status: StackStatus, pool: str) -> str:
     if not pool:
-        return looked.verdict.reason
-    return next((each.verdict.reason for each in looked.pools if each.pool.name == pool), "it is not in the state")
+        return status.verdict.reason
+    return next((each.verdict.reason for each in status.pools if each.pool.name == pool), "it is not in the state")

@@ -164,13 +164,13 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
 
     Notices that the verdicts ask for count as given at their step, beside those that the file has.
     """
-    told: dict[str, list[float]] = {}
+    notices: dict[str, list[float]] = {}
     for at in sorted(timeline.steps):
         stack = facts_at(timeline, at)
         pools = tuple(
-            replace(pool, notices_s=(*pool.notices_s, *told.get(f"pool {pool.name}", ()))) for pool in stack.pools
+            replace(pool, notices_s=(*pool.notices_s, *notices.get(f"pool {pool.name}", ()))) for pool in stack.pools
         )
-        stack = replace(stack, pools=pools, notices_s=(*stack.notices_s, *told.get("stack", ())))
+        stack = replace(stack, pools=pools, notices_s=(*stack.notices_s, *notices.get("stack", ())))
         verdict, of_pools = decide(stack, limits, at)
         yield at, verdict, of_pools
         for key, given in (
@@ -178,7 +178,7 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
             *((f"pool {pool_verdict.subject}", pool_verdict) for pool_verdict in of_pools),
         ):
             if given.next_step:
-                told.setdefault(key, []).append(at.timestamp())
+                notices.setdefault(key, []).append(at.timestamp())
 
 
 def facts_at(timeline: Timeline, at: datetime) -> Stack:

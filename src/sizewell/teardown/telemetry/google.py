@@ -90,11 +90,11 @@ def _sizes(google: Google, project: str, managers: list[str], at: datetime) -> l
         'metric.type="compute.googleapis.com/instance_group/size" AND resource.type="instance_group" '
         f"AND resource.labels.instance_group_name=one_of({names})"
     )
-    told: dict[float, list[float]] = {}
+    sizes: dict[float, list[float]] = {}
     for answer in series_of(google, project, chosen, at, HISTORY_S, period_s=SIZES_PERIOD_S):
         for at_s, value in points_of(answer):
-            told.setdefault(at_s - SIZES_PERIOD_S, []).append(value)
-    return [(at_s, sum(values)) for at_s, values in told.items() if len(values) >= len(managers)]
+            sizes.setdefault(at_s - SIZES_PERIOD_S, []).append(value)
+    return [(at_s, sum(values)) for at_s, values in sizes.items() if len(values) >= len(managers)]
 
 
 def _samples(
