@@ -80,7 +80,7 @@ class Backend:
         }
 
     def destroy(self, stack: str, *, environment: Mapping[str, str], timeout_s: float = 7200.0) -> str:
-        """Destroy what the state has, protected resources excluded, without the program; what the engine said."""
+        """Destroy what the state has, protected resources excluded, without the program; the output of the engine."""
         return self._run(
             *("destroy", "--stack", checked(stack), "--yes", "--skip-preview", "--exclude-protected"),
             *("--run-program=false", "--suppress-progress", "--color", "never"),

@@ -1,9 +1,9 @@
 """Keep, warn, empty, destroy or unknown: one verdict for each pool, one for the stack.
 
 A pool is idle when every clause of `IDLE_CLAUSES` lets it pass; the first that does not, says what it is instead. What
-nobody can tell is unknown: told, and kept. The owner of an idle pool is told first; it is emptied after the grace, at a
-new look. A stack goes after its end, or after days without a machine, when every clause of `STACK_CLAUSES` lets it
-pass, and none of them does while a pool is in use or nobody knows whether it is.
+nobody can tell is unknown: reported, and kept. The owner of an idle pool is notified first; it is emptied after the
+grace, at a new look. A stack goes after its end, or after days without a machine, when every clause of `STACK_CLAUSES`
+lets it pass, and none of them does while a pool is in use or nobody knows whether it is.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def nothing_to_take(look: Look) -> Verdict | None:
 
 
 def protected(look: Look) -> Verdict | None:
-    """Somebody said that the stack stays, and that still holds."""
+    """teardown.yaml protects the stack, through the last day that it names."""
     held = _held(look.stack.protected, look.at.date())
     return look.verdict("keep", "protected", held) if held else None
 
@@ -345,7 +345,7 @@ class StackLook:
 def keeps_its_stack(look: Look) -> Verdict | None:
     """Why a pool keeps a stack that would go; None where it is idle or has no machines.
 
-    It needs no notice of its own for that, since its stack's owner is told. But it has to be idle for its window and
+    It needs no notice of its own for that, since its stack's owner gets one. But it has to be idle for its window and
     its grace: a destroy takes more than an emptying does.
     """
     counted = look.pool.machines_at(look.at_s)
@@ -389,13 +389,13 @@ def decide_stack(look: StackLook) -> Verdict:
 
 
 def stack_protected(look: StackLook) -> Verdict | None:
-    """Somebody said that the stack stays, and that still holds."""
+    """teardown.yaml protects the stack, through the last day that it names."""
     held = _held(look.stack.protected, look.at.date())
     return look.verdict("keep", "protected", held) if held else None
 
 
 def end_comes(look: StackLook) -> Verdict | None:
-    """The stack expires soon. Its owner is told although a lease holds: `ttl-STACK` ends it and reads no lease."""
+    """The stack expires soon. Its owner is notified although a lease holds: `ttl-STACK` ends it and reads no lease."""
     if look.end is None or look.at >= look.end:
         return None
     if look.end - look.at > timedelta(days=max(look.limits.expiry_notice_days)):
@@ -426,7 +426,7 @@ def production_ended(look: StackLook) -> Verdict | None:
 
 
 def ended_in_use(look: StackLook) -> Verdict | None:
-    """A stack past its end stays while one of its pools is in use, or nobody can tell; its owner is told each day."""
+    """A stack past its end stays while one of its pools is in use, or nobody can tell; its owner hears daily."""
     if look.end is None or look.at < look.end:
         return None
     kept_by = look.kept_by()
@@ -494,9 +494,9 @@ def _pool_says(kept: Verdict) -> str:
 # Reading samples --------------------------------------------------------------------------------------------------
 
 
-def _held(word: Protection | None, today: date) -> str:
-    """What somebody said, while it holds; "" otherwise."""
-    return f"kept until {word.until}: {word.reason}" if word is not None and today <= word.until else ""
+def _held(protection: Protection | None, today: date) -> str:
+    """Why a protection or lease keeps the stack, through its last day; "" afterwards or without one."""
+    return f"kept until {protection.until}: {protection.reason}" if protection and today <= protection.until else ""
 
 
 def _window(look: Look, series: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -1,7 +1,7 @@
 """Facts for decisions: states, what the clouds count and measure, queues, saves, leases and earlier notices.
 
 What cannot be read is never taken for nothing: a pool that a cloud did not respond for is not counted, and so unknown;
-a store that does not respond counts as saved just now; a queue that does not respond is said to be so.
+a store that does not respond counts as saved just now; a queue that does not respond is unanswered, not empty.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class StatusReader:
             return list(threads.map(read, wanted))
 
     def one(self, listed: Mapping[str, Listed], name: str, at: datetime) -> StackStatus:
-        """One stack; a fault of its own is said of it, and of no other."""
+        """One stack; a fault of its own makes it unknown, and no other."""
         beside = tuple(sorted(other for other in listed if other != name and cluster_of(other) == name))
         try:
             return self._status(listed, name, at, beside)
@@ -190,7 +190,7 @@ class StatusReader:
         )
 
     def _notices(self, name: str, parts: StackParts, at: datetime) -> tuple[float, ...]:
-        """When the owner was told of the end that is next: the date, or else the emptiness of the last days."""
+        """When the owner was notified of the end that is next: the date, or else the emptiness of the last days."""
         if self.journal is None:
             return ()
         end = parts.expires_at

@@ -1,4 +1,4 @@
-"""What was told and done, and who works on which stack: numbered objects that are put once.
+"""Which notices were given, what was done, and who works on which stack: numbered objects that are put once.
 
     journal/000000000042.json        one record; the next number is put on the condition that it is not taken
     locks/STACK/000000000003.json    who holds the stack and until when; the number is the fence
@@ -100,7 +100,7 @@ class Journal:
             return list(zip(names, threads.map(self._got, names), strict=True))
 
     def notices(self, stack: str, subject: str, about: str = "") -> tuple[float, ...]:
-        """When the owner of a stack was told that a pool of it (`subject`), or it (""), would go; `about` an end or
+        """When the owner of a stack was notified that a pool of it (`subject`), or it (""), would go; `about` an end or
         emptiness: a notice about another end says nothing about this one.
         """
         return tuple(

@@ -32,7 +32,7 @@ _SUBJECT_MAX: Final = 99  # docs.aws.amazon.com/sns/latest/api/API_Publish.html:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One step of one stack or pool (`pool` "" for the stack), and what its owner is told."""
+    """One step of one stack or pool (`pool` "" for the stack), and the text for its owner."""
 
     stack: str
     pool: str
@@ -182,7 +182,7 @@ def event(notice: Notice, key: str) -> dict[str, Any]:
 
 
 def post(url: str, body: Mapping[str, Any]) -> None:
-    """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and not said."""
+    """Post a notice to a webhook. ServiceError where nobody takes it; the address itself is a secret and left out."""
     try:
         with http_client(connections=1) as http:
             answer = http.post(url, json=dict(body), timeout=10.0)

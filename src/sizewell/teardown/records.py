@@ -57,7 +57,7 @@ class Limits:
     queued_max_s: float = DAY_S  # a job that waits longer is no sign of use
     checkpoint_intervals: float = 2.0  # a save younger than this many intervals is a sign of use
     idle_power_factor: float = 1.5  # above this much of its idle power an accelerator works
-    empty_days: Mapping[str, float] = field(default_factory=lambda: {"dev": 14.0, "staging": 14.0})  # others: only told
+    empty_days: Mapping[str, float] = field(default_factory=lambda: {"dev": 14.0, "staging": 14.0})  # others: reported
     stack_grace_s: float = DAY_S  # between telling that a stack goes, and its going
     expiry_notice_days: tuple[int, ...] = (7, 1)
 
@@ -98,11 +98,11 @@ class Pool:
     idle_power_w: float | None = None  # of one accelerator; None: not known
     requests_per_s: Series | None = None  # None: nobody counts them
     jobs: tuple[Job, ...] = ()
-    queue: Queue = "asked"  # whether the scheduler that feeds it told its jobs
+    queue: Queue = "asked"  # whether the scheduler that feeds it listed its jobs
     saves_s: tuple[float, ...] = ()  # when a checkpoint's manifest was written
     parts_s: tuple[float, ...] = ()  # when a part of an unfinished save was written
     checkpoint_interval_s: float = 1800.0
-    notices_s: tuple[float, ...] = ()  # when its owner was told that it would be emptied
+    notices_s: tuple[float, ...] = ()  # when its owner was notified that it would be emptied
     usd_per_hour: float | None = None  # of its machines as they stand; None: not known
 
     def machines_at(self, at_s: float) -> frozenset[str] | None:
@@ -123,7 +123,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """A stack, its pools, and what people said of it."""
+    """A stack, its pools, and what people decided about it."""
 
     name: str
     environment: str
@@ -132,7 +132,7 @@ class Stack:
     expires_at: date | None = None  # it ends at 00:00 UTC of this day
     protected: Protection | None = None
     leases: tuple[Protection, ...] = ()
-    notices_s: tuple[float, ...] = ()  # when its owner was told that the stack would go
+    notices_s: tuple[float, ...] = ()  # when its owner was notified that the stack would go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ class Verdict:
 
     subject: str
     action: Action
-    clause: str  # which rule of `decide` said so
+    clause: str  # the rule of `decide` that gave it
     reason: str
     next_step: str = ""
     next_at: datetime | None = None

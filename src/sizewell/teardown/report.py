@@ -11,7 +11,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonthOfStack:
-    """One stack in one month. What was emptied saves until somebody wakes it: the rate is told, not a sum."""
+    """One stack in one month. What was emptied saves until somebody wakes it: the rate is given, not a sum."""
 
     month: str
     owner: str

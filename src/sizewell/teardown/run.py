@@ -310,7 +310,7 @@ class Runner:
             lock.release()
 
     def _asked_after(self, reader: StatusReader, name: str, beside: Sequence[str]) -> None:
-        """Ask the cloud what of a destroyed stack still stands, say it with its price, and end what stood beside it."""
+        """Ask the cloud what remains of a destroyed stack, report it with its price, and end the stacks beside it."""
         row = Row(stack=name, pool="", action="destroy", clause="after", why=f"the state of {name} is empty")
         begun = [
             record
@@ -500,7 +500,7 @@ def _total(left: Sequence[Leftover]) -> str:
 
 
 def notice(stack: StackPlan, row: Row) -> str:
-    """What an owner is told, with the command that objects."""
+    """The text for an owner, with the command that objects."""
     what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
     due += " once its pools are known to be idle" if row.clause in ("pools_in_use", "pools_unknown") else ""

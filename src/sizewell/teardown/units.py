@@ -94,7 +94,7 @@ class Unit:
     urn: str
     cloud: str
     region: str
-    kind: str = "pool"  # "endpoint", "notebook", "cluster": told of, and stopped by their own limits alone
+    kind: str = "pool"  # "endpoint", "notebook", "cluster": reported, and stopped by their own limits alone
     instance_type: str = ""
     market: str = "on-demand"
     accelerators_per_machine: int = 1
@@ -190,7 +190,7 @@ def clusters_of(state: State) -> tuple[str, ...]:
 
 
 def backup_of(resource: StateResource) -> str:
-    """What a destroy leaves of something that holds data, in words: FSx alone keeps a backup when it is told to."""
+    """What a destroy leaves of something that holds data, in words: FSx alone keeps a backup on request."""
     kept = resource.type.startswith("aws:fsx/") and resource.inputs.get("skipFinalBackup") is False
     return "a final backup is kept" if kept else "no backup is kept"
 

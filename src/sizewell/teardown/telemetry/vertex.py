@@ -2,7 +2,7 @@
 
 Metrics and units: docs.cloud.google.com/monitoring/api/metrics_gcp_a_b (aiplatform). Nothing there says whether a
 minute without requests has a sample, nor which counter a container behind Private Service Connect feeds: a counter that
-told of requests in the last days counts as one that would have told of others; without any, requests are not counted.
+reported requests in the last days counts as one that would have reported others; without any, requests are not counted.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _requests(google: Google, project: str, chosen: str, at: datetime, seconds: 
 
 
 def _ever(google: Google, project: str, chosen: str, at: datetime) -> bool:
-    """Whether a counter told of anything in the last days."""
+    """Whether a counter reported anything in the last days."""
     return any(
         value > 0
         for counter in _REQUESTS
