@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +268,17 @@ def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[
             == "warn"
         )
         assert decide(facts_at(timeline, goes), LIMITS, goes)[0].action == "destroy"
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 9, 14])
+@pytest.mark.parametrize(("minutes", "action"), [(11 * 60 + 59, "keep"), (12 * 60, "destroy")])
+def test_the_last_day_of_a_lease_is_a_day_in_utc(hours: int, minutes: int, action: str) -> None:
+    """In whichever zone a look's time is written: the same instant has the same verdict."""
+    lease = {"until": "2026-11-20", "reason": "demo tonight"}
+    case = {"use": {}, "expires_at": "2026-11-18", "stack_notices": [-4000]}
+    timeline = parse_timeline(document({**case, "leases": [lease], "counted": [[-480, 900, []]]}), "a lease")
+    at = (NOON + timedelta(minutes=minutes)).astimezone(timezone(timedelta(hours=hours)))
+    stack, _ = decide(facts_at(timeline, at), Limits(), at)
+    assert stack.action == action
+    again = timeline.model_copy(update={"steps": (at,)})
+    assert next(replay(again, Limits()))[1].action == action

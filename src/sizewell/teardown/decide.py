@@ -51,7 +51,8 @@ class Look:
 
 
 def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[Verdict, ...]]:
-    """The verdict on a stack, and those on its pools, at a time in UTC. Pure: it reads no clock."""
+    """The verdict on a stack, and those on its pools, at a time. Pure: it reads no clock."""
+    at = at.astimezone(UTC)  # days of leases are days in UTC, in whichever zone the time was written
     looks = tuple(Look(stack=stack, pool=pool, limits=limits, at=at) for pool in stack.pools)
     return decide_stack(StackLook(stack, looks, limits, at)), tuple(map(decide_pool, looks))
 
@@ -284,14 +285,17 @@ def _spared(look: Look) -> str:
 
 
 def _idle_for(look: Look, seconds: float) -> bool:
-    """Whether every accelerator was under the limit, and seen, for so long."""
+    """Whether every accelerator was under the limit, and seen, for so long; those of machines that left included."""
     start_s = look.seen_s - seconds
+    limit = look.pool.guard.min_utilization_percent
+    # Not only of today's machines: a spot replacement is idle while it loads what its busy predecessor worked on.
+    samples = (series.between(start_s, look.at_s + 1) for series in look.pool.utilization_percent.values())
+    if any(values.max(initial=0.0) >= limit for values in samples):
+        return False
     for device in look.devices:
         series = look.pool.utilization_percent[device]
         joined_s = max(start_s, _joined_s(look.pool, device[0], look.at_s))
         if not _covered(look, series, look.seen_s - joined_s):
-            return False
-        if series.between(start_s, look.at_s + 1).max(initial=0.0) >= look.pool.guard.min_utilization_percent:
             return False
     return True
 
@@ -321,9 +325,14 @@ class StackLook:
         return max(self.end + timedelta(seconds=self.limits.stack_grace_s), self.after_notice)
 
     @property
+    def notices_s(self) -> tuple[float, ...]:
+        """When the owner was notified; what came before the stack was created was about another one of its name."""
+        return tuple(notice for notice in self.stack.notices_s if notice >= self.stack.created_s)
+
+    @property
     def after_notice(self) -> datetime:
         """When the grace after the first notice is over; where none was given, one is given now."""
-        first_s = min(self.stack.notices_s, default=self.at.timestamp())
+        first_s = min(self.notices_s, default=self.at.timestamp())
         return datetime.fromtimestamp(first_s + self.limits.stack_grace_s, UTC)
 
     def kept_by(self) -> tuple[Verdict, ...]:
@@ -349,7 +358,7 @@ def keeps_its_stack(look: Look) -> Verdict | None:
     its grace: a destroy takes more than an emptying does.
     """
     counted = look.pool.machines_at(look.at_s)
-    for clause in IDLE_CLAUSES if counted != frozenset() else MACHINELESS_CLAUSES:
+    for clause in MACHINELESS_CLAUSES if counted == frozenset() else (*IDLE_CLAUSES, requests_came, machines_left):
         verdict = clause(look)
         if verdict is not None:
             return verdict
@@ -361,12 +370,17 @@ def keeps_its_stack(look: Look) -> Verdict | None:
 
 
 def machines_left(look: Look) -> Verdict | None:
-    """Machines that ran until just now may have been taken away under their work (spot), and come back to it."""
-    last_s = max((span.end_s for span in look.pool.counted if span.machines), default=-math.inf)
+    """A machine that left just now may have been taken away under its work (spot), which comes back on another.
+
+    What stands in its place may be idle until then, so it counts whether others remain or not.
+    """
+    now = look.machines
+    last_s = max((span.end_s for span in look.pool.counted if span.machines - now), default=-math.inf)
     age_s = look.at_s - last_s
     if age_s > look.pool.guard.window_s + look.pool.guard.grace_s:
         return None
-    return look.verdict("keep", "machines_left", f"it had machines until {_minutes(age_s)} ago")
+    left = "a machine left" if now else "it had machines until"
+    return look.verdict("keep", "machines_left", f"{left} {_minutes(age_s)} ago")
 
 
 # What says that a pool without machines is in use: that its requests or its queue were not counted does not.
@@ -443,7 +457,7 @@ def ended(look: StackLook) -> Verdict | None:
     if look.end is None or look.at < look.end:
         return None
     reason = f"it expired on {look.end:%Y-%m-%d} at 00:00 UTC"
-    if look.at >= look.goes and look.stack.notices_s:
+    if look.at >= look.goes and look.notices_s:
         return look.verdict("destroy", "expired", reason)
     return look.verdict("warn", "expired", reason, look.goes)
 
@@ -482,7 +496,7 @@ def _emptiness(look: StackLook) -> Verdict:
         return look.verdict(kept.action, kept.clause, f"{reason}; {_pool_says(kept)}")
     if days is None:
         return look.verdict("warn", "empty", f"{reason}; {stack.environment} is reported, not destroyed")
-    if any(at.timestamp() - notice >= limits.stack_grace_s for notice in stack.notices_s):
+    if any(at.timestamp() - notice >= limits.stack_grace_s for notice in look.notices_s):
         return look.verdict("destroy", "empty", reason)
     return look.verdict("warn", "empty", reason, look.after_notice)
 

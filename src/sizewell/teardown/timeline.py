@@ -36,7 +36,7 @@ DESCRIBED = "see sizewell/schemas/timeline.schema.json in the installed package"
 def _in_utc(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise ValueError("a time needs a time zone, such as 2026-11-20T12:00:00Z")
-    return value
+    return value.astimezone(UTC)
 
 
 Time = Annotated[datetime, AfterValidator(_in_utc)]
