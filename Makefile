@@ -78,13 +78,13 @@ soak: setup checkov training ## the long runs
 sdk: setup ## the contract with Pulumi's SDK against its three newest releases, each in an environment of its own
 	@$(BIN)/python tools/sdk_releases.py
 
-check: setup ## format, lint, types, import direction, generated files, messages, the documentation site and its links
+check: setup ## format, lint, types, import direction, generated files, words of the glossary, the documentation site and its links
 	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo > .lint-imports.log 2>&1 || { cat .lint-imports.log; rm .lint-imports.log; exit 1; }; rm .lint-imports.log
 	@$(BIN)/python tools/generate.py --check
-	@$(BIN)/python tools/messages.py
+	@$(BIN)/python tools/words.py
 	@$(BIN)/python tools/check_links.py
 	@$(BIN)/python tools/site.py
 

@@ -35,7 +35,7 @@ __all__ = [
     "size",
 ]
 
-if not TYPE_CHECKING:  # an editor would take every name for one that is there
+if not TYPE_CHECKING:  # an editor would take every name for an existing one
     __getattr__ = lazy.names(
         __name__,
         {

@@ -285,7 +285,7 @@ def test_a_rule_that_is_off_or_an_action_group_that_is_not_there_yet_is_no_fault
 def test_action_groups_without_receivers_reach_nobody(server):
     silent = Declared("azure-native:monitor:ActionGroup", "quiet", {"emailReceivers": [], "webhookReceivers": []})
     (told,) = by_state(preflight(needs("azure", SUBSCRIPTION, (), silent), timeouts=FAST))["wrong"]
-    assert told.detail == "reach nobody: quiet"
+    assert told.detail == "have no receiver: quiet"
 
 
 def test_features_follow_from_what_is_declared():

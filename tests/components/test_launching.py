@@ -475,7 +475,7 @@ def under_slurm(cloud, **settings):
     ("cloud", "kind", "way", "settings"),
     [
         ("aws", ":LaunchTemplate", "aws s3api put-object --bucket", {"images": {"pretrain": "ami-0123456789abcdef0"}}),
-        ("azure", ":VirtualMachineScaleSet", ".blob.core.windows.net/checkpoints/slurm/pretrain/", {}),
+        ("azure", ":VirtualMachineScaleSet", "FOLDER=checkpoints/slurm/pretrain/", {}),
     ],
 )
 def test_machines_under_slurm_start_it_at_first_boot(cloud, kind, way, settings):
@@ -484,7 +484,7 @@ def test_machines_under_slurm_start_it_at_first_boot(cloud, kind, way, settings)
     machines = next(one for one in resources if one.type.endswith(kind))
     profile = (machines.inputs.get("virtualMachineProfile") or {}).get("osProfile") or {}
     text = base64.b64decode(machines.inputs.get("userData") or profile["customData"]).decode()
-    assert "NodeName=pretrain-[1-4]" in text
+    assert {"GROUP=pretrain", "NODES=4"} <= set(text.splitlines())
     assert "Gres=gpu:8" in text
     assert way in text
     assert len(text) < 16384

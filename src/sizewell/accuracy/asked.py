@@ -1,4 +1,4 @@
-"""A case as a user asks it: nobody says which software ran, and all else that the source says is said.
+"""A case as a user asks it: without the software that ran, and all else that the source says is said.
 
 What a figure counts (the whole device, or what the framework's allocator reports) and how the cache is stored belong to
 the question, though a source says them by its software's name alone: they are kept as fields before the name goes.

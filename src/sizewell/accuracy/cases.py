@@ -89,7 +89,7 @@ class Case:
         object.__setattr__(self, "raw", {"also": {}, **self.raw, **parts})
 
     def without_engine(self) -> Case:
-        """The same case as a user asks it: nobody says which software ran, neither in words nor by its repository."""
+        """The same case as a user asks it: the software that ran is not stated, neither in words nor by repository."""
         workload = {key: value for key, value in self.workload.items() if key not in ("engine", "framework")}
         source = {
             k: v for k, v in dict(self.raw.get("source") or {}).items() if k not in ("repo", "title", "path", "url")

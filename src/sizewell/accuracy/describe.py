@@ -142,7 +142,7 @@ _ENGINE_OF_WORDS = (
 
 
 def engine_of(case: Case) -> str:
-    """The software that ran: as the case says, else the one that its repository is about; "" where nobody says."""
+    """The software that ran: as the case says, else the one that its repository is about; "" where not stated."""
     said = str(case.workload.get("engine") or case.workload.get("framework") or "").lower()
     repo = case.repo.lower()
     if "training_results" in repo or "inference_results" in repo:

@@ -183,7 +183,7 @@ def _optimizer(said: str) -> str:
 
 
 def _checkpointing(said: Any) -> tuple[Checkpointing | None, bool]:
-    """(what is checkpointed, whether checkpoints are offloaded); None where nobody says."""
+    """(what is checkpointed, whether checkpoints are offloaded); None where it is not stated."""
     if said is None:
         return None, False
     if isinstance(said, bool):

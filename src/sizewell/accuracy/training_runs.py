@@ -121,7 +121,7 @@ def training_run(case: Case) -> TrainingRun:
 
 
 def run_engine(case: Case, accelerator: Accelerator) -> str:
-    """The software that ran; "" where nobody says, which is PyTorch without fused kernels. Published utilizations are
+    """The software that ran; "" where not stated, which is PyTorch without fused kernels. Published utilizations are
     of Megatron's kernels unless their authors name others.
     """
     said = str(case.workload.get("framework") or "").lower()

@@ -153,7 +153,7 @@ def _clouds() -> set[str]:
     from sizewell.sizing.records.decision import Decision
 
     clouds: set[str] = set()
-    with contextlib.suppress(SizewellError):  # outside of a project; a decision that cannot be read is told of itself
+    with contextlib.suppress(SizewellError):  # outside a project; an unreadable decision is reported on its own
         for path in project.decisions(project.root()):
             with contextlib.suppress(SizewellError):
                 clouds |= {pool.cloud for workload in Decision.from_json(path).workloads for pool in workload.pools}

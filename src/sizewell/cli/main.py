@@ -164,7 +164,7 @@ def command() -> NoReturn:
     environment.hand_over(sys.argv[1:])
     code = main()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # a reader that went away has been told of by the code
+        with contextlib.suppress(OSError, ValueError):  # the exit code has reported a reader that went away
             stream.flush()
     os._exit(code)
 

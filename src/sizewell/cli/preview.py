@@ -187,7 +187,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
 
 
 def _base_prices(args: argparse.Namespace, root: Path) -> tuple[BasePrices | None, list[str]]:
-    """The prices before the change where it changes them, and what is told of that.
+    """The prices before the change where it changes them, and the note on that.
 
     The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.
     """

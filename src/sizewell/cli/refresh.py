@@ -180,7 +180,7 @@ def _other(cloud: str, regions: tuple[str, ...], scope: Scope) -> dict[Place, Qu
 
 
 def _files(folder: Path, accepted: Accepted, fees: AcceptedFees, on: date) -> dict[Path, str]:
-    """Files of rows of this day, one for each cloud and table; what an earlier run of the day put there stays."""
+    """Files of rows of this date, one for each cloud and table; what an earlier run of the day put there stays."""
     from sizewell.sizing.catalog.records import Fee, Offer
     from sizewell.sizing.catalog.table import cells_of, columns_of
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import argparse
 
-    from sizewell.cli.main import Parser
+
+class Parser(Protocol):
+    """What is asked of the parser of a command; `main.Parser` has it, and imports this module."""
+
+    prog: str
+
+    @property
+    def subparsers(self) -> argparse.Action | None: ...
+
+    @property
+    def options(self) -> Iterable[str]: ...
 
 
 def unknown_choice(parser: Parser, action: argparse.Action, word: str) -> str:

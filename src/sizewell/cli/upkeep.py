@@ -22,7 +22,7 @@ class Change:
 
 
 def changes(root: Path) -> Iterator[Change]:
-    """Every change that this version asks of a project's files; decisions are told of by `doctor` itself."""
+    """Every change that this version asks of a project's files; `doctor` itself reports decisions."""
     for path, read in _readers(root):
         if change := _read(path, read, root):
             yield change

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             show = lambda what: tell(f"fitting {what} without each source in turn")  # noqa: E731
             report = left_out(args.path, engines=not args.no_engine, progress=show)
             fitted = validate(args.path, engines=not args.no_engine)
-            before = {} if args.path else record(engines=not args.no_engine)  # of the carried cases
+            before = {} if args.path else record(engines=not args.no_engine)  # of the bundled cases
             tables = (
                 *report.tables,
                 coverage_table(report.rows),

@@ -1,4 +1,4 @@
-"""A stack on a Kubernetes cluster that is there already: queues and jobs, and no machines."""
+"""A stack on a Kubernetes cluster that already exists: queues and jobs, and no machines."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -84,7 +84,7 @@ def _rate(decision: Decision, workload: Workload, pool: Pool) -> pulumi.Output[s
 
 
 def adopted_pool_args(decision: Decision, workload: Workload, pool: Pool) -> Any:
-    """What a decision says of machines that are there already."""
+    """What a decision says of machines that already exist."""
     return {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),

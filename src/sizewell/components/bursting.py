@@ -70,7 +70,7 @@ def _launching(cloud: str) -> Any:
 def check(decision: Decision, cluster: Adopted, runs: Mapping[str, Run]) -> None:
     """ConfigError with everything that keeps the burst's machines from taking the workload's jobs.
 
-    Without a burst: with each pool in a cloud beside machines that are there already, which nothing would build.
+    Without a burst: with each pool in a cloud beside machines that already exist, which nothing would build.
     """
     faults = _burst_faults(decision, cluster.burst, runs) if cluster.burst else _unclaimed(decision)
     if faults:

@@ -25,7 +25,7 @@ class Settings:
     `accounts` are AWS account ids, Google Cloud projects or Azure subscriptions; empty: whatever is logged in.
     `zones` are where machines go whose decision names no zone. `deletion_protection: false` is the first of the two
     reviewed steps that end a prod stack: set it, `pulumi up`, then `pulumi destroy`. `runs` are what runs for each
-    workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that is there already: the
+    workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that already exists: the
     stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
     own has not what the machines need. `access` is the way to the API of clusters that the stack builds. `registries`
     are ids of the container registries (Azure) that machines and clusters may pull from.

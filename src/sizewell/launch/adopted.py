@@ -32,8 +32,8 @@ class Adopted:
     selector: Mapping[str, str]  # labels that the pool's machines have and no others
     taints: Mapping[str, str]  # key: effect, beside the accelerator's own
     rdma: str = ""  # resource of the RDMA interfaces, as rdma/ib
-    queue: str = ""  # a LocalQueue that is there; "": ours
-    account: str = ""  # a service account that is there; "": ours
+    queue: str = ""  # an existing LocalQueue; "": ours
+    account: str = ""  # an existing service account; "": ours
     annotations: Mapping[str, str]  # of our service account
     store: str = ""  # URI of the checkpoints, where it is not the stack's own store
     operators: tuple[str, ...] = ("jobset",)  # to install beside Kueue; none: all of them are there

@@ -1,4 +1,4 @@
-"""From a workload to all that a cluster is told of it: manifests as plain dicts, and as YAML. Pure."""
+"""From a workload to all that a cluster is given of it: manifests as plain dicts, and as YAML. Pure."""
 
 from __future__ import annotations
 

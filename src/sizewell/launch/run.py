@@ -41,11 +41,11 @@ class Run:
     # below the checkpoint store, and in the names of its objects: the same resumes, another is a run beside it
     prefix: str = MAIN
     output: str = ""  # where a batch's answers go: s3://, gs:// or az://
-    claims: tuple[tuple[str, str], ...] = ()  # (claim of a volume that is there, folder it is mounted at)
+    claims: tuple[tuple[str, str], ...] = ()  # (claim of an existing volume, folder it is mounted at)
     restarts: int = 10  # failures of its own that a training run survives; reclaimed machines do not count
     root: bool = False  # the image's own user, where it insists on root
     suspend: bool = False  # made, but not started
-    # a PriorityClass that is there: who goes first, and whose machines it may take; a queue of ours brings
+    # an existing PriorityClass: who goes first, and whose machines it may take; a queue of ours brings
     # sizewell-low, -medium and -high
     priority: str = ""
 

@@ -2,7 +2,7 @@
 
 The scripts and their variables are described in `launch/scripts/README.md`. Every machine runs the same line: one
 process per device under `spawn.py`, or on TPU one process per machine. A run that starts again finds its newest
-complete checkpoint under its URI and goes on from there.
+complete checkpoint under its URI and continues from there.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _UNKNOWNS: Final = frozenset(
 
 
 class Session:
-    """One engine run: what was told of its resources, what was said about them, what the stack costs."""
+    """One engine run: what the engine reported of its resources, what was said about them, what the stack costs."""
 
     def __init__(self, opening: Opening, *, rules: tuple[Rule, ...] = RULES) -> None:
         if wrong := differing(opening.said, rules):

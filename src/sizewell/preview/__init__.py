@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Preview", "Request", "run"]
 
-if not TYPE_CHECKING:  # an editor would take every name for one that is there
+if not TYPE_CHECKING:  # an editor would take every name for an existing one
     __getattr__ = lazy.names(
         __name__,
         {

@@ -28,7 +28,7 @@ def assemble(
     """One preview of `stacks`; one without a figure counts in no sum, and that or a base without one is exit code 69.
 
     `at_prices` are the same stacks at other prices that the limits have to hold at too, and what those are called.
-    `unblocked` is the reason somebody gave, which lets a broken limit and a base that does not build pass.
+    `unblocked` is the reason somebody gave, which lets an exceeded limit and a base that does not build pass.
     """
     before = _sum(stack.before for stack in stacks)
     after = _sum(stack.after for stack in stacks) or _NOTHING

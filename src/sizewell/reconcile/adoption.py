@@ -33,7 +33,7 @@ class IdentityForm:
     """A row of identities.csv: how the provider names a type on import, where it is not by the end of its ARN or path.
 
     `of_arn`: {0}, {1}: parts of the ARN's path, {1-}: all from the second on, {arn}: the whole. `of_inputs`: {name} is
-    an input, {a.b} one within another, {a|b} the first of two that is there; {project}, {region}, {account} and
+    an input, {a.b} one within another, {a|b} the first of two that exists; {project}, {region}, {account} and
     {subscription} are the provider's where the inputs have none.
     """
 

@@ -21,7 +21,7 @@ _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountNam
 
 
 class _Undisclosed(Mapping[str, Any]):
-    """A statement that is there and not known yet: every key of it is UNKNOWN."""
+    """A statement that exists and is not known yet: every key of it is UNKNOWN."""
 
     def __getitem__(self, key: str) -> Any:
         return UNKNOWN
@@ -44,7 +44,7 @@ class Graph:
 
     def __init__(self, plan: Plan, environment: str = "") -> None:
         self.plan = plan
-        self.environment = environment  # of the stack: dev | staging | prod, "" where nobody says
+        self.environment = environment  # of the stack: dev | staging | prod, "" where not stated
         self.by_urn: dict[str, RecordedResource] = plan.by_urn()
         self._regions: dict[str, Text] = {}
         self._registrations: dict[str, Mapping[str, Any] | None] = {}

@@ -1,6 +1,6 @@
 """A planned resource as it was recorded: from the evaluator, a `pulumi preview --json`, or a stack export.
 
-Every reader (facts, prices, diff, policies) works on this record and knows nothing of where it came from.
+Every reader (facts, prices, diff, policies) works on this record and does not depend on where it came from.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Fact:
     resource: RecordedResource
     cloud: str
     region: Text = ""
-    environment: Text = ""  # dev | staging | prod, "" where nobody says
+    environment: Text = ""  # dev | staging | prod, "" where not stated
     component: str = ""
     registration: Mapping[str, Any] | None = None
     tags: Tags = None

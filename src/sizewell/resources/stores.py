@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stored(resource: RecordedResource, context: Context, *, key: str, what: str) -> tuple[LineItem, ...]:
-    """One line for what is held; unpriced where nobody says how much."""
+    """One line for what is held; unpriced where the amount is not stated."""
     stated = context.usage.of(resource, "stored_gigabytes")
     if stated is not None:
         held = charges.as_used(context.graph.component(resource), what, key, "GB-month", stated)

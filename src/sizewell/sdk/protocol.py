@@ -13,7 +13,7 @@ from typing import Any
 def modules(*names: str) -> tuple[Any, ...]:
     """Modules of `pulumi.runtime.proto`, by name. ImportError where the SDK is not installed.
 
-    The protocol lies inside of the SDK's package, and importing a part of a package runs the package first. So empty
+    The protocol lies inside the SDK's package, and importing a part of a package runs the package first. So empty
     packages stand in `sys.modules` in its place while the parts are imported, and go again: a later `import pulumi`
     has to find the real one. Not where the SDK is loaded already. Call it before other threads import anything.
     """

@@ -77,7 +77,7 @@ def _run(folder: Path) -> None:
         message = f"is missing: the decision's machines exist already ({', '.join(there)}), in a cluster to adopt"
         fix = f"pulumi config set --secret -s {cluster} sizewell:kubeconfig (docs/howto/adopt-a-cluster.md)"
         raise ConfigError([Fault(path="sizewell:kubeconfig", message=message, fix=fix)], subject=stack)
-    if cluster == stack and settings.kubeconfig is not None:  # on machines that are there already
+    if cluster == stack and settings.kubeconfig is not None:  # on machines that already exist
         _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))
         return
     if cluster == stack:

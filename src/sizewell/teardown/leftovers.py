@@ -34,7 +34,7 @@ LUSTRE: Final = "2024-03-01"
 # (cloud.google.com/kubernetes-engine/docs: cluster labels).
 CLUSTER_TAGS: Final = ("elbv2.k8s.aws/cluster", "cluster.k8s.amazonaws.com/name", "eks:cluster-name")
 CLUSTER_LABEL: Final = "goog-k8s-cluster-name"
-# By kind: the fee of an hour. What bills nothing by standing there has "".
+# By kind: the fee of an hour. What costs nothing by standing there has "".
 _FEES: Final = {
     "ec2 natgateway": "nat.hour",
     "ec2 elastic-ip": "ipv4.hour",

@@ -129,7 +129,7 @@ class Stack:
     environment: str
     created_s: float
     pools: tuple[Pool, ...]
-    expires_at: date | None = None  # it ends at 00:00 UTC of this day
+    expires_at: date | None = None  # it ends at 00:00 UTC on this date
     protected: Protection | None = None
     leases: tuple[Protection, ...] = ()
     notices_s: tuple[float, ...] = ()  # when its owner was notified that the stack would go

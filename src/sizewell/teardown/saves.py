@@ -22,7 +22,7 @@ class Proof:
     """What was found under one prefix of a store; `fault` is empty where its newest checkpoint is whole."""
 
     uri: str
-    step: int | None = None  # of the newest whole checkpoint
+    step: int | None = None  # of the newest complete checkpoint
     bytes: int = 0
     fault: str = ""
 

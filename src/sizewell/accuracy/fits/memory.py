@@ -1,7 +1,7 @@
 """Fit the constants of calibration/memory.json to published cases, and write the file.
 
     python tools/calibrate_memory.py --date 2026-11-21            fit and write; same date and cases, same bytes
-    python tools/calibrate_memory.py --date 2026-11-21 --check    fit and compare with the file that is there
+    python tools/calibrate_memory.py --date 2026-11-21 --check    fit and compare with the existing file
 
 Four constants are read straight off the parts that start-up logs print (context, communicators, workspace, sampler);
 two are fitted to peaks of training (what the caching allocator holds on top, communicators while training) by least

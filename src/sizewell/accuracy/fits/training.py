@@ -1,7 +1,7 @@
 """Fit the constants of calibration/training.json to published cases, and write the file.
 
     python tools/calibrate.py --date 2026-11-21            fit and write; the same date and cases give the same bytes
-    python tools/calibrate.py --date 2026-11-21 --check    fit and compare with the file that is there; 1 if it differs
+    python tools/calibrate.py --date 2026-11-21 --check    fit and compare with the existing file; 1 if it differs
     python tools/calibrate.py --cross-validate             error when each source is left out of its own fit
 
 Every constant has a prior (calibration/priors.py): a measurement of its own where there is one, else physics

@@ -317,7 +317,7 @@ def _receivers(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
         if not any(value for key, value in group.inputs.items() if key.endswith("Receivers"))
     ]
     if silent:
-        yield wrong("receivers", f"reach nobody: {', '.join(silent)}", "set sizewell:notify")
+        yield wrong("receivers", f"have no receiver: {', '.join(silent)}", "set sizewell:notify")
         return
     rows = azure.reader().pages(
         f"{at}/providers/Microsoft.Insights/actionGroups", items="value", **{"api-version": API["action groups"]}

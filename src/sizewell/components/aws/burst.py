@@ -1,4 +1,4 @@
-"""Machines on AWS that join an EKS cluster which is there already, beside machines of one's own (EKS Hybrid Nodes).
+"""Machines on AWS that join an EKS cluster which already exists, beside machines of one's own (EKS Hybrid Nodes).
 
 A cluster with both is what AWS calls mixed mode
 (docs.aws.amazon.com/eks/latest/userguide/hybrid-nodes-webhooks.html). The network is the cluster's: `sizewell:network`.

@@ -253,7 +253,7 @@ class GpuNodeGroup(Owned):
             health_check_type="EC2",
             health_check_grace_period=600,
             default_instance_warmup=300,
-            wait_for_capacity_timeout="0",  # a group without capacity is a state to report, not an update to fail
+            wait_for_capacity_timeout="0",  # a group that lacks capacity is a state to report, not an update to fail
             suspended_processes=["AZRebalance"] if gang else [],
             termination_policies=["OldestLaunchTemplate", "Default"],
             enabled_metrics=["GroupDesiredCapacity", "GroupInServiceInstances", "GroupTotalInstances"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from sizewell.components.aws.instances import MACHINE, METRIC, METRIC_NAMESPACE, timer
 
-BOUGHT = "bought-already"  # stands for the offering of a block that is there: the resource ignores its change
+BOUGHT = "bought-already"  # stands for the offering of an existing block: the resource ignores its change
 
 
 def user_data(

@@ -42,7 +42,7 @@ __all__ = [
     "TtlGuard",
 ]
 
-if not TYPE_CHECKING:  # an editor would take every name for one that is there
+if not TYPE_CHECKING:  # an editor would take every name for an existing one
     __getattr__ = lazy.names(
         __name__,
         {

@@ -283,7 +283,7 @@ def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
     return "\n".join([*lines, "mount -a -t lustre"])
 
 
-FILE_SYSTEM = "lustrefs"  # the name inside of every Azure Managed Lustre
+FILE_SYSTEM = "lustrefs"  # the name inside every Azure Managed Lustre
 
 
 def custom_data(*, start_script: str, rocm: bool, mounts: Sequence[Mapping[str, str]] = ()) -> str:

@@ -26,7 +26,7 @@ __all__ = [
     "TrainingRun",
 ]
 
-if not TYPE_CHECKING:  # an editor would take every name for one that is there
+if not TYPE_CHECKING:  # an editor would take every name for an existing one
     __getattr__ = lazy.names(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""Machines that are there already, in an adopted cluster: nothing of them is made, their hours are priced."""
+"""Machines that already exist, in an adopted cluster: nothing of them is made, their hours are priced."""
 
 import pulumi
 

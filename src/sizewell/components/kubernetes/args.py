@@ -42,7 +42,7 @@ class FlavorArgs(TypedDict):
 
 
 class AdoptedPoolArgs(OwnedArgs):
-    """Machines that are there already, as the project's catalog knows them."""
+    """Machines that already exist, as the project's catalog knows them."""
 
     place: str
     """Their location, as named in the catalog: on-premises, coreweave."""

@@ -2,7 +2,7 @@
 
 `python batch_infer.py --input s3://bucket/in --output s3://bucket/out --piece 3 --pieces 64 --model NAME -- ENGINE...`
 The input is a folder of `*.jsonl`, a line a record: {"id": ..., "prompt": "..."}; record n belongs to piece n mod
-pieces. The answers go to `OUTPUT/piece-00003-of-00064.jsonl`, put once: a piece that is there already is done, so a pod
+pieces. The answers go to `OUTPUT/piece-00003-of-00064.jsonl`, put once: a piece that already exists is done, so a pod
 that starts again repeats at most its own piece. What follows `--` are arguments of vLLM's LLM, as KEY=VALUE.
 Exit codes as those of training: 0 done, 64 wrong input, 69 the store did not respond.
 """
@@ -88,7 +88,7 @@ def answer(args: argparse.Namespace) -> int:
     source, target = store.connect(args.input), store.connect(args.output)
     name = f"piece-{args.piece:05}-of-{args.pieces:05}.jsonl"
     if name in target.list():
-        print(f"{name} is there already", flush=True)
+        print(f"{name} already exists", flush=True)
         return 0
     asked = list(records(source, args.piece, args.pieces))
     answers = engine(args.model, dict(args.settings))([record["prompt"] for record in asked]) if asked else []

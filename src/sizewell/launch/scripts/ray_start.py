@@ -36,7 +36,7 @@ def machines(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def variables(number: int, nodes: int, first: str, port: int) -> dict[str, str]:
-    """What one machine's line is told of the others."""
+    """What one machine's line knows of the others."""
     where = {"SIZEWELL_NODE": number, "SIZEWELL_NODES": nodes, "SIZEWELL_COORDINATOR": f"{first}:{port}"}
     return {key: str(value) for key, value in where.items()}
 

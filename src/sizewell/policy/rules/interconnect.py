@@ -92,7 +92,7 @@ def efa_security_group(facts: StackFacts, _: Parameters) -> StackVerdicts:
     area="correctness",
     subject="pools",
     prevents="collectives over Ethernet at the price of InfiniBand",
-    debatable=True,  # nobody says whether machines work on one job
+    debatable=True,  # not stated whether machines work on one job
     clouds=("azure",),
 )
 def infiniband_size(pool: Pool, _: Parameters) -> Verdict:

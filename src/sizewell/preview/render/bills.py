@@ -1,4 +1,4 @@
-"""What the sellers' bills call what they bill, for rows in the columns of FOCUS 1.2."""
+"""What the sellers' bills call their charges, for rows in the columns of FOCUS 1.2."""
 
 from __future__ import annotations
 

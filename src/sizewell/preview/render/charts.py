@@ -110,7 +110,7 @@ def floor_to_ceiling(stack: records.Stack) -> str:
 
 
 def shares(title: str, description: str, parts: Sequence[tuple[str, float, str]], *, whole: float, high: float) -> str:
-    """A bar for each part of a whole, (name, size, how the size is shown), against what there is room for.
+    """A bar for each part of a whole, (name, size, how the size is shown), against the room for it.
 
     With `high`, the upper edge of the prediction's band, the first bar is all parts together with a line to there; its
     outline is `whole`, such as the usable memory of a device.

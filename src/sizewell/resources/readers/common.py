@@ -14,7 +14,7 @@ from sizewell.sizing.catalog.records import FAMILY_TRAITS
 from sizewell.sizing.providers import CLOUDS, clouds_where, machine_type
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY, environment_of
 
-# Types that bill and take labels under another key, or none at all.
+# Types that are billed and take labels under another key, or none at all.
 _UNTAGGED: Final = {
     "aws:s3/directoryBucket:DirectoryBucket",
     "aws:lb/listener:Listener",

@@ -13,7 +13,7 @@ from sizewell.resources.values import Flag, canonical, count, either, every, fla
 
 SOON: Final = timedelta(days=31)  # a single stop later than that is no guard against a month's bill
 LONGEST_IDLE_MINUTES: Final = 24 * 60
-FAR: Final = 2030  # a single stop from then on is none, also where nobody says what day it is
+FAR: Final = 2030  # a single stop from then on is none, also where the day is not stated
 METRIC_WORDS: Final = ("gpu", "dcgm", "neuron", "tpu", "accelerator", "duty_cycle")  # in the names of metrics
 _DURATION: Final = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 

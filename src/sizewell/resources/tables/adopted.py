@@ -1,4 +1,4 @@
-"""Prices of machines that are there already, in an adopted cluster: their hours at the project's own rate."""
+"""Prices of machines that already exist, in an adopted cluster: their hours at the project's own rate."""
 
 from __future__ import annotations
 

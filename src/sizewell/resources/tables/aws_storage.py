@@ -69,7 +69,9 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
 
 def _efs(resource: RecordedResource, context: Context) -> Outcome:
     zone = resource.inputs.get("availabilityZoneName")
-    key = "efs.standard" if isinstance(zone, Unknown) or not zone else "efs.one_zone"  # not known: the dearer one
+    key = (
+        "efs.standard" if isinstance(zone, Unknown) or not zone else "efs.one_zone"
+    )  # not known: the more expensive one
     lines = list(stored(resource, context, key=key, what=f"file system, {key}"))
     provisioned = number(resource.inputs.get("provisionedThroughputInMibps"))
     if provisioned is not None:

@@ -1,4 +1,4 @@
-"""Types that bill and for which the catalog has no list price: they are seen, named and unpriced, never nothing.
+"""Types that are billed and for which the catalog has no list price: they are seen, named and unpriced, never nothing.
 
 Each names the fee that it is billed by, so that a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
 """
@@ -219,7 +219,7 @@ _ROWS: Final = {row.type: row.pricer() for row in csvtables.read(Unlisted, Path(
 
 TABLE: Final[dict[str, Pricer]] = {
     **_ROWS,
-    # What bills depends on an input, which no row can say.
+    # What is billed depends on an input, which no row can say.
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),

@@ -107,7 +107,7 @@ def as_used(component: str, what: str, key: str, unit: str, quantity: Interval) 
 
 
 def around_the_clock(component: str, what: str, key: str, count: int = 1) -> Charge:
-    """`count` things billed by the hour, also at zero machines: control planes, gateways, balancers, addresses."""
+    """`count` things billed by the hour even at zero machines: control planes, gateways, balancers, addresses."""
     return Charge(
         component=component,
         what=what,

@@ -52,7 +52,7 @@ class Cause(Enum):
     MARKET = "market"  # not sold in the market that the spec asks for
     MANAGED = "managed"  # not offered by the service, or without the scheduler, that the spec asks for
     MEMORY = "memory"
-    LAYOUT = "layout"  # no legal way to split the work over it
+    LAYOUT = "layout"  # no valid way to split the work over it
     SLO = "slo"
     TOO_SLOW = "too-slow"
     NODES = "nodes"
@@ -79,7 +79,7 @@ class Candidate:
     accelerator: Accelerator
     fleets: tuple[Fleet, ...]
     deals: tuple[Deal, ...]
-    adopted: bool = False  # machines that are there already, in a cluster that the stack adopts, at the project's rate
+    adopted: bool = False  # machines that already exist, in a cluster that the stack adopts, at the project's rate
 
     @property
     def provisioned(self) -> bool:
@@ -156,7 +156,7 @@ def try_all(
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
     With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
-    really cost are rejected as dearer without a search for a layout. `extra_usd` is what any option in a cloud costs
+    really cost are rejected without a search for a layout. `extra_usd` is what any option in a cloud costs
     beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one.
     """
     slices: dict[str, list[Slice]] = {}

@@ -459,7 +459,7 @@ def significant(value: float, digits: int = 6) -> float:
 
 
 def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
-    """Why a machine that does the work has no option: nobody says what the service asks for it, or runs break off."""
+    """Why a machine that does the work has no option: the service's charge for it is not stated, or runs break off."""
     need, shape = setting.need, candidate.shape
     deals = [deal for deal in candidate.deals if deal.market in need.markets]
     ways = [(deal, way) for deal in deals for way in ways_of(candidate, deal, setting)]

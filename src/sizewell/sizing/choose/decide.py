@@ -62,7 +62,7 @@ def decide(
     specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date, environment: str = ""
 ) -> Decision | NothingFits:
     """The decision of `stack` ("" for none: nothing is written then) on a day; all its workloads on one cloud, but for
-    those that ask for machines that are there already: these stand beside it.
+    those that ask for machines that already exist: these stand beside it.
 
     `environment` is what the stack's configuration states (`sizewell:environment`); without it the name says which it
     is, and a stack that says nothing is development. The decision records the answer, and policies ask again.
@@ -77,7 +77,7 @@ def decide(
         raise UsageError(f"two specs are named {', '.join(twice)}; workloads of a stack need different names")
     cloud = cloud_of(stack)
     # `apart` must be true wherever `best` is asked for one cloud below: without it the search prunes against the best
-    # of all clouds, and what would do on the cloud that the workloads have in common may be rejected as dearer.
+    # of all clouds, and what would do on the cloud that the workloads have in common may be rejected as more expensive.
     apart = cloud is not None or len(specs) > 1
     environment = environment_of(stack, environment) or UNSTATED
     sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment) for spec in specs]
@@ -199,7 +199,7 @@ def cloud_of(stack: str) -> str | None:
 
 
 def _adopts(sizing: Sizing) -> bool:
-    """Whether a spec names only places whose machines are there already."""
+    """Whether a spec names only places whose machines already exist."""
     places = {place for place, _, _ in sizing.need.places}
     return bool(places) and not places & set(PROVISIONABLE)
 

@@ -1,4 +1,4 @@
-"""What a service would cost by the token, from sellers whose machines nothing here provisions."""
+"""What a service would cost per token, from sellers whose machines nothing here provisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ByTheToken:
 
 
 def by_the_token(spec: WorkloadSpec, catalog: Catalog, on: date | None = None) -> tuple[ByTheToken, ...]:
-    """Every seller of the model by the token, cheapest first; () where the load has no rate, nobody sells the model, or
+    """Every seller of the model per token, cheapest first; () where the load has no rate, nobody sells the model, or
     it is served with adapters of one's own.
 
     `on` is the day whose prices count (the newest where it is None).

@@ -208,7 +208,7 @@ def _scaling(job: TrainingJob, cluster: Cluster) -> Scaling | None:
     from sizewell.sizing.predict.layouts.scaling import scaling_efficiency
 
     if cluster.topology:
-        return None  # a slice is doubled to another legal topology, not by adding machines
+        return None  # a slice is doubled to another valid topology, not by adding machines
     scaling = scaling_efficiency(job, cluster)
     known = math.isfinite(scaling.efficiency)
     return Scaling(

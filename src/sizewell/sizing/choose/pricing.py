@@ -191,7 +191,7 @@ def options_of(
                 best: Option | None = None
                 for deal in priced:
                     # `priced` goes from the cheapest hour up, so no later deal can do better either. Both summands
-                    # have to stay lower bounds: a region with a dearer hour may have cheaper storage and network.
+                    # have to stay lower bounds: a region whose hour costs more may have cheaper storage and network.
                     if best is not None and _least_usd(best, deal) + least_extra_usd > best.rank_usd:
                         break
                     option = first if deal is places[0] else make_option(candidate, fleet, deal, setting, managed=way)

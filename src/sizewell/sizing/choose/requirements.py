@@ -1,4 +1,4 @@
-"""What has to hold: a workload spec as jobs, limits and places, with every assumption that was needed said aloud.
+"""Requirements: a workload spec as jobs, limits and places, with every assumption that was needed said aloud.
 
 `requirements(spec, catalog)` is the first step of a decision. It chooses nothing: it turns the spec's words into the
 records that memory and time predictions take, and into the limits that a machine must meet to be a candidate.

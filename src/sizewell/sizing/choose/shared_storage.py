@@ -1,6 +1,6 @@
 """Whether a job reads its data from object storage or from a file system beside it, and how large and fast that is.
 
-Object storage is the rule: it bills what lies in it, by the month, and needs no machine. A file system stands (and
+Object storage is the rule: what lies in it is billed by the month, and needs no machine. A file system stands (and
 bills its whole size) around the clock, so it is taken only where streaming from objects would keep accelerators
 waiting: where the job reads more per machine than `OBJECT_BYTES_PER_S_PER_NODE`. docs/howto/managed-or-own.md.
 """

@@ -47,7 +47,7 @@ def usual_training(
     """The training software that is assumed, as predictions name it; "" is PyTorch with FSDP.
 
     `split` says whether layers are divided over devices (tensor or pipeline parallelism), which is Megatron's way, or
-    known not to be (sharded by FSDP or ZeRO alone); None where nobody says. `framework` is "" where nobody says: on
+    known not to be (sharded by FSDP or ZeRO alone); None where it is not stated. `framework` is "" where not stated: on
     TPU that is JAX.
 
     >>> from sizewell.sizing.catalog.records import Architecture

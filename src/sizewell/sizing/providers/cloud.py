@@ -37,7 +37,7 @@ class Provider:
     others: tuple[str, ...]  # packages whose types are resources of this cloud too
     modules: tuple[str, ...]  # of Python, that the extra of the cloud's name brings
     distribution: str  # on PyPI
-    tag_inputs: tuple[str, ...]  # where a resource carries its tags or labels; the first that is there counts
+    tag_inputs: tuple[str, ...]  # where a resource carries its tags or labels; the first that exists counts
     tag_arguments: tuple[str, ...]  # the same in Python; of several that a type has, the first are the bill's
     names_itself: bool  # the input `name` is the resource's own, so that another name is another resource
     outputs_differ: tuple[str, ...]  # inputs that come back in another form

@@ -1,4 +1,4 @@
-"""What a spec's `budget` limits: whether a workload is inside of it, and what a whole stack may cost.
+"""What a spec's `budget` limits: whether a workload is inside it, and what a whole stack may cost.
 
 Sizing, the command, previews, policies and the components that alarm ask here.
 """

@@ -109,7 +109,7 @@ class Pool(_Record):
 
     @property
     def adopted(self) -> bool:
-        """Whether its machines are there already: no component makes them, a stack adopts their cluster."""
+        """Whether its machines already exist: no component makes them, a stack adopts their cluster."""
         return self.cloud not in PROVISIONABLE
 
     role: str  # "workers", "replicas", "notebook", ...

@@ -40,7 +40,7 @@ class TrainingJob:
     framework: str = "pytorch"  # pytorch | jax | tensorflow
     engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
     engine_assumed: bool = False  # nobody names it, and it is what such work usually runs
-    compiled: bool | None = False  # by a compiler that fuses kernels; None: nobody says, halfway between
+    compiled: bool | None = False  # by a compiler that fuses kernels; None: not stated, halfway between
     cpu_offload: bool = False
     chunked_loss: bool = False
     optimizer_in_backward: bool = False

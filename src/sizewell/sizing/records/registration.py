@@ -62,6 +62,6 @@ class Registration(TypedDict):
     guard: NotRequired[dict[str, Any]]  # as `sizing.records.decision.Guard`
     schedule: NotRequired[str]
     measured: NotRequired[Measured]  # absent: nothing publishes what each of its accelerators does
-    metricsAgent: NotRequired[str]  # what publishes it in a cluster that is there already; looked up before the pool
+    metricsAgent: NotRequired[str]  # what publishes it in a cluster that already exists; looked up before the pool
     sizedBy: NotRequired[SizedBy]  # whose size is moved to empty the pool and to wake it; absent: nobody's
     bytesExpected: NotRequired[dict[str, float]]  # storage: floor, expected, ceiling in bytes

@@ -123,7 +123,7 @@ def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:
 
 
 def _fetched(path: Path) -> str:
-    """What to do about a file that is there and is no JSON: a pointer and a page are what downloads leave."""
+    """What to do about a file that exists and is not JSON: a pointer and a page are what downloads leave."""
     start = path.expanduser().read_text(encoding="utf-8", errors="replace")[:200].lstrip().lower()
     if start.startswith("version https://git-lfs"):
         return "it is a pointer of Git LFS: run git lfs pull where it was cloned"

@@ -64,7 +64,7 @@ def counted(azure: Azure, unit: Unit, started: dict[str, float], at: datetime) -
 
 
 def _changed_s(azure: Azure, scale_set: str, at: datetime) -> float:
-    """When something was done to a scale set last; the beginning of what is asked for where nothing was."""
+    """When something was done to a scale set last; the beginning of the period where nothing was."""
     begins = at - timedelta(seconds=HISTORY_S)
     events = azure.reader().pages(
         f"/subscriptions/{scale_set.split('/')[2]}/providers/Microsoft.Insights/eventtypes/management/values",

@@ -65,7 +65,7 @@ class EksCluster(Owned):
                 )
             )
         )
-        # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
+        # A protected cluster refuses to go, and what is inside it must not be forgotten before that.
         self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
         self.register()
 

@@ -2,7 +2,7 @@
 
 Why the end stands in a stack of its own
 ----------------------------------------
-*What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
+*Context*: a stack that expires stops billing even if the program that built it never runs again, the update
 that built it was killed, its state is lost, or its destroy fails half-way. It is deployed before anything that is
 billed.
 
@@ -21,7 +21,7 @@ that holds, and nothing else.
 File systems, disks, addresses and control planes are billed until `pulumi destroy`; its report lists the data that it
 kept.
 
-*To take it back*: `pulumi destroy -s ttl-NAME`; nothing else refers to it.
+*To undo*: `pulumi destroy -s ttl-NAME`; nothing else refers to it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Topics that reach somebody, and stops that are heard of when they fail."""
+"""Topics that reach somebody, and stops that are reported when they fail."""
 
 import json
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ def topic_with_policy(
     publishers: Sequence[str],
     emails: Sequence[str] = (),
 ) -> tuple[sns.Topic, sns.TopicPolicy]:
-    """The same, and the policy that has to stand before a publisher is told of the topic."""
+    """The same, and the policy that has to stand before a publisher learns of the topic."""
     made = topic(owner, name, key_arn=key_arn, region=region, emails=emails)
     return made, _publishable(owner, name, made, region=region, account=account, publishers=publishers)
 

@@ -136,7 +136,7 @@ class TeardownSchedule(Owned):
         task: ecs.TaskDefinition,
         account: pulumi.Input[str],
     ) -> scheduler.Schedule:
-        """The schedule, the identity with which it starts the task, and what is heard of when it cannot."""
+        """The schedule, the identity with which it starts the task, and the report where it cannot."""
         region = args["region"]
         group = parts.closed_group(self, name, args, what="Teardown's task")
         messages = parts.service_key(

@@ -2,7 +2,7 @@
 
 The rule that starts the automation does so once an hour as well, and the automation itself asks whether the alarm still
 stands and looks at each machine (`idle`): a stop that was denied, throttled or cancelled is tried again as long as the
-machines stay idle. A start that does not come about lies in a dead-letter queue, a run that fails is told of: both
+machines stay idle. A start that does not come about lies in a dead-letter queue, a run that fails is reported: both
 reach the pool's receivers.
 """
 

@@ -31,7 +31,7 @@ class PlacedArgs(PlaceArgs, SubnetsArgs):
 
 
 class TrainingPipelineArgs(PlacedArgs):
-    """A pipeline with one training step; it bills only while an execution of it runs."""
+    """A pipeline with one training step; it is billed only while an execution of it runs."""
 
     instance_type: str
     """EC2 instance type that SageMaker trains on."""

@@ -2,7 +2,7 @@
 
 Why the end stands in a stack of its own, and its rights do not
 ---------------------------------------------------------------
-*What has to hold*: a stack that expires stops billing even if the program that built it never runs again, the update
+*Context*: a stack that expires stops billing even if the program that built it never runs again, the update
 that built it was killed, its state is lost, or its destroy fails half-way. It is deployed before anything that is
 billed, and the hand that ends it reaches that stack and no other.
 
@@ -20,7 +20,7 @@ somebody has to upload it); a job in CI alone (it ends with the repository's pla
 *What it does not do*: file systems, disks, registries, endpoints and gateways are billed until `pulumi destroy`; data
 stays.
 
-*To take it back*: `pulumi destroy -s ttl-NAME` after `NAME`; sooner, and `NAME` runs on without an end.
+*To undo*: `pulumi destroy -s ttl-NAME` after `NAME`; sooner, and `NAME` runs on without an end.
 """
 
 from typing import Any
@@ -132,7 +132,7 @@ class TtlGuard(Owned):
         self.register()
 
     def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
-        """An end that fails has to be heard of: the machines are still billed."""
+        """An end that fails has to be reported: the machines are still billed."""
         told = parts.action_group(self, f"{name}-notices", place, args.get("emails", []))
         parts.failed_runs(
             self,

@@ -60,7 +60,7 @@ class GkeCluster(Owned):
                 lambda known: node_pools.kubeconfig(cluster=known[0], endpoint=_dns_name(known[1]))
             )
         )
-        # A protected cluster refuses to go, and what is inside of it must not be forgotten before that.
+        # A protected cluster refuses to go, and what is inside it must not be forgotten before that.
         self.kubeconfig = kubeconfig if _protected(args) else reaching(cluster, kubeconfig)
         self.register()
 

@@ -59,7 +59,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     gke, vertex = "https://container.googleapis.com/v1", f"https://{region}-aiplatform.googleapis.com/v1"
     location = f"projects/{project}/locations/{region}"
     pool = f'${{"{gke}/{location}/clusters/" + cluster.name + "/nodePools/" + pool.name'
-    # A pool whose autoscaling cannot be switched off (flex-start, queued) is emptied all the same, and told of.
+    # A pool whose autoscaling cannot be switched off (flex-start, queued) is emptied all the same, and reported.
     scaled = '${default(map.get(pool, ["autoscaling", "enabled"]), False)}'
     fixed = {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})}
     pools = [

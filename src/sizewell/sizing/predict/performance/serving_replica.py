@@ -42,7 +42,7 @@ EXPERT_KERNELS = 8  # router, choice, sorting, gathering, grouped products less 
 LATENT_KERNELS = 7  # compression and expansion of queries and keys, their norms, products absorbed before and after
 NARROW_KERNELS = 4  # scaling the inputs of each of the four products to 8 or 4 bits
 
-WHOLE_PROGRAM = 1 / 3  # of a kernel's time: in programs compiled whole the next one is there already (as in training)
+WHOLE_PROGRAM = 1 / 3  # of a kernel's time: in programs compiled whole the next one already exists (as in training)
 
 
 def kernels_per_step(a: Architecture, weights: str) -> float:

@@ -53,7 +53,7 @@ def product(
 
 
 def between(share: Number, none: Number, whole: Number) -> Values:
-    """What lies at `share` of the way from `none` to `whole`, in the logarithm: halfway where nobody says which."""
+    """What lies at `share` of the way from `none` to `whole`, in the logarithm: halfway where not stated."""
     return np.asarray(none * (np.asarray(whole, float) / none) ** share)
 
 
