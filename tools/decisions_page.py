@@ -103,8 +103,9 @@ def _cost(workload: Workload) -> str:
     cost = workload.cost
     rate = workload.bill().run_rate
     said = [f"{rate.usd_per_month.expected:,.0f}{' + ?' if rate.unpriced else ''} USD a month"]
-    if cost.per_run_usd is not None:
-        said = [f"{cost.per_run_usd:,.2f} USD a run", *said]
+    run = workload.run()
+    if run is not None:
+        said = [f"{run.usd.expected:,.2f}{' + ?' if run.unpriced else ''} USD a run", *said]
     if cost.per_million_tokens_usd is not None:
         said.append(f"{cost.per_million_tokens_usd:,.2f} USD per million tokens")
     return ", ".join(said)

@@ -73,6 +73,7 @@ def test_what_is_derived_of_an_unknown_sum_is_unknown(decided, facts):
     assert best is not None
     [month] = [line.answer for line in checklist("deploy", sizing, best) if "USD a month expected" in line.answer]
     assert " + ? USD a month expected" in month
+    assert month.count(" + ?") == 3  # the expected figure, and both ends of its range
 
 
 def test_what_stands_in_for_a_price_is_held_against_the_budget(facts):

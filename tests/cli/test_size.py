@@ -369,5 +369,43 @@ def test_a_total_with_a_line_without_a_price_is_open_in_every_form(project: Path
     assert "run_rate" not in cost
     assert "no price for p4d.24xlarge" in cost["unpriced"][0]
     page = sizewell("explain", "a.yaml", "--html", "-", *ON).out
-    assert page.count(" + ?") == 5  # two cards and three bounds
+    assert page.count(" + ?") == 6  # a card with one figure, a card with two, and three bounds
+    unpriced = [line for line in table.out.splitlines() if line.startswith("  ? ")]
+    assert unpriced[0].startswith("  ? chat: p4d.24xlarge, on-demand, eu-west-1: no price")
+    assert len(unpriced) == len(cost["unpriced"])
     assert "Whether the budget of 5,000.00 USD a month is kept is unknown: a price is missing" in page
+
+
+def test_a_budget_that_the_priced_lines_exceed_is_exceeded_by_at_least_that(project: Path, sizewell: Sizewell) -> None:
+    chat = CHAT.replace("us-east-1", "eu-west-1") + "resources: {instance_type: [p4d.24xlarge]}\n"
+    (project / "a.yaml").write_text(f"{chat}budget: {{monthly: 1 USD}}\n")
+    (project / "b.yaml").write_text(CHAT.replace("name: chat", "name: other"))
+    card, table = sizewell("size", "a.yaml", *ON), sizewell("size", "a.yaml", "b.yaml", *ON)
+    assert (card.code, table.code) == (2, 2)
+    [over] = [line for line in card.out.splitlines() if "over by" in line]
+    assert over.startswith("  budget monthly 1.00 USD: over by at least ")
+    assert f"  chat: {over.strip()}" in table.out.splitlines()
+    assert "Over the budget of 1.00 USD a month by at least " in sizewell("explain", "a.yaml", "--html", "-", *ON).out
+
+
+TUNING = """
+name: tune
+kind: fine-tuning
+model: meta-llama/Llama-3.1-8B
+training: {samples: 10k, epochs: 1, sequence_length: 2048, method: lora}
+deadline: 3d
+infra: azure/brazilsouth
+resources: {accelerators: a100}
+spot_policy: on-demand
+budget: {per_run: 1000 USD}
+"""  # the disks of its machines have no price there, the machines have
+
+
+def test_a_run_with_a_line_without_a_price_is_open_too(project: Path, sizewell: Sizewell) -> None:
+    (project / "tune.yaml").write_text(TUNING)
+    card, page = sizewell("size", "tune.yaml", *ON), sizewell("explain", "tune.yaml", "--html", "-", *ON).out
+    assert card.code == 3
+    [run] = [line for line in card.out.splitlines() if line.endswith(" USD a run")]
+    assert run.endswith(" + ? USD a run")
+    assert "budget per run 1,000.00 USD: unknown, a price is missing" in card.out
+    assert "Whether the budget of 1,000.00 USD a run is kept is unknown: a price is missing" in page

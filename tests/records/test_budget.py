@@ -12,8 +12,8 @@ import sizewell
 from sizewell.policy.examples import stack
 from sizewell.policy.rule import Violation
 from sizewell.policy.rules.spending import monthly_budget
-from sizewell.sizing.money import Interval, RunRate
-from sizewell.sizing.records.budget import exceeded, of_stack, to_spare
+from sizewell.sizing.money import Interval, OneOff, RunRate
+from sizewell.sizing.records.budget import exceeded, of_stack, to_spare, unpriced_of
 
 ROOM = Path(next(iter(sizewell.__path__)))
 KEYS = re.compile(r"[\"']usd_per_(month|run)[\"']")
@@ -41,7 +41,7 @@ def test_a_limit_itself_is_inside(month: str, run: str | None, over: bool) -> No
     budget = {"usd_per_month": Decimal(900), "usd_per_run": Decimal(50)}
     spent = {
         "run_rate": RunRate(Interval.exactly(Decimal(month))),
-        "usd_per_run": None if run is None else Decimal(run),
+        "run": None if run is None else OneOff(Interval.exactly(Decimal(run))),
     }
     assert exceeded(budget, **spent) is over
     assert (min(usd for usd in to_spare(budget, **spent).values() if usd is not None) < 0) is over
@@ -51,9 +51,19 @@ def test_a_limit_itself_is_inside(month: str, run: str | None, over: bool) -> No
 @pytest.mark.parametrize(("priced", "over"), [("1", False), ("900", False), ("900.01", True)])
 def test_a_month_with_a_line_without_a_price_never_keeps_a_budget(priced: str, over: bool) -> None:
     month = RunRate(Interval.exactly(Decimal(priced)), ("chat: p4d.24xlarge: no price in eu-west-1",))
-    left = to_spare({"usd_per_month": Decimal(900)}, run_rate=month, usd_per_run=None)["usd_per_month"]
+    left = to_spare({"usd_per_month": Decimal(900)}, run_rate=month, run=None)["usd_per_month"]
     assert left == (Decimal("-0.01") if over else None)
-    assert exceeded({"usd_per_month": Decimal(900)}, run_rate=month, usd_per_run=None) is over
+    assert exceeded({"usd_per_month": Decimal(900)}, run_rate=month, run=None) is over
+
+
+@pytest.mark.parametrize(("priced", "over"), [("1", False), ("50", False), ("50.01", True)])
+def test_a_run_with_a_line_without_a_price_never_keeps_a_budget(priced: str, over: bool) -> None:
+    run = OneOff(Interval.exactly(Decimal(priced)), ("train: OS disks: no price in brazilsouth",))
+    spent = {"run_rate": RunRate(Interval.exactly(Decimal(1))), "run": run}
+    assert to_spare({"usd_per_run": Decimal(50)}, **spent) == {"usd_per_run": Decimal("-0.01") if over else None}
+    assert exceeded({"usd_per_run": Decimal(50)}, **spent) is over
+    assert unpriced_of("usd_per_run", **spent) == run.unpriced
+    assert unpriced_of("usd_per_month", **spent) == ()
 
 
 def test_a_stack_has_a_budget_where_each_of_its_workloads_has_one() -> None:

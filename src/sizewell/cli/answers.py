@@ -149,7 +149,7 @@ def over_budget(workload: Workload) -> bool:
     """Whether the expected cost is above a limit of the spec."""
     from sizewell.sizing.records.budget import exceeded
 
-    return exceeded(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=workload.cost.per_run_usd)
+    return exceeded(workload.budget, run_rate=workload.bill().run_rate, run=workload.run())
 
 
 def document(answer: Answer) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.cli.output import dollars, table
 from sizewell.sizing.choose.elsewhere import BY_THE_API
 from sizewell.sizing.money import Unpriced
-from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded, to_spare
+from sizewell.sizing.records.budget import MONTHLY, PER_RUN, exceeded, to_spare, unpriced_of
 from sizewell.sizing.records.decision import Alternative, Decision, Performance, Pool, Workload
 from sizewell.sizing.units import gib, short_duration, short_number
 
@@ -24,9 +24,10 @@ MANY = 5  # rows of alternatives and rejections
 
 
 def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> None:
-    """Two lines a workload: (workload, its name) or (None, "name: why there is none")."""
+    """Two lines a workload: (workload, its name) or (None, "name: why there is none"); beneath, why one needs care."""
     made = table("workload", "machines", "where", "GiB", "speed", "USD/month", right=("GiB", "USD/month"))
     made.padding = (0, 1, 0, 0)
+    remarks: dict[str, str] = {}  # text -> style; workloads that share a network share its unpriced lines
     for workload, text in rows:
         if workload is None:
             name, _, why = text.partition(": ")
@@ -34,8 +35,8 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
             continue
         memory = workload.memory
         speed = figure(workload.performance).removesuffix(" within slo").replace("requests", "req")
-        rate, per_run = workload.bill().run_rate, workload.cost.per_run_usd
-        over = exceeded(workload.budget, run_rate=rate, usd_per_run=per_run)
+        rate, run = workload.bill().run_rate, workload.run()
+        over = exceeded(workload.budget, run_rate=rate, run=run)
         month = open_ended(_short(rate.usd_per_month.expected), rate.unpriced)
         made.add_row(
             workload.spec.name,
@@ -43,10 +44,14 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
             "\n".join(f"{pool.cloud} {pool.region}\n{pool.market}" for pool in workload.pools),
             f"{gib(memory.per_device_bytes):.1f}\nof {gib(memory.usable_bytes):.1f}" if memory.breakdown else "",
             f"{speed}\n{workload.performance.grade}" if memory.breakdown else "",
-            month + ("" if per_run is None else f"\n{_short(per_run)} a run"),
+            month + ("" if run is None else f"\n{open_ended(_short(run.usd.expected), run.unpriced)} a run"),
             style="red" if over else "",
         )
+        remarks |= {f"{workload.spec.name}: {text}": "bold red" for text, over in _budgets(workload) if over}
+        remarks |= {f"? {line}": "yellow" for line in workload.cost.unpriced}
     console.print(made)
+    for remark, style in remarks.items():
+        console.print(f"  {remark}", style=style)
 
 
 def workload_block(console: Console, workload: Workload, decision: Decision) -> None:
@@ -270,23 +275,37 @@ def _cost(console: Console, workload: Workload) -> None:
         made.add_row(f"USD {unit}", *bounds, style="bold")
     console.print()
     console.print(made)
+    run = workload.run()
+    if run is not None:
+        console.print(f"  {open_ended(_small(run.usd.expected), run.unpriced)} USD a run")
     for text, amount in (
-        ("a run", cost.per_run_usd),
         ("per 1M tokens", cost.per_million_tokens_usd),
         (f"per 1,000 {_samples(workload)}", cost.per_thousand_samples_usd),
         ("per hour of audio", cost.per_audio_hour_usd),
     ):
         if amount is not None:
             console.print(f"  {_small(amount)} USD {text}")
-    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=cost.per_run_usd)
+    for text, over in _budgets(workload):
+        console.print(f"  {text}", style="bold red" if over else "")
+    for line in cost.unpriced:
+        console.print(f"  ? {line}", style="yellow")
+
+
+def _budgets(workload: Workload) -> Iterator[tuple[str, bool]]:
+    """A line for each limit, and whether the workload is above it."""
+    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, run=workload.run())
     for key, usd in spare.items():
         name = {MONTHLY: "monthly", PER_RUN: "per run"}[key]
         limit, over = dollars(workload.budget[key]), usd is not None and usd < 0
         word = "unknown, a price is missing" if usd is None else f"{dollars(usd)} USD to spare"
-        word = f"over by {dollars(-usd)} USD" if usd is not None and over else word
-        console.print(f"  budget {name} {limit} USD: {word}", style="bold red" if over else "")
-    for line in cost.unpriced:
-        console.print(f"  ? {line}", style="yellow")
+        word = f"over by {at_least(workload, key)}{dollars(-usd)} USD" if usd is not None and over else word
+        yield f"budget {name} {limit} USD: {word}", over
+
+
+def at_least(workload: Workload, key: str) -> str:
+    """What stands before an excess that lines without a price would add to."""
+    unpriced = unpriced_of(key, run_rate=workload.bill().run_rate, run=workload.run())
+    return "at least " if unpriced else ""
 
 
 def sums(workload: Workload) -> list[tuple[str, tuple[str, ...]]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from sizewell.cli.answers import is_decision
-from sizewell.cli.decision_text import figure, open_ended, sums
+from sizewell.cli.decision_text import at_least, figure, open_ended, sums
 from sizewell.preview.render import charts, pages
 from sizewell.preview.render.pages import Card, Figure, Table
 from sizewell.preview.render.text import dollars, usd
@@ -109,10 +109,11 @@ def _pools(workload: Workload) -> Table:
 
 def _alerts(workload: Workload) -> list[str]:
     cost = workload.cost
-    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, usd_per_run=cost.per_run_usd)
+    spare = to_spare(workload.budget, run_rate=workload.bill().run_rate, run=workload.run())
     names = {MONTHLY: "a month", PER_RUN: "a run"}
     lines = [
-        f"Over the budget of {usd(workload.budget[key])} USD {names[key]} by {usd(-amount)} USD"
+        f"Over the budget of {usd(workload.budget[key])} USD {names[key]} "
+        f"by {at_least(workload, key)}{usd(-amount)} USD"
         for key, amount in spare.items()
         if amount is not None and amount < 0
     ]
@@ -127,19 +128,27 @@ def _alerts(workload: Workload) -> list[str]:
 def _cards(workload: Workload) -> Iterator[Card]:
     cost, bill = workload.cost, workload.bill()
     rate, once = bill.run_rate.usd_per_month, bill.one_off.usd
-    more = " + ?" if bill.run_rate.unpriced else ""
-    yield Card("Expected per month", f"{dollars(rate.expected)}{more}")
-    yield Card("Floor to ceiling", f"{dollars(rate.floor)} to {dollars(rate.ceiling)}{more}", "scaled to zero to 24x7")
+    floor, expected, ceiling = (
+        open_ended(dollars(bound), bill.run_rate.unpriced) for bound in (rate.floor, rate.expected, rate.ceiling)
+    )
+    yield Card("Expected per month", expected)
+    yield Card("Floor to ceiling", f"{floor} to {ceiling}", "scaled to zero to 24x7")
     if once.ceiling > 0 or bill.one_off.unpriced:
         yield Card("Paid once", open_ended(dollars(once.expected), bill.one_off.unpriced), "not refundable")
+    run = workload.run()
+    if run is not None:
+        yield Card("A run", open_ended(_small(run.usd.expected), run.unpriced))
     for what, amount in (
-        ("A run", cost.per_run_usd),
         ("1M tokens", cost.per_million_tokens_usd),
         ("1,000 samples", cost.per_thousand_samples_usd),
         ("An hour of audio", cost.per_audio_hour_usd),
     ):
         if amount is not None:
-            yield Card(what, f"${amount:,.2f}" if amount >= 1 else f"${Decimal(f'{amount:.3g}'):f}")
+            yield Card(what, _small(amount))
+
+
+def _small(amount: Decimal) -> str:
+    return f"${amount:,.2f}" if amount >= 1 else f"${Decimal(f'{amount:.3g}'):f}"
 
 
 def _cost(workload: Workload) -> Table:

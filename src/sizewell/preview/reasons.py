@@ -29,7 +29,7 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
                 managed="" if pool.managed == "raw" else pool.managed,
                 chosen=True,
                 usd_per_month=_usd_per_month(workload),
-                usd_per_run=workload.cost.per_run_usd,
+                usd_per_run=_usd_per_run(workload),
                 performance=workload.performance.value,
                 metric=workload.performance.metric,
                 why_not="chosen",
@@ -55,6 +55,12 @@ def choices_of(decision: Decision) -> tuple[records.Choice, ...]:
             for other in workload.alternatives
         ]
     return tuple(choices)
+
+
+def _usd_per_run(workload: Workload) -> Decimal | None:
+    """None where the work does not end, or a line of it has no price."""
+    run = workload.run()
+    return None if run is None or run.unpriced else run.usd.expected
 
 
 def _usd_per_month(workload: Workload) -> Decimal | None:

@@ -242,12 +242,14 @@ def _money(point: str, chosen: Option, workload: Workload) -> _Made:
     cost, pool = workload.cost, workload.pools[0]
     rate = workload.bill().run_rate
     month, more = rate.usd_per_month, " + ?" if rate.unpriced else ""
-    span = f"{month.floor:,.0f} to {month.ceiling:,.0f}{more}"
+    span = f"{month.floor:,.0f}{more} to {month.ceiling:,.0f}{more}"
     source = f"line items at prices of {chosen.setting.catalog.as_of}"
     expected = f"{month.expected:,.0f}{more} USD a month expected ({span}), {pool.market}"
     yield point, expected, source
+    run = workload.run()
+    if run is not None:
+        yield point, f"{run.usd.expected:,.4g}{' + ?' if run.unpriced else ''} USD a run", source
     each = (
-        ("a run", cost.per_run_usd),
         ("per million tokens", cost.per_million_tokens_usd),
         ("per thousand samples", cost.per_thousand_samples_usd),
     )

@@ -27,7 +27,7 @@ from sizewell.sizing.choose.pricing import (
 )
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.setting import Setting
-from sizewell.sizing.money import Interval, RunRate
+from sizewell.sizing.money import Interval, OneOff, RunRate
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import exceeded
 from sizewell.sizing.records.decision import Alternative, Fallback, RejectionGroup
@@ -129,7 +129,11 @@ def within_budget(option: Option, need: Requirements) -> bool:
     if not need.budget:
         return True
     month, run = option.compared_month_usd, option.compared_run_usd
-    return not exceeded(need.budget, run_rate=RunRate(Interval.exactly(month)), usd_per_run=run)
+    return not exceeded(
+        need.budget,
+        run_rate=RunRate(Interval.exactly(month)),
+        run=None if run is None else OneOff(Interval.exactly(run)),
+    )
 
 
 def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:

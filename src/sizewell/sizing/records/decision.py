@@ -378,6 +378,17 @@ class Workload(_Record):
         """The sums of the line items, by the arithmetic of previews and policies."""
         return money.total(record.item() for record in self.line_items)
 
+    def run(self) -> money.OneOff | None:
+        """The machines of one run; its unpriced lines are the workload's own, not those of a network it shares.
+
+        None where the work does not end, or the machines have no price.
+        """
+        usd = self.cost.per_run_usd
+        if usd is None:
+            return None
+        cost = money.total(r.item() for r in self.line_items if r.component == self.spec.name)
+        return money.OneOff(Interval.exactly(usd), cost.run_rate.unpriced + cost.one_off.unpriced)
+
 
 class CatalogRef(_Record):
     """Which facts the decision rests on: sha256 over the shipped catalog, and the newest date of its prices."""
