@@ -282,3 +282,15 @@ def test_the_last_day_of_a_lease_is_a_day_in_utc(hours: int, minutes: int, actio
     assert stack.action == action
     again = timeline.model_copy(update={"steps": (at,)})
     assert next(replay(again, Limits()))[1].action == action
+
+
+@pytest.mark.parametrize("percent", [-1, 90])
+def test_an_accelerator_beyond_the_registered_ones_keeps_its_stack(percent: float) -> None:
+    case = {"use": {"*": [[-480, 0, 0]]}, "expires_at": "2026-11-18", "stack_notices": [-12000, -4000], "notices": []}
+    made = document(case)
+    before, _ = decide(facts_at(parse_timeline(made, "registered alone"), NOON), Limits(), NOON)
+    assert before.action == "destroy"
+    samples = made["pools"][0]["utilization_percent"]
+    samples["b/7"] = [[start, end, percent] for start, end, _ in samples["b/3"]]
+    stack, _ = decide(facts_at(parse_timeline(made, "one more"), NOON), Limits(), NOON)
+    assert stack.action == "warn"

@@ -176,6 +176,8 @@ def asked(look: Look) -> Verdict | None:
 def requests_came(look: Look) -> Verdict | None:
     """Requests within the window, however complete their count is."""
     rate = _window(look, look.pool.requests_per_s)
+    if not (rate >= 0).all():  # also where it is no number
+        return look.verdict("unknown", "asked", f"its requests are counted as {rate[~(rate >= 0)][0]:g} per second")
     if rate.max(initial=0.0) > 0:
         return look.verdict("keep", "asked", f"it had up to {rate.max():.2g} requests per second")
     return None
@@ -290,7 +292,7 @@ def _idle_for(look: Look, seconds: float) -> bool:
     limit = look.pool.guard.min_utilization_percent
     # Not only of today's machines: a spot replacement is idle while it loads what its busy predecessor worked on.
     samples = (series.between(start_s, look.at_s + 1) for series in look.pool.utilization_percent.values())
-    if any(values.max(initial=0.0) >= limit for values in samples):
+    if not all(_idle_values(values, limit) for values in samples):
         return False
     for device in look.devices:
         series = look.pool.utilization_percent[device]
@@ -298,6 +300,11 @@ def _idle_for(look: Look, seconds: float) -> bool:
         if not _covered(look, series, look.seen_s - joined_s):
             return False
     return True
+
+
+def _idle_values(percent: np.ndarray[tuple[int], np.dtype[np.float64]], limit: float) -> bool:
+    """Whether each sample says idle: one that is no number or below 0 does not, and says nothing about use."""
+    return bool(((percent >= 0) & (percent < limit)).all())
 
 
 # Stacks -----------------------------------------------------------------------------------------------------------
@@ -383,6 +390,18 @@ def machines_left(look: Look) -> Verdict | None:
     return look.verdict("keep", "machines_left", f"{left} {_minutes(age_s)} ago")
 
 
+def used_uncounted(look: Look) -> Verdict | None:
+    """Use although no machine is counted: the count lags behind, or a machine works on outside of its group."""
+    guard = look.pool.guard
+    start_s = look.seen_s - guard.window_s - guard.grace_s
+    for device, series in sorted(look.pool.utilization_percent.items()):
+        values = series.between(start_s, look.at_s + 1)
+        if not _idle_values(values, guard.min_utilization_percent):
+            reason = f"{_named(device)} reports up to {np.nanmax(values):g} % although no machine is counted"
+            return look.verdict("unknown", "used_uncounted", reason)
+    return None
+
+
 # What says that a pool without machines is in use: that its requests or its queue were not counted does not.
 MACHINELESS_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
     job_queued,
@@ -390,6 +409,7 @@ MACHINELESS_CLAUSES: Final[tuple[Callable[[Look], Verdict | None], ...]] = (
     requests_came,
     job_running,
     machines_left,
+    used_uncounted,
 )
 
 
