@@ -33,7 +33,9 @@ SHAPES: Final = re.compile(
 )
 _NAMES: Final = r"pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _NAMED: Final = re.compile(rf"(?:{_NAMES})s?$", re.IGNORECASE)
-_ASSIGNED: Final = re.compile(rf"\b[\w-]*(?:{_NAMES})[\"']?\s*[:=]\s*[\"']?([^\s\"',;$<{{}}]{{10,}})", re.IGNORECASE)
+# An empty value followed by the next option of the line (`--token= --port=80`) holds nothing.
+_VALUE: Final = r"(?!--)[^\s\"',;$<{}]{10,}"
+_ASSIGNED: Final = re.compile(rf"\b[\w-]*(?:{_NAMES})[\"']?\s*[:=]\s*[\"']?({_VALUE})", re.IGNORECASE)
 # An option of a command line; `_chosen` and `_random` tell a value from another word.
 _OPTION: Final = re.compile(rf"(?<!\S)--?[\w-]*(?:{_NAMES})\s+[\"']?([^\s\"',;$<{{}}]{{10,}})", re.IGNORECASE)
 _NAMES_OF_AWS: Final = re.compile(r"arn:aws[\w-]*:[^\s\"']+")  # `secret:` stands in the names of secrets
