@@ -233,7 +233,7 @@ def test_every_record_is_answered_once(tmp_path):
     before = files[0].stat().st_mtime_ns
     again = piece(tmp_path, 0, 4)
     assert again.returncode == 0
-    assert "there already" in again.stdout
+    assert "already exists" in again.stdout
     assert files[0].stat().st_mtime_ns == before
 
 

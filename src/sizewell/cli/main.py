@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from sizewell import logs
-from sizewell.cli import modes
+from sizewell.cli import log_output, modes
 from sizewell.sizing.errors import SizewellError, UsageError
 
 COMMANDS: Final = {
@@ -186,7 +186,7 @@ def _run(arguments: list[str]) -> int:
         return int(done.code or 0)
     _apply_settings(args)
     modes.choose(color=getattr(args, "color", "auto"), quiet=getattr(args, "quiet", False))
-    with logs.recorded(getattr(args, "verbose", 0), getattr(args, "log_file", None)):
+    with log_output.recorded(getattr(args, "verbose", 0), getattr(args, "log_file", None)):
         logs.log(__name__, "%s begins", args.run.__module__)
         code: int = args.run(args)
         logs.log(__name__, "exit code %d", code)
