@@ -9,7 +9,7 @@ import pytest
 
 from sizewell.components.tags import sizewell_id
 from sizewell.teardown import gather
-from sizewell.teardown.orphans import Thing
+from sizewell.teardown.things import Thing
 from tests.teardown import world
 
 from .conftest import Sizewell

@@ -21,7 +21,7 @@ from sizewell.reconcile.adoption import Sorted, why_kept
 from sizewell.reconcile.reconciler import Comparison, Reconciler
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.backend import Backend
-from sizewell.teardown.orphans import TAG, Thing
+from sizewell.teardown.things import TAG, Thing
 
 EXAMPLES = sorted(path.name.split(".")[1] for path in (harness.ROOT / "stacks/config").glob("Pulumi.*.yaml"))
 SMALL = "ttl-dev-gcp"

@@ -23,7 +23,7 @@ from sizewell.reconcile.adoption import (
 )
 from sizewell.reconcile.reconciler import import_file, is_absence, wanted_of
 from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.orphans import Thing
+from sizewell.teardown.things import Thing
 
 ROWS = identity_forms()
 FROM_INPUTS = {kind: row.of_inputs for kind, row in ROWS.items() if row.of_inputs}

@@ -11,8 +11,10 @@ import pytest
 
 from sizewell.cli.teardown import _page
 from sizewell.teardown import act, render
-from sizewell.teardown.orphans import Thing, in_aws, unknown_to
+from sizewell.teardown.aws.reads import in_aws
+from sizewell.teardown.orphans import unknown_to
 from sizewell.teardown.report import monthly_report
+from sizewell.teardown.things import Thing
 from sizewell.teardown.timeline import read_timeline, replay
 from tests.teardown import world
 from tests.teardown.test_run import REGION, client, described, group, shared, sizes, stack

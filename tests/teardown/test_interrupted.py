@@ -12,9 +12,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from sizewell.clouds.calls import Deadline
 from sizewell.sizing.catalog import load
-from sizewell.teardown import act, clients, run
+from sizewell.teardown import act, run
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import Window, parse_config
 from sizewell.teardown.gather import StatusReader
@@ -92,7 +91,6 @@ def watched(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
     monkeypatch.setattr(Journal, "_put", put)
     monkeypatch.setattr(ShelfBackend, "destroy", destroy)
     monkeypatch.setattr(Lock, "release", _release(cloud))
-    assert clients.Deadline is Deadline
 
 
 def _release(cloud: Cloud) -> Callable[[Lock], None]:

@@ -27,9 +27,10 @@ from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, connect
-from sizewell.teardown.orphans import Thing, unknown_to
+from sizewell.teardown.orphans import unknown_to
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
+from sizewell.teardown.things import Thing
 from tests.teardown import world
 from tests.teardown.job_programs import checkpoint
 from tests.teardown.job_programs import store as job_store

@@ -14,7 +14,7 @@ from sizewell.clouds.calls import Deadline
 from sizewell.clouds.gcp import Google
 from sizewell.sizing.catalog import load
 from sizewell.teardown import leftovers
-from sizewell.teardown.orphans import Owner, Thing
+from sizewell.teardown.things import Owner, Thing
 from tests.clouds.rest_server import Reply, serving
 
 CATALOG = load()

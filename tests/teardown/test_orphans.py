@@ -15,7 +15,11 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import Deadline
 from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import State, StateResource
-from sizewell.teardown.orphans import Owner, Thing, in_aws, in_azure, in_cloud, in_google, unknown_to
+from sizewell.teardown.aws.reads import in_aws
+from sizewell.teardown.azure.reads import in_azure
+from sizewell.teardown.gcp.reads import in_google
+from sizewell.teardown.orphans import in_cloud, unknown_to
+from sizewell.teardown.things import Owner, Thing
 from tests.clouds.rest_server import Reply, serving
 
 REGION = "us-east-1"

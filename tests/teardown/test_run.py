@@ -19,8 +19,9 @@ from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.launch.scripts.manifest import Manifest, Part
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown import act, clients, gather, run, saves
+from sizewell.teardown import act, gather, run, saves, writing
 from sizewell.teardown.assemble import make_plan
+from sizewell.teardown.aws import reads as aws_reads
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import StatusReader
@@ -151,8 +152,8 @@ def evening(tmp_path, monkeypatch):
     with mock_aws():
         made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
         monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto looks at each sample for each period
-        monkeypatch.setattr(clients, "aws_client", lambda *_, **__: made.client or shared())
-        monkeypatch.setattr(act, "_Boto", Hand)
+        monkeypatch.setattr(aws_reads, "aws_client", lambda *_, **__: made.client or shared())
+        monkeypatch.setattr(writing, "Boto", Hand)
         backdated(monkeypatch, made.now - timedelta(hours=3))
         yield made
 
@@ -892,7 +893,7 @@ def test_an_interrupted_run_is_taken_up(evening, monkeypatch):
     def killed(*_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr(act, "_empty_aws", killed)
+    monkeypatch.setattr(act, "empty", killed)
     with pytest.raises(Killed):
         evening.run()
     monkeypatch.undo()

@@ -31,13 +31,13 @@ GIVEN = {"cluster": "tools", "namespace": "sizewell-teardown", "account": "teard
     ["ghcr.io/petsnap/teardown", "ghcr.io/petsnap/teardown:1.0", f"x@{DIGEST[:-1]}", "x@sha512:ab", f"x y@{DIGEST}"],
 )
 def test_without_a_digest_nothing_is_scheduled(image):
-    for render in (schedules.workflow, lambda given: schedules.cron_job(given, **GIVEN)):
+    for render in (lambda given: schedules.workflow(given, ("aws",)), lambda given: schedules.cron_job(given, **GIVEN)):
         with pytest.raises(UsageError, match="has no digest"):
             render(image)
 
 
 def test_a_workflow_runs_the_image_by_digest_and_one_at_a_time():
-    document = yaml.safe_load(schedules.workflow(IMAGE).replace("'on'", "on_"))
+    document = yaml.safe_load(schedules.workflow(IMAGE, ("aws",)).replace("'on'", "on_"))
     assert document["permissions"] == {}
     assert document["concurrency"] == {"group": "teardown", "cancel-in-progress": False}
     (step,) = document["jobs"]["teardown"]["steps"]
@@ -102,7 +102,7 @@ def test_the_clouds_trust_the_tokens_of_the_workflow_and_no_others():
         ):
             assert not accepts(trusted[cloud], cloud, other), (cloud, other)
     with pytest.raises(UsageError, match="is not a GitHub repository"):
-        schedules.trust("petsnap")
+        schedules.trust("petsnap", clouds)
 
 
 def test_the_steps_of_the_workflow_fetch_tokens_and_start_the_image(tmp_path):

@@ -18,7 +18,7 @@ from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 from sizewell.clouds.gcp import Google
 from sizewell.recording.sources.state import StateResource
 from sizewell.sizing.errors import ServiceError
-from sizewell.teardown import act
+from sizewell.teardown import act, writing
 from sizewell.teardown.clients import must_be_own
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.telemetry import azure as azure_telemetry
@@ -171,7 +171,7 @@ def bodies(server: Server, *keys: str) -> list[tuple[str, Any]]:
 
 
 def test_gke_is_emptied_and_woken_as_its_workflow_does_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(act, "BUSY_WAIT_S", 0.0)
+    monkeypatch.setattr(writing, "BUSY_WAIT_S", 0.0)
     sent = bodies(server, f"POST /v1/{POOL}:setAutoscaling", f"POST /v1/{POOL}:setSize")
     client = Google(Deadline(30), timeouts=QUICK)
     act.empty(client, gke())
@@ -186,7 +186,7 @@ def test_gke_is_emptied_and_woken_as_its_workflow_does_it(server: Server, monkey
 
 
 def test_a_busy_cluster_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(act, "BUSY_WAIT_S", 0.0)
+    monkeypatch.setattr(writing, "BUSY_WAIT_S", 0.0)
     busy = Reply({"error": {"code": 400, "status": "FAILED_PRECONDITION", "message": "operation is in progress"}}, 400)
     server.reply(f"POST /v1/{POOL}:setAutoscaling", busy, busy, Reply({}))
     server.reply(f"POST /v1/{POOL}:setSize", Reply({}))

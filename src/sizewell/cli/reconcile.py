@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.config import TeardownConfig
     from sizewell.teardown.gather import StatusReader
     from sizewell.teardown.journal import Journal
-    from sizewell.teardown.orphans import Thing
+    from sizewell.teardown.things import Thing
 
 DESCRIPTION = """List resources that have a stack's tag but are in no state, as left by a killed update, a capacity
 error or a lost response. Each is matched with a resource of the stack by its tag. Resources that
@@ -222,7 +222,8 @@ def _things(reader: StatusReader, root: Path, stack: str, state: State, project_
     was killed before much stood.
     """
     from sizewell.components.tags import legal
-    from sizewell.teardown.orphans import Owner, in_cloud
+    from sizewell.teardown.orphans import in_cloud
+    from sizewell.teardown.things import Owner
     from sizewell.teardown.units import stack_parts
 
     parts, decision = stack_parts(state, stack), _decision(root, stack)

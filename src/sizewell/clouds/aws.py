@@ -35,6 +35,8 @@ _UNANSWERED: Final = {
 class Aws:
     """Clients by service and region, made once each; calls go through `call` and `pages`."""
 
+    cloud: Final = "aws"
+
     def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, profile: str | None = None) -> None:
         try:
             import boto3

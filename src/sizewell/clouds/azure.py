@@ -24,6 +24,8 @@ _HOSTS: Final = {"management": "https://management.azure.com", "prices": "https:
 class Azure:
     """Readers by service (`management`, and `prices`, which needs no login) that share connections and one token."""
 
+    cloud: Final = "azure"
+
     def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, identity: str = "") -> None:
         """`identity`: client id of the managed identity, or of the workload's, that reads; "": whoever is logged in."""
         self._identity = identity

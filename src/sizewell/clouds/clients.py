@@ -16,6 +16,9 @@ class Client(Protocol):
 
     deadline: Deadline
 
+    @property
+    def cloud(self) -> str: ...
+
 
 class Making(Protocol):
     """Makes a client. CloudError where the SDK or a login is missing."""

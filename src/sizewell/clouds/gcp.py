@@ -29,6 +29,8 @@ _LOGIN: Final = "run: gcloud auth application-default login"
 class Google:
     """Readers by service (`compute`, `serviceusage`, …) that share connections and one token."""
 
+    cloud: Final = "gcp"
+
     def __init__(self, deadline: Deadline, *, timeouts: Timeouts | None = None, impersonate: str = "") -> None:
         """`impersonate`: e-mail address of the service account in whose name is read; "": whoever is logged in."""
         self._impersonated = impersonate

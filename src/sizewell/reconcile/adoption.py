@@ -21,7 +21,8 @@ from typing import Any, Final
 from sizewell import csvtables
 from sizewell.recording.sources.state import State
 from sizewell.recording.wire import UNKNOWN_MARK
-from sizewell.teardown.orphans import ID_TAG, PARTS, Thing, is_of, maker_of, own_tag
+from sizewell.teardown.orphans import PARTS, is_of, maker_of, own_tag
+from sizewell.teardown.things import ID_TAG, Thing
 from sizewell.teardown.units import data_of
 
 _FOLDER: Final = Path(__file__).parent / "data"

@@ -19,7 +19,8 @@ from sizewell.recording.sources.state import State, read_full_state
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act
 from sizewell.teardown.backend import Backend
-from sizewell.teardown.orphans import Thing, unknown_to
+from sizewell.teardown.orphans import unknown_to
+from sizewell.teardown.things import Thing
 
 How = Literal["adopt", "delete"]
 # How the engine, and the providers' own reads, say that what is to be imported is not there; and words that say that

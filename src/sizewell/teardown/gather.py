@@ -19,23 +19,25 @@ from typing import Final
 import numpy as np
 
 from sizewell.clouds.calls import CloudError, together
+from sizewell.clouds.clients import Client
 from sizewell.recording.sources.state import State
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.sizing.records.stackname import cluster_of
 from sizewell.teardown.backend import LEASE_TAG, Backend, Listed
-from sizewell.teardown.clients import Client, client_of, must_be_own
+from sizewell.teardown.clients import client_of, must_be_own
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.decide import decide
 from sizewell.teardown.exports import Exports
 from sizewell.teardown.journal import Journal
 from sizewell.teardown.queues import queue_of
+from sizewell.teardown.reading import Question
 from sizewell.teardown.records import Counted, Pool, Protection, Stack, Verdict
 from sizewell.teardown.saves import Saves, Times
 from sizewell.teardown.standing import Standing, standing, usd_per_hour
 from sizewell.teardown.telemetry import pools as telemetry
 from sizewell.teardown.telemetry.observation import Observation
-from sizewell.teardown.telemetry.pools import Question, limits_of, must_be_measurable
+from sizewell.teardown.telemetry.pools import limits_of, must_be_measurable
 from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
 from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans
 

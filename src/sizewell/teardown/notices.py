@@ -22,6 +22,7 @@ from typing import Any, Final
 from sizewell.clouds.connections import FAILURES, http_client
 from sizewell.recording.sources.state import State
 from sizewell.sizing.errors import ServiceError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.teardown.config import Mail
 
 LOG: Final = logging.getLogger(__name__)
@@ -79,6 +80,11 @@ class Topic:
     @property
     def region(self) -> str:
         return self.arn.split(":")[3]
+
+    @property
+    def cloud(self) -> str:
+        """The one whose topics these are."""
+        return next(name for name, cloud in CLOUDS.items() if _TOPIC.startswith(f"{cloud.provider.package}:"))
 
 
 def topic_of(state: State) -> Topic | None:

@@ -8,150 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from sizewell.clouds.aws import Aws
-from sizewell.clouds.azure import Azure
-from sizewell.clouds.gcp import Google
+from sizewell.clouds.clients import Client
 from sizewell.recording.sources.state import State, StateResource
+from sizewell.teardown.clients import READS
+from sizewell.teardown.things import ID_TAG, PROJECT_TAG, Owner, Thing
+from sizewell.teardown.units import TYPES
 
-TAG: Final = "sizewell-stack"
-PROJECT_TAG: Final = "sizewell-project"
-ID_TAG: Final = "sizewell-id"
 TAG_INPUTS: Final = ("tags", "labels", "userLabels", "resourceLabels")
-# Tags that the clouds themselves put on what they made for something else, and what that is.
-MADE_BY: Final[Mapping[str, str]] = {
-    "aws:autoscaling:groupName": "aws:autoscaling/group:Group",
-    "aws:ec2:fleet-id": "aws:ec2/fleet:Fleet",
-    "eks:nodegroup-name": "aws:eks/nodeGroup:NodeGroup",
-    "aws:eks:cluster-name": "aws:eks/cluster:Cluster",
-    "goog-k8s-node-pool-name": "gcp:container/nodePool:NodePool",
-    "goog-k8s-cluster-name": "gcp:container/cluster:Cluster",
-    "aks-managed-poolName": "azure-native:containerservice:AgentPool",
-}
-# Of these, what its provider imports by the value of that tag alone.
-IMPORTED_BY_TAG: Final = frozenset({"aws:autoscaling/group:Group", "aws:ec2/fleet:Fleet"})
-# Kinds that groups and clusters make, with their tags: none of them is the group.
-PARTS: Final = frozenset(
-    {
-        *("ec2 instance", "ec2 volume", "ec2 network-interface", "ec2 spot-instances-request"),
-        *("compute.googleapis.com/Instance", "compute.googleapis.com/Disk"),
-    }
-)
+_MADE_BY: Final = {tag: type_ for types in TYPES.values() for tag, type_ in types.made_by.items()}
+_IMPORTED_BY_TAG: Final = frozenset(type_ for types in TYPES.values() for type_ in types.imported_by_tag)
+PARTS: Final = frozenset(kind for types in TYPES.values() for kind in types.parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
-    """Something that a cloud has: its name in the cloud, its kind, its tags."""
-
-    identity: str
-    kind: str
-    region: str = ""
-    tags: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """A stack and its project, as tags spell them: two projects may have a stack of one name in one account."""
-
-    project: str
-    stack: str
-
-
-def in_cloud(cloud: Aws | Google | Azure, accounts: Iterable[str], regions: Iterable[str], owner: Owner) -> list[Thing]:
+def in_cloud(client: Client, accounts: Iterable[str], regions: Iterable[str], owner: Owner) -> list[Thing]:
     """Everything with a stack's tag in its accounts, of Amazon's in some regions; what carries the tag of another
     project is left out. CloudError where one is refused.
     """
-    if isinstance(cloud, Aws):
-        things = in_aws(cloud, regions, owner.stack)
-    elif isinstance(cloud, Google):
-        things = [thing for account in accounts for thing in in_google(cloud, account, owner.stack)]
-    else:
-        things = [thing for account in accounts for thing in in_azure(cloud, account, owner.stack)]
+    things = READS[client.cloud].tagged(client, tuple(accounts), tuple(regions), owner.stack)
     return [thing for thing in things if (thing.tags or {}).get(PROJECT_TAG, owner.project) == owner.project]
-
-
-def in_aws(aws: Aws, regions: Iterable[str], tag: str, *, key: str = TAG) -> list[Thing]:
-    """Everything with a stack's tag in some regions, machines and disks that are gone left out."""
-    things = []
-    for region in sorted(set(regions)):
-        tagged = aws.pages(
-            *("resourcegroupstaggingapi", region, "get_resources", "ResourceTagMappingList"),
-            TagFilters=[{"Key": key, "Values": [tag]}],
-        )
-        tagged_things = [
-            Thing(
-                identity=str(each["ResourceARN"]),
-                kind=_kind(str(each["ResourceARN"])),
-                region=region,
-                tags={str(entry["Key"]): str(entry["Value"]) for entry in each.get("Tags", [])},
-            )
-            for each in tagged
-        ]
-        gone = _gone(aws, region, tagged_things)
-        things += [thing for thing in tagged_things if thing.identity.rpartition("/")[2] not in gone]
-        listed = {thing.identity for thing in tagged_things}
-        things += [thing for thing in _groups(aws, region, tag, key) if thing.identity not in listed]
-    return things
-
-
-def _groups(aws: Aws, region: str, tag: str, key: str) -> list[Thing]:
-    """Auto Scaling groups, of which the tagging API returns none
-    (https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/supported-services.html).
-    """
-    groups = aws.pages(
-        *("autoscaling", region, "describe_auto_scaling_groups", "AutoScalingGroups"),
-        Filters=[{"Name": f"tag:{key}", "Values": [tag]}],
-    )
-    return [
-        Thing(
-            identity=str(each["AutoScalingGroupARN"]),
-            kind=_kind(str(each["AutoScalingGroupARN"])),
-            region=region,
-            tags={str(entry["Key"]): str(entry["Value"]) for entry in each.get("Tags", [])},
-        )
-        for each in groups
-    ]
-
-
-def in_google(google: Google, project: str, tag: str, *, key: str = TAG) -> list[Thing]:
-    """Everything with a stack's label in a project, by Cloud Asset Inventory."""
-    rows = google.reader("cloudasset").pages(
-        f"v1/projects/{project}:searchAllResources",
-        items="results",
-        parameter="pageToken",
-        query=f"labels.{key}={tag}",
-    )
-    return [
-        Thing(
-            identity=str(each["name"]).removeprefix("//"),
-            kind=str(each.get("assetType") or ""),
-            region=str(each.get("location") or ""),
-            tags={str(key): str(value) for key, value in (each.get("labels") or {}).items()},
-        )
-        for each in rows
-    ]
-
-
-def in_azure(azure: Azure, subscription: str, tag: str) -> list[Thing]:
-    """Everything with a stack's tag in a subscription: its resources, and the groups that they are in."""
-    reader = azure.reader()
-    wanted = {"api-version": "2021-04-01", "$filter": f"tagName eq '{TAG}' and tagValue eq '{tag}'"}
-    rows = [
-        row
-        for listed in ("resources", "resourcegroups")
-        for row in reader.pages(f"/subscriptions/{subscription}/{listed}", items="value", **wanted)
-    ]
-    return [
-        Thing(
-            identity=str(each["id"]),
-            kind=str(each.get("type") or ""),
-            region=str(each.get("location") or ""),
-            tags={str(key): str(value) for key, value in (each.get("tags") or {}).items()},
-        )
-        for each in rows
-    ]
 
 
 def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
@@ -182,7 +58,7 @@ def unknown_to(things: Sequence[Thing], state: State) -> list[Thing]:
         tags = thing.tags or {}
         if groups & set(thing.identity.lower().partition("/resourcegroups/")[2].split("/")[:1]):
             return True
-        made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kind in MADE_BY.items())
+        made = ((tags.get(tag, "").lower(), of_type.get(kind, ())) for tag, kind in _MADE_BY.items())
         return any(maker in names for maker, names in made)
 
     return [thing for thing in things if not is_known(thing) and not is_made(thing)]
@@ -212,9 +88,9 @@ def maker_of(thing: Thing, type_: str) -> str:
     """The identity of the group or fleet of this type that made a machine, as the cloud's own tag on it says; "" for
     none.
     """
-    if type_ not in IMPORTED_BY_TAG:
+    if type_ not in _IMPORTED_BY_TAG:
         return ""
-    found = ((thing.tags or {}).get(tag, "") for tag, kind in MADE_BY.items() if kind == type_)
+    found = ((thing.tags or {}).get(tag, "") for tag, kind in _MADE_BY.items() if kind == type_)
     return next(filter(None, found), "")
 
 
@@ -254,37 +130,3 @@ def _names(resource: StateResource) -> Iterable[str]:
             yield value.removeprefix("https://www.googleapis.com/compute/v1/")
     if ":" in resource.id and not resource.id.startswith("arn:"):  # cluster:nodegroup
         yield resource.id.rpartition(":")[2]
-
-
-def _kind(arn: str) -> str:
-    """The service of an ARN, and the type of the resource where it names one; a topic, a queue or a bucket has none.
-
-    >>> _kind("arn:aws:ec2:us-east-1:1:vpc/vpc-1"), _kind("arn:aws:sns:us-east-1:1:notices")
-    ('ec2 vpc', 'sns')
-    """
-    service, resource = arn.split(":")[2], arn.split(":", 5)[5].replace(":", "/")
-    return f"{service} {resource.partition('/')[0]}" if "/" in resource else service
-
-
-def _gone(aws: Aws, region: str, things: Sequence[Thing]) -> set[str]:
-    """Machines that are terminated, and what is attached to a machine: tags outlive machines by an hour, and disks and
-    interfaces of a machine go with it.
-    """
-    gone: set[str] = set()
-    machines = [thing.identity.rpartition("/")[2] for thing in things if thing.kind == "ec2 instance"]
-    if machines:
-        filters = [{"Name": "instance-id", "Values": machines}]
-        alive: dict[str, Any] = {}
-        for reservation in aws.pages("ec2", region, "describe_instances", "Reservations", Filters=filters):
-            for machine in reservation["Instances"]:
-                alive[machine["InstanceId"]] = machine["State"]["Name"]
-        gone |= {machine for machine in machines if alive.get(machine, "terminated") == "terminated"}
-    volumes = [thing.identity.rpartition("/")[2] for thing in things if thing.kind == "ec2 volume"]
-    if volumes:
-        filters = [{"Name": "volume-id", "Values": volumes}]
-        held = {
-            volume["VolumeId"]: volume["Attachments"]
-            for volume in aws.pages("ec2", region, "describe_volumes", "Volumes", Filters=filters)
-        }
-        gone |= {volume for volume in volumes if volume not in held or held[volume]}
-    return gone

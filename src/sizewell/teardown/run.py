@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from sizewell.clouds.aws import Aws
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.sizing.units import plural
 from sizewell.teardown import act, saves
@@ -24,8 +23,8 @@ from sizewell.teardown.gather import StackStatus, StatusReader
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
-from sizewell.teardown.orphans import Owner
 from sizewell.teardown.planning import Plan, Row, StackPlan
+from sizewell.teardown.things import Owner
 from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
@@ -441,9 +440,7 @@ class Runner:
         reader = self.fresh()
 
         def publish(topic: Topic, subject: str, message: str) -> None:
-            cloud = reader.cloud("aws", stack.stack)
-            assert isinstance(cloud, Aws)  # noqa: S101  (the client of that name)
-            act.publish(cloud, topic, subject, message)
+            act.publish(reader.cloud(topic.cloud, stack.stack), topic, subject, message)
 
         heard, failed = tell(
             Notice(stack=row.stack, pool=row.pool, about=about, text=text),

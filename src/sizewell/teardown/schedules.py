@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
 
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.providers.cloud import PerCloud
+from sizewell.teardown.aws import login as aws
+from sizewell.teardown.azure import login as azure
+from sizewell.teardown.gcp import login as gcp
+from sizewell.teardown.login import Login
 
 _PINNED: Final = re.compile(r"[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -41,76 +45,27 @@ def must_outlive(cluster: str, clusters: Mapping[str, Sequence[str]]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
-    """How a job of GitHub becomes somebody in a cloud: its token, and what in the container says where that lies."""
-
-    cloud: str
-    audience: str  # of the token; as the shell reads it
-    settings: Mapping[str, str]  # of the container
-    variables: Mapping[str, str]  # of the step: what the environment `teardown` has to name
-    prepares: str = ""  # before the container starts
-
-
-# GitHub mints a token for each audience; each cloud's SDK exchanges it: docs.github.com/actions/concepts/security/
-# openid-connect, cloud.google.com/iam/docs/workload-identity-federation-with-deployment-pipelines,
-# learn.microsoft.com/entra/workload-id/workload-identity-federation, pulumi.com/registry/packages/azure-native
-LOGINS: Final = (
-    Login(
-        cloud="aws",
-        audience="sts.amazonaws.com",
-        settings={"AWS_CONFIG_FILE": "/tmp/aws/config", "AWS_PROFILE": "teardown-reads"},  # noqa: S108
-        variables={"AWS_PROFILES": "TEARDOWN_AWS_PROFILES", "AWS_REGION": "TEARDOWN_AWS_REGION"},
-    ),
-    Login(
-        cloud="gcp",
-        audience="https://iam.googleapis.com/$GOOGLE_PROVIDER",
-        settings={"GOOGLE_APPLICATION_CREDENTIALS": "/token/gcp.json"},
-        variables={"GOOGLE_PROVIDER": "TEARDOWN_GOOGLE_PROVIDER"},
-        prepares=(
-            'jq -n --arg audience "//iam.googleapis.com/$GOOGLE_PROVIDER" \'{type: "external_account", $audience,\n'
-            '  subject_token_type: "urn:ietf:params:oauth:token-type:jwt",\n'
-            '  token_url: "https://sts.googleapis.com/v1/token", credential_source: {file: "/token/gcp"}}\' '
-            "> token/gcp.json\n"
-        ),
-    ),
-    Login(
-        cloud="azure",
-        audience="api://AzureADTokenExchange",
-        settings={
-            "AZURE_FEDERATED_TOKEN_FILE": "/token/azure",
-            "ARM_OIDC_TOKEN_FILE_PATH": "/token/azure",
-            "ARM_USE_OIDC": "true",
-        },
-        variables={
-            "AZURE_TENANT_ID": "TEARDOWN_AZURE_TENANT_ID",
-            "AZURE_CLIENT_ID": "TEARDOWN_AZURE_CLIENT_ID",
-            "ARM_TENANT_ID": "TEARDOWN_AZURE_TENANT_ID",
-            "ARM_SUBSCRIPTION_ID": "TEARDOWN_AZURE_SUBSCRIPTION_ID",
-        },
-    ),
-)
-ISSUER: Final = "https://token.actions.githubusercontent.com"
+LOGINS: Final = PerCloud[Login](aws=aws.LOGIN, gcp=gcp.LOGIN, azure=azure.LOGIN)
 ENVIRONMENT: Final = "teardown"  # of GitHub: its variables, and what the subject of its tokens names
 _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 
 
-def workflow(image: str, clouds: Sequence[str] = ("aws",)) -> str:
+def workflow(image: str, clouds: Sequence[str]) -> str:
     """A GitHub workflow. UsageError without a digest.
 
     It needs no action of others: a token of GitHub's own is exchanged for the cloud's by its SDK. Such a token is good
     for some minutes, and a run takes longer: it is fetched anew as long as the container runs.
     """
     must_be_pinned(image)
-    logins = [login for login in LOGINS if login.cloud in clouds]
-    names = {key: name for login in logins for key, name in login.variables.items()}
+    logins = {cloud: login for cloud, login in LOGINS.items() if cloud in clouds}
+    names = {key: name for login in logins.values() for key, name in login.variables.items()}
     settings = {
         "IMAGE": image,
         **{key: f"${{{{ vars.{name} }}}}" for key, name in names.items()},
         "PULUMI_BACKEND_URL": "${{ vars.PULUMI_BACKEND_URL }}",
         "PULUMI_CONFIG_PASSPHRASE": "${{ secrets.PULUMI_CONFIG_PASSPHRASE }}",
     }
-    passed = [f"{key}={value}" for login in logins for key, value in login.settings.items()]
+    passed = [f"{key}={value}" for login in logins.values() for key, value in login.settings.items()]
     passed += [*names, "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"]
     script = (
         "install -d -m 0755 token\n"
@@ -119,8 +74,8 @@ def workflow(image: str, clouds: Sequence[str] = ("aws",)) -> str:
         '    --get --data-urlencode "audience=$2" "$ACTIONS_ID_TOKEN_REQUEST_URL" | jq -r .value > "token/.$1"\n'
         '  mv "token/.$1" "token/$1"\n'
         "}\n"
-        f"all() {{ {' && '.join(f'fetch {login.cloud} {_quoted(login.audience)}' for login in logins)}; }}\n"
-        f"{''.join(login.prepares for login in logins)}"
+        f"all() {{ {' && '.join(f'fetch {cloud} {_quoted(login.audience)}' for cloud, login in logins.items())}; }}\n"
+        f"{''.join(login.prepares for login in logins.values())}"
         "all\n"
         "(while sleep 180; do all; done) > /dev/null 2>&1 &\n"
         "refreshing=$!\n"
@@ -157,49 +112,14 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def trust(repository: str, clouds: Sequence[str] = ("aws",)) -> str:
+def trust(repository: str, clouds: Sequence[str]) -> str:
     """What each cloud's identities have to trust: jobs of one environment of one repository. UsageError where that is
     none.
     """
     if not _REPOSITORY.fullmatch(repository):
         raise UsageError(f"--repository {repository!r} is not a GitHub repository\n  fix: OWNER/NAME")
     subject = f"repo:{repository}:environment:{ENVIRONMENT}"
-    host = ISSUER.removeprefix("https://")
-    of_clouds: dict[str, Any] = {
-        "aws": {
-            "role": "trust policy of teardown-reads and of each teardown-deletes-ENVIRONMENT",
-            "Version": "2012-10-17",
-            "Statement": [
-                {
-                    "Effect": "Allow",
-                    "Principal": {"Federated": f"arn:aws:iam::ACCOUNT:oidc-provider/{host}"},
-                    "Action": "sts:AssumeRoleWithWebIdentity",
-                    "Condition": {"StringEquals": {f"{host}:aud": "sts.amazonaws.com", f"{host}:sub": subject}},
-                }
-            ],
-        },
-        "gcp": {
-            "provider": {
-                "oidc": {"issuerUri": ISSUER},  # without allowedAudiences: the provider's own name alone
-                "attributeMapping": {"google.subject": "assertion.sub"},
-                "attributeCondition": f"assertion.sub == '{subject}'",
-            },
-            "binding": {
-                "on": "the service accounts that `identities` of teardown.yaml name",
-                "role": "roles/iam.workloadIdentityUser",
-                "members": [f"principal://iam.googleapis.com/POOL/subject/{subject}"],
-            },
-        },
-        "azure": {
-            "federated_credential": {
-                "on": "the managed identities that `identities` of teardown.yaml name",
-                "issuer": ISSUER,
-                "subject": subject,
-                "audiences": ["api://AzureADTokenExchange"],
-            }
-        },
-    }
-    return _text({cloud: of_clouds[cloud] for cloud in of_clouds if cloud in clouds})
+    return _text({cloud: login.trust(subject) for cloud, login in LOGINS.items() if cloud in clouds})
 
 
 def cron_job(image: str, *, cluster: str, namespace: str, account: str) -> str:

@@ -9,9 +9,14 @@ from typing import Any, Final
 
 from sizewell.recording.sources.state import State, StateResource
 from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.providers.cloud import PerCloud
 from sizewell.sizing.records.registration import REGISTRATION_KEY
 from sizewell.sizing.records.stackname import environment_of
+from sizewell.teardown.aws import types as aws
+from sizewell.teardown.azure import types as azure
+from sizewell.teardown.gcp import types as gcp
 from sizewell.teardown.records import Capacity, GuardLimits
+from sizewell.teardown.types import Types
 
 _CAPACITY: Final[Mapping[str, Capacity]] = {
     "on-demand": "on-demand",
@@ -21,69 +26,16 @@ _CAPACITY: Final[Mapping[str, Capacity]] = {
     "reservation": "reservation",
     "capacity-block": "block",
 }
-_RESOURCES: Final = {
-    "autoscaling-group": "aws:autoscaling/group:Group",
-    "eks-node-group": "aws:eks/nodeGroup:NodeGroup",
-    "ec2-fleet": "aws:ec2/fleet:Fleet",
-    "gke-node-pools": "gcp:container/nodePool:NodePool",
-    "scale-set": "azure-native:compute:VirtualMachineScaleSet",
-    "aks-pool": "azure-native:containerservice:AgentPool",
-}
-_SERVING: Final = frozenset(
-    {
-        "aws:sagemaker/endpoint:Endpoint",
-        "aws:cloudcontrol/resource:Resource",  # inference components
-        "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
-        "azure-native:machinelearningservices:OnlineEndpoint",
-        "azure-native:machinelearningservices:OnlineDeployment",
-    }
-)
-_ML_COMPUTE: Final = "azure-native:machinelearningservices:Compute"
-_MANAGED: Final[Mapping[str, tuple[str, ...]]] = {  # by kind: whose service runs the machines and counts them
-    "notebook": ("aws:sagemaker/notebookInstance:NotebookInstance", _ML_COMPUTE),
-    "cluster": ("aws:cloudcontrol/resource:Resource",),  # HyperPod
-    "pool": (_ML_COMPUTE,),
-}
-SCHEDULED: Final = frozenset({"eks-node-group", "gke-node-pools", "aks-pool"})  # pods wait for their machines
-# What holds data that no program makes again. A bucket stands here although ours are protected: one that is not, is a
-# person's. Volumes of claims are no resources of a state; the claims themselves are.
-STATEFUL: Final[Mapping[str, str]] = {
-    "aws:ebs/volume:Volume": "disk",
-    "aws:ebs/snapshot:Snapshot": "snapshot",
-    "aws:efs/fileSystem:FileSystem": "file system",
-    "aws:fsx/": "file system",
-    "aws:s3/bucket": "bucket",
-    "aws:rds/": "database",
-    "aws:dynamodb/table:Table": "table",
-    "aws:sagemaker/notebookInstance:NotebookInstance": "notebook with its disk",
-    "aws:sagemaker/domain:Domain": "notebooks with their file system",
-    "aws:sagemaker/space:Space": "notebook with its disk",
-    "gcp:compute/disk:Disk": "disk",
-    "gcp:compute/snapshot:Snapshot": "snapshot",
-    "gcp:filestore/instance:Instance": "file system",
-    "gcp:lustre/instance:Instance": "file system",
-    "gcp:parallelstore/instance:Instance": "file system",
-    "gcp:storage/bucket:Bucket": "bucket",
-    "gcp:sql/databaseInstance:DatabaseInstance": "database",
-    "gcp:workbench/instance:Instance": "notebook with its disk",
-    "azure-native:compute:Disk": "disk",
-    "azure-native:compute:Snapshot": "snapshot",
-    "azure-native:storage:StorageAccount": "storage account",
-    "azure-native:storagecache:": "file system",
-    "azure-native:netapp:": "file system",
-    "azure-native:machinelearningservices:Compute": "notebook with its disk",
-    "azure-native:machinelearningservices:Workspace": "workspace with its data",
+TYPES: Final = PerCloud[Types](aws=aws.TYPES, gcp=gcp.TYPES, azure=azure.TYPES)
+# What holds data on any cluster. Volumes of claims are no resources of a state; the claims themselves are.
+_STATEFUL: Final = {
     "kubernetes:core/v1:PersistentVolumeClaim": "claim with its volume",
     "kubernetes:core/v1:PersistentVolume": "volume",
     "kubernetes:apps/v1:StatefulSet": "claims of a stateful set",
 }
+STATEFUL: Final = {start: what for types in TYPES.values() for start, what in types.stateful.items()} | _STATEFUL
 _CLOUDS: Final = tuple((f"{cloud.provider.package}:", name) for name, cloud in CLOUDS.items())
-_CLUSTERS: Final = {  # type -> what its inputs call its name
-    "aws:eks/cluster:Cluster": "name",
-    "gcp:container/cluster:Cluster": "name",
-    "azure-native:containerservice:ManagedCluster": "resourceName",
-}
-_STORES: Final = {"aws:s3/bucket", "gcp:storage/bucket", "azure-native:storage:BlobContainer"}
+_CLUSTERS: Final = {type_: name for types in TYPES.values() for type_, name in types.clusters.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +65,7 @@ class Unit:
     @property
     def scheduled(self) -> bool:
         """Whether a scheduler brings work to it, so that jobs may wait for machines."""
-        return self.sized_by in SCHEDULED or self.kind == "cluster"
+        return any(self.sized_by in types.scheduled for types in TYPES.values()) or self.kind == "cluster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,28 +174,25 @@ def store_uris(state: State) -> tuple[str, ...]:
     uris = []
     names = {resource.name for resource in state.resources}
     for resource in state.resources:
-        kind = next((prefix for prefix in _STORES if resource.type.startswith(prefix)), "")
+        uri = next(filter(None, (types.store_uri(resource) for types in TYPES.values())), "")
         of_logs = resource.name.endswith("-logs") and resource.name.removesuffix("-logs") in names
-        if not kind or resource.delete or of_logs:
-            continue
-        if kind == "azure-native:storage:BlobContainer":
-            account = str(resource.inputs.get("accountName") or "")
-            uris.append(f"az://{account}/{resource.inputs.get('containerName') or resource.id.rpartition('/')[2]}")
-        elif resource.type.partition("/")[2].partition(":")[2] in ("Bucket", "BucketV2"):
-            scheme = next(cloud.data_schemes[0] for cloud in CLOUDS.values() if kind.startswith(cloud.provider.package))
-            uris.append(f"{scheme}{resource.outputs.get('bucket') or resource.outputs.get('name') or resource.id}")
+        if uri and not resource.delete and not of_logs:
+            uris.append(uri)
     return tuple(uris)
 
 
 def _unit(resource: StateResource, record: Mapping[str, Any], children: list[StateResource]) -> Unit:
-    sized_by = str(record.get("sizedBy") or "")
+    sized_by, kind = str(record.get("sizedBy") or ""), str(record["kind"])
+    sized = {types.sized.get(sized_by) for types in TYPES.values()}
+    serving = {type_ for types in TYPES.values() for type_ in types.serving}
+    managed = {type_ for types in TYPES.values() for type_ in types.managed.get(kind, ())}
     guard = record.get("guard")
     return Unit(
         name=str(record.get("name") or resource.name),
         urn=resource.urn,
         cloud=str(record.get("cloud") or ""),
         region=str(record.get("region") or ""),
-        kind=str(record["kind"]),
+        kind=kind,
         instance_type=str(record.get("instanceType") or ""),
         market=str(record.get("market") or "on-demand"),
         accelerators_per_machine=int(record.get("acceleratorsPerNode") or 1),
@@ -254,11 +203,9 @@ def _unit(resource: StateResource, record: Mapping[str, Any], children: list[Sta
         guard=_guard(guard) if isinstance(guard, Mapping) else None,
         measured={str(key): str(value) for key, value in (record.get("measured") or {}).items()},
         sized_by=sized_by,
-        resources=tuple(child for child in children if child.type == _RESOURCES.get(sized_by) and child.id),
-        serving=tuple(
-            child for child in children if record["kind"] == "endpoint" and child.type in _SERVING and child.id
-        ),
-        managed=tuple(child for child in children if child.type in _MANAGED.get(str(record["kind"]), ()) and child.id),
+        resources=tuple(child for child in children if child.id and child.type in sized),
+        serving=tuple(child for child in children if child.id and kind == "endpoint" and child.type in serving),
+        managed=tuple(child for child in children if child.id and child.type in managed),
         arguments=resource.inputs,
     )
 

@@ -1,0 +1,1 @@
+"""What teardown reads and moves on AWS, and what its types are."""
