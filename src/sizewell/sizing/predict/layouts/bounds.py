@@ -1,13 +1,20 @@
 """Lower bounds of memory and time for whole spaces of layouts: cheap, never above what the full formulas say.
 
-What they are worth: milliseconds of `decide` with them and without, the best of three calls (2026-11-24).
+What they are worth, in milliseconds of processor time, best of three (2026-11-26). Without a bound the full formulas
+answer for every legal layout:
 
-- pretrain: 38 with, 131 without
-- petsnap-vlm-finetune: 109 with, 164 without; the decision was another one without, which nobody has looked into
-- petsnap-pretrain-2b: 134 with, 120 without
-- petsnap-vlm-qlora: 77 with, 69 without
+| | both bounds | no time | no memory | neither |
+| --- | --- | --- | --- | --- |
+| `decide` examples/pretrain.yaml | 43 | 130 | 50 | 149 |
+| `decide` examples/petsnap-vlm-finetune.yaml | 119 | 147 | 191 | 184 |
+| `decide` examples/petsnap-pretrain-2b.yaml | 142 | 141 | 152 | 128 |
+| `decide` examples/petsnap-vlm-qlora.yaml | 83 | 86 | 88 | 74 |
+| `search_all` of a 7B model over all single machines | 24 | 58 | 85 | 99 |
+| `search_all` of a 405B model up to 16,384 devices | 487 | 1,508 | 12,151 | 12,117 |
 
-So they pay for the first two and cost a tenth of the time of the others.
+Small jobs would hardly notice; the largest would take 25 times as long, so both bounds stay. Every spec of examples/
+and stacks/specs/ is decided alike with them and without, but for one figure in one rejection: where no layout can fit,
+`LayoutRefusal.need_bytes` is the least of the lower bounds and not of the full formulas.
 """
 
 from __future__ import annotations
