@@ -5,68 +5,35 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from sizewell import csvtables
 from sizewell.sizing.errors import Fault, SpecError, UsageError
 
+Part = Literal["model", "hardware", "workload"]
 CARRIED = Path(__file__).parent / "published"
 _BEYOND = 1e16  # tokens of a run are the largest count that anybody states
 _DEGREES = frozenset(("tp", "pp", "cp", "vp", "dp", "tp_cores", "moe_tp", "moe_ep", "attention_dp", "dcn_dp"))
 _NEEDED = ("id", "kind", "metric", "value", "model", "hardware", "workload")
 
 
-# Fields that are counts wherever a source states them; words in their place ("not stated") count as silence.
-_COUNTS: Mapping[str, frozenset[str]] = {
-    "model": frozenset(
-        [
-            "layers",
-            "hidden",
-            "heads",
-            "kv_heads",
-            "head_dim",
-            "ffn",
-            "vocab",
-            "num_experts",
-            "experts_per_tok",
-            "moe_ffn",
-            "n_shared_experts",
-            "first_k_dense",
-            "kv_lora_rank",
-            "q_lora_rank",
-            "qk_rope_head_dim",
-            "qk_nope_head_dim",
-            "v_head_dim",
-            "block_size",
-            "params_b",
-            "params_total",
-            "params_computed",
-            "params_active",
-            "seq_len",
-            "steps",
-        ]
-    ),
-    "hardware": frozenset(("count", "per_node", "mem_gb")),
-    "workload": frozenset(
-        [
-            "global_batch",
-            "global_batch_tokens",
-            "per_device_batch",
-            "grad_accum",
-            "tokens",
-            "max_model_len",
-            "max_new_tokens",
-            "total_gib",
-            "concurrency",
-            "batch_size",
-            "mean_output_tokens",
-            "slo_ttft_ms",
-            "slo_tpot_ms",
-            "slo_latency_ms",
-            "trainable_params",
-        ]
-    ),
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountField:
+    """A row of counts.csv: a field that is a count wherever a source states it.
+
+    Words in its place ("not stated") are taken as silence.
+    """
+
+    part: Part
+    field: str
+
+
+@cache
+def _counts() -> Mapping[str, frozenset[str]]:
+    rows = csvtables.read(CountField, Path(__file__).parent / "data/counts.csv")
+    return {part: frozenset(row.field for row in rows if row.part == part) for part in get_args(Part)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +45,7 @@ class Case:
     def __post_init__(self) -> None:
         parts = {
             part: {key: value for key, value in stated.items() if key not in counts or _is_count(value, part)}
-            for part, counts in _COUNTS.items()
+            for part, counts in _counts().items()
             if isinstance(stated := self.raw.get(part), Mapping)
         }
         split = self.raw.get("workload", {}).get("parallelism")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from typing import Literal
 
+from sizewell import csvtables
 from sizewell.accuracy.benchmarks import known_model
 from sizewell.accuracy.cases import Case
 from sizewell.sizing.catalog import Catalog, load
@@ -86,59 +89,20 @@ def _card(memory_gb: float) -> Accelerator:
     return catalog().accelerator(name)
 
 
-# Whose software a repository's figures were measured with, where the case itself does not say.
-_ENGINE_OF_REPOSITORY = (
-    ("torchtitan", "torchtitan"),
-    ("torchtune", "torchtune"),
-    ("litgpt", "litgpt"),
-    ("lit-gpt", "litgpt"),
-    ("llm-foundry", "llm-foundry"),
-    ("bigscience", "megatron-deepspeed"),
-    ("megatron-bridge", "megatron-bridge"),
-    ("nemo", "nemo"),
-    ("megatron-lm", "megatron"),
-    ("calculon", "megatron"),
-    ("maxtext", "maxtext"),
-    ("maxdiffusion", "maxdiffusion"),
-    ("tpu-recipes", "maxtext"),
-    ("levanter", "levanter"),
-    ("peft", "transformers-2024"),  # its documentation's figures of early 2024
-    ("llama-factory", "llama-factory"),
-    ("unsloth", "unsloth"),
-    ("axolotl", "axolotl"),
-    ("trl", "trl"),
-    ("flash-attention", "flash-attention"),
-    ("metaseq", "metaseq"),
-    ("neuron", "neuron"),
-    ("exllama", "exllama"),
-    ("deepspeed", "deepspeed"),
-    ("training_results", "mlperf"),
-    ("inference_results", "mlperf"),
-    ("tensorrt-llm", "tensorrt-llm"),
-    ("vllm", "vllm"),
-    ("llama.cpp", "llama.cpp"),
-    ("picotron", "picotron"),
-    ("nanotron", "nanotron"),
-    ("tinyllama", "lit-gpt"),
-    ("deeplearningexamples", "nvidia-examples"),
-)
-_ENGINE_OF_WORDS = (
-    ("unsloth", "unsloth"),
-    ("hf-fa2", "transformers-2024"),  # the baselines of Unsloth's tables
-    ("hf+fa2", "transformers-2024"),
-    ("hf", "transformers-2024"),
-    ("transformers neuronx", "transformers-neuronx"),
-    ("maxdiffusion", "maxdiffusion"),
-    ("maxtext", "maxtext"),
-    ("litgpt", "litgpt"),
-    ("tensorrt", "tensorrt-llm"),
-    ("trtllm", "tensorrt-llm"),
-    ("fastgen", "deepspeed-fastgen"),
-    ("vllm", "vllm"),
-    ("sglang", "sglang"),
-    ("llama.cpp", "llama.cpp"),
-    ("pytorch", "pytorch"),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineName:
+    """A row of engines.csv: the software that a case means; of several rows that fit the first counts."""
+
+    by: Literal["engine", "repository"]  # how the case's own words begin; what its repository or title has in it
+    text: str
+    engine: str
+    note: csvtables.Text = ""
+
+
+@cache
+def _engine_names(by: str) -> tuple[EngineName, ...]:
+    rows = csvtables.read(EngineName, Path(__file__).parent / "data/engines.csv")
+    return tuple(row for row in rows if row.by == by)
 
 
 def engine_of(case: Case) -> str:
@@ -147,12 +111,12 @@ def engine_of(case: Case) -> str:
     repo = case.repo.lower()
     if "training_results" in repo or "inference_results" in repo:
         return "mlperf"
-    for word, engine in _ENGINE_OF_WORDS:
-        if said.startswith(word):
-            return engine
-    for word, engine in _ENGINE_OF_REPOSITORY:
-        if word in repo or word in case.title.lower():
-            return engine
+    for row in _engine_names("engine"):
+        if said.startswith(row.text):
+            return row.engine
+    for row in _engine_names("repository"):
+        if row.text in repo or row.text in case.title.lower():
+            return row.engine
     return said.split(" ")[0]
 
 

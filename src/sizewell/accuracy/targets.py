@@ -6,8 +6,11 @@ import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from sizewell import csvtables
 from sizewell.accuracy.report import Row, Summary, Table, fit_counts, summary
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.memory.constants import PATH as MEMORY_CONSTANTS
@@ -52,59 +55,20 @@ _DEVICES = (
     ("MI300X", "MI300X"),
     ("Gaudi", "Gaudi"),
 )
-_WHY: Mapping[str, str] = {
-    "… of these, mixture of experts": (
-        "Versions of one program differ by more than the error: Qwen3-30B on 8 GB200 is published with 23,766 and, "
-        "half a year later, with the same layout, 40,706 tokens/s per device; Qwen3-235B on 256 H100 gains 30 % in two "
-        "months. Cases do not say what changed, so a prediction lies between. On TPU v5p DeepSeek-V3 runs at 28 % of "
-        "peak, which sorting tokens for 256 experts at plain memory traffic does not explain. Tried and left out, as "
-        "unseen sources came out worse or no better: casting the experts' operands to 8 bits on top (14.2 to 15.0 % "
-        "with the source left out), sorting that a compiler cannot fuse on TPU (13.5 to 15.7 % fitted)."
-    ),
-    "… of these, LoRA": (
-        "22 of the 25 graded runs log their step: it is predicted within 7 % at the median, so most of the error lies "
-        "beside the steps. Evaluations take from nothing to 24 s longer than their forward passes, by no rule of the "
-        "benchmark and no field of a case: a quarter of a run of a minute. The rest are steps whose layouts are not "
-        "stated: L40S over PCIe (30 % short), 32 MI300X (28 %), Gaudi 2. Counting the casts of frozen weights in one "
-        "direction only was tried: no better (18.7 %)."
-    ),
-    "time, source left out: 8 or 4 bits and mixture of experts": (
-        "Blackwell is known from two sources and experts on GPUs from two: without Megatron-Bridge their constants "
-        "fall back on priors. Fitting 26 constants in place of 68 brought it down from 1.55 x. Families tied to each "
-        "other by correlated priors give 1.27 x, but by a larger fitted error, not by a smaller one unseen. The bands "
-        "are made of these errors, so they hold."
-    ),
-    "time, source left out: MLPerf time to train": (
-        "MLPerf is one source, and the only one for diffusion, detection, Gaudi, MI300X and Ada: left out, nothing "
-        "published is there to fit their constants."
-    ),
-    "band: MLPerf time to train, vision": (
-        "The only source of detection and diffusion is left out for its band, which so tells of the priors. A band of "
-        "convolutional networks alone would be half as wide and hold too little, 71 %."
-    ),
-    "band: MLPerf time to train, LoRA": (
-        "Adapters are known from three sources with 28 cases; beside Hopper and Blackwell, which have bands of their "
-        "own, the band is what leaving the largest out makes of them."
-    ),
-    "band: mixture of experts": (
-        "In 8 bits two sources are known, and one of them is a single run, DeepSeek-V3's own, twice as fast as "
-        "predicted. It counts by the square root of its cases, as the next source may be such a one."
-    ),
-    "band: dense, 8 or 4 bits": (
-        "Fitted, it is a hair's breadth beyond: few sources cannot tell that 8 bits are known better than all training "
-        "is, so most of the band is that of all. With narrower ones BLOOM, left out, lies outside of its own."
-    ),
-    "band: vision": "One source of one model; its band is that of all vision models.",
-    "band: adapter memory": (
-        "Weights in 16 bits and quantised ones have bands apart, each of few sources: LitGPT's runs on two devices, "
-        "published with up to twice what is predicted, set the edge of the first, a peak in loading that of the second."
-    ),
-    "band: serving": (
-        "The bands are made of errors with the source left out, half as large again as the fitted ones that they are "
-        "compared with, and of sources rather than of cases. Published runs of one machine differ by 40 % between "
-        "engines and their versions."
-    ),
-}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissedTarget:
+    """A row of missed_targets.csv: why a target is missed, shown where it is."""
+
+    target: str
+    reason: str
+
+
+@cache
+def _reasons() -> dict[str, str]:
+    rows = csvtables.read(MissedTarget, Path(__file__).parent / "data/missed_targets.csv")
+    return {row.target: row.reason for row in rows}
 
 
 def lines(rows: Sequence[Row], devices: Mapping[str, str]) -> tuple[Line, ...]:
@@ -142,7 +106,7 @@ def reasons(target_lines: Sequence[Line]) -> tuple[str, ...]:
 
 def _line(what: str, cases: int, reached: str, wanted: str, met: bool | None) -> Line:
     missed = met is False or (met is None and what.startswith("…"))
-    return Line(what=what, cases=cases, reached=reached, wanted=wanted, met=met, why=_WHY.get(what, "") * missed)
+    return Line(what=what, cases=cases, reached=reached, wanted=wanted, met=met, why=_reasons().get(what, "") * missed)
 
 
 def _error(what: str, rows: Sequence[Row], wanted: float) -> Line:

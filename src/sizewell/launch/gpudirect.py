@@ -17,7 +17,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
+
+from sizewell import csvtables
 
 TCPX, TCPXO, RDMA = "gpudirect-tcpx", "gpudirect-tcpxo", "gpudirect-rdma"
 # (interface in the pod, Network object), in the order of the machine's extra interfaces; eth0 is the cluster's own.
@@ -47,7 +52,7 @@ def env(fabric: str) -> dict[str, str]:
     """
     variables = {"LD_LIBRARY_PATH": f"{LIBRARIES}/lib64"}
     if fabric == TCPX:
-        return variables | TCPX_ENV
+        return variables | _tcpx_env()
     if fabric == TCPXO:
         variables["NCCL_LIB_DIR"] = f"{LIBRARIES}/lib64"  # where its profile looks
         variables["NCCL_FASTRAK_CTRL_DEV"] = "eth0"
@@ -56,26 +61,18 @@ def env(fabric: str) -> dict[str, str]:
     return variables
 
 
-TCPX_ENV: Final = {  # gpudirect-tcpx/nccl-config.yaml; the socket is where the daemon below puts it
-    "NCCL_ALGO": "Ring,Tree",
-    "NCCL_PROTO": "Simple",
-    "NCCL_CROSS_NIC": "0",
-    "NCCL_NET_GDR_LEVEL": "PIX",
-    "NCCL_P2P_PXN_LEVEL": "0",
-    "NCCL_DYNAMIC_CHUNK_SIZE": "524288",
-    "NCCL_P2P_NET_CHUNKSIZE": "524288",
-    "NCCL_P2P_PCI_CHUNKSIZE": "524288",
-    "NCCL_P2P_NVL_CHUNKSIZE": "1048576",
-    "NCCL_BUFFSIZE": "4194304",
-    "NCCL_NSOCKS_PERTHREAD": "4",
-    "NCCL_SOCKET_NTHREADS": "1",
-    "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME": "eth1,eth2,eth3,eth4",
-    "NCCL_GPUDIRECTTCPX_CTRL_DEV": "eth0",
-    "NCCL_GPUDIRECTTCPX_TX_BINDINGS": "eth1:8-21,112-125;eth2:8-21,112-125;eth3:60-73,164-177;eth4:60-73,164-177",
-    "NCCL_GPUDIRECTTCPX_RX_BINDINGS": "eth1:22-35,126-139;eth2:22-35,126-139;eth3:74-87,178-191;eth4:74-87,178-191",
-    "NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS": "500000",
-    "NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX": "/run/tcpx",
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpxVariable:
+    """A row of tcpx.csv. The client prefix is where the daemon below puts its socket."""
+
+    variable: str
+    value: str
+    source: str
+
+
+@cache
+def _tcpx_env() -> dict[str, str]:
+    return {row.variable: row.value for row in csvtables.read(TcpxVariable, Path(__file__).parent / "data/tcpx.csv")}
 
 
 def profiled(fabric: str, line: Sequence[str]) -> list[str]:

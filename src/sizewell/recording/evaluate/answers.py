@@ -8,37 +8,31 @@ a whole.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.recording.wire import UNKNOWN_MARK
 
 # Not equal to the mark itself: the SDK would turn that into None, and a program into the text "None".
 MARK: Final = f"?{UNKNOWN_MARK}?"
 
-_STRINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws:index/getCallerIdentity:getCallerIdentity": ("accountId", "arn", "id", "userId"),
-    "aws:iam/getPolicyDocument:getPolicyDocument": ("id", "json", "minifiedJson"),
-    "aws:iam/getRole:getRole": ("arn", "assumeRolePolicy", "createDate", "description", "id", "name", "uniqueId"),
-    "aws:ec2/getAmi:getAmi": ("id", "imageId", "architecture", "arn", "name", "rootDeviceName", "ownerId"),
-    "aws:ssm/getParameter:getParameter": ("arn", "id", "insecureValue", "name", "type", "value"),
-    "aws:ec2/getVpc:getVpc": ("arn", "cidrBlock", "id", "mainRouteTableId", "ownerId"),
-    "aws:ec2/getSubnet:getSubnet": ("arn", "availabilityZone", "cidrBlock", "id", "vpcId"),
-    "aws:ec2/getSecurityGroup:getSecurityGroup": ("arn", "id", "name", "vpcId"),
-    "aws:kms/getKey:getKey": ("arn", "id", "keyId"),
-    "aws:kms/getAlias:getAlias": ("arn", "id", "targetKeyArn", "targetKeyId"),
-    "aws:eks/getClusterAuth:getClusterAuth": ("id", "name", "token"),
-    "aws:secretsmanager/getSecretVersion:getSecretVersion": ("arn", "id", "secretString", "versionId"),
-    "gcp:organizations/getProject:getProject": ("id", "name", "number", "projectId"),
-    "gcp:container/getEngineVersions:getEngineVersions": ("id", "defaultClusterVersion", "latestMasterVersion",
-                                                          "latestNodeVersion"),
-    "gcp:compute/getImage:getImage": ("id", "name", "selfLink", "imageId", "family"),
-    "gcp:compute/getNetwork:getNetwork": ("id", "name", "selfLink"),
-    "gcp:compute/getSubnetwork:getSubnetwork": ("id", "ipCidrRange", "network", "selfLink"),
-    "gcp:serviceaccount/getAccount:getAccount": ("accountId", "email", "id", "member", "name", "uniqueId"),
-    "gcp:storage/getProjectServiceAccount:getProjectServiceAccount": ("emailAddress", "id", "member"),
-    "azure-native:authorization:getClientConfig": ("clientId", "objectId", "subscriptionId", "tenantId"),
-    "azure-native:resources:getResourceGroup": ("id", "location", "name"),
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A row of answers.csv: a function of a provider, and those of its outputs that are text which a cloud knows."""
+
+    function: str
+    outputs: tuple[str, ...]
+    source: str
+
+
+@cache
+def _outputs() -> Mapping[str, tuple[str, ...]]:
+    return {row.function: row.outputs for row in csvtables.read(Answer, Path(__file__).parent / "data/answers.csv")}
+
 
 _ZONE_LETTERS: Final = ("a", "b", "c")
 
@@ -51,7 +45,7 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
     >>> offline_answer("aws:rds/getEngineVersion:getEngineVersion", {})
     (None, '')
     """
-    fields = _STRINGS.get(function)
+    fields = _outputs().get(function)
     if fields is not None:
         return dict.fromkeys(fields, MARK), ""
     region = config.get("aws:region", "")

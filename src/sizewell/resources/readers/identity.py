@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
 from sizewell.resources.readers.stores import document_of
@@ -11,27 +14,18 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Grant
 from sizewell.resources.values import Text, canonical, contains_unknown, get, items, text
 
-_POLICIES: Final = {
-    "aws:iam/policy:Policy": "policy",
-    "aws:iam/rolePolicy:RolePolicy": "policy",
-    "aws:iam/userPolicy:UserPolicy": "policy",
-    "aws:iam/groupPolicy:GroupPolicy": "policy",
-    "aws:s3/bucketPolicy:BucketPolicy": "policy",
-    "aws:sqs/queuePolicy:QueuePolicy": "policy",
-    "aws:sns/topicPolicy:TopicPolicy": "policy",
-    "aws:ecr/repositoryPolicy:RepositoryPolicy": "policy",
-    "aws:secretsmanager/secretPolicy:SecretPolicy": "policy",
-    "aws:secretsmanager/secret:Secret": "policy",
-    "aws:efs/fileSystemPolicy:FileSystemPolicy": "policy",
-    "aws:opensearch/domainPolicy:DomainPolicy": "accessPolicies",
-    "aws:opensearch/domain:Domain": "accessPolicies",
-    "aws:elasticsearch/domainPolicy:DomainPolicy": "accessPolicies",
-    "aws:backup/vaultPolicy:VaultPolicy": "policy",
-    "aws:glacier/vault:Vault": "accessPolicy",
-    "aws:s3/accessPoint:AccessPoint": "policy",
-    "aws:s3control/accessPointPolicy:AccessPointPolicy": "policy",
-    "aws:kinesis/resourcePolicy:ResourcePolicy": "policy",
-}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyDocument:
+    """A row of policy_documents.csv: a type that has a policy document of AWS, and the input that it stands in."""
+
+    type: str
+    input: str
+    source: str
+
+
+_DOCUMENTS: Final = Path(__file__).parent / "data/policy_documents.csv"
+_POLICIES: Final = {row.type: row.input for row in csvtables.read(PolicyDocument, _DOCUMENTS)}
 _ATTACHMENTS: Final = (
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
     "aws:iam/userPolicyAttachment:UserPolicyAttachment",

@@ -6,9 +6,12 @@ engine that Sizewell launches says by `predicted_as` which row is its own. Softw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from pathlib import Path
+from typing import Annotated, Final, Literal, get_args
+
+from sizewell import csvtables
 
 Trait = Literal[
     "paged",  # keeps its cache in pages and takes a share of the device for it
@@ -26,44 +29,27 @@ Trait = Literal[
     "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
-_NVIDIA: Final[tuple[Trait, ...]] = (
-    "megatron", "optimizer-in-place", "transformer-engine", "vendor-attention", "keeps-less", "fused",
-)  # fmt: skip
-SOFTWARE: Final[Mapping[str, tuple[Trait, ...]]] = {
-    # serving
-    "vllm": ("paged", "frees-windows", "whole-heads"),
-    "vllm-v0": ("paged", "whole-heads"),
-    "sglang": ("paged", "whole-heads"),
-    "tgi": ("paged", "whole-heads"),
-    "tensorrt-llm": ("paged",),
-    "trtllm": ("paged",),
-    "jetstream": ("paged",),
-    "lmdeploy": ("paged",),
-    # training
-    "megatron": _NVIDIA,
-    "nemo": _NVIDIA,
-    "megatron-bridge": _NVIDIA,
-    "mlperf": (*_NVIDIA, "tuned-convolutions"),
-    "megatron-deepspeed": ("megatron", "keeps-less", "fused"),
-    "llm-foundry": ("transformer-engine", "keeps-less"),
-    "unsloth": ("keeps-less", "fused"),
-    "liger": ("keeps-less", "fused"),
-    "flash-attention": ("keeps-less", "fused"),
-    "maxdiffusion": ("fused", "tuned-convolutions"),
-    "maxtext": ("fused",),
-    "lit-gpt": ("fused",),  # of 2023, before it was litgpt
-    "neuron": ("fused",),
-    "nvidia-examples": ("fused",),
-    "habana": ("fused",),
-    "torch-xla": ("fused",),
-    "deepspeed": ("replicates-tables",),
-    "litgpt": ("quantises-head", "replicates-tables"),
-    "transformers": ("casts-up", "wide-adapters"),
-    "transformers-2024": ("casts-up",),  # until 4.48, whose loss shifted copies of the logits
-    "peft": ("casts-up", "wide-adapters"),
-    "llama-factory": ("casts-up", "wide-adapters"),
-    "trl": ("casts-up", "wide-adapters"),
-    "axolotl": ("casts-up", "wide-adapters"),
+
+
+def _traits(cell: str) -> tuple[str, ...]:
+    traits = csvtables.words(cell)
+    if unknown := set(traits) - set(get_args(Trait)):
+        raise ValueError(f"unknown traits: {', '.join(sorted(unknown))}")
+    return traits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Software:
+    """A row of software.csv."""
+
+    name: str
+    traits: Annotated[tuple[str, ...], _traits]
+    note: csvtables.Text = ""
+    source: str
+
+
+SOFTWARE: Final = {
+    row.name: row.traits for row in csvtables.read(Software, Path(__file__).parent / "data/software.csv")
 }
 
 

@@ -5,65 +5,31 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, get_args
 
+from sizewell import csvtables
 from sizewell.sizing import validating
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import way_out
 
-_SERVED: Final = "model: {name: ..., adapters: {count: 8, rank: 16}}"
-# What people bring from other tools, and how it is said here.
-ELSEWHERE: Final = {
-    "region": "infra: [aws/us-east-1]",
-    "cloud": "infra: [aws]",
-    "clouds": "infra: [aws, gcp]",
-    "provider": "infra: [aws]",
-    "zone": "infra: [aws/us-east-1/us-east-1a]",
-    "gpus": "resources: {accelerators: [H100], nodes: 1..4}",
-    "spot": "spot_policy: spot",
-    "use_spot": "spot_policy: spot",
-    "preemptible": "spot_policy: spot",
-    "quantization": "model: {name: ..., weights: int4}",
-    "dtype": "model: {name: ..., precision: bf16}",
-    "max_duration": "deadline: 3d",
-    "timeout": "deadline: 3d",
-    "batch_size": "training: {global_batch: 4M}, in tokens",
-    "learning_rate": "nothing: it changes neither memory nor time",
-    "lr": "nothing: it changes neither memory nor time",
-    **dict.fromkeys(("lora", "lora_rank"), f"training: {{lora: {{rank: 16}}}} to train one, {_SERVED} to serve some"),
-    **dict.fromkeys(
-        ("loras", "lora_adapters", "adapters", "enable_lora", "max_loras", "max_lora_rank", "lora_modules"), _SERVED
-    ),
-    **dict.fromkeys(
-        (
-            "gradient_dtype",
-            "grad_dtype",
-            "grad_accum_dtype",
-            "grad_reduce_dtype",
-            "reduce_dtype",
-            "main_grads_dtype",
-            "accumulate_allreduce_grads_in_fp32",
-            "grad_reduce_in_fp32",
-        ),
-        "training: {gradients: fp32}",
-    ),
-    "gradient_accumulation": "nothing: it follows from training: {global_batch: 4M} and the layout that is found",
-    "gradient_accumulation_steps": "nothing: it follows from training: {global_batch: 4M} and the layout that is found",
-    "tensor_parallel": "nothing: the layout is found, and printed",
-    "pipeline_parallel": "nothing: the layout is found, and printed; its order is training: {pipeline_schedule: 1f1b}",
-    "qps": "traffic: {rps: 4}",
-    "users": "traffic: {concurrent_users: 100}",
-    "type": "kind",
-    "env": "the stack's name: dev-aws, prod-gcp",
-    "environment": "the stack's name: dev-aws, prod-gcp",
-    "min_nodes": "resources: {nodes: 1..8}",
-    "max_nodes": "resources: {nodes: 1..8}",
-    "replicas": "resources: {nodes: 1..8}; the number of replicas follows from traffic and slo",
-    "dataset": "data: {location: ..., size: ...}",
-}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherToolsKey:
+    """A row of other_tools.csv: a key that people bring from another tool, and what to write in its place."""
+
+    key: str
+    write: str
+
+
+@cache
+def _other_tools() -> dict[str, str]:
+    rows = csvtables.read(OtherToolsKey, Path(__file__).parent / "data/other_tools.csv")
+    return {row.key: row.write for row in rows}
 
 
 def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section] = WorkloadSpec) -> Fault:
@@ -173,8 +139,8 @@ def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[
     where = path.rpartition(".")[0]
     near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
     fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
-    if not fix and root is WorkloadSpec and key in ELSEWHERE:
-        fix = f"use: {ELSEWHERE[key]}"
+    if not fix and root is WorkloadSpec and key in _other_tools():
+        fix = f"use: {_other_tools()[key]}"
     if not fix:
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
         if homes:

@@ -9,9 +9,12 @@ dimension without which no size follows is refused by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
@@ -23,55 +26,44 @@ from sizewell.sizing.predict.architecture import (
     norm_params,
     params_total,
 )
-from sizewell.sizing.workload.other_kinds import BY_FLOPS as _IMAGE
-from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, PLAIN_VISION, OtherKind, other_kind, unknown_parts
+from sizewell.sizing.workload.other_kinds import (
+    BY_FLOPS,
+    MACHINE_ALONE,
+    PLAIN_VISION,
+    OtherKind,
+    other_kind,
+    unknown_parts,
+)
 from sizewell.sizing.workload.towers import TEXT_PARTS, image_tokens, params_beside, parts_of
 
-# The names that published configurations use for one dimension, the commonest first.
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
-    "hidden": ("hidden_size", "n_embd", "d_model", "dim", "model_dim"),
-    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
-    "kv_heads": (
-        "num_key_value_heads",
-        "num_kv_heads",
-        "n_head_kv",
-        "multi_query_group_num",
-        "n_kv_heads",
-        "kv_n_heads",
-    ),
-    "head_dim": ("head_dim", "kv_channels", "attention_head_dim", "dim_head"),
-    "ffn": (
-        "intermediate_size",
-        "ffn_hidden_size",
-        "n_inner",
-        "ffn_dim",
-        "d_ff",
-        "feed_forward_size",
-        "hidden_dim",
-        "d_inner",
-        "dff",
-        "dim_ff",
-    ),
-    "vocab": ("vocab_size", "padded_vocab_size"),
-    "experts": ("num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"),
-    "experts_per_token": (
-        "num_experts_per_tok",
-        "num_experts_per_token",
-        "moe_top_k",
-        "top_k_experts",
-        "moe_topk",
-        "moe_k",
-    ),
-    "expert_ffn": (
-        "moe_intermediate_size",
-        "expert_intermediate_size",
-        "moe_ffn_hidden_size",
-        "expert_ffn_hidden_size",
-    ),
-    "shared_experts": ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"),
-    "positions": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"),
-}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """A row of dimension_names.csv: a dimension, and the keys by which published configurations state it."""
+
+    dimension: str
+    names: tuple[str, ...]  # the commonest first: the first that a file has counts
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherFile:
+    """A row of other_files.csv: a key that no model's configuration has, and what file has it."""
+
+    key: str
+    what: str
+    fix: str  # {by_flops} is how a model is stated by its published FLOPs
+    source: str
+
+
+_DATA: Final = Path(__file__).parent / "data"
+
+
+@cache
+def _names() -> Mapping[str, tuple[str, ...]]:
+    return {row.dimension: row.names for row in csvtables.read(Dimension, _DATA / "dimension_names.csv")}
+
+
 _ENCODERS = frozenset({"bert", "roberta", "distilbert", "electra", "xlm-roberta", "deberta", "deberta-v2", "modernbert",
                        "camembert", "mpnet", "ernie", "data2vec-text", "ibert", "megatron-bert", "roformer",
                        "xlm-roberta-xl", "roberta-prelayernorm", "jina_embeddings_v3", "nomic_bert", "eurobert", "gte",
@@ -128,7 +120,7 @@ def from_hf_config(config: Mapping[str, Any], name: str, *, params: int | None =
 def context_of(config: Mapping[str, Any]) -> int | None:
     """The longest text that a configuration allows, with the factor by which it stretches positions; None if unsaid."""
     text, _ = _text_part(config)
-    positions = _first(text, _NAMES["positions"])
+    positions = _first(text, _names()["positions"])
     stretch = text.get("rope_scaling") or text.get("rope_parameters") or {}
     if not isinstance(positions, int) or isinstance(positions, bool) or not isinstance(stretch, Mapping):
         return None
@@ -172,7 +164,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
     if kind == "vision":  # predicted by its FLOPs like those of the catalog, not as layers of a language model
         a = _vision_transformer(text, name)
         return replace(a, layers=0, hidden=0, heads=0, kv_heads=0, head_dim=0, ffn=0)
-    dims = {field: _first(text, names) for field, names in _NAMES.items()}
+    dims = {field: _first(text, names) for field, names in _names().items()}
     missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
     if missing and not known and config.get("model_type"):
         raise _refused(OtherKind(f"a model without {' and '.join(missing)}", MACHINE_ALONE), config, text, name)
@@ -181,7 +173,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
             OtherKind(f"a model with several {several} ({dims[several]})", MACHINE_ALONE), config, text, name
         )
     if missing:
-        looked = "; ".join(f"{field} as {', '.join(_NAMES[field])}" for field in missing)
+        looked = "; ".join(f"{field} as {', '.join(_names()[field])}" for field in missing)
         message = f"has no {' and no '.join(missing)} (looked for {looked})"
         fix = (
             "use the config.json of a Hugging Face model, or state one by its figures: model: {params, layers, hidden}"
@@ -300,33 +292,6 @@ def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]
 
 
 _ITS_CONFIG = "use the model's config.json"
-_BESIDE: tuple[tuple[str, str, str], ...] = (  # keys that only other files have: what they are, what to do
-    ("tokenizer_class", "the configuration of a tokenizer", _ITS_CONFIG),
-    ("added_tokens", "a tokenizer", _ITS_CONFIG),
-    ("weight_map", "the index of a model's weights", _ITS_CONFIG),
-    ("image_processor_type", "the configuration of an image processor", _ITS_CONFIG),
-    ("_from_model_config", "the settings of text generation", _ITS_CONFIG),
-    ("temperature", "the settings of text generation", _ITS_CONFIG),
-    ("sentence_transformers", "the settings of Sentence Transformers", _ITS_CONFIG),
-    ("prompts", "the settings of Sentence Transformers", _ITS_CONFIG),
-    ("zero_optimization", "DeepSpeed's configuration of a run", f"{_ITS_CONFIG}, and engine: deepspeed"),
-    ("train_micro_batch_size_per_gpu", "DeepSpeed's configuration of a run", f"{_ITS_CONFIG}, and engine: deepspeed"),
-    (
-        "clip.has_vision_encoder",
-        "the metadata of a projector (mmproj)",
-        "use the config.json of the model it belongs to",
-    ),
-    (
-        "general.architecture",
-        "the metadata of a GGUF file",
-        "name the model that it was made of, or use its config.json",
-    ),
-    ("model_format", "Ollama's description of a model", "name the model that it was made of, or use its config.json"),
-    ("ss_network_dim", "the metadata of an adapter", "name the base model"),
-    ("pretrained_cfg", "timm's configuration", f"name a model of the catalog, or {_IMAGE}"),
-    ("class_name", "the configuration of a Keras model", "use the config.json of the same model for Transformers"),
-    ("ffn_dim_multiplier", "params.json of Meta's own release", "use config.json of its Hugging Face repository"),
-)
 
 
 def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
@@ -344,8 +309,12 @@ def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
         return Fault(path=name, message=message, fix=fix)
     if "architectures" in config or ("model_type" in config and "model_format" not in config):
         return None
-    found = next(((what, fix) for key, what, fix in _BESIDE if key in config), None)
-    return found and Fault(path=name, message=f"is {found[0]}, not a model's configuration", fix=found[1])
+    other_files = csvtables.read(OtherFile, _DATA / "other_files.csv")
+    found = next((row for row in other_files if row.key in config), None)
+    if found is None:
+        return None
+    message = f"is {found.what}, not a model's configuration"
+    return Fault(path=name, message=message, fix=found.fix.replace("{by_flops}", BY_FLOPS))
 
 
 def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:
@@ -446,7 +415,7 @@ def _side(stated: Any, usual: int) -> int:
 
 def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
     """A vision transformer: FLOPs of one forward pass at the stated resolution."""
-    dims = {field: _first(config, _NAMES[field]) for field in ("layers", "hidden", "heads", "ffn")}
+    dims = {field: _first(config, _names()[field]) for field in ("layers", "hidden", "heads", "ffn")}
     if missing := [field for field, value in dims.items() if not value and field != "ffn"]:
         raise SpecError(
             [Fault(path=f"{name}: config.json", message=f"has no {field}") for field in missing], subject=name

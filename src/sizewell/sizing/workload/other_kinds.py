@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
 
+from sizewell import csvtables
 from sizewell.sizing.workload.towers import parts_of
 
 MACHINE_ALONE: Final = (
@@ -27,29 +30,25 @@ class OtherKind:
     fix: str
 
 
-_UNUSUAL: tuple[tuple[str, str], ...] = (
-    ("num_hidden_groups", "a model whose layers share their weights"),
-    ("H_cycles", "a model that runs its layers repeatedly"),
-    ("use_bottleneck", "a model with bottlenecks inside its layers"),
-    ("q_groups", "a model with grouped matrices"),
-    ("head_ratio", "a model with convolutions beside its attention"),
-    ("entity_vocab_size", "a model with a second vocabulary"),
-    ("zero_expert_num", "a model with two attention blocks in a layer"),
-    ("attention_window", "a model with a second attention for some tokens"),
-    ("depth_decoder_config", "a model that speaks, with a second decoder for each frame"),
-)
-"""Fields whose presence says that layers are not those of a transformer, though its dimensions are stated."""
-_UNUSUAL_TYPES: Mapping[str, str] = {
-    "jetmoe": "a model with experts of attention",
-    "xlnet": "a model with matrices for relative positions",
-    "xmod": "a model with adapters for each language",
-    "roc_bert": "a model with a second vocabulary",
-    "imagegpt": "a model that draws pixel by pixel",
-    "fnet": "a model with Fourier transforms in place of attention",
-    "perceiver": "a model that attends to a table of latents",
-    "reformer": "a model with hashed attention",
-    "blt": "a model that reads bytes through three stacks",
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusualModel:
+    """A row of unusual_models.csv: what says that layers are not those of a transformer, though dimensions are stated.
+
+    A field counts where the file has it with any value but none, zero or false.
+    """
+
+    by: Literal["field", "model_type"]
+    name: str
+    what: str
+    source: str
+
+
+@cache
+def _unusual(by: str) -> Mapping[str, str]:
+    rows = csvtables.read(UnusualModel, Path(__file__).parent / "data/unusual_models.csv")
+    return {row.name: row.what for row in rows if row.by == by}
+
+
 _SPEECH = frozenset({
     "whisper", "wav2vec2", "wav2vec2-bert", "wav2vec2-conformer", "hubert", "wavlm", "unispeech", "unispeech-sat",
     "speech_to_text", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt", "parakeet_rnnt", "moshi", "moonshine",
@@ -115,9 +114,9 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: boo
             "an encoder-decoder",
             "name one of the catalog that is as large (google-t5/t5-large, bigscience/mt0-xxl); else " + MACHINE_ALONE,
         )
-    if model_type in _UNUSUAL_TYPES:
-        return OtherKind(_UNUSUAL_TYPES[model_type], MACHINE_ALONE)
-    if unusual := next((kind for field, kind in _UNUSUAL if text.get(field)), ""):
+    if model_type in _unusual("model_type"):
+        return OtherKind(_unusual("model_type")[model_type], MACHINE_ALONE)
+    if unusual := next((what for field, what in _unusual("field").items() if text.get(field)), ""):
         return OtherKind(unusual, MACHINE_ALONE)
     if (
         "vocab_size" not in text
