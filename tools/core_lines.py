@@ -4,7 +4,8 @@ The core is what `size`, `preview`, `policy` and `teardown` can import, the poli
 included; imports inside of functions count as those on top do. An import by name counts where the name is written:
 "sizewell.components.adopted" for itself, f"sizewell.components.{cloud}.program" for every module of that form. Two
 kinds of name do not: the command table of `cli/main.py`, and the public names that a package hands out when asked
-(`lazy.names`), since nothing of them is loaded before somebody asks.
+(`lazy.names`), since nothing of them is loaded before somebody asks. Managed services count as core,
+since the program loads the room of one where a decision has its pools; a line of its own says how much that is.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ ENTRIES: Final = (
     "sizewell.stacks.program",
 )
 LITERAL_LINES: Final = 8  # of a literal at the level of a module that may be a table
+SERVICES: Final = re.compile(  # the rooms that an import contract protects
+    r"sizewell\.components\.(aws\.(sagemaker|hyperpod)|azure\.(ml|openai)|gcp\.services)(\.|$)"
+)
 _CLOUD: Final = re.compile(r"""["'](aws|gcp|azure)["']""")
 _OWN_PLACE: Final = re.compile(r"/(aws|gcp|azure)(/|\.py$|_[a-z]+\.py$)|_(aws|gcp|azure)\.py$|/policy/rules/")
 _MODULE: Final = re.compile(r"sizewell(\.\w+)+")
@@ -42,9 +46,11 @@ def main(checkout: Path) -> None:
     sys.path.insert(0, str(source))  # before the installed package, which may be another checkout
     graph = grimp.build_graph("sizewell", cache_dir=None)
     core = reachable(graph, by_name)
+    served = {module for module in core & lines.keys() if SERVICES.match(module)}
     literals = [length for tree in trees.values() for length in literal_lines(tree)]
     print(f"{sum(lines.values()):>8,}  lines of src")
     print(f"{sum(lines[module] for module in core if module in lines):>8,}  lines that the core needs")
+    print(f"{sum(lines[module] for module in served):>8,}  of these of managed services, loaded for their pools alone")
     print(f"{len(lines):>8,}  modules, {len(core & lines.keys()):,} of them in the core")
     print(f"{sum(map(any_count, trees.values())):>8,}  times Any")
     print(f"{sum(map(_names_a_cloud, trees)):>8,}  files that name a cloud outside of its own files and the rules")

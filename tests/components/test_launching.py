@@ -504,8 +504,8 @@ def test_a_spec_that_asks_for_slurm_gets_machines_of_its_own():
         "scheduler: slurm\nmanaged: raw\ninfra: [aws]\ncheckpoint: {interval: 30m, keep: 3}\nowner: ml\n"
     )
     assert [one.scheduler for one in made.workloads] == ["slurm"]
-    managed = importlib.import_module("sizewell.components.aws.managed")
-    assert managed.target_of(made.workloads[0], made.workloads[0].pools[0]) == "machines"
+    targets = importlib.import_module("sizewell.components.aws.targets")
+    assert targets.target_of(made.workloads[0], made.workloads[0].pools[0]) == "machines"
 
 
 def test_slurm_on_google_cloud_is_refused_in_words():

@@ -14,6 +14,7 @@ from sizewell.components.azure.storage import args as storage_args
 from sizewell.components.gcp import checks as gcp
 from sizewell.components.gcp.limits import expiry as gcp_limits
 from sizewell.components.gcp.services import checks as service_checks
+from sizewell.components.gcp.storage.args import check_storage
 from sizewell.components.kubernetes import run_args, run_checks
 from sizewell.components.machines import find_shape, find_slices
 from sizewell.sizing.errors import ArgsError
@@ -274,7 +275,7 @@ CHECKS |= {
     "azure end": (ends(expiry.check_ttl, "ttl-dev-azure"), AZURE_TTL),
     "run": (named(service_checks.check_run), RUN),
     "vertex": (vertex, VERTEX),
-    "files": (named(service_checks.check_storage), FILES),
+    "files": (named(check_storage), FILES),
     "aks cluster": (aks_cluster, AKS_CLUSTER),
     "aks pool": (aks_pool, AKS),
     "operators": (named(aks_checks.check_operators), OPERATORS),

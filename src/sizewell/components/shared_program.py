@@ -1,5 +1,6 @@
 """What every cloud's program builds alike: pools by region, the hard end of a stack, its checkpoint stores."""
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,16 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 Pair = tuple[Workload, Pool]
 Provider = Callable[[str, Settings], pulumi.ProviderResource]
+
+
+def service(room: str) -> Callable[..., dict[str, object]]:
+    """The `build` of the room of a managed service, such as `aws.sagemaker`: from pools that it runs to outputs.
+
+    By name, when a decision has such a pool: whatever every stack needs does not import what few have.
+    """
+    program = importlib.import_module(f"sizewell.components.{room}.program")
+    build: Callable[..., dict[str, object]] = program.build
+    return build
 
 
 def pools_of(cloud: str, workloads: Sequence[Workload]) -> list[Pair]:

@@ -10,7 +10,7 @@ from decisions import decision, pool, serving
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.components.aws import instances, managed, program
+from sizewell.components.aws import instances, program, targets
 from sizewell.components.settings import Settings
 from sizewell.launch.run import Run
 from sizewell.sizing.errors import ConfigError
@@ -193,7 +193,7 @@ def test_images_that_machines_cannot_pull_are_named(monkeypatch):
     monkeypatch.setattr("pulumi.log.warn", lambda text, *_, **__: said.append(text))
     runs = {"chat": Run(image="vllm/vllm-openai:v0.11.0"), "pretrain": Run(image=f"{REGISTRY}/train:1")}
     settings = Settings(project="sizewell", stack=KUBERNETES.stack, runs=runs)
-    managed._say_what_cannot_be_pulled([(one, one.pools[0]) for one in KUBERNETES.workloads], settings)
+    targets._say_what_cannot_be_pulled([(one, one.pools[0]) for one in KUBERNETES.workloads], settings)
     assert len(said) == 1
     assert "chat: the network has no internet access, so its machines cannot pull vllm/vllm-openai:v0.11.0" in said[0]
 
@@ -226,21 +226,21 @@ PAIRS = [(one, one.pools[0]) for what in (KUBERNETES, SAGEMAKER, MACHINES) for o
     st.lists(st.sampled_from(PAIRS), max_size=3),
 )
 def test_the_network_has_the_pools_zones_first_and_two_where_two_are_wanted(zones, pairs):
-    found = managed.network_zones("us-east-1", zones, pairs)
+    found = targets.network_zones("us-east-1", zones, pairs)
     assert found[: len(zones)] == zones
     assert len(set(found)) == len(found) <= max(len(zones), 2)
-    if any(managed.target_of(*pair) != "machines" for pair in pairs):
+    if any(targets.target_of(*pair) != "machines" for pair in pairs):
         assert len(found) >= 2
 
 
 def test_a_second_zone_is_named_as_the_first():
-    pairs = [pair for pair in PAIRS if managed.target_of(*pair) == "kubernetes"]
-    assert managed.network_zones("us-east-1", ["use1-az1"], pairs) == ["use1-az1", "use1-az2"]
+    pairs = [pair for pair in PAIRS if targets.target_of(*pair) == "kubernetes"]
+    assert targets.network_zones("us-east-1", ["use1-az1"], pairs) == ["use1-az1", "use1-az2"]
 
 
 def test_plain_machines_pay_for_no_endpoint_of_others():
-    pairs = [pair for pair in PAIRS if managed.target_of(*pair) == "machines"]
-    assert managed.endpoint_services(pairs) == list(instances.DEFAULT_ENDPOINTS)
+    pairs = [pair for pair in PAIRS if targets.target_of(*pair) == "machines"]
+    assert targets.endpoint_services(pairs) == list(instances.DEFAULT_ENDPOINTS)
 
 
 @pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("sagemaker-dev", SAGEMAKER)])
@@ -258,7 +258,7 @@ def test_the_stack_is_written_down(name, what):
     ],
 )
 def test_a_control_plane_has_two_zones_that_are_no_local_zones(zones, network, monkeypatch):
-    monkeypatch.setattr(managed, "target_of", lambda *_: "kubernetes")
-    wide = managed.network_zones("us-east-1", zones, [(None, None)])
+    monkeypatch.setattr(targets, "target_of", lambda *_: "kubernetes")
+    wide = targets.network_zones("us-east-1", zones, [(None, None)])
     assert wide == network
-    assert len(managed.control_zones(wide)) >= 2
+    assert len(targets.control_zones(wide)) >= 2

@@ -9,7 +9,7 @@ from azure_decisions import CONFIG, KUBERNETES, ML, RAY, SETTINGS
 from azure_recording import check_right, component, golden, only
 from decisions import by_stack, decision, pool, serving
 
-from sizewell.components.azure import managed, program
+from sizewell.components.azure import program, targets
 from sizewell.components.settings import Settings
 from sizewell.recording.evaluate import evaluate
 from sizewell.sizing.errors import ConfigError
@@ -196,8 +196,8 @@ def test_a_budget_stands_where_every_workload_has_one():
 
 def test_plain_machines_pay_for_nothing_of_others():
     pairs = [(one, one.pools[0]) for one in by_stack("prod-azure").workloads]
-    assert managed.network_extras(pairs) == {}
-    assert managed.target_of(*pairs[0]) == "machines"
+    assert targets.network_extras(pairs) == {}
+    assert targets.target_of(*pairs[0]) == "machines"
 
 
 @pytest.mark.parametrize(("name", "what"), [("kubernetes-staging", KUBERNETES), ("azureml-dev", ML), ("ray-dev", RAY)])

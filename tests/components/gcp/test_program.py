@@ -140,7 +140,7 @@ def test_both_stacks_find_the_same_hand_and_nothing_that_bills_comes_before_it(m
         asked.append((account_id, project, opts.provider is not None))
         raise LookupError("no such account")
 
-    monkeypatch.setattr(program.managed.serviceaccount, "get_account_output", nobody)
+    monkeypatch.setattr(program.targets.serviceaccount, "get_account_output", nobody)
     with pytest.raises(ServiceError, match="no such account"):
         evaluate(ROOT, "dev-gcp", program=lambda: program.build(one, one.workloads, SETTINGS))
     assert asked == [(asked[0][0], "petsnap-staging", True)]

@@ -15,6 +15,7 @@ from sizewell.components.gcp.services import documents as service_documents
 from sizewell.components.gcp.services.args import STRATEGIES
 from sizewell.components.gcp.services.run import CloudRunGpu
 from sizewell.components.gcp.services.vertex import VertexEndpoint, VertexTraining
+from sizewell.components.gcp.storage.args import capacity_gib
 from sizewell.components.gcp.storage.shared import SharedStorage
 from sizewell.components.gcp.storage.volumes import FilesVolume
 from sizewell.components.machines import find_shape
@@ -254,11 +255,11 @@ def test_refuses(cls, args, change, path, sentence):
 
 @given(st.integers(1, 80 * TB), st.integers(0, 10 * TB))
 def test_the_size_is_one_that_is_sold_fits_and_grows_with_the_data(needed, more):
-    gib = service_documents.capacity_gib(needed)
+    gib = capacity_gib(needed)
     assert gib >= 1024
     assert gib % 256 == 0 if gib < 10240 else gib % 2560 == 0
     assert gib * 2**30 * 9 >= (needed - 2**30) * 10
-    assert service_documents.capacity_gib(needed + more) >= gib
+    assert capacity_gib(needed + more) >= gib
     smaller = gib - (256 if gib <= 10240 else 2560)
     assert gib == 1024 or smaller * 2**30 * 9 < needed * 10
 

@@ -8,7 +8,7 @@ import ast
 from pathlib import Path
 
 from sizewell.components import configured
-from sizewell.components.aws import managed
+from sizewell.components.aws.hyperpod import program as hyperpod
 from sizewell.components.azure.aks import charts as aks_charts
 
 COMPONENTS = Path(configured.__file__).parent
@@ -64,4 +64,4 @@ def test_the_chart_of_lustre_s_driver_has_its_version():
 
 def test_no_key_of_the_configuration_names_a_version():
     assert not [key for key in configured.KEYS if "version" in key.lower() or "chart" in key.lower()]
-    assert "version" in managed.HYPERPOD_KEYS, "of the chart that a user packs"
+    assert "version" in hyperpod.HYPERPOD_KEYS, "of the chart that a user packs"

@@ -9,8 +9,8 @@ from typing import Any
 import pulumi
 from pulumi_aws import eks
 
-from sizewell.components.aws.managed import build_budget
 from sizewell.components.aws.program import account, provider
+from sizewell.components.aws.targets import build_budget
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.adopted import Burst

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from sizewell.components import lustre, shared_program
-from sizewell.components.aws import launching, managed
+from sizewell.components.aws import launching, targets
 from sizewell.components.aws.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
@@ -27,12 +27,12 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
         zones = [
             zone for workload, pool in in_region for zone in pool_args(decision, workload, pool, settings)["zones"]
         ]
-        wide = managed.network_zones(region, zones, in_region)
+        wide = targets.network_zones(region, zones, in_region)
         place = {**settings.network, **account(settings)}
-        subnets: managed.Subnets = _given
+        subnets: targets.Subnets = _given
         if not settings.network:
             wanted = {**network_args(decision, region, wide), **account(settings)}
-            services = managed.endpoint_services(in_region)
+            services = targets.endpoint_services(in_region)
             if services != list(standing.MACHINE_ENDPOINTS):
                 wanted["endpoint_services"] = services
             network = Network.of(f"network-{region}", wanted, opts=options)
@@ -47,50 +47,50 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             decision, region, in_region, settings, place=place, zones=wide, subnets=subnets, options=options
         )
     if pools:
-        managed.build_budget(decision, pools[0][1].region, account(settings), options)
+        targets.build_budget(decision, pools[0][1].region, account(settings), options)
     return outputs
 
 
 def _build_here(
     decision: Decision,
     region: str,
-    pools: Sequence[managed.Pair],
+    pools: Sequence[targets.Pair],
     settings: Settings,
     *,
     place: dict[str, Any],
     zones: Sequence[str],
-    subnets: managed.Subnets,
+    subnets: targets.Subnets,
     options: pulumi.ResourceOptions,
 ) -> dict[str, Any]:
     """The file systems of one region, then the pools that read from them, each by who runs it."""
-    lustre.check_mounted(pools, target_of=managed.target_of, mounting=managed.MOUNTING, stack=decision.stack)
+    lustre.check_mounted(pools, target_of=targets.target_of, mounting=targets.MOUNTING, stack=decision.stack)
     outputs: dict[str, Any] = {}
-    files: managed.Files = {}
+    files: targets.Files = {}
     for workload, pool in pools:
-        if managed.has_lustre(workload) and workload.spec.name not in files:
+        if targets.has_lustre(workload) and workload.spec.name not in files:
             zone = pool_args(decision, workload, pool, settings)["zones"][0]
-            made = managed.build_storage(decision, workload, zone, place=place, subnets=subnets, options=options)
+            made = targets.build_storage(decision, workload, zone, place=place, subnets=subnets, options=options)
             files[workload.spec.name] = made
             outputs[f"{workload.spec.name}-data"] = {"files": made.dns_name, "mount": made.mount_name}
-    kubernetes = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
+    kubernetes = [pair for pair in pools if targets.target_of(*pair) in standing.ON_EKS]
     there: dict[str, Any] = {"place": place, "zones": zones, "subnets": subnets, "options": options}
     for workload, pool in pools:
-        name, target = pool_name(workload, pool), managed.target_of(workload, pool)
+        name, target = pool_name(workload, pool), targets.target_of(workload, pool)
         if target == "machines":
             from sizewell.components.aws.nodes import GpuNodeGroup
 
             args = pool_args(decision, workload, pool, settings)
-            boot = {**launching.boot(decision, workload, pool, settings), **managed.mounts(workload, files)}
+            boot = {**launching.boot(decision, workload, pool, settings), **targets.mounts(workload, files)}
             group = GpuNodeGroup.of(name, args, boot, place, subnets(args["zones"]), opts=options)
             outputs[name] = {"group": group.group_name, "role": group.role_arn}
         elif target == "fleet":
-            outputs[name] = managed.build_fleet(
+            outputs[name] = targets.build_fleet(
                 decision, (workload, pool), settings, files=files, place=place, subnets=subnets, options=options
             )
         elif target == "sagemaker":
-            outputs[name] = managed.build_sagemaker(decision, (workload, pool), settings, **there)
+            outputs[name] = shared_program.service("aws.sagemaker")(decision, (workload, pool), settings, **there)
     if kubernetes:
-        outputs |= managed.build_kubernetes(decision, region, kubernetes, settings, files=files, **there)
+        outputs |= targets.build_kubernetes(decision, region, kubernetes, settings, files=files, **there)
     return outputs
 
 
@@ -115,12 +115,12 @@ def build_images(decision: Decision, workloads: Sequence[Workload], settings: Se
     """
     outputs: dict[str, Any] = {}
     pools = shared_program.pools_of("aws", workloads)
-    pools = [pair for pair in pools if managed.target_of(*pair) in standing.ON_EKS]
+    pools = [pair for pair in pools if targets.target_of(*pair) in standing.ON_EKS]
     if settings.network:
         return outputs
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        outputs |= managed.build_mirror(decision, region, in_region, account(settings), options)
+        outputs |= targets.build_mirror(decision, region, in_region, account(settings), options)
     return outputs
 
 

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_azure_native as azure
 
 from sizewell.components import lustre, shared_program
-from sizewell.components.azure import launching, managed
+from sizewell.components.azure import launching, targets
 from sizewell.components.azure.args import checkpoint_store_args, network_args, pool_args
 from sizewell.components.azure.limits import expiry
 from sizewell.components.machines import pool_name
@@ -22,14 +22,14 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
     from sizewell.components.azure.network import Network
 
     pools = shared_program.pools_of("azure", workloads)
-    lustre.check_mounted(pools, target_of=managed.target_of, mounting=managed.MOUNTING, stack=decision.stack)
-    managed.check_pulls(decision, pools, settings)
+    lustre.check_mounted(pools, target_of=targets.target_of, mounting=targets.MOUNTING, stack=decision.stack)
+    targets.check_pulls(decision, pools, settings)
     outputs: dict[str, Any] = {}
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
         if not place:
-            wanted = {**network_args(decision, region), **managed.network_extras(in_region)}
+            wanted = {**network_args(decision, region), **targets.network_extras(in_region)}
             network = Network.of(f"network-{region}", wanted, opts=options)
             place = {
                 "resource_group": network.resource_group,
@@ -43,20 +43,20 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             }
         # Whatever bills takes its group from here on from `place`, and so waits until the hard end may reach it: with
         # the network's own name it could be made first, and stay if giving the rights fails.
-        place["resource_group"] = managed.armed(decision, region, place["resource_group"], options)
+        place["resource_group"] = targets.armed(decision, region, place["resource_group"], options)
         keys = (
-            managed.build_keys(decision, region, settings, options) if managed.wants_keys(decision, in_region) else {}
+            targets.build_keys(decision, region, settings, options) if targets.wants_keys(decision, in_region) else {}
         )
         outputs |= _build_here(decision, region, in_region, settings, place=place, keys=keys, options=options)
     if pools:
-        managed.build_budget(decision, pools[0][1].region, settings, options)
+        targets.build_budget(decision, pools[0][1].region, settings, options)
     return outputs
 
 
 def _build_here(
     decision: Decision,
     region: str,
-    pools: Sequence[managed.Pair],
+    pools: Sequence[targets.Pair],
     settings: Settings,
     *,
     place: dict[str, Any],
@@ -66,11 +66,11 @@ def _build_here(
     """The file systems of one region, then the pools that read from them, each by who runs it."""
     from sizewell.components.azure.nodes import GpuScaleSet
 
-    files = managed.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
+    files = targets.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
     outputs: dict[str, Any] = {f"{name}-data": {"address": made.address} for name, made in files.items()}
-    by_target: dict[str, list[managed.Pair]] = {}
+    by_target: dict[str, list[targets.Pair]] = {}
     for pair in pools:
-        by_target.setdefault(managed.target_of(*pair), []).append(pair)
+        by_target.setdefault(targets.target_of(*pair), []).append(pair)
     for workload, pool in by_target.get("machines", ()):
         name = pool_name(workload, pool)
         args = {**pool_args(decision, workload, pool, settings), **keys.get("disks", {})}
@@ -79,13 +79,14 @@ def _build_here(
         args |= {"registries": list(settings.registries)} if settings.registries else {}
         if name in settings.images:
             args["image"] = settings.images[name]
-        made = GpuScaleSet.of(name, args, managed.mounts(workload, files), opts=options)
+        made = GpuScaleSet.of(name, args, targets.mounts(workload, files), opts=options)
         outputs[name] = {"scaleSet": made.scale_set_name, "identity": made.identity_id}
     if pairs := by_target.get("kubernetes"):
         there: dict[str, Any] = {"files": files, "place": place, "keys": keys, "options": options}
-        outputs |= managed.build_kubernetes(decision, region, pairs, settings, **there)
+        outputs |= targets.build_kubernetes(decision, region, pairs, settings, **there)
     if pairs := by_target.get("azureml"):
-        outputs |= managed.build_ml(decision, region, pairs, settings, place=place, options=options)
+        build = shared_program.service("azure.ml")
+        outputs |= build(decision, region, pairs, settings, place=place, options=options)
     return outputs
 
 

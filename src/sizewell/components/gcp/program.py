@@ -8,7 +8,7 @@ import pulumi_gcp as gcp
 
 from sizewell.components import lustre, shared_program
 from sizewell.components.facts import has_queues, owned_args
-from sizewell.components.gcp import launching, managed
+from sizewell.components.gcp import launching, targets
 from sizewell.components.gcp.args import (
     NODES_CIDR,
     checkpoint_store_args,
@@ -34,25 +34,24 @@ if TYPE_CHECKING:
 def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
     """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
     pools = shared_program.pools_of("gcp", workloads)
-    lustre.check_mounted(pools, target_of=managed.target_of, mounting=("kubernetes",), stack=decision.stack)
+    lustre.check_mounted(pools, target_of=targets.target_of, mounting=("kubernetes",), stack=decision.stack)
     outputs: dict[str, Any] = {}
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        clustered = [pair for pair in in_region if managed.target_of(*pair) == "kubernetes"]
+        clustered = [pair for pair in in_region if targets.target_of(*pair) == "kubernetes"]
         if clustered:
             outputs |= _build_cluster(decision, region, clustered, settings, options=options)
-        outputs |= managed.build_managed(
-            decision, [pair for pair in in_region if pair not in clustered], settings, options=options
-        )
+        if served := [pair for pair in in_region if pair not in clustered]:
+            outputs |= shared_program.service("gcp.services")(decision, served, settings, options=options)
     if pools:
-        managed.build_budget(decision, pools[0][1].region, settings, options=options)
+        targets.build_budget(decision, pools[0][1].region, settings, options=options)
     return outputs
 
 
 def _build_cluster(
     decision: Decision,
     region: str,
-    pairs: Sequence[managed.Pair],
+    pairs: Sequence[targets.Pair],
     settings: Settings,
     *,
     options: pulumi.ResourceOptions,
@@ -83,7 +82,7 @@ def _build_cluster(
         }
     # Whatever bills takes its project from here on from `place`, and so waits for the hard end: with the plain id it
     # could be made by an update whose ttl- stack is missing, and nothing would stop it.
-    place["project"] = managed.armed(decision, region, place["project"], options)
+    place["project"] = targets.armed(decision, region, place["project"], options)
     cluster_place = {**place, "multi_networking": bool(fabric_networks)}
     cluster = GkeCluster.of(
         f"cluster-{region}", cluster_args(decision, region, zones, settings), cluster_place, opts=options
@@ -158,7 +157,7 @@ def _build_cluster(
 
 
 def _say_what_cannot_be_pulled(
-    pairs: Sequence[managed.Pair], settings: Settings, *, queued: bool, mirrored: bool
+    pairs: Sequence[targets.Pair], settings: Settings, *, queued: bool, mirrored: bool
 ) -> None:
     """Images outside of Google's registries, which are all that a network without internet access reaches."""
     if not launching.own_network(settings):
@@ -187,8 +186,7 @@ def _build_storage(
     """The file systems that the workloads of a region read from, each in the zone of its machines: by workload the
     address and the claim.
     """
-    from sizewell.components.gcp.services.args import storage_args
-    from sizewell.components.gcp.services.documents import capacity_gib
+    from sizewell.components.gcp.storage.args import capacity_gib, storage_args
     from sizewell.components.gcp.storage.shared import SharedStorage
     from sizewell.components.gcp.storage.volumes import FilesVolume
     from sizewell.components.kubernetes.program import claim_of
@@ -222,7 +220,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
         cloud="gcp",
         provider=provider,
         guard=TtlGuard,
-        place=lambda _: {"project": managed.project_of(settings)},
+        place=lambda _: {"project": targets.project_of(settings)},
         outputs={"workflow": "workflow_name", "job": "job_name"},
     )
 

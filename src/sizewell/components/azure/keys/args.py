@@ -1,10 +1,25 @@
 """Arguments of the keys of one's own, and what they refuse. Pure."""
 
-from typing import NotRequired
+from typing import NotRequired, TypedDict
+
+import pulumi
 
 from sizewell.components.azure.checks import check_region
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
+
+
+class CustomerKeyArgs(TypedDict):
+    """A customer-managed key, and an identity that may use it."""
+
+    key_url: pulumi.Input[str]
+    """URL of the key, with its version."""
+    vault_id: pulumi.Input[str]
+    """Id of the vault."""
+    identity_id: pulumi.Input[str]
+    """Identity that may wrap and unwrap with the key."""
+    client_id: NotRequired[pulumi.Input[str]]
+    """The identity's client id."""
 
 
 class CustomerKeysArgs(PlaceArgs):

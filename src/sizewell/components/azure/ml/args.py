@@ -1,10 +1,11 @@
 """Arguments of the Azure Machine Learning components, and how a decision becomes them. Pure."""
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired
 
 import pulumi
 
 from sizewell.components.azure.args import GroupArgs, WriterArgs, checkpoint_store_args, writer_of
+from sizewell.components.azure.keys.args import CustomerKeyArgs
 from sizewell.components.bounds import Between
 from sizewell.components.facts import guard_args, is_gang, owned_args, pool_facts, schedule_args
 from sizewell.components.forms import PlaceArgs
@@ -17,19 +18,6 @@ NOTEBOOK_IDLE_S = 1800
 CLUSTER_IDLE = Between(
     60, 1800, words="60 to 1800", because="longer means idle machines that are billed after every job"
 )
-
-
-class CustomerKeyArgs(TypedDict):
-    """A customer-managed key, and an identity that may use it."""
-
-    key_url: pulumi.Input[str]
-    """URL of the key, with its version."""
-    vault_id: pulumi.Input[str]
-    """Id of the vault."""
-    identity_id: pulumi.Input[str]
-    """Identity that may wrap and unwrap with the key."""
-    client_id: NotRequired[pulumi.Input[str]]
-    """The identity's client id."""
 
 
 class AmlWorkspaceArgs(PlaceArgs, GroupArgs):

@@ -8,7 +8,7 @@ import pulumi
 
 from sizewell.components.azure.args import GroupArgs
 from sizewell.components.azure.checks import check_region
-from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.azure.keys.args import CustomerKeyArgs
 from sizewell.components.bounds import Pattern
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs

@@ -7,7 +7,7 @@ import pulumi
 
 from sizewell.components.azure.args import GroupArgs, zones_of
 from sizewell.components.azure.checks import check_region
-from sizewell.components.azure.ml.args import CustomerKeyArgs
+from sizewell.components.azure.keys.args import CustomerKeyArgs
 from sizewell.components.bounds import OneOf
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults

@@ -1,16 +1,18 @@
-"""The hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
+"""Budget and hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from sizewell.components import limits
+from sizewell.components.bounds import Pattern
 from sizewell.components.faults import Faults
-from sizewell.components.forms import EndArgs
+from sizewell.components.forms import BudgetArgs, EndArgs
 from sizewell.components.gcp.args import ProjectArgs
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.limits.workflows import attempt, call, each, source
 from sizewell.components.tags import legal, physical_name, short_hash
 
 LABEL, PROJECT_LABEL = "sizewell-stack", "sizewell-project"
+BILLING = Pattern(r"[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}", "a billing account as 01ABCD-234567-89EF01")
 HOURLY = "7 * * * *"  # past the hour, when schedulers are busiest
 # What the hand may do. It may look at and resize clusters, delete services (they hold no data) and stop jobs; nothing
 # here reaches a bucket, a disk, a key or an identity.
@@ -26,8 +28,24 @@ PERMISSIONS = (
 )
 
 
+class BudgetAlarmsArgs(BudgetArgs):
+    """What a stack may cost in a month, and who hears of it."""
+
+    project: str
+    """Project that the stack's costs are in."""
+    billing_account: Annotated[str, BILLING]
+    """Billing account, as 01ABCD-234567-89EF01."""
+
+
 class TtlGuardArgs(EndArgs, ProjectArgs):
     """The hard end of another stack."""
+
+
+def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
+    faults = Faults.of(name, args, BudgetAlarmsArgs)
+    check_region(faults, args)
+    limits.check_budget(faults, args, emails_max=5, takes="a budget allows 5 notification channels", least_usd=1)
+    faults.done()
 
 
 def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:

@@ -11,10 +11,8 @@ from pulumi_gcp import billing, cloudscheduler, pubsub, workflows
 
 from sizewell.components.gcp import parts
 from sizewell.components.gcp.limits import expiry
-from sizewell.components.gcp.limits.expiry import TtlGuardArgs, check_ttl
+from sizewell.components.gcp.limits.expiry import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
 from sizewell.components.gcp.limits.workflows import START_PERMISSIONS
-from sizewell.components.gcp.services.args import BudgetAlarmsArgs
-from sizewell.components.gcp.services.checks import check_budget
 from sizewell.components.limits import SHARES
 from sizewell.components.notify import BUDGET_EMAILS_MAX
 from sizewell.components.owned import Owned

@@ -1,15 +1,12 @@
-"""Arguments of Google Cloud's managed services for accelerators, and how a decision becomes them. Pure."""
+"""Arguments of Google Cloud's managed services for accelerators. Pure."""
 
-from typing import Annotated, Any, Final, NotRequired
+from typing import Annotated, Final, NotRequired
 
 import pulumi
 
 from sizewell.components.bounds import Between, OneOf, Pattern
-from sizewell.components.facts import owned_args
-from sizewell.components.forms import BudgetArgs, PlaceArgs, StorageArgs, VolumeArgs
+from sizewell.components.forms import PlaceArgs
 from sizewell.components.gcp.args import ACCOUNT, ProjectArgs
-from sizewell.sizing.choose.shared_storage import HEADROOM
-from sizewell.sizing.records.decision import Decision, Workload
 
 STRATEGIES: Final = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}  # of Vertex AI, by mode
 IMAGE = Pattern(
@@ -21,7 +18,6 @@ MODEL = Pattern(
     r"publishers/[\w-]+/models/[\w.-]+(@[\w.-]+)?|[\w.-]+/[\w.-]+",
     "publishers/P/models/M@VERSION or OWNER/NAME of Hugging Face",
 )
-BILLING = Pattern(r"[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}", "a billing account as 01ABCD-234567-89EF01")
 
 
 class CloudRunGpuArgs(PlaceArgs, ProjectArgs):
@@ -109,50 +105,3 @@ class VertexTrainingArgs(PlaceArgs, ProjectArgs):
     """Subnetwork that the job reaches private addresses through."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for the job's disks and metadata; one is made unless given."""
-
-
-class SharedStorageArgs(StorageArgs, ProjectArgs):
-    """A file system in the machines' zone for the data that they read."""
-
-    zone: str
-    """The machines' zone; traffic across zones is billed and slower."""
-    network: pulumi.Input[str]
-    """Network (name or id) whose machines may mount."""
-    cidr: str
-    """IPv4 range of the machines that may mount."""
-    admins: NotRequired[list[str]]
-    """IPv4 addresses or ranges, outside of cidr, of machines with root access: the top folder belongs to root, so one
-    of them has to fill it or give others access. Without any the file system stays empty."""
-    kms_key_name: NotRequired[pulumi.Input[str]]
-    """Key for the data; one is made unless given."""
-    deletion_protection: NotRequired[bool]
-    """The cloud's own protection; default on in prod, which takes a reviewed step to remove."""
-
-
-class FilesVolumeArgs(VolumeArgs):
-    """A Filestore file system for pods of one namespace."""
-
-    address: pulumi.Input[str]
-    """Address of the file system."""
-
-
-class BudgetAlarmsArgs(BudgetArgs):
-    """What a stack may cost in a month, and who hears of it."""
-
-    project: str
-    """Project that the stack's costs are in."""
-    billing_account: Annotated[str, BILLING]
-    """Billing account, as 01ABCD-234567-89EF01."""
-
-
-def storage_args(decision: Decision, workload: Workload, zone: str) -> dict[str, Any]:
-    """The file system that a decision's workload reads from, all but the network's ids."""
-    storage, pool = workload.storage, workload.pools[0]
-    assert storage is not None  # noqa: S101  (called for workloads with storage only)
-    return {
-        **owned_args(decision),
-        "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
-        "region": pool.region,
-        "zone": zone,
-        "bytes_needed": max(storage.bytes, (storage.gib or 0) * 2**30 * (100 - HEADROOM) // 100, 1),
-    }

@@ -1,22 +1,13 @@
 """What the components of managed services refuse, each with its sentence; all faults are raised together."""
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from sizewell.components import limits
-from sizewell.components.faults import Faults, check_labels
+from sizewell.components.faults import Faults
 from sizewell.components.gcp.checks import check_region
 from sizewell.components.gcp.services import documents as service_documents
-from sizewell.components.gcp.services.args import (
-    BudgetAlarmsArgs,
-    CloudRunGpuArgs,
-    FilesVolumeArgs,
-    SharedStorageArgs,
-    VertexEndpointArgs,
-    VertexTrainingArgs,
-)
+from sizewell.components.gcp.services.args import CloudRunGpuArgs, VertexEndpointArgs, VertexTrainingArgs
 from sizewell.sizing.catalog.records import Shape
 
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
@@ -79,58 +70,6 @@ def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> 
     if faults.holds("capacity_mode"):
         _check_machine(faults, args, shape, args["capacity_mode"])
     _check_variables(faults, args)
-    faults.done()
-
-
-def check_storage(name: str, args: SharedStorageArgs) -> None:
-    faults = Faults.of(name, args, SharedStorageArgs)
-    region, zone = check_region(faults, args), str(args.get("zone", ""))
-    faults.must(
-        bool(re.fullmatch(r"[a-z]+-[a-z]+\d{1,2}-[a-z]", zone)) and (not region or zone[:-2] == region),
-        "zone",
-        f"must be one zone of {region or 'the region'}, as us-central1-a, got {zone!r}",
-        fix="take the machines' zone",
-    )
-    if faults.holds("bytes_needed"):
-        size = service_documents.capacity_gib(args["bytes_needed"])
-        faults.must(
-            size <= service_documents.LARGEST_GIB,
-            "bytes_needed",
-            f"needs {size} GiB; zonal Filestore ends at {service_documents.LARGEST_GIB} GiB",
-            fix="keep the data in a bucket and read it through Cloud Storage FUSE",
-        )
-    machines = _check_range(faults, args.get("cidr"), "cidr")
-    for number, value in enumerate(args.get("admins") or []):
-        at = f"admins[{number}]"
-        admin = _check_range(faults, value, at)
-        if machines and admin:
-            apart = not admin.overlaps(machines)
-            faults.must(apart, at, f"overlaps cidr: {value} and {machines}; Filestore accepts each address once")
-    faults.done()
-
-
-def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Network | None:
-    try:
-        network = ipaddress.IPv4Network(str(value))
-    except ValueError:
-        faults.add(at, f"must be an IPv4 range, got {value!r}")
-        return None
-    faults.must(network.is_private, at, f"must be a private range, got {value}: it limits who may mount")
-    return network
-
-
-def check_volume(name: str, args: FilesVolumeArgs) -> None:
-    faults = Faults.of(name, args, FilesVolumeArgs)
-    largest = service_documents.LARGEST_GIB
-    faults.whole_number(args, "capacity_gib", 1024, largest, fix="the size of the file system, in GiB")
-    check_labels(faults, args, "namespace", "claim")
-    faults.done()
-
-
-def check_budget(name: str, args: BudgetAlarmsArgs) -> None:
-    faults = Faults.of(name, args, BudgetAlarmsArgs)
-    check_region(faults, args)
-    limits.check_budget(faults, args, emails_max=5, takes="a budget allows 5 notification channels", least_usd=1)
     faults.done()
 
 

@@ -1,4 +1,4 @@
-"""Documents behind Google Cloud's managed services: sizes that are sold, machines, jobs as documents. Pure."""
+"""Documents behind Google Cloud's managed services: machines, jobs as documents. Pure."""
 
 import json
 from typing import Any, Final
@@ -7,28 +7,8 @@ from sizewell.components.gcp.node_pools import gpu_type
 from sizewell.components.gcp.services.args import STRATEGIES, VertexTrainingArgs
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.choose import services
-from sizewell.sizing.choose.shared_storage import needed_gib
-from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 
-LARGEST_GIB: Final = FILESTORE_LARGEST_GIB  # of zonal Filestore
 RUN_REGIONS: Final = services.RUN_REGIONS  # where Cloud Run has the L4
-
-
-def capacity_gib(bytes_needed: int) -> int:
-    """The zonal Filestore for so many bytes with a tenth to spare.
-
-    >>> capacity_gib(10**11), capacity_gib(2 * 10**12), capacity_gib(12 * 10**12)
-    (1024, 2304, 12800)
-    """
-    return filestore_gib(needed_gib(bytes_needed))
-
-
-def mount_options(gib: int) -> list[str]:
-    """How machines mount zonal Filestore: over as many connections as Google says for its size.
-
-    docs.cloud.google.com/filestore/docs/performance: from 10 TiB on seven, below it two.
-    """
-    return ["nfsvers=3", "hard", "noatime", f"nconnect={7 if gib >= 10_240 else 2}"]
 
 
 def vertex_accelerator(machine_type: str) -> str | None:

@@ -6,9 +6,7 @@ import pulumi
 from pulumi_gcp import filestore
 
 from sizewell.components.gcp import parts
-from sizewell.components.gcp.services import documents as service_documents
-from sizewell.components.gcp.services.args import SharedStorageArgs
-from sizewell.components.gcp.services.checks import check_storage
+from sizewell.components.gcp.storage.args import SharedStorageArgs, capacity_gib, check_storage
 from sizewell.components.owned import Owned
 from sizewell.sizing.units import GIB
 
@@ -28,7 +26,7 @@ class SharedStorage(Owned):
 
     def __init__(self, name: str, args: SharedStorageArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_storage(name, args)
-        gib = service_documents.capacity_gib(args["bytes_needed"])
+        gib = capacity_gib(args["bytes_needed"])
         size = float(gib * GIB)
         super().__init__(
             name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}

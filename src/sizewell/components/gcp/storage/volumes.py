@@ -2,9 +2,7 @@
 
 import pulumi
 
-from sizewell.components.gcp.services import documents as service_documents
-from sizewell.components.gcp.services.args import FilesVolumeArgs
-from sizewell.components.gcp.services.checks import check_volume
+from sizewell.components.gcp.storage.args import FilesVolumeArgs, check_volume, mount_options
 from sizewell.components.gcp.storage.shared import SHARE
 from sizewell.components.kubernetes.inside import claimed
 from sizewell.components.owned import Owned
@@ -26,7 +24,7 @@ class FilesVolume(Owned):
         check_volume(name, args)
         super().__init__(name, args, opts, kind="cluster")
         nfs = {"server": args["address"], "path": f"/{SHARE}", "read_only": args.get("read_only", False)}
-        options = service_documents.mount_options(args["capacity_gib"])
+        options = mount_options(args["capacity_gib"])
         claim, volume = claimed(self, name, args, source={"nfs": nfs}, mount_options=options)
         self.claim_name = claim.metadata["name"]
         self.volume_name = volume.metadata["name"]

@@ -1,23 +1,19 @@
-"""What a decision can ask for on Google Cloud beside GKE: a GPU on Cloud Run, training and endpoints on Vertex AI."""
+"""From a decision to pools that Cloud Run or Vertex AI run."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import pulumi
-from pulumi_gcp import serviceaccount
 
-from sizewell.components import containers, limits
+from sizewell.components import containers
 from sizewell.components.facts import owned_args, pool_facts
 from sizewell.components.gcp.args import bucket_name, protection, writer_account
-from sizewell.components.gcp.limits import expiry
+from sizewell.components.gcp.targets import Pair, armed, project_of, target_of
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
-from sizewell.sizing.billing import standing
 from sizewell.sizing.choose import services
-from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
-Pair = tuple[Workload, Pool]
 RUN_KEYS = ("image", "port", "timeout_s", "subnetwork", "invokers", "environment_variables")
 TRAINING_KEYS = ("image", "command", "arguments", "environment_variables", "subnetwork")
 ENDPOINT_KEYS = ("model", "image", "accept_eula", "target_utilization_percent")
@@ -25,12 +21,7 @@ EXAMPLE = "REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME@sha256:DIGEST"
 LONGEST_H = 168
 
 
-def target_of(workload: Workload, pool: Pool) -> str:
-    """Who runs the pool: kubernetes, cloud-run or vertex."""
-    return standing.target_of(pool.managed, workload.scheduler, cloud="gcp", fleet=False)
-
-
-def build_managed(
+def build(
     decision: Decision, pairs: Sequence[Pair], settings: Settings, *, options: pulumi.ResourceOptions
 ) -> dict[str, Any]:
     """The pools of a region that a service runs; they need no network and no cluster of ours."""
@@ -56,46 +47,6 @@ def build_managed(
             training = VertexTraining.of(name, args, opts=options)
             outputs[name] = {"workflow": training.workflow_name, "launcher": training.launcher}
     return outputs
-
-
-def armed(
-    decision: Decision, region: str, project: pulumi.Input[str], options: pulumi.ResourceOptions
-) -> pulumi.Input[str]:
-    """The project's id, once the hard end of the stack is there; at once for a stack without an end.
-
-    Everything that bills is told its project: without `ttl-NAME` the update ends before anything of it is made.
-    """
-    if decision.expires_at is None:
-        return project
-    ender = serviceaccount.get_account_output(
-        account_id=expiry.hand(decision.stack, region),
-        project=project,
-        opts=pulumi.InvokeOptions(provider=options.provider),
-    )
-    return pulumi.Output.all(project, ender.email).apply(lambda known: known[0])
-
-
-def build_budget(decision: Decision, region: str, settings: Settings, *, options: pulumi.ResourceOptions) -> None:
-    """The budget of the stack, where every workload has one and `sizewell:billingAccount` says whose bill it is on.
-
-    Budgets belong to a billing account, which no decision knows and not everybody who builds a stack may write to.
-    """
-    account, args = pulumi.Config("sizewell").get("billingAccount"), limits.budget_args(decision, region)
-    if account is None or args is None:
-        return
-    from sizewell.components.gcp.limits.guards import BudgetAlarms
-
-    BudgetAlarms.of("budget", args, {"project": project_of(settings), "billing_account": account}, opts=options)
-
-
-def project_of(settings: Settings) -> str:
-    """The one project that the configuration names: a service's name is made with it."""
-    if len(settings.accounts) == 1:
-        return settings.accounts[0]
-    named = ", ".join(settings.accounts) or "none"
-    fix = "pulumi config set --path 'sizewell:accounts[0]' PROJECT"
-    fault = Fault(path="sizewell:accounts", message=f"must name one project for managed services, has {named}", fix=fix)
-    raise ConfigError([fault], subject=f"configuration of {pulumi.get_stack()}")
 
 
 def run_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a decision can ask for on AWS beside plain machines: SageMaker, Kubernetes, shared storage, budget, hard end."""
+"""What a decision can ask for on AWS beside plain machines: Kubernetes, fleets, shared storage, budget, hard end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi_aws import get_caller_identity_output
 
-from sizewell.components import containers, lustre
-from sizewell.components.aws import parts, policies
+from sizewell.components import lustre, shared_program
 from sizewell.components.aws.args import pool_args
 from sizewell.components.facts import has_queues, lasting_args, owned_args
 from sizewell.components.machines import find_shape, pool_name
@@ -69,52 +68,6 @@ def control_zones(zones: Sequence[str]) -> list[str]:
     return [zone for zone in zones if not standing.is_local_zone(zone)]
 
 
-def build_sagemaker(
-    decision: Decision,
-    pair: Pair,
-    settings: Settings,
-    *,
-    place: dict[str, Any],
-    zones: Sequence[str],
-    subnets: Subnets,
-    options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    """One pool on SageMaker; `zones` are those of the network. Which container runs says the configuration."""
-    from sizewell.components.aws.sagemaker import args as to
-
-    workload, pool = pair
-    name = pool_name(workload, pool)
-    place = {**place, **key_named(pool.region, settings)}
-    if workload.kind == "notebook":
-        from sizewell.components.aws.sagemaker.notebooks import Notebook
-
-        args = to.notebook_args(decision, workload, pool)
-        first_zone = list(zones[:1])
-        notebook = Notebook.of(name, args, place, {"zones": first_zone}, subnets(first_zone), opts=options)
-        return {"notebook": notebook.notebook_name, "role": notebook.role_arn}
-    container = container_of(name)
-    if workload.kind in ("training", "fine-tuning"):
-        from sizewell.components.aws.sagemaker.training import TrainingPipeline
-
-        args = to.training_args(decision, workload, pool, settings, container["image"])
-        args |= {key: value for key, value in container.items() if key != "model_data"}
-        first_zone = pool_args(decision, workload, pool, settings)["zones"][:1]
-        pipeline = TrainingPipeline.of(name, args, place, {"zones": first_zone}, subnets(first_zone), opts=options)
-        return {"pipeline": pipeline.pipeline_name, "role": pipeline.role_arn}
-    two = list(zones[:2])
-    if pool.served == "async":
-        from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint
-
-        args = async_args(decision, workload, pool, container["image"]) | container
-        waiting = AsyncEndpoint.of(name, args, place, {"zones": two}, subnets(two), opts=options)
-        return {"endpoint": waiting.endpoint_name, "role": waiting.role_arn}
-    from sizewell.components.aws.sagemaker.endpoints import RealtimeEndpoint
-
-    args = to.endpoint_args(decision, workload, pool, container["image"]) | container
-    endpoint = RealtimeEndpoint.of(name, args, place, {"zones": two}, subnets(two), opts=options)
-    return {"endpoint": endpoint.endpoint_name, "role": endpoint.role_arn}
-
-
 def key_named(region: str, settings: Settings) -> dict[str, str]:
     """How the key of a network that we build is called; what is adopted names its key itself."""
     from sizewell.components.aws.network import key_alias
@@ -158,25 +111,6 @@ def fleet_args(decision: Decision, workload: Workload, pool: Pool, settings: Set
     return {**kept, "instance_types": types}
 
 
-def async_args(decision: Decision, workload: Workload, pool: Pool, image: str) -> dict[str, Any]:
-    """An endpoint that requests wait for, as a decision says it."""
-    from sizewell.components.aws.sagemaker import args as to
-
-    args = to.endpoint_args(decision, workload, pool, image)
-    wanted = ("nodes_min", "nodes_initial", "accelerators_per_copy")
-    at_once = max(1, min(1000, round(args["concurrency"])))
-    return {**{key: value for key, value in args.items() if key not in wanted}, "concurrency": at_once}
-
-
-CONTAINER_KEYS = ("image", "model_data", "environment_variables", "hyperparameters", "channels", "results")
-EXAMPLE = "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG"
-
-
-def container_of(name: str) -> dict[str, Any]:
-    """What runs on SageMaker for a workload: `sizewell:sagemaker` in the stack's configuration, by the pool's name."""
-    return containers.container_of("sagemaker", name, allowed=CONTAINER_KEYS, example=EXAMPLE)
-
-
 def build_kubernetes(
     decision: Decision,
     region: str,
@@ -212,9 +146,9 @@ def build_kubernetes(
     modes: dict[str, str] = {}
     resilient = [pair for pair in pairs if target_of(*pair) == "hyperpod"]
     if resilient:
-        outputs |= _build_hyperpod(
-            decision, region, resilient, settings, cluster, place=place, subnets=subnets, options=options
-        )
+        build = shared_program.service("aws.hyperpod")
+        there: dict[str, Any] = {"place": place, "subnets": subnets, "options": options}
+        outputs |= build(decision, region, resilient, settings, cluster, **there)
     for workload, pool in pairs:
         if (workload, pool) in resilient:
             continue
@@ -332,55 +266,6 @@ def build_mirror(
     args: Any = {**owned, **account, "region": region, "images": images_of(decision, pairs)}
     made = ImageMirror(f"images-{region}", args, options)
     return {f"images-{region}": {"registry": made.registry, "copies": made.copies}}
-
-
-HYPERPOD_KEYS = ("chart", "version", "scripts")
-PACKED = "oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart"
-PACK = "AWS publishes HyperPod's Helm chart in a git repository only (docs/howto/managed-or-own.md says how to pack it)"
-
-
-def _build_hyperpod(
-    decision: Decision,
-    region: str,
-    pairs: Sequence[Pair],
-    settings: Settings,
-    cluster: Any,
-    *,
-    place: dict[str, Any],
-    subnets: Subnets,
-    options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    """HyperPod's agents in the EKS cluster of a region, and a HyperPod cluster for each pool."""
-    from sizewell.components.aws.hyperpod.agents import HyperPodAgents
-    from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
-    from sizewell.components.aws.hyperpod.desired_state import hyperpod_args
-
-    told = {
-        pool_name(*pair): containers.container_of(
-            "hyperpod", pool_name(*pair), allowed=HYPERPOD_KEYS, example=PACKED, needs="chart", why=PACK
-        )
-        for pair in pairs
-    }
-    chart = {key: value for key, value in next(iter(told.values())).items() if key != "scripts"}
-    agents: Any = {**owned_args(decision), "region": region, "kubeconfig": cluster.kubeconfig, **chart}
-    first = HyperPodAgents(f"hyperpod-{region}", agents, options)
-    after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[first]))
-    outputs = {}
-    for workload, pool in pairs:
-        name = pool_name(workload, pool)
-        args = hyperpod_args(decision, workload, pool, settings)
-        zones = [args["groups"][0]["zone"]]
-        args |= {**place, **key_named(region, settings), "zones": zones, **subnets(zones)}
-        args["eks_cluster_arn"] = cluster.cluster_arn
-        if "account" in place:  # known at preview, where rules judge who may be whom
-            path = f"cluster/{policies.cluster_name(pulumi.get_stack(), region)}"
-            args["eks_cluster_arn"] = parts.arn_of(place["account"], region, "eks", path)
-        args["cluster_security_group_id"] = cluster.cluster_security_group_id
-        if scripts := told[name].get("scripts"):
-            args["lifecycle_scripts"] = scripts
-        made = HyperPodCluster.of(name, args, opts=after)
-        outputs[name] = {"hyperpod": made.cluster_name, "role": made.role_arn}
-    return outputs
 
 
 def build_storage(

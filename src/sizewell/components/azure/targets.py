@@ -1,4 +1,4 @@
-"""What a decision can ask for on Azure beside plain machines: AKS, Azure ML, Managed Lustre, budget, keys, hard end."""
+"""What a decision can ask for on Azure beside plain machines: AKS, Managed Lustre, budget, keys, hard end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from sizewell.components import containers, lustre
+from sizewell.components import lustre
 from sizewell.components.azure import launching
 from sizewell.components.azure.limits import expiry
 from sizewell.components.facts import has_queues, lasting_args, owned_args
@@ -28,10 +28,6 @@ Pair = tuple[Workload, Pool]
 Files = dict[str, "SharedStorage"]  # by the workload that reads from it
 MOUNTING = ("kubernetes", "machines")  # whose machines or pods mount a file system
 PRIVATE_SERVICES = ("file", "registry", "workspace", "notebooks")  # of an Azure ML workspace, beside blob
-ENDPOINT_KEYS = (
-    "image", "model", "environment_variables", "port", "health_path", "scoring_path", "auth", "live", "notify",
-)  # fmt: skip
-EXAMPLE = "REGISTRY.azurecr.io/NAME:TAG"
 
 
 def target_of(workload: Workload, pool: Pool) -> str:
@@ -251,48 +247,6 @@ def zones_of(place: dict[str, Any]) -> Any:
     if "private_dns_zone_ids" in place:
         return place["private_dns_zone_ids"]
     return {"blob": place["private_dns_zone_id"]} if "private_dns_zone_id" in place else None
-
-
-def build_ml(
-    decision: Decision,
-    region: str,
-    pairs: Sequence[Pair],
-    settings: Settings,
-    *,
-    place: dict[str, Any],
-    options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
-    """The one Azure ML workspace of a region, and each of `pairs` as what it is: cluster, endpoint or notebook."""
-    from sizewell.components.azure.ml import args as to
-    from sizewell.components.azure.ml.compute import AmlComputeCluster, AmlComputeInstance
-    from sizewell.components.azure.ml.endpoints import AmlOnlineEndpoint
-    from sizewell.components.azure.ml.workspace import AmlWorkspace
-
-    there: dict[str, Any] = {"resource_group": place["resource_group"], "subnet_id": place["subnet_id"]}
-    if zones := zones_of(place):
-        there["private_dns_zone_ids"] = zones
-    name = f"ml-{region}"
-    workspace = AmlWorkspace.of(name, to.workspace_args(decision, region, settings), there, opts=options)
-    outputs: dict[str, Any] = {name: {"workspace": workspace.workspace_name}}
-    inside = {"resource_group": place["resource_group"], "workspace": workspace.workspace_name}
-    for workload, pool in pairs:
-        name = pool_name(workload, pool)
-        if workload.kind == "notebook":
-            args = {**to.instance_args(decision, workload, pool), **inside}
-            notebook = AmlComputeInstance.of(name, args, opts=options)
-            outputs[name] = {"notebook": notebook.instance_name}
-        elif workload.kind == "inference":
-            container = containers.container_of("azureml", name, allowed=ENDPOINT_KEYS, example=EXAMPLE)
-            args = {**to.endpoint_args(decision, workload, pool, container), **inside}
-            args |= {"registries": list(settings.registries)} if settings.registries else {}
-            endpoint = AmlOnlineEndpoint.of(name, args, opts=options)
-            outputs[name] = {"endpoint": endpoint.endpoint_name}
-        else:
-            args = {**to.compute_args(decision, workload, pool, settings), **there, **inside}
-            args |= {"storage_id": workspace.storage_id, "registry_id": workspace.registry_id}
-            compute = AmlComputeCluster.of(name, args, opts=options)
-            outputs[name] = {"compute": compute.compute_name, "identity": compute.identity_id}
-    return outputs
 
 
 def build_storage(
