@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import holdings, identity, network, pods, pools, services, stores
+from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
+from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
+from sizewell.resources.readers.services import read
 from sizewell.resources.recorded import UNKNOWN, Plan
-from sizewell.resources.stackfacts import StackFacts, Thing
-from sizewell.resources.values import Flag, canonical, get
+from sizewell.resources.stackfacts import (
+    Cluster,
+    Disk,
+    Endpoint,
+    Grant,
+    Job,
+    Notebook,
+    Opening,
+    Purchase,
+    StackFacts,
+    Thing,
+)
+from sizewell.resources.values import Flag, canonical, cloud_of, get
+from sizewell.sizing.providers.cloud import PerCloud
 
 if TYPE_CHECKING:
     from sizewell.resources.pricing import Pricing
     from sizewell.sizing.catalog import Catalog
 
-
+T = TypeVar("T")
+TYPES: Final = PerCloud[Types](aws=aws.TYPES, gcp=gcp.TYPES, azure=azure.TYPES)
 _BILL_ELSEWHERE: Final = {
     "aws:ec2/launchTemplate:LaunchTemplate",
     "aws:ec2/flowLog:FlowLog",
@@ -54,29 +69,59 @@ def facts(
 
     """
     graph = Graph(plan, environment or plan_environment(plan) or str((decision or {}).get("environment") or ""))
-    all_stores = stores.stores(graph)
+    all_stores = stores.stores(graph, _all(lambda types: types.stores))
     return StackFacts(
         graph=graph,
         project=plan.project,
         stack=plan.stack,
         environment=graph.environment,
         things=_things(graph),
-        pools=pools.pools(graph, catalog, checkpoints_in_stack=_any(store.checkpoints for store in all_stores)),
+        pools=pools.pools(
+            graph,
+            catalog,
+            _all(lambda types: types.pools),
+            checkpoints_in_stack=_any(store.checkpoints for store in all_stores),
+        ),
         stores=all_stores,
-        disks=holdings.disks(graph),
-        openings=network.openings(graph),
-        grants=identity.grants(graph),
-        endpoints=services.endpoints(graph),
-        notebooks=services.notebooks(graph),
-        clusters=services.clusters(graph),
-        jobs=services.jobs(graph) + pods.jobs(graph),
+        disks=read(graph, _all(lambda types: types.disks), Disk),
+        openings=_openings(graph),
+        grants=_grants(graph),
+        endpoints=read(graph, _all(lambda types: types.endpoints), Endpoint),
+        notebooks=read(graph, _all(lambda types: types.notebooks), Notebook),
+        clusters=read(graph, _all(lambda types: types.clusters), Cluster),
+        jobs=read(graph, _all(lambda types: types.jobs), Job) + pods.jobs(graph),
         pods=pods.pods(graph),
-        purchases=holdings.purchases(graph),
+        purchases=read(graph, _all(lambda types: types.purchases), Purchase),
         pricing=pricing,
         decision=decision,
         changes=changes or {},
         on=on,
         retention_visible=retention_visible,
+    )
+
+
+def _all(part: Callable[[Types], Mapping[str, T]]) -> dict[str, T]:
+    """The readers of all clouds."""
+    return {kind: reader for types in TYPES.values() for kind, reader in part(types).items()}
+
+
+def _openings(graph: Graph) -> tuple[Opening, ...]:
+    """One for each direction of each firewall rule, whatever the cloud calls it."""
+    return tuple(
+        opening
+        for resource in graph.plan.resources
+        if (types := TYPES.get(cloud_of(resource.type))) is not None
+        for opening in types.openings(graph, resource, canonical(resource.type))
+    )
+
+
+def _grants(graph: Graph) -> tuple[Grant, ...]:
+    """Who may do what."""
+    return tuple(
+        grant
+        for resource in graph.plan.resources
+        if (types := TYPES.get(cloud_of(resource.type))) is not None
+        for grant in types.grants(graph, resource, canonical(resource.type))
     )
 
 

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers.services import Reader, read
+from sizewell.resources.readers.cloud import Reader
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.stackfacts import Disk, Purchase
 from sizewell.resources.values import Flag, either, flag, get, items, text
 
 
-def purchases(graph: Graph) -> tuple[Purchase, ...]:
-    return read(
-        graph,
-        {
-            "aws:ec2/capacityBlockReservation:CapacityBlockReservation": _capacity_block,
-            "aws:ec2/capacityReservation:CapacityReservation": _reservation,
-            "gcp:compute/reservation:Reservation": _reservation,
-            "gcp:compute/futureReservation:FutureReservation": _reservation,
-            "azure-native:compute:CapacityReservation": _reservation,
-            "azure-native:cognitiveservices:Deployment": _throughput,
-        },
-        Purchase,
-    )
-
-
-def disks(graph: Graph) -> tuple[Disk, ...]:
-    return read(graph, _DISKS, Disk)
-
-
-def _capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """Confirmed by the component that buys it, or by tags where there is none."""
     tags = resource.inputs.get("tags")
     owners = [resource, *graph.ancestors(resource)]
@@ -46,9 +26,9 @@ def _capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
     }
 
 
-def _reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """Bills from its creation until it is deleted: refundable, but not free of a decision."""
-    details = _capacity_block(graph, resource)
+    details = capacity_block(graph, resource)
     end = next(
         (resource.inputs[key] for key in ("endDate", "deleteAtTime", "deleteAfterDuration") if key in resource.inputs),
         None,
@@ -57,14 +37,14 @@ def _reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | N
     return {**(details or {}), "refundable": True, "date_stated": either((details or {})["date_stated"], limited)}
 
 
-def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """Provisioned throughput of a model bills by the hour, used or not; other deployments bill by token."""
     kind = text(get(resource.inputs, "sku", "name"))
     if isinstance(kind, Unknown):
         return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
     if "provisioned" not in kind.lower():
         return None
-    details = {**(_capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it is billed no more
+    details = {**(capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it is billed no more
     owners = [items(owner.inputs.get("deployments")) for owner in graph.ancestors(resource)]
     name = resource.inputs.get("deploymentName")
     for entry in (entry for listed in owners if isinstance(listed, tuple) for entry in listed):
@@ -76,7 +56,7 @@ def _throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
     return details
 
 
-def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     inputs = resource.inputs
     attachments = graph.referring(resource, "aws:ec2/volumeAttachment:VolumeAttachment", "volumeId")
     return {
@@ -87,7 +67,7 @@ def _volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     attached = either(
         *(
             UNKNOWN if isinstance(users, Unknown) else bool(users)
@@ -107,7 +87,7 @@ def _gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
     }
 
 
-def _azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     machines = graph.referring(resource, "azure-native:compute:VirtualMachine", "storageProfile")
     key = get(resource.inputs, "encryption", "diskEncryptionSetId")
     return {
@@ -117,7 +97,7 @@ def _azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
     }
 
 
-def _file_system(key: str, *, by_default: bool) -> Reader:
+def file_system(key: str, *, by_default: bool) -> Reader:
     def read(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
         stated = get(resource.inputs, *key.split("."))
         own = stated is not None
@@ -127,15 +107,3 @@ def _file_system(key: str, *, by_default: bool) -> Reader:
         return {"kind": "file-system", "encrypted": encrypted, "own_key": own, "attached": True, "zone": zone}
 
     return read
-
-
-_DISKS: Final[dict[str, Reader]] = {
-    "aws:ebs/volume:Volume": _volume,
-    "gcp:compute/disk:Disk": _gcp_disk,
-    "azure-native:compute:Disk": _azure_disk,
-    "aws:fsx/lustreFileSystem:LustreFileSystem": _file_system("kmsKeyId", by_default=True),
-    "aws:efs/fileSystem:FileSystem": _file_system("kmsKeyId", by_default=False),
-    "gcp:filestore/instance:Instance": _file_system("kmsKeyName", by_default=True),
-    "gcp:lustre/instance:Instance": _file_system("kmsKey", by_default=True),
-    "azure-native:storagecache:AmlFilesystem": _file_system("encryptionSettings.keyEncryptionKey", by_default=True),
-}

@@ -36,46 +36,49 @@ _KEY: Final = "aws:kms/key:Key"
 _ROLE: Final = "aws:iam/role:Role"
 _GCP_MEMBER: Final = ("IAMMember", "IamMember", "IAMBinding", "IamBinding")
 MADE_HERE: Final = "(made in this plan)"  # an identity or role that is not known yet, and is no built-in one
-_DEFINITIONS: Final[dict[str, tuple[str, ...]]] = {
-    "gcp:projects/iAMCustomRole:IAMCustomRole": (),
-    "gcp:organizations/iAMCustomRole:IAMCustomRole": (),
-    "azure-native:authorization:RoleDefinition": ("actions", "dataActions"),
-}
+_CUSTOM_ROLES: Final = ("gcp:projects/iAMCustomRole:IAMCustomRole", "gcp:organizations/iAMCustomRole:IAMCustomRole")
 _WHOLE_POLICIES: Final = tuple(f"gcp:{scope}/iAMPolicy:IAMPolicy" for scope in ("projects", "folder", "organizations"))
 _DELEGATION: Final = "azure-native:managedservices:RegistrationDefinition"
 _ASSIGNMENT: Final = "azure-native:authorization:RoleAssignment"
 
 
-def grants(graph: Graph) -> tuple[Grant, ...]:
-    granted: list[Grant] = []
-    for resource in graph.plan.resources:
-        kind = canonical(resource.type)
-        if kind in _POLICIES:
-            granted.extend(_document(graph, resource, resource.inputs.get(_POLICIES[kind])))
-        elif kind == _ROLE:
-            granted.extend(_document(graph, resource, resource.inputs.get("assumeRolePolicy"), trust=True))
-            granted.extend(_managed(graph, resource))
-            granted.extend(_within(graph, resource))
-        elif kind == "aws:kms/keyPolicy:KeyPolicy" or (kind == _KEY and resource.inputs.get("policy") is not None):
-            granted.extend(_document(graph, resource, resource.inputs.get("policy"), key_policy=True))
-        elif kind in _ATTACHMENTS:
-            role = _last(text(resource.inputs.get("policyArn")))
-            if isinstance(role, Unknown) and resource.property_dependencies.get("policyArn"):
-                role = MADE_HERE
-            granted.append(Grant(**base(graph, resource), role=role))
-        elif kind.startswith("gcp:") and kind.endswith(_GCP_MEMBER):
-            granted.extend(_gcp(graph, resource))
-        elif kind in _WHOLE_POLICIES:
-            granted.extend(_whole_policy(graph, resource))
-        elif kind == "gcp:bigquery/dataset:Dataset":
-            granted.extend(_readers_of(graph, resource))
-        elif kind == _ASSIGNMENT:
-            granted.append(_azure(graph, resource))
-        elif kind == _DELEGATION:
-            granted.extend(_delegated(graph, resource))
-        elif kind in _DEFINITIONS:
-            granted.extend(_definition(graph, resource, _DEFINITIONS[kind]))
-    return tuple(granted)
+def aws(graph: Graph, resource: RecordedResource, kind: str) -> list[Grant]:
+    """What policy documents, roles and attachments grant."""
+    inputs = resource.inputs
+    if kind in _POLICIES:
+        return _document(graph, resource, inputs.get(_POLICIES[kind]))
+    if kind == _ROLE:
+        trusted = _document(graph, resource, inputs.get("assumeRolePolicy"), trust=True)
+        return [*trusted, *_managed(graph, resource), *_within(graph, resource)]
+    if kind == "aws:kms/keyPolicy:KeyPolicy" or (kind == _KEY and inputs.get("policy") is not None):
+        return _document(graph, resource, inputs.get("policy"), key_policy=True)
+    if kind not in _ATTACHMENTS:
+        return []
+    role = _last(text(inputs.get("policyArn")))
+    if isinstance(role, Unknown) and resource.property_dependencies.get("policyArn"):
+        role = MADE_HERE
+    return [Grant(**base(graph, resource), role=role)]
+
+
+def gcp(graph: Graph, resource: RecordedResource, kind: str) -> list[Grant]:
+    """What members and bindings, whole policies, data sets and roles of one's own grant."""
+    if kind.endswith(_GCP_MEMBER):
+        return _gcp(graph, resource)
+    if kind in _WHOLE_POLICIES:
+        return _whole_policy(graph, resource)
+    if kind == "gcp:bigquery/dataset:Dataset":
+        return _readers_of(graph, resource)
+    return _definition(graph, resource, ()) if kind in _CUSTOM_ROLES else []
+
+
+def azure(graph: Graph, resource: RecordedResource, kind: str) -> list[Grant]:
+    """What role assignments, delegations and roles of one's own grant."""
+    if kind == _ASSIGNMENT:
+        return [_azure(graph, resource)]
+    if kind == _DELEGATION:
+        return _delegated(graph, resource)
+    own = kind == "azure-native:authorization:RoleDefinition"
+    return _definition(graph, resource, ("actions", "dataActions")) if own else []
 
 
 def _whole_policy(graph: Graph, resource: RecordedResource) -> list[Grant]:

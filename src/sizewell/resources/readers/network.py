@@ -9,7 +9,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Opening
-from sizewell.resources.values import Flag, Text, canonical, either, every, flag, get, items, text
+from sizewell.resources.values import Flag, Text, either, every, flag, get, items, text
 
 WORLD: Final = ("0.0.0.0/0", "::/0", "0::0/0", "*", "Internet", "internet", "Any", "any")
 _INLINE: Final = {
@@ -18,30 +18,32 @@ _INLINE: Final = {
 }
 
 
-def openings(graph: Graph) -> tuple[Opening, ...]:
-    opened: list[Opening] = []
-    for resource in graph.plan.resources:
-        kind = canonical(resource.type)
-        if kind in _INLINE:
-            for prop in ("ingress", "egress"):
-                opened.extend(_inline(graph, resource, prop))
-        elif kind == "aws:ec2/securityGroupRule:SecurityGroupRule":
-            opened.append(_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress")))
-        elif kind in _SEPARATE:
-            opened.append(_separate(graph, resource, _SEPARATE[kind]))
-        elif kind in _POLICY_RULES:
-            opened.extend(_policy_rule(graph, resource))
-        elif kind == "gcp:compute/firewall:Firewall":
-            opened.append(_gcp(graph, resource))
-        elif kind == "azure-native:network:NetworkSecurityGroup":
-            rules = items(resource.inputs.get("securityRules"))
-            if isinstance(rules, Unknown):
-                opened.append(Opening(**base(graph, resource), world=UNKNOWN))
-            else:
-                opened.extend(opening for rule in rules for opening in _azure(graph, resource, rule))
-        elif kind == "azure-native:network:SecurityRule":
-            opened.extend(_azure(graph, resource, resource.inputs))
-    return tuple(opened)
+def aws(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
+    """What a security group or a rule of one opens."""
+    if kind in _INLINE:
+        return [each for prop in ("ingress", "egress") for each in _inline(graph, resource, prop)]
+    if kind == "aws:ec2/securityGroupRule:SecurityGroupRule":
+        return [_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress"))]
+    return [_separate(graph, resource, _SEPARATE[kind])] if kind in _SEPARATE else []
+
+
+def gcp(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
+    """What a firewall rule, or a rule of a firewall policy, opens."""
+    if kind in _POLICY_RULES:
+        return _policy_rule(graph, resource)
+    return [_gcp(graph, resource)] if kind == "gcp:compute/firewall:Firewall" else []
+
+
+def azure(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
+    """What a network security group, or a rule of one, opens."""
+    if kind == "azure-native:network:SecurityRule":
+        return _azure(graph, resource, resource.inputs)
+    if kind != "azure-native:network:NetworkSecurityGroup":
+        return []
+    rules = items(resource.inputs.get("securityRules"))
+    if isinstance(rules, Unknown):
+        return [Opening(**base(graph, resource), world=UNKNOWN)]
+    return [opening for rule in rules for opening in _azure(graph, resource, rule)]
 
 
 _SEPARATE: Final = {

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import pools_aws, pools_azure, pools_gcp
+from sizewell.resources.readers.cloud import PoolReaders
 from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry, machine_facts
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
 
-Reader = Callable[[Graph, RecordedResource], "list[dict[str, Any]]"]
-READERS: Final[dict[str, Reader]] = {**pools_aws.READERS, **pools_gcp.READERS, **pools_azure.READERS}
 _METRIC_AGENTS: Final = ("dcgm", "gpu-operator", "amazon-cloudwatch-observability", "neuron-monitor")
 _IN_STACK: Final = ("kubernetes:helm.sh", "aws:eks/addon:Addon", "kubernetes:apps/", "kubernetes:core/")
 
 
-def pools(graph: Graph, catalog: Any, *, checkpoints_in_stack: Flag) -> tuple[Pool, ...]:
+def pools(
+    graph: Graph,
+    catalog: Any,
+    readers: PoolReaders,
+    *,
+    checkpoints_in_stack: Flag,
+) -> tuple[Pool, ...]:
     agents = _agents_in_stack(graph)
     read_pools: list[Pool] = []
     for resource in graph.plan.resources:
-        reader = READERS.get(canonical(resource.type))
+        reader = readers.get(canonical(resource.type))
         if reader is None:
             continue
         read_pools.extend(

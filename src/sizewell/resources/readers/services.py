@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sizewell.resources import azure_nodes
-from sizewell.resources.gcp_nodes import CLUSTER, last_part
+from sizewell.resources.gcp_nodes import last_part
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
+from sizewell.resources.readers.cloud import Readers
 from sizewell.resources.readers.common import base, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.stackfacts import Cluster, Endpoint, Fact, Job, Notebook
+from sizewell.resources.stackfacts import Fact
 from sizewell.resources.values import Count, Flag, Text, cloud_of, count, either, every, flag, get, items, negated, text
 from sizewell.sizing.providers import cloud_of_service
 
 F = TypeVar("F", bound=Fact)
-Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
 
 
-def read(graph: Graph, readers: dict[str, Reader], kind: type[F]) -> tuple[F, ...]:
+def read(graph: Graph, readers: Readers, kind: type[F]) -> tuple[F, ...]:
+    """The facts of one kind, in the order of the types."""
     facts: list[F] = []
     for token, reader in readers.items():
         for resource in graph.of(token):
@@ -28,59 +28,6 @@ def read(graph: Graph, readers: dict[str, Reader], kind: type[F]) -> tuple[F, ..
             if details is not None:
                 facts.append(kind(**base(graph, resource), **details))
     return tuple(facts)
-
-
-def endpoints(graph: Graph) -> tuple[Endpoint, ...]:
-    return read(
-        graph,
-        {
-            "aws:sagemaker/endpointConfiguration:EndpointConfiguration": _sagemaker_endpoint,
-            "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _vertex_endpoint,
-            "gcp:cloudrunv2/service:Service": _cloud_run,
-            "azure-native:machinelearningservices:OnlineDeployment": _azure_endpoint,
-        },
-        Endpoint,
-    )
-
-
-def notebooks(graph: Graph) -> tuple[Notebook, ...]:
-    return read(
-        graph,
-        {
-            "aws:sagemaker/notebookInstance:NotebookInstance": _notebook_instance,
-            "aws:sagemaker/domain:Domain": _domain,
-            "gcp:workbench/instance:Instance": _workbench,
-            "gcp:colab/runtimeTemplate:RuntimeTemplate": _colab,
-            "azure-native:machinelearningservices:Compute": _compute_instance,
-        },
-        Notebook,
-    )
-
-
-def clusters(graph: Graph) -> tuple[Cluster, ...]:
-    return read(
-        graph,
-        {
-            "aws:eks/cluster:Cluster": _eks,
-            CLUSTER: _gke,
-            "azure-native:containerservice:ManagedCluster": _aks,
-        },
-        Cluster,
-    )
-
-
-def jobs(graph: Graph) -> tuple[Job, ...]:
-    return read(
-        graph,
-        {
-            "aws:sagemaker/trainingJob:TrainingJob": _training_job,
-            "aws:sagemaker/pipeline:Pipeline": _pipeline,
-            "gcp:workflows/workflow:Workflow": _workflow,
-            "aws:batch/jobDefinition:JobDefinition": _batch_job,
-            "azure-native:machinelearningservices:Job": _azure_job,
-        },
-        Job,
-    )
 
 
 def _accelerated(resource: RecordedResource, kind: Text) -> Flag:
@@ -92,7 +39,7 @@ def _ml_accelerated(kind: Any) -> Flag:
     return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name(cloud_of_service("sagemaker"), name)
 
 
-def _sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     variants = items(resource.inputs.get("productionVariants"))
     if isinstance(variants, Unknown) or UNKNOWN in variants:
         return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
@@ -163,7 +110,7 @@ def _enabled(scaling: Any) -> bool:
     return scaling is not None and get(scaling, "status", default="ENABLED") == "ENABLED"
 
 
-def _vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
     least = count(get(dedicated, "minReplicaCount", default=1))
@@ -179,7 +126,7 @@ def _vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any]
     }
 
 
-def _cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     template = resource.inputs.get("template")
     gpus = get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu")
@@ -195,7 +142,7 @@ def _cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     }
 
 
-def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     details = resource.inputs.get("onlineDeploymentProperties", resource.inputs.get("properties"))
     if get(details, "endpointComputeType") == "Kubernetes":
         return None
@@ -218,7 +165,7 @@ def _azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
     }
 
 
-def _notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     inputs = resource.inputs
     config = inputs.get("lifecycleConfigName")
     configs = graph.referenced(
@@ -254,7 +201,7 @@ def _is_not(value: Any, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value != wanted)
 
 
-def _domain(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def domain(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     settings = get(resource.inputs, "defaultUserSettings")
     idle: list[Flag] = [
@@ -274,7 +221,7 @@ def _idle_on(value: Any) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == "ENABLED")
 
 
-def _workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     setup = resource.inputs.get("gceSetup")
     timeout = get(setup, "metadata", "idle-timeout-seconds")
@@ -292,7 +239,7 @@ def _workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     }
 
 
-def _colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     timeout = get(resource.inputs, "idleShutdownConfig", "idleTimeout")
     kind = text(get(resource.inputs, "machineSpec", "machineType"))
@@ -305,7 +252,7 @@ def _colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     outer = resource.inputs.get("properties")
     kind_of = get(outer, "computeType")
@@ -329,7 +276,7 @@ def _compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
     }
 
 
-def _eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     config = resource.inputs.get("vpcConfig")
     secrets = get(resource.inputs, "encryptionConfig", "resources")
@@ -356,7 +303,7 @@ def _exposed(public: Flag, ranges: Any) -> Flag:
     return not listed or any(entry in {"0.0.0.0/0", "::/0"} for entry in listed)
 
 
-def _gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     inputs = resource.inputs
     addressed = flag(get(inputs, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled"), default=True)
@@ -386,7 +333,7 @@ def _gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     inputs = resource.inputs
     access = get(inputs, "apiServerAccessProfile")
     private = flag(get(access, "enablePrivateCluster"))
@@ -405,7 +352,7 @@ def _aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     inputs = resource.inputs
     checkpoint = get(inputs, "checkpointConfig", "s3Uri")
@@ -422,7 +369,7 @@ def _training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | 
     }
 
 
-def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """The first training step of a pipeline; while its text is not known, what its component was told."""
     definition = resource.inputs.get("pipelineDefinition")
     if isinstance(definition, Unknown):
@@ -445,7 +392,7 @@ def _pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
     }
 
 
-def _workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """A workflow of ours that starts training jobs; what others do is in no field."""
     sizes = any(owner.type == "sizewell-gcp:index:AcceleratorPool" for owner in graph.ancestors(resource))
     return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
@@ -468,7 +415,7 @@ def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     }
 
 
-def _batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     properties = text(resource.inputs.get("containerProperties"))
     gpu: Flag = UNKNOWN if isinstance(properties, Unknown) else '"GPU"' in properties
@@ -481,7 +428,7 @@ def _batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     }
 
 
-def _azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     del graph
     properties = get(resource.inputs, "properties")
     limit = get(properties, "limits", "timeout")

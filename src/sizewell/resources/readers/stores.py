@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers.cloud import StoreReaders
 from sizewell.resources.readers.common import base
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Store
@@ -19,8 +19,7 @@ ACCOUNT: Final = "azure-native:storage:StorageAccount"
 _CHECKPOINT_WORDS: Final = ("checkpoint", "ckpt")
 
 
-def stores(graph: Graph) -> tuple[Store, ...]:
-    readers: dict[str, Callable[[Graph, RecordedResource], dict[str, Any]]] = {S3: _s3, GCS: _gcs, ACCOUNT: _account}
+def stores(graph: Graph, readers: StoreReaders) -> tuple[Store, ...]:
     read_stores = []
     for resource in graph.plan.resources:
         reader = readers.get(canonical(resource.type))
@@ -76,7 +75,7 @@ def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> Any
     return UNKNOWN if isinstance(sides, Unknown) else None
 
 
-def _s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
+def s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     versioning = _side(graph, bucket, "BucketVersioning", "versioning")
     encryption = _side(graph, bucket, "BucketServerSideEncryptionConfiguration", "serverSideEncryptionConfiguration")
     block = _side(graph, bucket, "BucketPublicAccessBlock", "")
@@ -177,7 +176,7 @@ def document_of(policy: Any) -> Any:
     return None
 
 
-def _gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
+def gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     inputs = bucket.inputs
     rules = items(inputs.get("lifecycleRules"))
     deletes: list[Flag] = []
@@ -219,7 +218,7 @@ def _is(value: Any, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == wanted)
 
 
-def _account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
+def account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
     inputs = account.inputs
     services = graph.referring(account, "azure-native:storage:BlobServiceProperties", "accountName")
     service: Any = services[0].inputs if isinstance(services, tuple) and services else None

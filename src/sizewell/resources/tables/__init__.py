@@ -21,20 +21,18 @@ from sizewell.resources.tables import (
     gcp_other,
 )
 from sizewell.resources.tables.free import FREE, NOT_CLOUD, free_reason
+from sizewell.sizing.providers.cloud import PerCloud
 
+Tables = tuple[Mapping[str, Pricer], ...]
+TABLES: Final = PerCloud[Tables](
+    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS),
+    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP),
+    azure=(azure_compute.TABLE, azure_managed.TABLE, azure_other.TABLE, databases.AZURE),
+)
 PRICERS: Final[Mapping[str, Pricer]] = {
     **gaps.TABLE,
     **adopted.TABLE,
-    **aws_compute.TABLE,
-    **aws_storage.TABLE,
-    **aws_managed.TABLE,
-    **gcp_compute.TABLE,
-    **gcp_other.TABLE,
-    **gcp_managed.TABLE,
-    **azure_compute.TABLE,
-    **azure_managed.TABLE,
-    **azure_other.TABLE,
-    **databases.TABLE,
+    **{kind: pricer for tables in TABLES.values() for table in tables for kind, pricer in table.items()},
 }
 
 __all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason"]

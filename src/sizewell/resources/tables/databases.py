@@ -6,7 +6,7 @@ traffic and support of old versions are not in the lines; what a licence adds (O
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -241,11 +241,13 @@ def _azure_machine(resource: RecordedResource, context: Context, engine: str, ki
     return _hours(resource, context, key=f"{series}.{cores}.hour", count=servers)
 
 
-TABLE: Final[dict[str, Callable[[RecordedResource, Context], Outcome]]] = {
+AWS: Final[Mapping[str, Pricer]] = {
     RDS_INSTANCE: _rds_instance,
     RDS_CLUSTER: _rds_cluster,
     "aws:rds/clusterInstance:ClusterInstance": _aurora_instance,
-    "gcp:sql/databaseInstance:DatabaseInstance": _cloud_sql,
+}
+GCP: Final[Mapping[str, Pricer]] = {"gcp:sql/databaseInstance:DatabaseInstance": _cloud_sql}
+AZURE: Final[Mapping[str, Pricer]] = {
     "azure-native:dbforpostgresql:Server": _azure("postgresql"),
     "azure-native:dbformysql:Server": _azure("mysql"),
 }

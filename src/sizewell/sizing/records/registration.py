@@ -7,11 +7,9 @@ The keys are camelCase, as they stand in the plan. Written by `components`, read
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, NotRequired, TypedDict
 
 REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
-
-SizedBy = Literal["autoscaling-group", "eks-node-group", "ec2-fleet", "gke-node-pools", "scale-set", "aks-pool"]
 
 
 class Hours(TypedDict):
@@ -63,5 +61,5 @@ class Registration(TypedDict):
     schedule: NotRequired[str]
     measured: NotRequired[Measured]  # absent: nothing publishes what each of its accelerators does
     metricsAgent: NotRequired[str]  # what publishes it in a cluster that already exists; looked up before the pool
-    sizedBy: NotRequired[SizedBy]  # whose size is moved to empty the pool and to wake it; absent: nobody's
+    sizedBy: NotRequired[str]  # whose size is moved to empty and wake it, a key of `sized` in teardown/<cloud>/types.py
     bytesExpected: NotRequired[dict[str, float]]  # storage: floor, expected, ceiling in bytes
