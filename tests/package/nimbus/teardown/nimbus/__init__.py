@@ -1,0 +1,1 @@
+"""What teardown reads and moves on Nimbus, and what its types are."""
