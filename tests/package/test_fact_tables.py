@@ -29,6 +29,7 @@ from sizewell.recording.evaluate.answers import Answer
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
+from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.workload.docs import Key
@@ -59,6 +60,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),
     "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),
+    "sizing/predict/data/priors.csv": (Prior, ("name",)),
     "sizing/predict/data/software.csv": (Software, ("name",)),
     "sizing/workload/data/dimension_names.csv": (Dimension, ("dimension",)),
     "sizing/workload/data/keys.csv": (Key, ("key",)),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any, Final
 
-from sizewell.launch.run import NAME
+from sizewell.launch.run import NAME, unknown_settings
 from sizewell.launch.target import Target, other_target
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Pool
@@ -52,13 +51,7 @@ def read_adopted(data: object, at: str = "sizewell:cluster") -> Adopted:
     """
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path=at, found=data, allowed="a mapping with at least selector")])
-    known = tuple(field.name for field in fields(Adopted))
-    wrong: list[Fault] = []
-    for key in data:
-        if key not in known:
-            close = get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
-            wrong.append(Fault(path=f"{at}.{key}", message=f"is not a setting of a cluster{hint}"))
+    wrong = unknown_settings(data, Adopted, at, "a cluster")
     for key in ("selector", "taints", "annotations"):
         value = data.get(key, {})
         if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):

@@ -58,19 +58,24 @@ def read_run(data: object, at: str) -> Run:
     """
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path=at, found=data, allowed="a mapping with at least image")])
-    known = tuple(field.name for field in fields(Run))
-    wrong: list[Fault] = []
-    for key in data:
-        if key not in known:
-            close = get_close_matches(str(key), known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
-            wrong.append(Fault(path=f"{at}.{key}", message=f"is not a setting of a run{hint}"))
-    wrong += _faults(data, at)
+    wrong = [*unknown_settings(data, Run, at, "a run"), *_faults(data, at)]
     if wrong:
         raise ConfigError(wrong, subject=at)
     lists = {key: tuple(map(str, data[key])) for key in LISTS if key in data}
     pairs = {k: tuple((str(key), str(v)) for key, v in data[k].items()) for k in ("env", "claims") if k in data}
     return Run(**{**data, **lists, **pairs})
+
+
+def unknown_settings(data: Mapping[Any, Any], record: type, at: str, what: str) -> list[Fault]:
+    """A fault for each key of a mapping that the record which is made of it, `what`, has no field for."""
+    known = tuple(field.name for field in fields(record))
+    wrong: list[Fault] = []
+    for key in data:
+        if key not in known:
+            close = get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
+            wrong.append(Fault(path=f"{at}.{key}", message=f"is not a setting of {what}{hint}"))
+    return wrong
 
 
 def _faults(data: Mapping[str, Any], at: str) -> list[Fault]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
@@ -30,6 +32,21 @@ _LABELS_ELSEWHERE: Final = {
     "gcp:container/nodePool:NodePool": ("nodeConfig", "resourceLabels"),
     "gcp:container/cluster:Cluster": ("resourceLabels",),
 }
+
+
+ONE_MACHINE: Final[Mapping[str, Any]] = {"nodes_min": 1, "nodes_wanted": 1, "nodes_max": 1, "single": True}
+"""Fields of a pool that is a single machine and not a group that could change its size."""
+
+
+def decoded(script: Any) -> Text:
+    """A start script in plain text, whether or not it is base64."""
+    value = text(script)
+    if isinstance(value, Unknown) or not value:
+        return value
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return value
 
 
 class Base(TypedDict):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -11,7 +9,7 @@ from typing import Any, Final
 from sizewell.resources import aws_nodes
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
-from sizewell.resources.readers.common import tags_of
+from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 
@@ -27,17 +25,6 @@ def _stated_in(graph: Graph, template: Any) -> Callable[[Any], Flag]:
     if not isinstance(template, RecordedResource):
         return plain
     return lambda key: graph.stated(template, "blockDeviceMappings", key)
-
-
-def decoded(script: Any) -> Text:
-    """A start script in plain text, whether or not it is base64."""
-    value = text(script)
-    if isinstance(value, Unknown) or not value:
-        return value
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return value
 
 
 def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, Any]:
@@ -238,10 +225,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             **machine,
             "kinds": UNKNOWN if isinstance(kind, Unknown) else ((kind,) if kind else ()),
             "market": market,
-            "nodes_min": 1,
-            "nodes_wanted": 1,
-            "nodes_max": 1,
-            "single": True,
+            **ONE_MACHINE,
             "zones": 1,
             "scheduled": _stopped(graph, resource) if resource.type == _INSTANCE else False,
             "guarded": guards.any_of(

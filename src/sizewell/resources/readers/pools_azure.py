@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any, Final
 
 from sizewell.resources import azure_nodes
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
+from sizewell.resources.readers.common import ONE_MACHINE, decoded
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Flag, Text, count, either, every, flag, get, items, text
 
@@ -20,18 +19,8 @@ def _kinds(kind: Text) -> tuple[str, ...] | Unknown:
     return UNKNOWN if isinstance(kind, Unknown) else (kind,)
 
 
-def _script(profile: Any) -> Text:
-    value = text(get(profile, "osProfile", "customData", default=get(profile, "userData")))
-    if isinstance(value, Unknown) or not value:
-        return value
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return value
-
-
 def _profile(profile: Any, machine: Machine, extensions: Flag) -> dict[str, Any]:
-    script = _script(profile)
+    script = decoded(get(profile, "osProfile", "customData", default=get(profile, "userData")))
     agent: Flag = UNKNOWN if isinstance(script, Unknown) else any(name in script.lower() for name in METRIC_AGENTS)
     host = flag(get(profile, "securityProfile", "encryptionAtHost"))
     disk_key = get(profile, "storageProfile", "osDisk", "managedDisk", "diskEncryptionSet")
@@ -154,10 +143,7 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **_profile(resource.inputs, azure_nodes.vm_machine(resource), apart),
-            "nodes_min": 1,
-            "nodes_wanted": 1,
-            "nodes_max": 1,
-            "single": True,
+            **ONE_MACHINE,
             "zones": 1,
             "scheduled": guards.shutdown_task(graph, resource),
             "reserved": _reserved(

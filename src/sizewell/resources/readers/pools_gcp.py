@@ -8,6 +8,7 @@ from sizewell.resources import gcp_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
+from sizewell.resources.readers.common import ONE_MACHINE
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
 
@@ -171,10 +172,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            "nodes_min": 1,
-            "nodes_wanted": 1,
-            "nodes_max": 1,
-            "single": True,
+            **ONE_MACHINE,
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
@@ -198,10 +196,7 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            "nodes_min": 1,
-            "nodes_wanted": 1,
-            "nodes_max": 1,
-            "single": True,
+            **ONE_MACHINE,
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
@@ -245,10 +240,7 @@ def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "kinds": UNKNOWN if isinstance(kind, Unknown) else (kind,),
             "attached_accelerator": UNKNOWN if isinstance(kind, Unknown) else f"tpu {kind}",
             "market": UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand"),
-            "nodes_min": 1,
-            "nodes_wanted": 1,
-            "nodes_max": 1,
-            "single": True,
+            **ONE_MACHINE,
             "metrics": True,  # the duty cycle is a system metric of TPU VMs
             "public_address": flag(get(node, "networkConfig", "enableExternalIps")),
             "default_identity": _identity(graph, resource, "serviceAccount", get(node, "serviceAccount", "email")),

@@ -10,7 +10,7 @@ from sizewell.resources.gcp_nodes import last_part
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.cloud import Readers
-from sizewell.resources.readers.common import base, is_accelerated_name
+from sizewell.resources.readers.common import base, decoded, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Fact
 from sizewell.resources.values import Count, Flag, Text, cloud_of, count, either, every, flag, get, items, negated, text
@@ -189,8 +189,6 @@ def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
 
 
 def _mentions_stop(inputs: Any) -> Flag:
-    from sizewell.resources.readers.pools_aws import decoded
-
     script = decoded(get(inputs, "onStart"))
     if isinstance(script, Unknown):
         return UNKNOWN

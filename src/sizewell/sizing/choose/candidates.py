@@ -213,7 +213,8 @@ def try_all(
     )
 
 
-def _rejected(shape: Shape, cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
+def rejected(shape: Shape, cause: Cause, reason: str, shortfall: float = math.inf, relax: str = "") -> Rejection:
+    """A rejection of a machine type."""
     return Rejection(
         cloud=shape.cloud,
         instance_type=shape.instance_type,
@@ -229,31 +230,31 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     """The checks that cost nothing: place, constraints, runtime, price."""
     need = context.need
     if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
-        return _rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
+        return rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
     accelerator = context.catalog.device(shape)
     if accelerator is None:
         reason = "has no accelerator, and its processor is not fixed"
-        return _rejected(shape, Cause.ACCELERATOR, reason)
+        return rejected(shape, Cause.ACCELERATOR, reason)
     if not shape.accelerator and (unsized := _unsized(need)):
-        return _rejected(shape, Cause.ACCELERATOR, unsized, relax=_sized(need))
+        return rejected(shape, Cause.ACCELERATOR, unsized, relax=_sized(need))
     wrong = _constraint(shape, accelerator, context)
     if wrong:
-        return _rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
+        return rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
     if unbuilt := buildable.refusal(shape, scheduler=need.scheduler, managed=need.team.managed):
-        return _rejected(shape, Cause.CONSTRAINT, unbuilt)
+        return rejected(shape, Cause.CONSTRAINT, unbuilt)
     unfit, way_out = _runtime(accelerator, need)
     if unfit:
-        return _rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
+        return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     estimated = _estimated(shape, context)
     if not offers:
-        return _rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
+        return rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
     placed = [offer for offer in offers if _allowed(offer, need)]
     if not placed and not estimated:
         where = f"residency {need.residency}" if need.residency else f"infra {_places(need)}"
         sold = ", ".join(sorted({offer.region for offer in offers})[:4])
         reason = f"priced in {sold}, none within {where}"
-        return _rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
+        return rejected(shape, Cause.REGION, reason, relax="widen infra or data.residency")
     markets = need.markets if shape.cloud in PROVISIONABLE else ELSEWHERE_MARKETS
     deals = (*_deals(placed, context, every=len(placed) == len(offers)), *estimated)
     wanted = [deal for deal in deals if deal.market in markets]
@@ -262,9 +263,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         reason = f"priced {sold}, not {' or '.join(markets)}"
         block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed, max_price: ... USD}}"
         relax = block if sold == "capacity-block" else "change spot_policy or capacity"
-        return _rejected(shape, Cause.MARKET, reason, relax=relax)
+        return rejected(shape, Cause.MARKET, reason, relax=relax)
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
-        return _rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
+        return rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
     machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
     floor = 0.0
     if need.training is not None and need.objective == "cost":
@@ -300,7 +301,7 @@ def _work_out(item: _Open, context: _Context) -> Candidate | Rejection:
     if outcome is None:
         outcome = context.fleets[item.machine.key] = context.search.fleets(item.machine)
     if isinstance(outcome, FleetRefusal):
-        return _rejected(item.shape, Cause(outcome.cause), outcome.reason, outcome.shortfall, outcome.relax)
+        return rejected(item.shape, Cause(outcome.cause), outcome.reason, outcome.shortfall, outcome.relax)
     return Candidate(
         shape=item.shape,
         accelerator=item.accelerator,
@@ -326,7 +327,7 @@ def _dearer(item: _Open, best_usd: float) -> Rejection:
         f"at least {item.floor_usd:,.2f} USD a run even without communication, the best option costs "
         f"{best_usd:,.2f} USD"
     )
-    return _rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
+    return rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
 
 
 def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], need: Requirements) -> Machine:

@@ -14,7 +14,7 @@ from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
 from sizewell.sizing.catalog.records import EDGE
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
-from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, try_all
+from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, rejected, try_all
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
 from sizewell.sizing.choose.pricing import (
     Option,
@@ -486,15 +486,7 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
         run_s = fleet.run_s or 0.0
         reason = f"{short_duration(run_s)} on {plural(fleet.nodes, 'node')} without interruptions, with them more than "
         reason += f"the {short_duration(allowed)} allowed"
-    return Rejection(
-        cloud=shape.cloud,
-        instance_type=shape.instance_type,
-        accelerator=shape.accelerator,
-        cause=cause,
-        reason=reason,
-        shortfall=1.01,
-        relax=relax,
-    )
+    return rejected(shape, cause, reason, shortfall=1.01, relax=relax)
 
 
 def usd(value: Decimal | None) -> str:

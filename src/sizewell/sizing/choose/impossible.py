@@ -97,9 +97,9 @@ def _token(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     for shape in shapes:
         tensor = max(tensor_sizes(_machine(sizing, shape), job), default=1)
         bounds.append((needed / (tensor * catalog.accelerators[shape.accelerator].memory_bytes_per_s), tensor, shape))
-    if not bounds or min(bounds, key=lambda item: item[0])[0] <= level.tpot_s:
+    if (fastest := _fastest(bounds)) is None or fastest[0] <= level.tpot_s:
         return []
-    least_s, tensor, shape = min(bounds, key=lambda item: item[0])
+    least_s, tensor, shape = fastest
     return [
         Impossible(
             what=f"slo.tpot {short_duration(level.tpot_s)}: reading the {needed / 1e9:,.0f} GB of weights that a token "
@@ -121,9 +121,9 @@ def _prompt(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
         tensor = max(tensor_sizes(_machine(sizing, shape), job), default=1)
         peak = tensor * peak_flop_per_s(catalog.accelerators[shape.accelerator], job.weights)
         bounds += [(flop / peak, tensor, shape)] if peak else []
-    if not bounds or min(bounds, key=lambda item: item[0])[0] <= level.ttft_s:
+    if (fastest := _fastest(bounds)) is None or fastest[0] <= level.ttft_s:
         return []
-    least_s, tensor, shape = min(bounds, key=lambda item: item[0])
+    least_s, tensor, shape = fastest
     return [
         Impossible(
             what=f"slo.ttft {short_duration(level.ttft_s)}: a prompt of {job.input_tokens:,.0f} tokens is "
@@ -147,9 +147,9 @@ def _deadline(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
         devices = nodes * shape.accelerators
         peak = devices * peak_flop_per_s(catalog.accelerators[shape.accelerator], job.precision)
         bounds += [(run_flop(job) / peak, devices, shape)] if peak else []
-    if not bounds or min(bounds, key=lambda item: item[0])[0] <= deadline_s:
+    if (fastest := _fastest(bounds)) is None or fastest[0] <= deadline_s:
         return []
-    least_s, devices, shape = min(bounds, key=lambda item: item[0])
+    least_s, devices, shape = fastest
     return [
         Impossible(
             what=f"deadline {short_duration(deadline_s)}: the run is {run_flop(job):.2g} FLOP, "
@@ -158,6 +158,11 @@ def _deadline(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
             relax=f"a deadline of more than {short_duration(2.5 * least_s)} (at 40 % of peak), or fewer tokens",
         )
     ]
+
+
+def _fastest(bounds: Iterable[tuple[float, int, Shape]]) -> tuple[float, int, Shape] | None:
+    """Of lower bounds in seconds, each with devices and machine type, the least; of equal ones the first."""
+    return min(bounds, key=lambda bound: bound[0], default=None)
 
 
 def _machine(sizing: Sizing, shape: Shape) -> Machine:
