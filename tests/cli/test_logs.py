@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 import sys
@@ -72,3 +73,35 @@ def test_calls_are_shown_without_what_is_secret(
     assert "waiting 0.0 s" in text
     assert "k3y" not in text
     assert "t0ken" not in text
+
+
+def test_details_say_why_a_machine_was_rejected_and_how_many_layouts_were_timed(chat: str, sizewell: Sizewell) -> None:
+    steps, details = sizewell("-v", "size", chat, "-q"), sizewell("-vv", "size", chat, "-q")
+    assert "DEBUG" not in steps.err
+    assert "DEBUG sizewell.sizing.choose.candidates: chat: " in details.err
+    assert ": memory: needs " in details.err
+    assert details.out == steps.out
+    tuned = sizewell("-vv", "size", str(ROOT / "examples/petsnap-vlm-qlora.yaml"), "-q")
+    assert "legal layouts, " in tuned.err
+
+
+def test_details_say_where_each_price_is_from_and_what_read_each_pool(sizewell: Sizewell, tmp_path: Path) -> None:
+    stack = json.dumps({"deployment": {"resources": [_INSTANCE]}})
+    (tmp_path / "state.json").write_text(stack)
+    file = tmp_path / "run.log"
+    assert sizewell("preview", "--plan", str(tmp_path / "state.json"), "--log-file", str(file)).code in (0, 1, 2, 3)
+    lines = [line.split(" ", 1)[1] for line in file.read_text().splitlines()]
+    assert f"INFO sizewell.recording.sources.files: {tmp_path / 'state.json'}: state of dev, 1 resources" in lines
+    priced = [line for line in lines if line.startswith(f"DEBUG sizewell.resources.pricing: {_INSTANCE['urn']}: ")]
+    assert any(" from " in line for line in priced)
+    assert any("s3cret" not in line and "read as 1 pools" in line for line in lines)
+    assert "s3cret" not in file.read_text()
+
+
+_INSTANCE = {
+    "urn": "urn:pulumi:dev::shop::aws:ec2/instance:Instance::trainer",
+    "type": "aws:ec2/instance:Instance",
+    "custom": True,
+    "id": "i-1",
+    "inputs": {"instanceType": "g6.xlarge", "availabilityZone": "us-east-1a", "userData": "export KEY=s3cret"},
+}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sizewell import logs
 from sizewell.accuracy.asked import as_asked
 from sizewell.accuracy.cases import Case, read
 from sizewell.accuracy.memory_predictions import Prediction
@@ -138,6 +139,7 @@ def validate(
         rows.append(grade(case if engines else as_asked(case)))
         if progress is not None:
             progress(done, len(gradeable))
+    logs.log(__name__, "%d cases predicted; %d cannot be graded", len(rows), len(cases) - len(rows))
     return Report(rows=tuple(rows), ungraded=len(cases) - len(gradeable))
 
 
@@ -145,6 +147,8 @@ def grade(case: Case) -> Row:
     """The case beside its prediction."""
     outcome = predict(case)
     predicted = outcome if isinstance(outcome, Prediction) else None
+    if predicted is None:
+        logs.detail(__name__, "%s: not predicted: %s", case.id, outcome)
     error = None
     if predicted is not None and case.metric != "fits" and case.value:
         error = 100 * (predicted.value / case.value - 1)

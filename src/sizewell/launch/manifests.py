@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sizewell import logs
 from sizewell.launch import batch, burn_in, files, kinds, notebook, ray, serving, training
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
@@ -16,6 +17,7 @@ def manifests(launch: Launch) -> list[Manifest]:
     ConfigError where what was decided and what shall run do not go together, with all faults.
     """
     kind = launch.plan.kind
+    logs.log(__name__, "%s: manifests of %s for %d machines", launch.name, kind, launch.nodes)
     if kind in ("training", "fine-tuning"):
         return checked(ray.manifests(launch) if launch.plan.scheduler == "ray" else training.manifests(launch))
     if kind == "inference":
@@ -41,6 +43,8 @@ def checked(objects: Sequence[Manifest]) -> list[Manifest]:
     ]
     if wrong:
         raise ConfigError(wrong, subject="manifests")
+    for each in objects:
+        logs.detail(__name__, "%s %s", each.get("kind"), each.get("metadata", {}).get("name"))
     return list(objects)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizewell import logs
 from sizewell.preview.base import write_files_at
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def prices_at(project: Path, ref: str, *, folder: str, usage: str, discounts: st
         own, stated, rates = (
             there(name, kind) for name, kind in ((folder, "catalog"), (usage, "usage"), (discounts, "rates"))
         )
+        files = ", ".join(name for name, part in ((folder, own), (usage, stated), (discounts, rates)) if part)
+        logs.log(__name__, "prices of %s: the catalog with %s", label, files or "nothing of the project's")
         nothing = place / "nothing"
         nothing.mkdir()
         return BasePrices(

@@ -13,6 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.changes import Change, asks, changed
 from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, sizes_of, tags_of
@@ -432,6 +433,7 @@ def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[
                 earlier, later = label_of(old[alias], old), label_of(resource, new)
                 if earlier != later and earlier in was and earlier not in now and later not in was:
                     renames[earlier] = later
+                    logs.detail(__name__, "%s is compared with what was %s, by an alias", later, earlier)
     return renames
 
 

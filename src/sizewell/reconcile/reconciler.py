@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from sizewell import logs
 from sizewell.reconcile.adoption import Match, Sorted, Wanted, pending_creations, sort_out, why_kept
 from sizewell.recording.sources.state import State, read_full_state
 from sizewell.sizing.errors import ServiceError
@@ -80,6 +81,7 @@ class Reconciler:
         state = self._state()
         things = self.things(state)
         orphans = unknown_to(things, state)
+        logs.log(__name__, "%s: %d resources with its tag, %d in no state", self.stack, len(things), len(orphans))
         wanted, fault = pending_creations(state), ""
         try:
             wanted += self._would_create()
@@ -108,6 +110,7 @@ class Reconciler:
                 refused = {match.wanted.urn: "not known" for match in asked if match.thing is None}
             for match in asked:
                 why = refused.get(match.wanted.urn, "")
+                logs.detail(__name__, "%s: %s", match.wanted.urn, why.partition("\n")[0] or "can be imported")
                 if why and match.thing is not None:
                     gone += [match.thing] if is_absence(why) else []
                     unimportable += [] if is_absence(why) else [(match.thing, why)]

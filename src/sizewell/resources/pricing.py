@@ -6,10 +6,12 @@ A missing price is never 0, an unknown count or type gives an interval or an unp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from sizewell import logs
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan
@@ -104,6 +106,7 @@ def price(
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
             estimated += 1
+    _log(plan, items, free, unknown)
     if committed:
         items = list(own.with_commitments(items, on))
     return Pricing(
@@ -121,3 +124,23 @@ def price(
         ),
         unused=context.usage.unused(),
     )
+
+
+def _log(
+    plan: Plan,
+    items: Sequence[LineItem],
+    free: Sequence[tuple[str, str, str]],
+    unknown: Sequence[tuple[str, str, str]],
+) -> None:
+    counts = (len(plan.resources), len(items), len(free), len(unknown))
+    logs.log(__name__, "%s: %d resources, %d lines; %d free, %d of a type without a price rule", plan.stack, *counts)
+    if not logs.has_details():
+        return
+    for item in items:
+        price = item.price
+        from_where = (
+            price.reason if isinstance(price, Unpriced) else f"{price.amount} from {price.source}, {price.date}"
+        )
+        logs.detail(__name__, "%s: %s: %s", item.resource, item.what, from_where)
+    for urn, kind, reason in free:
+        logs.detail(__name__, "%s: %s: free: %s", urn, kind, reason)

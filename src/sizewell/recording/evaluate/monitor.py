@@ -14,6 +14,7 @@ from typing import Any
 
 from google.protobuf import empty_pb2, json_format, struct_pb2
 
+from sizewell import logs
 from sizewell.recording.evaluate import values
 from sizewell.recording.evaluate.answers import offline_answer
 from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
@@ -142,6 +143,7 @@ class Monitor:
             if note and note not in self.notes:
                 self.notes.append(note)
         if given is None:
+            logs.detail(__name__, "%s: no answer offline: unknown", request.tok)
             self.unanswered.append(request.tok)
             return resource_pb2.ResourceInvokeResponse(unknown=True)
         answer = json_format.ParseDict(dict(given), struct_pb2.Struct())

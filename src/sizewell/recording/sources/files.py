@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from sizewell import logs
 from sizewell.recording.sources.stream import JsonStream, MalformedError
 from sizewell.recording.wire import plain_json
 from sizewell.resources.recorded import Plan, RecordedResource
@@ -90,9 +91,12 @@ def read_preview(path: Path) -> PreviewFile:
     complete = isinstance(summary, Mapping) and sames >= int(summary.get("same", 0) or 0)
     note = () if complete else (f"{path.name}: unchanged resources are not listed; totals need --show-sames",)
     origin = "pulumi preview --json"
+    sides = (before.plan(project, stack, config, origin, note), after.plan(project, stack, config, origin, note))
+    counts = [len(side.resources) for side in sides]
+    logs.log(__name__, "%s: preview of %s, %d resources before and %d after", path, stack, *counts)
     return PreviewFile(
-        before=before.plan(project, stack, config, origin, note),
-        after=after.plan(project, stack, config, origin, note),
+        before=sides[0],
+        after=sides[1],
         complete=complete,
         replaced=frozenset(replaced),
     )
@@ -105,7 +109,9 @@ def read_state(path: Path) -> Plan:
         if part == "resource":
             collector.add(value)
     project, stack = collector.names or ("", "")
-    return collector.plan(project, stack, {}, "stack export", ())
+    plan = collector.plan(project, stack, {}, "stack export", ())
+    logs.log(__name__, "%s: state of %s, %d resources", path, stack, len(plan.resources))
+    return plan
 
 
 def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

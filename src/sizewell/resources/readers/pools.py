@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from sizewell import logs
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.cloud import PoolReaders
 from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry, machine_facts
@@ -28,10 +29,12 @@ def pools(
         reader = readers.get(canonical(resource.type))
         if reader is None:
             continue
-        read_pools.extend(
+        pools_of_it = [
             _pool(graph, catalog, resource, details, checkpoints=checkpoints_in_stack, agents=agents)
             for details in reader(graph, resource)
-        )
+        ]
+        logs.detail(__name__, "%s: read as %d pools by %s", resource.urn, len(pools_of_it), reader.__name__)
+        read_pools += pools_of_it
     return tuple(read_pools)
 
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from sizewell import logs
 from sizewell.sizing.catalog import buildable, host, residency
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.managed import RAW, TITLES
@@ -207,6 +208,13 @@ def try_all(
                 same.append(worth)
                 same.sort()
     ordered = [outcomes[index] for index in range(len(catalog.shapes))]
+    if logs.has_details():
+        for outcome in ordered:
+            if isinstance(outcome, Rejection):
+                logs.detail(__name__, "%s: %s: %s: %s", need.name, outcome.shape, outcome.cause.value, outcome.reason)
+            else:
+                fits = f"{outcome.shape.cloud}/{outcome.shape.instance_type}"
+                logs.detail(__name__, "%s: %s: serves, %d fleets", need.name, fits, len(outcome.fleets))
     return Trial(
         tuple(outcome for outcome in ordered if isinstance(outcome, Candidate)),
         tuple(outcome for outcome in ordered if isinstance(outcome, Rejection)),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sizewell import logs
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.layouts.bounds import ComputeBound
 from sizewell.sizing.predict.layouts.shared_bounds import Device, Found, Hunt, Index, LayoutRefusal, Region
@@ -136,7 +137,7 @@ def find_all(
     for region, chances in could:
         region.bound(chances, bound)
     hunts = [hunt_of[id(cluster)] for cluster in different.values()]
-    few = FIRST_LOOK
+    few, timed = FIRST_LOOK, 0
     while asking := [hunt for hunt in hunts if hunt.open]:
         each = max(few, SMALL // len(asking))
         for asked in _batches((hunt, hunt.ask(each)) for hunt in asking):
@@ -148,7 +149,10 @@ def find_all(
                 part = slice(start, start + len(index))
                 hunt.tell(index, seconds[part], needs[part])
                 start += len(index)
+            timed += start
         few *= 16
+    legal_layouts = sum(hunt.region.count for hunt in hunts)
+    logs.detail(__name__, "%d clusters, %d legal layouts, %d of them timed", len(hunts), legal_layouts, timed)
     answers = {key: hunt.answer() for key, hunt in zip(different, hunts, strict=True)}
     return tuple(answers[key] for key in alike)
 
