@@ -255,11 +255,11 @@ def _from_dimensions(case: Case, known: Architecture | None) -> Architecture:
     return _tied_by_count(a, case) if tied is None else a
 
 
-def _tied_by_count(a: Architecture, case: Case) -> Architecture:
+def _tied_by_count(model: Architecture, case: Case) -> Architecture:
     """Where the source does not say whether the output matrix is the embedding: whichever its parameter count fits."""
     stated = case.model
     count = stated.get("params_total") or stated.get("params_computed") or (stated.get("params_b") or 0) * 1e9
-    if not count or a.kind != "decoder":
-        return a
-    shared = replace(a, tied_embeddings=True)
-    return min((a, shared), key=lambda option: abs(params_total(option) - count))
+    if not count or model.kind != "decoder":
+        return model
+    shared = replace(model, tied_embeddings=True)
+    return min((model, shared), key=lambda option: abs(params_total(option) - count))

@@ -170,11 +170,11 @@ def _serving(case: Case) -> Prediction:
     )
 
 
-def weights_group(a: Architecture) -> str:
+def weights_group(model: Architecture) -> str:
     """Whose errors the band of a model's weights rests on: a text model is counted tensor by tensor, the vision tower
     of another one is a lump that its source states or leaves out.
     """
-    return "weights" if a.extra_params else "weights-text"
+    return "weights" if model.extra_params else "weights-text"
 
 
 def serving_job(case: Case) -> ServingJob:

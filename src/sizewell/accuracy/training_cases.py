@@ -106,16 +106,16 @@ def training_case(case: Case) -> TrainingCase:
     )
 
 
-def _sequence(case: Case, a: Architecture, assumed: list[str]) -> int:
+def _sequence(case: Case, model: Architecture, assumed: list[str]) -> int:
     stated = case.workload.get("seq_len")
     if isinstance(stated, int | float) and stated:
         return int(stated)
-    if a.kind in ("vision", "diffusion"):
+    if model.kind in ("vision", "diffusion"):
         return 0
     if isinstance(stated, str) and "alpaca" in stated:
         assumed.append(f"{_ALPACA_TOKENS} tokens per unpacked sample")
         return _ALPACA_TOKENS
-    length = 512 if a.kind == "encoder" else min(4096, a.max_sequence_length or 2048)
+    length = 512 if model.kind == "encoder" else min(4096, model.max_sequence_length or 2048)
     assumed.append(f"sequences of {length} tokens, as the source does not say")
     return length
 

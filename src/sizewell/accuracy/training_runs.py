@@ -136,11 +136,11 @@ def run_engine(case: Case, accelerator: Accelerator) -> str:
     return engine
 
 
-def _compiled(case: Case, a: Architecture, engine: str, accelerator: Accelerator) -> bool | None:
+def _compiled(case: Case, model: Architecture, engine: str, accelerator: Accelerator) -> bool | None:
     """Whether a compiler fuses the kernels; None for images without a word on the software, where both are usual."""
     if case.workload.get("compile") or accelerator.runtime == "neuron":
         return True
-    return None if a.kind in ("vision", "diffusion") and not engine else False
+    return None if model.kind in ("vision", "diffusion") and not engine else False
 
 
 def _method(case: Case) -> Any:
@@ -153,19 +153,19 @@ def _weights(precision: str, method: str) -> str:
     return "fp8" if method == "lora" and precision in ("fp8", "fp4") else ""
 
 
-def run_precision(case: Case, accelerator: Accelerator, a: Architecture, engine: str) -> str:
+def run_precision(case: Case, accelerator: Accelerator, model: Architecture, engine: str) -> str:
     """Precision of the products; MLPerf's language submissions use the narrowest format that the part has."""
     text = products_in(case.workload.get("precision"))
     has = accelerator.flop_per_s
     if "see submission" in text:
-        plain = a.kind in ("vision", "diffusion") and "flux" not in a.key.lower()
+        plain = model.kind in ("vision", "diffusion") and "flux" not in model.key.lower()
         if plain or engine in ("deepspeed", "tinygrad"):
             return "bf16" if has.get("bf16") else "fp16"
         if accelerator.runtime == "tpu":
             return "int8" if has.get("int8") else "bf16"
         # NVIDIA's submissions train language models in 4 bits since v5.1 (October 2025).
         round_of_4_bits = re.search(r"25\.(08|09|1\d)|26\.", str(case.workload.get("framework")))
-        if has.get("fp4") and round_of_4_bits and accelerator.vendor == "nvidia" and a.kind == "decoder":
+        if has.get("fp4") and round_of_4_bits and accelerator.vendor == "nvidia" and model.kind == "decoder":
             return "fp4"
         return "fp8" if has.get("fp8") else "bf16"
     for words, precision in ((("fp4",), "fp4"), (("fp8", "float8"), "fp8"), (("int8",), "int8")):
@@ -178,20 +178,20 @@ def run_precision(case: Case, accelerator: Accelerator, a: Architecture, engine:
     return "bf16" if has.get("bf16") else "fp16"
 
 
-def _usual_devices(a: Architecture) -> int:
+def _usual_devices(model: Architecture) -> int:
     """Eight per billion parameters, a power of two between 16 and 2,048."""
-    return int(min(2048, max(16, 2 ** round(math.log2(max(1.0, arch.params_total(a) / 1e9 * 8))))))
+    return int(min(2048, max(16, 2 ** round(math.log2(max(1.0, arch.params_total(model) / 1e9 * 8))))))
 
 
-def _sequence(case: Case, a: Architecture, benchmark: benchmarks.Benchmark | None, assumed: list[str]) -> int:
+def _sequence(case: Case, model: Architecture, benchmark: benchmarks.Benchmark | None, assumed: list[str]) -> int:
     stated = case.workload.get("seq_len")
     if isinstance(stated, int | float) and stated:
         return int(stated)
     if benchmark and benchmark.sequence_length:
         return benchmark.sequence_length
-    if a.kind in ("vision", "diffusion"):
+    if model.kind in ("vision", "diffusion"):
         return 0
-    length = 512 if a.kind == "encoder" else min(2048, a.max_sequence_length or 2048)
+    length = 512 if model.kind == "encoder" else min(2048, model.max_sequence_length or 2048)
     assumed.append(f"sequences of {length} tokens, as the source does not say")
     return length
 
@@ -374,8 +374,8 @@ def availability(run: TrainingRun) -> float:
     """Share of a long run that is useful work: what any long run loses, and failures, restarts and checkpoints at the
     best interval.
     """
-    a, cluster = run.job.architecture, run.cluster
-    size = checkpoint_bytes("full", arch.params_total(a), arch.params_total(a), "adamw")
+    model, cluster = run.job.architecture, run.cluster
+    size = checkpoint_bytes("full", arch.params_total(model), arch.params_total(model), "adamw")
     broken = interruptions(work_s=30 * 86400, nodes=cluster.nodes, devices=cluster.devices, bytes_each=size, spot=False)
     return useful_share(run.job, nodes=cluster.nodes, devices=cluster.devices) / broken.stretch
 

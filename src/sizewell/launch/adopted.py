@@ -1,4 +1,4 @@
-"""A Kubernetes cluster that somebody else made: what its scheduler calls machines, queues and accounts. Pure."""
+"""A Kubernetes cluster that somebody else made: how its scheduler names machines, queues and accounts. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Burst:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopted:
-    """`sizewell:cluster` of a stack: the labels of its machines, and whatever else its pods have to say."""
+    """`sizewell:cluster` of a stack: the labels of its machines, and what else pods have to state to run on them."""
 
     selector: Mapping[str, str]  # labels that the pool's machines have and no others
     taints: Mapping[str, str]  # key: effect, beside the accelerator's own
@@ -80,7 +80,7 @@ def read_adopted(data: object, at: str = "sizewell:cluster") -> Adopted:
 
 
 def _burst_faults(data: Mapping[str, Any], at: str) -> list[Fault]:
-    """What cannot be right about `burst`, whatever the decision says."""
+    """What is wrong with `burst` by itself, before it is compared with the decision."""
     burst, at = data.get("burst"), f"{at}.burst"
     if burst is None:
         return []

@@ -35,7 +35,7 @@ def manifests(launch: Launch, files: Mapping[str, str], *, disk_gib: int = 50) -
 
 
 def jupyter_command(launch: Launch) -> list[str]:
-    """JupyterLab on loopback, without a token: whoever may forward the port is its owner already.
+    """JupyterLab on loopback, without a token: only its owner may forward the port.
 
     Idle kernels end after the guard's window, the server after window and grace together.
     """

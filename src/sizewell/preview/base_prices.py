@@ -51,6 +51,8 @@ def prices_at(project: Path, ref: str, *, folder: str, usage: str, discounts: st
         )
         files = ", ".join(name for name, part in ((folder, own), (usage, stated), (discounts, rates)) if part)
         logs.log(__name__, "prices of %s: the catalog with %s", label, files or "nothing of the project's")
+        # An empty folder, not None, where the revision has no tables of its own: without an overlay `load` reads the
+        # working directory's, and the base would be priced with what the change adds.
         nothing = place / "nothing"
         nothing.mkdir()
         return BasePrices(

@@ -230,7 +230,7 @@ class GitLab:
             page += 1
 
     def requester(self) -> str:
-        """Who asks for the change: whoever runs the pipeline may be somebody else."""
+        """Who asks for the change, which need not be who runs the pipeline."""
         request = self._http.call("GET", self._notes.removesuffix("/notes"))
         return str(((request or {}).get("author") or {}).get("username", ""))
 

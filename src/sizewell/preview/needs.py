@@ -90,7 +90,7 @@ def stays(resource: RecordedResource) -> str:
 
 
 def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]:
-    """What leaves the stack. A resource that is free, holds nothing and stands alone is no decision."""
+    """What leaves the stack and needs a decision: not a free resource that holds no data and belongs to nothing."""
     old, new = before.by_urn(), after.by_urn()
     still = set(new).union(*(resource.aliases for resource in after.resources))
     removed: dict[str, list[RecordedResource]] = {}

@@ -145,9 +145,8 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
 def _bills(kind: str, inputs: Mapping[str, Any], pricers: Mapping[str, Any]) -> bool:
     if kind == "aws:ec2/vpcEndpoint:VpcEndpoint":
         return bool(get(inputs, "vpcEndpointType", default="Gateway") != "Gateway")
-    if (
-        kind == "azure-native:cognitiveservices:Deployment"
-    ):  # by token, on the account's bill, unless throughput is bought
+    if kind == "azure-native:cognitiveservices:Deployment":
+        # Tokens are on the account's bill; the deployment itself is billed only where throughput is bought for it.
         name = get(inputs, "sku", "name")
         return name is UNKNOWN or "provisioned" in str(name).lower()
     return kind in pricers and kind not in _BILL_ELSEWHERE

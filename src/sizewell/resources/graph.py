@@ -85,6 +85,8 @@ class Graph:
 
     def referenced(self, resource: RecordedResource, prop: str, *types: str) -> tuple[RecordedResource, ...] | Unknown:
         """What the input `prop` refers to, among `types`; () where it refers to nothing in this plan."""
+        # Both ways, always: an engine's dependencies say which outputs went into a value that is not known yet, and a
+        # state or an older engine has only the id or name itself. `types` tells apart what has the same name.
         targets = {
             urn: self.by_urn[urn]
             for urn in resource.property_dependencies.get(prop, ())
@@ -188,6 +190,8 @@ class Graph:
 
     def _find_region(self, resource: RecordedResource) -> Text:
         cloud = cloud_of(resource.type)
+        # From the nearest statement to the farthest. An unknown region ends the search like a known one: a later source
+        # may name another region, and a wrong price is worse than a missing one.
         own = _stated_region(cloud, resource.inputs)
         if own != "":
             return own

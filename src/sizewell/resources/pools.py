@@ -31,6 +31,8 @@ def pool_hours(
     if stated is not None:
         return stated, "assumed usage"
     registration = context.graph.registration(resource)
+    # A component registers the hours of one machine type. Other machines that it makes (the system nodes of a cluster)
+    # have the same registration above them, and go by their own sizes.
     if registration is not None and registration.get("instanceType") == instance_type:
         hours = registration.get("nodeHoursPerMonth")
         if hours is UNKNOWN:

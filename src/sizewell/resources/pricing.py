@@ -107,6 +107,8 @@ def price(
         else:
             estimated += 1
     _log(plan, items, free, unknown)
+    # After the loop and not per resource: a commitment of the team covers the machines of the whole plan, and what the
+    # first ones leave of it is for the next. Of several plans only the caller knows the order: `committed=False`.
     if committed:
         items = list(own.with_commitments(items, on))
     return Pricing(

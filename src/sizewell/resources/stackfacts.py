@@ -103,7 +103,7 @@ class Pool(Fact):
     single: bool = False  # one machine, not a group that could change its size
     disk_gib: Count = None  # boot disk of each machine
     template_kind: Text = ""  # machine type that the template names, whatever overrides say
-    declared_kinds: tuple[str, ...] | Unknown = ()  # machine types, disk and zones that the component was told
+    declared_kinds: tuple[str, ...] | Unknown = ()  # arguments of the component: machine types, disk and zones
     declared_disk_gib: Count = None
     declared_zones: Count = None
     declared_topology: Text = ""  # of a TPU slice

@@ -84,7 +84,7 @@ def _pool(
         "scheduled": False,
         "interruptible": flag(get(ours, "interruptible", default=get(tags, "sizewell-interruptible"))),
         "workload_kind": text(get(ours, "workloadKind", default=get(tags, "sizewell-workload"))),
-        **_told(graph, resource),
+        **_declared(graph, resource),
         **details,
     }
     values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
@@ -97,19 +97,19 @@ def _pool(
     return Pool(**values)
 
 
-def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
-    """What the component that makes the pool was told to make: it registers its arguments as inputs."""
+def _declared(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """The arguments of the component that makes the pool, which it registers as inputs."""
     owner = graph.owner(resource)
     if owner is None or owner is resource:
         return {}
-    told = owner.inputs
-    named = [told.get(key) for key in ("instanceType", "machineType", "vmSize", "systemType", "systemMachineType")]
-    listed, zones = items(told.get("instanceTypes")), items(told.get("zones"))
+    arguments = owner.inputs
+    named = [arguments.get(key) for key in ("instanceType", "machineType", "vmSize", "systemType", "systemMachineType")]
+    listed, zones = items(arguments.get("instanceTypes")), items(arguments.get("zones"))
     kinds = UNKNOWN if isinstance(listed, Unknown) else [kind for kind in (*named, *listed) if kind is not None]
     return {
         "declared_kinds": UNKNOWN if isinstance(kinds, Unknown) or UNKNOWN in kinds else tuple(map(str, kinds)),
-        "declared_disk_gib": count(told.get("diskGib")),
-        "declared_topology": text(told.get("tpuTopology")),
+        "declared_disk_gib": count(arguments.get("diskGib")),
+        "declared_topology": text(arguments.get("tpuTopology")),
         "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
     }
 

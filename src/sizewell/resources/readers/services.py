@@ -368,10 +368,10 @@ def training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | N
 
 
 def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
-    """The first training step of a pipeline; while its text is not known, what its component was told."""
+    """The first training step of a pipeline; while its text is not known, the arguments of its component."""
     definition = resource.inputs.get("pipelineDefinition")
     if isinstance(definition, Unknown):
-        return _told(graph, resource)
+        return _declared(graph, resource)
     try:
         steps = json.loads(str(definition or "{}")).get("Steps", [])
     except (ValueError, AttributeError):
@@ -393,11 +393,11 @@ def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
 def workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """A workflow of ours that starts training jobs; what others do is in no field."""
     sizes = any(owner.type == "sizewell-gcp:index:AcceleratorPool" for owner in graph.ancestors(resource))
-    return _told(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
+    return _declared(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
 
 
-def _told(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
-    """The jobs of a text that `up` alone knows: as long as their component was told, by nobody else's word."""
+def _declared(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+    """The jobs of a definition that is known only after deployment, as the arguments of its component say."""
     owner = graph.owner(resource)
     if owner is None:
         return dict.fromkeys(("accelerated", "run_seconds_max", "spot", "isolated", "own_key"), UNKNOWN)

@@ -166,5 +166,5 @@ def stored_gigabytes(bytes_each: int, keep: int) -> Interval:
 
 
 def unpriced_lines(items: Iterable[LineItem]) -> tuple[str, ...]:
-    """The lines that nobody can price, with the reason."""
+    """The lines without a price, with the reason."""
     return tuple(f"{item.what}: {item.price.reason}" for item in items if isinstance(item.price, Unpriced))

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
 
 
-ELSEWHERE_MARKETS = ("on-demand", "purchase")  # other sellers and own hardware: alternatives, whatever is asked for
+ELSEWHERE_MARKETS = ("on-demand", "purchase")  # of other sellers and own hardware, whichever market the spec asks for
 
 KEPT_ELSEWHERE = 2
-AHEAD = 24  # shapes that are worked out together, whatever the bound says of the later ones
-KEPT = 3  # buildable candidates that are worked out whatever the bound says: the choice and its runners-up
+AHEAD = 24  # shapes that are searched together, even where the bound would reject the later ones
+KEPT = 3  # buildable candidates that no bound rejects: the choice and its runners-up
 
 
 class Cause(Enum):
@@ -69,7 +69,7 @@ class Deal:
     zone: str
     usd_per_hour: Decimal
     advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
-    estimate: str = ""  # what the price rests on where nobody has it and its sister regions stand in
+    estimate: str = ""  # basis of a price that is not published and was estimated from sister regions; else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +236,9 @@ def rejected(shape: Shape, cause: Cause, reason: str, shortfall: float = math.in
 
 def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     """The checks that cost nothing: place, constraints, runtime, price."""
+    # The first check that fails names the cause, so the order is part of the answer: what the spec excludes comes
+    # before what the machine lacks, and both before its price. Otherwise a machine in a cloud that the spec never named
+    # would be reported as unpriced, and the reader would wait for a price.
     need = context.need
     if need.places and all(cloud != shape.cloud for cloud, _, _ in need.places):
         return rejected(shape, Cause.REGION, f"infra allows {_places(need)}", relax=f"add {shape.cloud} to infra")
@@ -283,9 +286,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
 
 
 def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context: _Context) -> None:
-    """Lay runs out on the next machines of the queue together.
+    """Search layouts on the next machines of the queue together, and on those that will probably be needed after them.
 
-    As far as is known by now some of those after them will be asked for as well: they are searched in the same go.
+    One search over many machines is much faster than one for each.
     """
     fleets, drafts = context.fleets, context.drafts
     ahead = {item.machine.key: item.machine for item in queue[:AHEAD] if item.machine.key not in fleets}
@@ -297,8 +300,9 @@ def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context
                 likely |= {item.machine.key: item.machine for item in queue[position : position + AHEAD]}
         missing = {key: machine for key, machine in likely.items() if key not in fleets and key not in drafts}
         laid_out = context.search.training.fleets(tuple(missing.values()))
-        # Only the next AHEAD of them go to `fleets` below: what stands there is worked out whatever its bound says. The
-        # others are a guess of what will be asked for, which may save time and must not change what is too dear.
+        # Only the next AHEAD go to `fleets` below, and not all that is known: the caller works out whatever stands in
+        # `fleets` without asking whether its bound is too high. Drafts save time alone; if they went there as well,
+        # which machines are rejected as too expensive would follow from how well this function guesses.
         drafts.update(zip(missing, laid_out, strict=True))
     fleets.update({key: drafts[key] for key in ahead})
 
@@ -357,8 +361,8 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
 
 def _decodes(need: Requirements) -> bool:
     """Whether the hosts have images to decode for a run: vCPUs play no part in anything else."""
-    a = need.architecture
-    return a is not None and (a.kind in ("vision", "diffusion") or a.image_tokens > 0)
+    model = need.architecture
+    return model is not None and (model.kind in ("vision", "diffusion") or model.image_tokens > 0)
 
 
 def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> str:

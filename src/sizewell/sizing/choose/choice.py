@@ -72,7 +72,9 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
     need = setting.need
 
     least = least_extras_usd(setting)
-    known: dict[tuple[str, str], list[Option]] = {}  # by machine type: those that were appraised are asked for again
+    # By machine type. Not only to save time: `try_all` prunes by the options that it appraised, so those that are
+    # ranked afterwards have to be the same ones.
+    known: dict[tuple[str, str], list[Option]] = {}
 
     def offered(candidate: Candidate) -> list[Option]:
         name = (candidate.shape.cloud, candidate.shape.instance_type)
@@ -350,7 +352,7 @@ def _other_markets(chosen: Option, setting: Setting) -> list[Option]:
 
 
 def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
-    """The same machines run by whoever else could."""
+    """The same machines, run by the other services that could, or by the team itself."""
     need, shape, deal = setting.need, chosen.candidate.shape, chosen.deal
     options = []
     for way in (RAW, *services.offered(chosen.cloud, need.team.managed)):

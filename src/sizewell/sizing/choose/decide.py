@@ -150,15 +150,16 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     asked = {place for place, _, _ in sizing.need.places}
     clouds = asked if asked and not asked & set(PROVISIONABLE) else set(PROVISIONABLE)
     judged = [r for r in sizing.rejections if r.cause is not Cause.ACCELERATOR]
-    # That a machine has no accelerator is no news, but to work that asks for such machines the rule that keeps it from
-    # them is the answer.
+    # A rejection for want of an accelerator tells a reader nothing, unless the spec asks for machines without one: then
+    # the rule that keeps the work off them is the answer, and comes before what other machines lack.
     types, asks = sizing.need.instance_types or (), host.RUNTIME in (sizing.need.accelerators or ())
     without = [r for r in sizing.rejections if r.cause is Cause.ACCELERATOR and r.relax and r.cloud in clouds]
     ruled = [r for r in without if r.instance_type in types or (asks and not types)]
     pool = ruled + [r for r in judged if r.cloud in clouds]
     if cloud is not None:
         pool = [r for r in pool if r.cloud == cloud] or pool
-    # What the spec excludes came near nothing: it is shown only where the spec allows no machine at all.
+    # What the spec itself excludes is shown only where it allows no machine at all. Filtered before ranking, not ranked
+    # last: a list cut at NEAREST would otherwise be filled up with machines that the reader has ruled out.
     pool = [r for r in pool if r.cause not in EXCLUDED] or [r for r in judged if r.cause not in EXCLUDED] or pool
     ranked = sorted(pool, key=nearness)
     nearest: list[Rejection] = []

@@ -117,7 +117,7 @@ class FleetSearch:
         return (fleet,)
 
     def _batch(self, machine: Machine, job: ServingJob, batch: BatchWork) -> tuple[Fleet, ...] | FleetRefusal:
-        """The nodes that finish the records inside the window, and some more of them for whoever wants it sooner."""
+        """The nodes that finish the records inside the window, and larger numbers of them that finish sooner."""
         cluster = machine.cluster(1)
         best: tuple[float, int, ServingEstimate] | None = None
         for tensor in tensor_sizes(machine, job):
@@ -192,7 +192,7 @@ def _replicas(
     best = Replicas(0, 0.0)
     for pool in POOLS:
         if best.count and pool >= best.count:
-            break  # a pool that is no smaller than what does already
+            break  # a pool this large has as many replicas as already suffice without it
         rate = largest_rate(job, cluster, tensor=tensor, level=level, pool=pool)
         if rate <= 0:
             continue

@@ -90,8 +90,8 @@ def _token(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     job, level, catalog = sizing.need.serving, sizing.need.level, sizing.setting.catalog
     if job is None or level is None or level.tpot_s is None or not is_language_model(job):
         return []
-    counts, a = weight_counts(job.architecture), job.architecture
-    touched = counts.dense + counts.experts * (a.experts_per_token / a.experts if a.experts else 0.0)
+    counts, model = weight_counts(job.architecture), job.architecture
+    touched = counts.dense + counts.experts * (model.experts_per_token / model.experts if model.experts else 0.0)
     needed = touched * BYTES.get(job.weights, 2.0)
     bounds = []
     for shape in shapes:

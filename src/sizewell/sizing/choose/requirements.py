@@ -73,7 +73,7 @@ class Team:
 
     @property
     def care_counts(self) -> bool:
-        """Whether machines of one's own take time that nobody has."""
+        """Whether the time that operating machines takes counts as a cost, as no platform engineer has it."""
         return self.managed == "auto" and self.platform_engineers == 0
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # May 2024, from memory), wages being 70 % of what an employer pays (same, Employer Costs), over 2,080 hours.
 ENGINEER_USD_PER_HOUR: Final = Decimal(91)
 # Hours a month that machines of one's own take: images and drivers, access, machines that fail or were forgotten; for
-# a service also its restarts and whoever is called at night. Estimates.
+# a service also its restarts and calls at night. Estimates.
 CARE_HOURS_PER_MONTH: Final[Mapping[str, int]] = {
     "notebook": 2,
     "training": 4,

@@ -133,16 +133,16 @@ def context_of(config: Mapping[str, Any]) -> int | None:
 _SLACK = 0.98  # of a published number, below which the language model alone would be larger than the whole
 
 
-def _as_published(a: Architecture, name: str, params: int | None) -> Architecture:
+def _as_published(model: Architecture, name: str, params: int | None) -> Architecture:
     """The architecture with as many parameters as are published of it, those that are not counted beside the layers."""
-    if params is None or not a.layers:
-        return a if params is None else replace(a, params_stated=params)
-    counted = params_total(replace(a, extra_params=0))
+    if params is None or not model.layers:
+        return model if params is None else replace(model, params_stated=params)
+    counted = params_total(replace(model, extra_params=0))
     if params < _SLACK * counted:
         message = f"{params / 1e9:.3g}B are fewer than the {counted / 1e9:.3g}B that {name} has in its layers alone"
         fix = "state the published number of all parameters, or leave params out"
         raise SpecError([Fault(path="model.params", found=params, message=message, fix=fix)], subject=name)
-    return replace(a, extra_params=max(0, params - counted))
+    return replace(model, extra_params=max(0, params - counted))
 
 
 def _refused(other: OtherKind, config: Mapping[str, Any], text: Mapping[str, Any], name: str) -> SpecError:
@@ -403,10 +403,10 @@ def _window(text: Mapping[str, Any], model_type: str) -> tuple[int, int]:
     return window, int(pattern)
 
 
-def _encoder_params(a: Architecture, *, patch: int) -> int:
-    patches = (a.resolution // patch) ** 2 if a.resolution else 0
-    blocks = a.layers * (attention_params(a) + feed_forward_params(a) + norm_params(a))
-    return blocks + 3 * patch * patch * a.hidden + patches * a.hidden
+def _encoder_params(model: Architecture, *, patch: int) -> int:
+    patches = (model.resolution // patch) ** 2 if model.resolution else 0
+    blocks = model.layers * (attention_params(model) + feed_forward_params(model) + norm_params(model))
+    return blocks + 3 * patch * patch * model.hidden + patches * model.hidden
 
 
 def _side(stated: Any, usual: int) -> int:

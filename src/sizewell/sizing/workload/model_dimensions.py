@@ -39,14 +39,14 @@ def from_dimensions(dims: Dimensions, name: str) -> Architecture:
     return architecture
 
 
-def _completed(a: Architecture, dims: Dimensions) -> Architecture:
+def _completed(model: Architecture, dims: Dimensions) -> Architecture:
     assumed = [
         key
         for key in ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab")
-        if not getattr(a, key) and not (key == "ffn" and a.expert_ffn)
+        if not getattr(model, key) and not (key == "ffn" and model.expert_ffn)
     ]
     params = float(dims.active_params or dims.params or 0)
-    layers, hidden = a.layers, a.hidden
+    layers, hidden = model.layers, model.hidden
     if not hidden:
         # 12 h^2 per layer; with layers = h / 112 that is 12 h^3 / 112 in all.
         cube = params / 12 * 112 if not layers else 0.0
@@ -54,21 +54,21 @@ def _completed(a: Architecture, dims: Dimensions) -> Architecture:
         hidden = _width(raw)
     if not layers:
         layers = max(1, round(params / (12 * hidden * hidden)))
-    heads = a.heads or max(1, hidden // (a.head_dim or 128))
-    while hidden % heads and not a.head_dim:
+    heads = model.heads or max(1, hidden // (model.head_dim or 128))
+    while hidden % heads and not model.head_dim:
         heads -= 1
-    kv_heads = a.kv_heads or (8 if heads % 8 == 0 and params >= 3e9 and dims.family == "decoder" else heads)
+    kv_heads = model.kv_heads or (8 if heads % 8 == 0 and params >= 3e9 and dims.family == "decoder" else heads)
     full = replace(
-        a,
+        model,
         layers=layers,
         hidden=hidden,
         heads=heads,
         kv_heads=kv_heads,
-        head_dim=a.head_dim or hidden // heads,
-        ffn=a.ffn or (0 if a.experts and a.expert_ffn else round(3.5 * hidden / 64) * 64),
-        vocab=a.vocab or 32_000,
+        head_dim=model.head_dim or hidden // heads,
+        ffn=model.ffn or (0 if model.experts and model.expert_ffn else round(3.5 * hidden / 64) * 64),
+        vocab=model.vocab or 32_000,
     )
-    if dims.params and not a.ffn and not a.experts:
+    if dims.params and not model.ffn and not model.experts:
         sparse = dims.active_params and dims.active_params < SPARSE * dims.params
         if sparse:
             assumed.append("experts")
@@ -77,7 +77,7 @@ def _completed(a: Architecture, dims: Dimensions) -> Architecture:
             full = _with_params(full, dims.params)
     if dims.params and assumed:
         counted = params_total(full)
-        full = replace(full, extra_params=max(0, dims.params - counted)) if not a.extra_params else full
+        full = replace(full, extra_params=max(0, dims.params - counted)) if not model.extra_params else full
     note = f"{', '.join(assumed)} estimated from {dims.params or 0:,} parameters" if assumed else ""
     return replace(full, assumed=(note,) if note else ())
 
@@ -96,18 +96,18 @@ def _width(raw: float) -> int:
     return max(128, round(raw / step) * step)
 
 
-def _with_experts(a: Architecture, params: int, active: int) -> Architecture:
+def _with_experts(model: Architecture, params: int, active: int) -> Architecture:
     """Experts in place of the feed-forward block: all take `params` with the rest, those of a token `active`."""
-    rest = params_total(replace(a, ffn=0))
+    rest = params_total(replace(model, ffn=0))
     visited = max(active - rest, active // 2)
     experts = round(EXPERTS_PER_TOKEN * (params - rest) / visited)
-    width = (params - rest) / (experts * (3 if a.gated else 2) * a.hidden * a.layers)
-    return replace(a, ffn=0, experts=experts, experts_per_token=EXPERTS_PER_TOKEN, expert_ffn=max(1, int(width)))
+    width = (params - rest) / (experts * (3 if model.gated else 2) * model.hidden * model.layers)
+    return replace(model, ffn=0, experts=experts, experts_per_token=EXPERTS_PER_TOKEN, expert_ffn=max(1, int(width)))
 
 
-def _with_params(a: Architecture, params: int) -> Architecture:
+def _with_params(model: Architecture, params: int) -> Architecture:
     """The feed-forward width that brings the whole model to `params`, not below one hidden width."""
-    matrices = 3 if a.gated else 2
-    rest = params_total(replace(a, ffn=0))
-    width = (params - rest) / (matrices * a.hidden * a.layers)
-    return replace(a, ffn=max(a.hidden, int(width / 64) * 64))
+    matrices = 3 if model.gated else 2
+    rest = params_total(replace(model, ffn=0))
+    width = (params - rest) / (matrices * model.hidden * model.layers)
+    return replace(model, ffn=max(model.hidden, int(width / 64) * 64))

@@ -54,18 +54,18 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     if not layers:
         dense = local_params(rows({**facts, **_no_fabric(), **column}))[0]
         return np.asarray(SAFETY * _states(job, ((dense, 0.0 * tp),), column)[0][0])
-    a, every = job.architecture, max(1, job.architecture.moe_every)
+    model, every = job.architecture, max(1, job.architecture.moe_every)
     most, fewest = np.ceil(layers / pp), np.floor(layers / pp)  # layers of the first stage and of the last
-    per_layer = _least_dense_params(a) / tp
-    routed = routed_expert_params(a) / tp / ep if a.experts else 0.0 * tp
-    of_first = np.maximum(0.0, np.floor((most - a.dense_layers) / every)) * routed
-    of_last = np.floor(np.minimum(fewest, layers - a.dense_layers) / every) * routed
+    per_layer = _least_dense_params(model) / tp
+    routed = routed_expert_params(model) / tp / ep if model.experts else 0.0 * tp
+    of_first = np.maximum(0.0, np.floor((most - model.dense_layers) / every)) * routed
+    of_last = np.floor(np.minimum(fewest, layers - model.dense_layers) / every) * routed
     (held_first, gradients_first), (held, gradients) = _states(
         job, ((most * per_layer, of_first), (fewest * per_layer, of_last)), column
     )
     if job.activation_offload:
         return SAFETY * np.maximum(held, held_first)
-    buffers = _gathered(job, per_layer, a.vocab * a.hidden / tp, column)
+    buffers = _gathered(job, per_layer, model.vocab * model.hidden / tp, column)
     batches = np.maximum(1.0, job.global_batch / (column["dp"] * micro))
     tokens = micro * job.sequence_length / cp
     at = tp.astype(np.intp)
@@ -104,13 +104,17 @@ def _gathered(job: TrainingJob, layer: Column, table: Column, column: Mapping[st
     return np.asarray(np.where(sharded, 2 * unit * layer + 4.0 * table + waiting, 0.0))
 
 
-def _least_dense_params(a: Architecture) -> int:
+def _least_dense_params(model: Architecture) -> int:
     """Parameters of a layer that every device of its stage holds, of the lighter kind of layer."""
-    matrices = 3 if a.gated else 2
-    blocks = [matrices * a.hidden * a.ffn] if a.ffn and (a.dense_layers or a.moe_every > 1 or not a.experts) else []
-    if a.experts:
-        blocks.append(matrices * a.hidden * a.expert_ffn * a.shared_experts)
-    return attention_params(a) + min(blocks, default=0)
+    matrices = 3 if model.gated else 2
+    blocks = (
+        [matrices * model.hidden * model.ffn]
+        if model.ffn and (model.dense_layers or model.moe_every > 1 or not model.experts)
+        else []
+    )
+    if model.experts:
+        blocks.append(matrices * model.hidden * model.expert_ffn * model.shared_experts)
+    return attention_params(model) + min(blocks, default=0)
 
 
 def _states(

@@ -137,6 +137,8 @@ def find_all(
     for region, chances in could:
         region.bound(chances, bound)
     hunts = [hunt_of[id(cluster)] for cluster in different.values()]
+    # In rounds that grow: the first few timings of each cluster usually prune nearly all others by their bounds, and
+    # where they do not, large rounds keep the number of passes over the columns small.
     few, timed = FIRST_LOOK, 0
     while asking := [hunt for hunt in hunts if hunt.open]:
         each = max(few, SMALL // len(asking))

@@ -37,7 +37,7 @@ class LayoutRefusal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A layout that fits a cluster, and the time of its step: all that a search has to know of it."""
+    """A layout that fits a cluster, and the time of its step."""
 
     cluster: Cluster
     layout: Layout
@@ -155,6 +155,7 @@ class Hunt:
         self.found = list(zip(timed[order].tolist(), self._seconds[order].tolist(), strict=True))
         if len(self.found) == self.best:
             self._limit = self.found[-1][1]
+        # "<=", not "<": a layout with the same time may be the simpler one, and ties go to the simpler.
         self.open = bool(len(self._bound)) and bool((self._bound <= self._limit).any())
 
     def answer(self) -> tuple[Found, ...] | LayoutRefusal:

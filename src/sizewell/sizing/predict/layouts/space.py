@@ -70,15 +70,19 @@ def divisors(n: int) -> tuple[int, ...]:
 
 def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
     """Tensor-parallel sizes inside the fast domain that divide heads and feed-forward width."""
-    a = job.architecture
-    if not a.layers or not a.heads:
+    model = job.architecture
+    if not model.layers or not model.heads:
         return (1,)
-    kv = a.kv_heads or a.heads
-    width = a.ffn or a.expert_ffn
+    kv = model.kv_heads or model.heads
+    width = model.ffn or model.expert_ffn
     return tuple(
         d
         for d in divisors(devices)
-        if d <= fast and a.heads % d == 0 and width % d == 0 and (kv % d == 0 or d % kv == 0) and a.hidden % d == 0
+        if d <= fast
+        and model.heads % d == 0
+        and width % d == 0
+        and (kv % d == 0 or d % kv == 0)
+        and model.hidden % d == 0
     )
 
 

@@ -83,7 +83,7 @@ def layer_activations(job: TrainingJob, layout: Layout, *, with_experts: bool) -
 def _layer_activations(
     job: TrainingJob, tensor: int, context: int, sequence_parallel: bool, with_experts: bool
 ) -> LayerActivations:
-    a = job.architecture
+    model = job.architecture
     size = value_bytes(job)
     frozen = job.method in ("lora", "qlora")
     quantised = frozen and (job.method == "qlora" or job.weights in QUANTIZED)
@@ -95,35 +95,37 @@ def _layer_activations(
     def saved(*matrices: str) -> bool:  # whether the input of one of these matrices is kept
         return not frozen or quantised or any(matrix in targets for matrix in matrices)
 
-    query, kv = a.heads * a.head_dim, a.kv_heads * a.head_dim
-    if a.kv_lora_rank:
-        query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.heads * a.v_head_dim
-    h = a.hidden
+    query, kv = model.heads * model.head_dim, model.kv_heads * model.head_dim
+    if model.kv_lora_rank:
+        query, kv = model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim), model.heads * model.v_head_dim
+    h = model.hidden
     # Transformer Engine keeps the inputs of 8-bit products in 8 bits.
     product_input = 1.0 if job.precision in ("fp8", "fp4") and job.engine in TRANSFORMER_ENGINE else size
     norm_outputs = h * product_input * (saved("q", "k", "v") + saved("gate", "up"))
     masks = (
-        2.0 * h if a.kind == "encoder" and not fused else 0.0
+        2.0 * h if model.kind == "encoder" and not fused else 0.0
     )  # a byte of each value for the dropout after each block
-    scaled, wide = 0.0 if frozen else 1.0, "wide" in a.traits
-    if a.gated and not fused:  # RMS norm written out keeps its input in fp32 and, for its own weights, what they scale
-        norms = 4 if "around" in a.traits else 2
+    scaled, wide = 0.0 if frozen else 1.0, "wide" in model.traits
+    if (
+        model.gated and not fused
+    ):  # RMS norm written out keeps its input in fp32 and, for its own weights, what they scale
+        norms = 4 if "around" in model.traits else 2
         outside = norm_outputs + norms * h * (4.0 + scaled * (4.0 if wide else stream))
     else:
         outside = norm_outputs + 2 * h * stream + masks
     projections = size * (query + 2 * kv)
-    if "queries" in a.traits and not fused:
+    if "queries" in model.traits and not fused:
         projections += (query + kv) * (4.0 + scaled * (4.0 if wide else size))
-    if job.engine == "litgpt" or ("one-qkv" in a.traits and not fused):
+    if job.engine == "litgpt" or ("one-qkv" in model.traits and not fused):
         projections += size * (query + kv)  # q and k before the rotary embedding: views of one product, as v is
-    attention_out = size * (a.heads * a.v_head_dim if a.kv_lora_rank else query)
-    scores = 5.0 * a.heads * job.sequence_length / max(1, context) * (size / 2.0)
-    width, copies = float(a.ffn), 1.0
+    attention_out = size * (model.heads * model.v_head_dim if model.kv_lora_rank else query)
+    scores = 5.0 * model.heads * job.sequence_length / max(1, context) * (size / 2.0)
+    width, copies = float(model.ffn), 1.0
     if with_experts:
-        width, copies = float(a.expert_ffn), float(a.experts_per_token + a.shared_experts)
-        outside += 2 * size * h * a.experts_per_token  # tokens as dispatched to the experts, and as they come back
-    branches = 2 if a.gated else 1
-    branch_outputs = size * width * copies * (branches + (1 if a.gated and not fused else 0))
+        width, copies = float(model.expert_ffn), float(model.experts_per_token + model.shared_experts)
+        outside += 2 * size * h * model.experts_per_token  # tokens as dispatched to the experts, and as they come back
+    branches = 2 if model.gated else 1
+    branch_outputs = size * width * copies * (branches + (1 if model.gated and not fused else 0))
     down_input = product_input * width * copies if saved("down") else 0.0
     inside = projections + attention_out + branch_outputs + down_input
     if job.attention == "eager":
@@ -143,9 +145,9 @@ def _layer_activations(
     if job.attention == "eager":  # what it was invented for: the scores alone
         selective = kept - scores / divide
     elif job.engine in TRANSFORMER_ENGINE:  # norms and activation functions, and the projections up from a latent
-        latent = size * (a.q_lora_rank + a.kv_lora_rank + a.qk_rope_head_dim)
+        latent = size * (model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim)
         selective = kept - norm_outputs / outside_divide - down_input / divide
-        selective -= (projections - latent) / divide if a.kv_lora_rank else 0.0
+        selective -= (projections - latent) / divide if model.kv_lora_rank else 0.0
     else:  # the attention output and every second product are kept
         products = size * (query + 2 * kv + h + (branches * width * copies) + h)
         selective = boundary + (attention_out + products / 2) / divide
@@ -172,13 +174,13 @@ def stage_activations(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
     return np.asarray(kept), recomputed + largest[3]
 
 
-def live_bytes_per_flop(a: Architecture) -> float:
+def live_bytes_per_flop(model: Architecture) -> float:
     """Bytes of 16-bit activations that a forward pass makes per FLOP, of a model without layers to count: as counted,
     where somebody did, else an estimate that may be wrong by a factor of two, and of four for depthwise convolutions.
     """
-    if counted := counted_activations().get(a.key):
-        return counted / forward_flop_per_sample(a)
-    return _BYTES_PER_FLOP / math.sqrt(max(1.0, params_total(a)))
+    if counted := counted_activations().get(model.key):
+        return counted / forward_flop_per_sample(model)
+    return _BYTES_PER_FLOP / math.sqrt(max(1.0, params_total(model)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,10 +227,10 @@ LOSS_FORWARD = 10.0  # bytes of a logit at the end of the forward pass: in 16 bi
 
 def loss_bytes_per_token(job: TrainingJob) -> float:
     """Peak bytes per token of logits and loss, at the start of the backward pass, before tensor parallelism divides."""
-    a = job.architecture
+    model = job.architecture
     # An encoder that is fine-tuned classifies or embeds a text; only pre-training has logits of words.
-    wordless = a.kind in ("vision", "diffusion") or (a.kind == "encoder" and job.method != "pretrain")
-    return 0.0 if wordless else loss_bytes_per_value(job) * a.vocab
+    wordless = model.kind in ("vision", "diffusion") or (model.kind == "encoder" and job.method != "pretrain")
+    return 0.0 if wordless else loss_bytes_per_value(job) * model.vocab
 
 
 def loss_bytes_per_value(job: TrainingJob) -> float:

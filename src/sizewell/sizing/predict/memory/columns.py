@@ -87,10 +87,10 @@ class Stages:
     last: NDArray[np.bool_]
 
 
-def fullest_stages(a: Architecture, layouts: Layouts) -> tuple[Stages, ...]:
+def fullest_stages(model: Architecture, layouts: Layouts) -> tuple[Stages, ...]:
     """Stages of which one has the highest peak: `peak_stages` of each layout, those with fewer repeat one."""
     sizes, at = np.unique(layouts.pipeline, return_inverse=True)
-    facts = [_stage_facts(a, int(size)) for size in sizes]
+    facts = [_stage_facts(model, int(size)) for size in sizes]
     most = max(len(some) for some in facts)
     table = np.array([(*some, *[some[-1]] * (most - len(some))) for some in facts])[at]
     names = ("number", "layers", "with_experts", "dense", "experts")
@@ -101,15 +101,17 @@ def fullest_stages(a: Architecture, layouts: Layouts) -> tuple[Stages, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _stage_facts(a: Architecture, pipeline: int) -> tuple[tuple[float, ...], ...]:
+def _stage_facts(model: Architecture, pipeline: int) -> tuple[tuple[float, ...], ...]:
     """The columns of `Stages` for each stage that may be the fullest of so many."""
-    if not a.layers or not a.hidden:
-        return ((0.0, 0.0, 0.0, params_total(a) / pipeline, 0.0),)
+    if not model.layers or not model.hidden:
+        return ((0.0, 0.0, 0.0, params_total(model) / pipeline, 0.0),)
     rows = []
-    for stage in peak_stages(a, pipeline):
-        layers = stages(a.layers, pipeline)[stage]
-        dense, experts = stage_params(a, layers, first=stage == 0, last=stage == pipeline - 1)
-        rows.append((float(stage), float(len(layers)), float(expert_layers(a, layers)), float(dense), float(experts)))
+    for stage in peak_stages(model, pipeline):
+        layers = stages(model.layers, pipeline)[stage]
+        dense, experts = stage_params(model, layers, first=stage == 0, last=stage == pipeline - 1)
+        rows.append(
+            (float(stage), float(len(layers)), float(expert_layers(model, layers)), float(dense), float(experts))
+        )
     return tuple(rows)
 
 
@@ -127,7 +129,7 @@ def stages(layers: int, pipeline: int) -> tuple[range, ...]:
     return tuple(range(bounds[i], bounds[i + 1]) for i in range(pipeline))
 
 
-def peak_stages(a: Architecture, pipeline: int) -> tuple[int, ...]:
+def peak_stages(model: Architecture, pipeline: int) -> tuple[int, ...]:
     """Stages of which one has the highest peak: the first, the last, and those between that hold more than the first.
 
     Stages that hold as many layers, and as many of them with experts, differ only in how many micro-batches are in
@@ -140,8 +142,8 @@ def peak_stages(a: Architecture, pipeline: int) -> tuple[int, ...]:
     (0, 1, 7)
     """
     kinds: dict[tuple[int, int], int] = {}  # (dense layers, layers with experts): the first stage of that kind
-    for stage, layers in enumerate(stages(a.layers, pipeline)[: pipeline - 1]):
-        with_experts = expert_layers(a, layers)
+    for stage, layers in enumerate(stages(model.layers, pipeline)[: pipeline - 1]):
+        with_experts = expert_layers(model, layers)
         kinds.setdefault((len(layers) - with_experts, with_experts), stage)
     dense, with_experts = next(iter(kinds), (0, 0))
     more = [stage for (d, e), stage in kinds.items() if d > dense or e > with_experts]

@@ -122,24 +122,24 @@ def room_bytes(job: ServingJob, parts: ServingParts, accelerator: Accelerator) -
     return serving_usable_bytes(job, parts, accelerator) - parts.fixed - parts.graphs
 
 
-def keeps_cache(a: Architecture) -> bool:
+def keeps_cache(model: Architecture) -> bool:
     """Whether a sequence in flight keeps keys and values: decoders, and speech recognition of what it heard."""
-    return a.kind == "decoder" or is_speech_recognizer(a)
+    return model.kind == "decoder" or is_speech_recognizer(model)
 
 
 def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
     """Bytes on a device of one sequence or sample in flight: its attention cache at full length, else what is live."""
-    a = job.architecture
+    model = job.architecture
     tokens = job.max_sequence_length or job.input_tokens + job.output_tokens
-    if a.kind == "decoder":
+    if model.kind == "decoder":
         return parts.kv_per_token * _cached_tokens(job, tokens)
-    if is_speech_recognizer(a):
-        return cross_attention_bytes(a)
+    if is_speech_recognizer(model):
+        return cross_attention_bytes(model)
     size = 4.0 if job.weights == "fp32" else 2.0
-    if a.layers:
-        patches = (a.resolution // 16) ** 2 + 1 if a.kind == "vision" else 0
-        return (patches or tokens or 1) * forward_bytes_per_token(a, size)
-    return forward_flop_per_sample(a) * live_bytes_per_flop(a) * _LIVE_SHARE * size / 2.0
+    if model.layers:
+        patches = (model.resolution // 16) ** 2 + 1 if model.kind == "vision" else 0
+        return (patches or tokens or 1) * forward_bytes_per_token(model, size)
+    return forward_flop_per_sample(model) * live_bytes_per_flop(model) * _LIVE_SHARE * size / 2.0
 
 
 def _cached_tokens(job: ServingJob, tokens: float) -> float:
@@ -153,15 +153,15 @@ def _cached_tokens(job: ServingJob, tokens: float) -> float:
     >>> [_cached_tokens(ServingJob(architecture=a, engine=engine), 2500) for engine in ("vllm", "sglang")]
     [1322.0, 2500]
     """
-    a = job.architecture
-    local = local_layers(a)
-    if not local or job.engine not in FREES_WINDOWS or tokens <= a.sliding_window:
+    model = job.architecture
+    local = local_layers(model)
+    if not local or job.engine not in FREES_WINDOWS or tokens <= model.sliding_window:
         return tokens
-    kept = a.sliding_window + _BLOCK_TOKENS
-    if local == a.layers:
+    kept = model.sliding_window + _BLOCK_TOKENS
+    if local == model.layers:
         return min(tokens, kept)
-    size = _group_layers(a)
-    groups, windowed = _grouped_layers(a) / size, math.ceil(local / size)
+    size = _group_layers(model)
+    groups, windowed = _grouped_layers(model) / size, math.ceil(local / size)
     return min(tokens, (windowed * kept + (groups - windowed) * tokens) / groups)
 
 
@@ -178,7 +178,7 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
 
     Raises SpecError where the engine cannot divide the heads by `tensor` or a precision is unknown.
     """
-    a = job.architecture
+    model = job.architecture
     _check(job, accelerator, tensor, pipeline)
     fitted = constants()
     paged = job.engine in PAGED
@@ -188,23 +188,23 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
         activations=_profiled_bytes(job, accelerator, pipeline) if paged else _step_bytes(job, tensor),
         communicators=fitted.serving_tensor_parallel_bytes if parallel and paged else 0.0,
         context=fitted.context_bytes.get(accelerator.runtime, fitted.context_bytes["other"]),
-        graphs=_graph_bytes(a, tensor) if paged and accelerator.runtime in ("cuda", "rocm") else 0.0,
+        graphs=_graph_bytes(model, tensor) if paged and accelerator.runtime in ("cuda", "rocm") else 0.0,
         kv_per_token=_kv_bytes_per_token(job, tensor, pipeline),
         adapters=adapter_bytes(job, tensor=tensor, pipeline=pipeline),
     )
 
 
 def _check(job: ServingJob, accelerator: Accelerator, tensor: int, pipeline: int) -> None:
-    a, faults = job.architecture, []
+    model, faults = job.architecture, []
     # With latent attention, ranks beyond the heads share experts and attend to requests of their own; Neuron's builds
     # pad the heads to a multiple of the cores (NeuronX Distributed Inference).
-    whole = job.engine in _WHOLE_HEADS and not a.kv_lora_rank and accelerator.runtime != "neuron"
-    if tensor < 1 or (a.heads and a.heads % tensor and whole):
-        faults.append(Fault(path="tensor", found=tensor, allowed=f"a divisor of the {a.heads} attention heads"))
-    if pipeline < 1 or (a.layers and pipeline > a.layers):
-        faults.append(Fault(path="pipeline", found=pipeline, allowed=f"1 to {a.layers} (layers)"))
+    whole = job.engine in _WHOLE_HEADS and not model.kv_lora_rank and accelerator.runtime != "neuron"
+    if tensor < 1 or (model.heads and model.heads % tensor and whole):
+        faults.append(Fault(path="tensor", found=tensor, allowed=f"a divisor of the {model.heads} attention heads"))
+    if pipeline < 1 or (model.layers and pipeline > model.layers):
+        faults.append(Fault(path="pipeline", found=pipeline, allowed=f"1 to {model.layers} (layers)"))
     if faults:
-        raise SpecError(faults, subject=a.key)
+        raise SpecError(faults, subject=model.key)
 
 
 def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> float:
@@ -215,26 +215,33 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
     >>> [round(weight_bytes(ServingJob(architecture=a, weights=w)) / 2**30, 2) for w in ("bf16", "fp8")]
     [14.99, 8.49]
     """
-    a = job.architecture
+    model = job.architecture
     size = bytes_of(job.weights, job.weights_group)
     dense_size = bytes_of(job.dense_weights) if job.dense_weights else size
-    if not a.layers:
-        return params_total(a) * size / (tensor * pipeline)
-    longest = -(-a.layers // pipeline)
-    tables = max(embedding_params(a), output_params(a)) if pipeline > 1 else embedding_params(a) + output_params(a)
+    if not model.layers:
+        return params_total(model) * size / (tensor * pipeline)
+    longest = -(-model.layers // pipeline)
+    tables = (
+        max(embedding_params(model), output_params(model))
+        if pipeline > 1
+        else embedding_params(model) + output_params(model)
+    )
     head_too = size < 2 and job.engine in QUANTISES_HEAD and pipeline == 1
-    quantised_head = output_params(a) if head_too else 0
+    quantised_head = output_params(model) if head_too else 0
     # The fullest stage is at one of the ends: models begin with dense layers where they mix them with experts.
     dense, expert = max(
-        (stage_params(a, layers, first=False, last=False) for layers in (range(longest), range(a.layers)[-longest:])),
+        (
+            stage_params(model, layers, first=False, last=False)
+            for layers in (range(longest), range(model.layers)[-longest:])
+        ),
         key=sum,
     )
     matrices = dense * dense_size + (expert + quantised_head) * size
-    sixteen_bit = (tables - quantised_head + a.extra_params) * max(2.0, size)
+    sixteen_bit = (tables - quantised_head + model.extra_params) * max(2.0, size)
     rotary = (
         0
-        if a.learned_positions or a.kind != "decoder"
-        else (a.max_sequence_length or 0) * _rotary_dim(a) * max(2.0, size)
+        if model.learned_positions or model.kind != "decoder"
+        else (model.max_sequence_length or 0) * _rotary_dim(model) * max(2.0, size)
     )
     return matrices / tensor + sixteen_bit / (1 if job.engine in REPLICATES_TABLES else tensor) + rotary
 
@@ -251,66 +258,66 @@ def adapter_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> flo
     >>> [round(adapter_bytes(job, tensor=t) / 2**20) for t in (1, 2)]
     [705, 497]
     """
-    a = job.architecture
-    if not job.adapters or not a.layers:
+    model = job.architecture
+    if not job.adapters or not model.layers:
         return 0.0
-    whole, divided = _adapted_sides(a, experts=a.experts + a.shared_experts)
-    share = -(-a.layers // pipeline) / a.layers
-    sides = share * (whole + divided / tensor) + 2 * (a.hidden + a.vocab)
+    whole, divided = _adapted_sides(model, experts=model.experts + model.shared_experts)
+    share = -(-model.layers // pipeline) / model.layers
+    sides = share * (whole + divided / tensor) + 2 * (model.hidden + model.vocab)
     return ADAPTER_VALUE_BYTES * job.adapters * job.adapter_rank * sides
 
 
 def adapter_params_per_token(job: ServingJob) -> float:
     """Parameters of an adapter that a token is multiplied with: those of the experts that it visits."""
-    a = job.architecture
-    if not job.adapters or not a.layers:
+    model = job.architecture
+    if not job.adapters or not model.layers:
         return 0.0
-    return job.adapter_rank * sum(_adapted_sides(a, experts=a.experts_per_token + a.shared_experts))
+    return job.adapter_rank * sum(_adapted_sides(model, experts=model.experts_per_token + model.shared_experts))
 
 
-def _adapted_sides(a: Architecture, *, experts: int) -> tuple[float, float]:
+def _adapted_sides(model: Architecture, *, experts: int) -> tuple[float, float]:
     """Inputs plus outputs of all matrices of all layers: those as wide as the stream, and those that are divided."""
-    widths = lora_widths(a, experts=0)
-    inner = sum(widths[matrix] - a.hidden for matrix in ("q", "k", "v", "o"))
-    routed = expert_layers(a)
-    blocks = (3 if a.gated else 2) * ((a.layers - routed) + routed * experts)
-    across = (3 if a.gated else 2) * ((a.layers - routed) * a.ffn + routed * experts * a.expert_ffn)
-    return float(a.hidden * (4 * a.layers + blocks)), float(a.layers * inner + across)
+    widths = lora_widths(model, experts=0)
+    inner = sum(widths[matrix] - model.hidden for matrix in ("q", "k", "v", "o"))
+    routed = expert_layers(model)
+    blocks = (3 if model.gated else 2) * ((model.layers - routed) + routed * experts)
+    across = (3 if model.gated else 2) * ((model.layers - routed) * model.ffn + routed * experts * model.expert_ffn)
+    return float(model.hidden * (4 * model.layers + blocks)), float(model.layers * inner + across)
 
 
-def _rotary_dim(a: Architecture) -> int:
-    return a.qk_rope_head_dim or a.head_dim
+def _rotary_dim(model: Architecture) -> int:
+    return model.qk_rope_head_dim or model.head_dim
 
 
 def _kv_bytes_per_token(job: ServingJob, tensor: int, pipeline: int) -> float:
-    a = job.architecture
+    model = job.architecture
     size = bytes_of(job.kv) if job.kv else (4.0 if job.weights == "fp32" else 2.0)
-    per_token = kv_bytes_per_token(a, size) * (-(-a.layers // pipeline) / a.layers if a.layers else 1.0)
+    per_token = kv_bytes_per_token(model, size) * (-(-model.layers // pipeline) / model.layers if model.layers else 1.0)
     if job.engine == "vllm":
-        per_token *= _grouped_layers(a) / max(1, a.layers)
-    if a.kv_lora_rank or not a.kv_heads:
+        per_token *= _grouped_layers(model) / max(1, model.layers)
+    if model.kv_lora_rank or not model.kv_heads:
         return per_token  # the latent vector is the same for all heads: every device keeps it
-    return per_token / min(tensor, a.kv_heads)
+    return per_token / min(tensor, model.kv_heads)
 
 
-def _grouped_layers(a: Architecture) -> int:
+def _grouped_layers(model: Architecture) -> int:
     """Layers of cache that vLLM V1 allocates: windowed and global layers in groups of one size, the last one padded.
 
     >>> a = Architecture(key="gemma-3-27b", layers=62, sliding_window=1024, sliding_window_layers=52)
     >>> _grouped_layers(a)
     70
     """
-    local = local_layers(a)
-    whole = a.layers - local
+    local = local_layers(model)
+    whole = model.layers - local
     if not local or not whole:
-        return a.layers
-    size = _group_layers(a)
+        return model.layers
+    size = _group_layers(model)
     return size * (math.ceil(local / size) + math.ceil(whole / size))
 
 
-def _group_layers(a: Architecture) -> int:
+def _group_layers(model: Architecture) -> int:
     """Layers that share a table of blocks in vLLM V1, for a model with windowed and global layers."""
-    few, many = sorted((local_layers(a), a.layers - local_layers(a)))
+    few, many = sorted((local_layers(model), model.layers - local_layers(model)))
     return many if many < 1.25 * few else few
 
 
@@ -324,7 +331,7 @@ def _profiled_bytes(job: ServingJob, accelerator: Accelerator, pipeline: int) ->
 
     V1 schedules chunks of at most `batched_tokens`; V0 profiles a whole prompt of the longest length.
     """
-    a = job.architecture
+    model = job.architecture
     fitted = constants()
     tokens: float = batched_tokens(accelerator)
     sequences = 1024 if accelerator.memory_bytes >= _LARGE_DEVICE else 256
@@ -332,35 +339,36 @@ def _profiled_bytes(job: ServingJob, accelerator: Accelerator, pipeline: int) ->
         sequences = 256
         tokens = max(2048, job.max_sequence_length or int(job.input_tokens + job.output_tokens))
     size = 4.0 if job.weights == "fp32" else 2.0
-    forward = tokens * forward_bytes_per_token(a, size) + (2 * size * tokens * a.hidden if pipeline > 1 else 0)
-    sampler = 0.0 if pipeline > 1 else sequences * a.vocab * fitted.serving_sampler_bytes_per_value
+    forward = tokens * forward_bytes_per_token(model, size) + (2 * size * tokens * model.hidden if pipeline > 1 else 0)
+    sampler = 0.0 if pipeline > 1 else sequences * model.vocab * fitted.serving_sampler_bytes_per_value
     return max(forward, sampler) + fitted.serving_workspace_bytes
 
 
-def forward_bytes_per_token(a: Architecture, value_bytes: float = 2.0) -> float:
+def forward_bytes_per_token(model: Architecture, value_bytes: float = 2.0) -> float:
     """Live bytes per token while a layer computes: stream, residual and the feed-forward's three tensors."""
-    width = a.ffn
-    if expert_layers(a):
+    width = model.ffn
+    if expert_layers(model):
         width = max(
-            a.ffn if expert_layers(a) < a.layers else 0, a.expert_ffn * (a.experts_per_token + a.shared_experts)
+            model.ffn if expert_layers(model) < model.layers else 0,
+            model.expert_ffn * (model.experts_per_token + model.shared_experts),
         )
-    branches = 2 if a.gated else 1
-    return value_bytes * (2 * a.hidden + (branches + 1) * width)
+    branches = 2 if model.gated else 1
+    return value_bytes * (2 * model.hidden + (branches + 1) * width)
 
 
 def _step_bytes(job: ServingJob, tensor: int) -> float:
     """Activations of a plain generate loop: one prefill, logits in fp32, a dequantised copy of the largest matrix."""
-    a = job.architecture
+    model = job.architecture
     size = 4.0 if job.weights == "fp32" else 2.0
-    if not a.layers:
+    if not model.layers:
         return 0.0
     prompt = job.input_tokens or 1
-    work = prompt * forward_bytes_per_token(a, size) / tensor + 2 * 4.0 * a.vocab
+    work = prompt * forward_bytes_per_token(model, size) / tensor + 2 * 4.0 * model.vocab
     if job.weights in ("nf4", "nf4-dq"):
-        work += 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / tensor)
+        work += 2 * 2.0 * (largest_quantised(model, head=job.engine in QUANTISES_HEAD) / tensor)
     return work
 
 
-def _graph_bytes(a: Architecture, tensor: int) -> float:
+def _graph_bytes(model: Architecture, tensor: int) -> float:
     """Estimate: captured graphs take 0.5 to 1.5 GiB (vLLM 0.19 logs), growing with layers."""
-    return GIB * (0.5 + 0.012 * a.layers / math.sqrt(tensor))
+    return GIB * (0.5 + 0.012 * model.layers / math.sqrt(tensor))

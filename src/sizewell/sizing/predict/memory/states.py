@@ -237,10 +237,10 @@ def _frozen_bytes(
     dense, expert = device_params(layouts, stage)
     if per.weights >= 2.0:
         return np.asarray(per.weights * (dense / over + expert / experts_over))
-    a = job.architecture
-    table = (a.vocab + a.learned_positions) * a.hidden / layouts.tensor
-    has_head = not a.tied_embeddings and a.kind == "decoder" and job.engine not in QUANTISES_HEAD
-    head = np.where(stage.last & has_head, a.vocab * a.hidden / layouts.tensor, 0.0)
+    model = job.architecture
+    table = (model.vocab + model.learned_positions) * model.hidden / layouts.tensor
+    has_head = not model.tied_embeddings and model.kind == "decoder" and job.engine not in QUANTISES_HEAD
+    head = np.where(stage.last & has_head, model.vocab * model.hidden / layouts.tensor, 0.0)
     unquantised = np.minimum(np.where(stage.number == 0, table, 0.0) + head, dense)
     kept = (4.0 if job.engine in CASTS_UP else 2.0) * unquantised
     quantised = per.weights * ((dense - unquantised) / over + expert / experts_over)
@@ -269,58 +269,61 @@ def adapter_params(job: TrainingJob) -> float:
     >>> adapter_params(TrainingJob(architecture=a, method="lora", lora_rank=8, lora_targets=("q", "v")))
     2097152
     """
-    a = job.architecture
+    model = job.architecture
     rank = job.lora_rank or 8
-    if not a.layers:
-        return params_total(a) * 0.01
-    widths = lora_widths(a, experts=a.experts)
-    return a.layers * rank * sum(widths[target] for target in lora_targets(job))
+    if not model.layers:
+        return params_total(model) * 0.01
+    widths = lora_widths(model, experts=model.experts)
+    return model.layers * rank * sum(widths[target] for target in lora_targets(job))
 
 
-def lora_widths(a: Architecture, *, experts: int) -> dict[str, int]:
+def lora_widths(model: Architecture, *, experts: int) -> dict[str, int]:
     """Inputs plus outputs of each matrix of a layer that may have an adapter, those of `experts` experts together."""
-    query, kv = a.heads * a.head_dim, (a.kv_heads or a.heads) * a.head_dim
-    if a.kv_lora_rank:
-        query, kv = a.heads * (a.qk_nope_head_dim + a.qk_rope_head_dim), a.kv_lora_rank + a.qk_rope_head_dim
-    ffn = a.ffn if not a.experts else a.expert_ffn * max(1, experts)
+    query, kv = model.heads * model.head_dim, (model.kv_heads or model.heads) * model.head_dim
+    if model.kv_lora_rank:
+        query, kv = (
+            model.heads * (model.qk_nope_head_dim + model.qk_rope_head_dim),
+            model.kv_lora_rank + model.qk_rope_head_dim,
+        )
+    ffn = model.ffn if not model.experts else model.expert_ffn * max(1, experts)
     return {
-        "q": a.hidden + query,
-        "k": a.hidden + kv,
-        "v": a.hidden + kv,
-        "o": query + a.hidden,
-        "gate": a.hidden + ffn if a.gated else 0,
-        "up": a.hidden + ffn,
-        "down": ffn + a.hidden,
+        "q": model.hidden + query,
+        "k": model.hidden + kv,
+        "v": model.hidden + kv,
+        "o": query + model.hidden,
+        "gate": model.hidden + ffn if model.gated else 0,
+        "up": model.hidden + ffn,
+        "down": ffn + model.hidden,
         "prompt": 0,  # a learned prefix: next to nothing
         "scale": 0,  # a scale and a bias per output
     }
 
 
-def largest_matrix(a: Architecture) -> int:
+def largest_matrix(model: Architecture) -> int:
     """Parameters of the largest single matrix: the head or a feed-forward matrix."""
-    return max(a.vocab * a.hidden, a.hidden * max(a.ffn, a.expert_ffn))
+    return max(model.vocab * model.hidden, model.hidden * max(model.ffn, model.expert_ffn))
 
 
-def largest_quantised(a: Architecture, *, head: bool = False) -> int:
+def largest_quantised(model: Architecture, *, head: bool = False) -> int:
     """Parameters of the largest matrix that quantisation covers: feed-forward or attention, the head where stated."""
-    widest = max(a.ffn, a.expert_ffn, a.heads * a.head_dim)
-    return a.hidden * max(widest, a.vocab if head else 0)
+    widest = max(model.ffn, model.expert_ffn, model.heads * model.head_dim)
+    return model.hidden * max(widest, model.vocab if head else 0)
 
 
-def layer_params(a: Architecture, layouts: Layouts) -> Column:
+def layer_params(model: Architecture, layouts: Layouts) -> Column:
     """Parameters of one layer on a device, before ZeRO divides them: the largest unit that FSDP gathers."""
-    if not a.layers:
-        return params_total(a) / np.maximum(1.0, 50 * layouts.tensor)
-    dense, expert = _last_layer_params(a)
+    if not model.layers:
+        return params_total(model) / np.maximum(1.0, 50 * layouts.tensor)
+    dense, expert = _last_layer_params(model)
     return (dense + expert / layouts.expert) / layouts.tensor
 
 
 @lru_cache(maxsize=1024)
-def _last_layer_params(a: Architecture) -> tuple[int, int]:
+def _last_layer_params(model: Architecture) -> tuple[int, int]:
     """(matrices that every device of the stage holds, routed experts)."""
-    if a.experts:
-        return stage_params(a, range(a.layers - 1, a.layers), first=False, last=False)
-    return attention_params(a) + feed_forward_params(a), 0
+    if model.experts:
+        return stage_params(model, range(model.layers - 1, model.layers), first=False, last=False)
+    return attention_params(model) + feed_forward_params(model), 0
 
 
 def micro_batches(job: TrainingJob, layouts: Layouts) -> Column:

@@ -216,33 +216,39 @@ def _gradients_stay(job: TrainingJob, layouts: Layouts) -> Any:
 
 def _head_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
     """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
-    a = job.architecture
-    return recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor if a.kind == "decoder" else 0.0
+    model = job.architecture
+    return (
+        recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
+        if model.kind == "decoder"
+        else 0.0
+    )
 
 
 def _table_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
     """What a tied table's lookup adds at the end of the backward pass: a gradient of its own, before it is summed with
     the one of the output, which exists since the start.
     """
-    a = job.architecture
+    model = job.architecture
     buffered = job.engine in MEGATRON or job.framework == "jax" or job.method in ("lora", "qlora")
-    if not a.tied_embeddings or a.kind != "decoder" or buffered:
+    if not model.tied_embeddings or model.kind != "decoder" or buffered:
         return 0.0
-    return np.where(layouts.pipeline > 1, 0.0, recipes(job, layouts).gradients * a.vocab * a.hidden / layouts.tensor)
+    return np.where(
+        layouts.pipeline > 1, 0.0, recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
+    )
 
 
 def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column, Column]:
     """(kept, working, loss) bytes of a stage, micro-batches in flight counted."""
-    a = job.architecture
-    if not a.layers:
-        per_flop = live_bytes_per_flop(a) * value_bytes(job) / 2
-        kept = forward_flop_per_sample(a) * layouts.micro_batch * per_flop / layouts.tensor
+    model = job.architecture
+    if not model.layers:
+        per_flop = live_bytes_per_flop(model) * value_bytes(job) / 2
+        kept = forward_flop_per_sample(model) * layouts.micro_batch * per_flop / layouts.tensor
         kept = kept * np.choose((2 * modes(job, layouts)).astype(np.intp), (1.0, 0.5, 0.2))
-        return kept, kept * (0.0 if a.key in counted_activations() else 0.05), 0.0 * kept
+        return kept, kept * (0.0 if model.key in counted_activations() else 0.05), 0.0 * kept
     tokens = layouts.micro_batch * (job.sequence_length or _patches(job)) / layouts.context
     kept, working = stage_activations(job, layouts, stage)
     # What was sent on is kept until its gradient comes back.
-    sent = a.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
+    sent = model.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
     kept = kept + np.where((layouts.pipeline > 1) & ~stage.last, sent, 0.0)
     loss = np.where(stage.last, loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
     return kept * tokens * _in_flight(job, layouts, stage), working * tokens, loss
@@ -267,14 +273,14 @@ def _in_flight(job: TrainingJob, layouts: Layouts, stage: Stages) -> Column:
 
 def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
     """Gathered layers, gradient buckets, dequantised matrices and casts."""
-    a, per, zero = job.architecture, recipes(job, layouts), layouts.zero_stage
+    model, per, zero = job.architecture, recipes(job, layouts), layouts.zero_stage
     frozen = job.method in ("lora", "qlora")
-    layer = layer_params(a, layouts)
-    table = max(embedding_params(a), output_params(a)) / layouts.tensor
+    layer = layer_params(model, layouts)
+    table = max(embedding_params(model), output_params(model)) / layouts.tensor
     gathers = zero >= 3
     if job.framework == "jax":  # XLA gathers a matrix at a time, this one and the next
-        matrix = a.experts * a.hidden * a.expert_ffn if a.experts else largest_matrix(a)
-        gathered = (2 * 2.0 + 2.0) * (matrix / layouts.tensor) / (layouts.expert if a.experts else 1.0)
+        matrix = model.experts * model.hidden * model.expert_ffn if model.experts else largest_matrix(model)
+        gathered = (2 * 2.0 + 2.0) * (matrix / layouts.tensor) / (layouts.expert if model.experts else 1.0)
     else:
         gathers = gathers & (layouts.data * layouts.context > 1)
         unit = per.weights if frozen and per.weights < 2 else 2.0
@@ -289,7 +295,7 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
         beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
     buffers = np.where(gathers, gathered, beside)
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
-        buffers = buffers + 2 * 2.0 * (largest_quantised(a, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
+        buffers = buffers + 2 * 2.0 * (largest_quantised(model, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
     return np.asarray(buffers)
 
 
@@ -301,10 +307,10 @@ def _cast_bytes(
     Autograd keeps them until a layer is done, unless what made them is computed again: then they go with the forward
     pass, whose end has all of them, less of the `loss` and no gradient that is `present` later.
     """
-    a, per = job.architecture, recipes(job, layouts)
+    model, per = job.architecture, recipes(job, layouts)
     copies = np.where(layouts.zero_stage < 3, per.gathered * held.weights / per.weights, 0.0)
-    table = max(embedding_params(a), output_params(a)) / layouts.tensor
-    one = np.minimum(copies, per.gathered * np.maximum(layer_params(a, layouts), table))
+    table = max(embedding_params(model), output_params(model)) / layouts.tensor
+    one = np.minimum(copies, per.gathered * np.maximum(layer_params(model, layouts), table))
     backward = np.maximum(0.0, 1.0 - LOSS_FORWARD / max(1.0, loss_bytes_per_value(job))) * loss
     return np.where(modes(job, layouts) >= 1.0, np.maximum(one, copies - backward - present), copies), one
 

@@ -45,16 +45,16 @@ NARROW_KERNELS = 4  # scaling the inputs of each of the four products to 8 or 4 
 WHOLE_PROGRAM = 1 / 3  # of a kernel's time: in programs compiled whole the next one already exists (as in training)
 
 
-def kernels_per_step(a: Architecture, weights: str) -> float:
+def kernels_per_step(model: Architecture, weights: str) -> float:
     """Kernels that a step launches on a device.
 
     >>> dense = Architecture(key="x", kind="decoder", layers=2, hidden=64, heads=4, kv_heads=4, ffn=256, vocab=100)
     >>> kernels_per_step(dense, "bf16"), kernels_per_step(dense, "fp8")
     (20.0, 28.0)
     """
-    each = KERNELS + (LATENT_KERNELS if a.kv_lora_rank else 0) + (NARROW_KERNELS if weights in NARROW else 0)
-    routed = sum(has_experts(a, layer) for layer in range(a.layers))
-    return float(a.layers * each + routed * EXPERT_KERNELS)
+    each = KERNELS + (LATENT_KERNELS if model.kv_lora_rank else 0) + (NARROW_KERNELS if weights in NARROW else 0)
+    routed = sum(has_experts(model, layer) for layer in range(model.layers))
+    return float(model.layers * each + routed * EXPERT_KERNELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +133,9 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     differ, and each further stage waits for the slowest.
     """
     c = constants()
-    a, accelerator = job.architecture, cluster.accelerator
+    model, accelerator = job.architecture, cluster.accelerator
     family, engine, link = c.family(family_of(accelerator)), c.engine(job.engine), group_link(cluster, tensor)
-    counts = weight_counts(a)
+    counts = weight_counts(model)
     width = BYTES.get(job.weights, 2.0)
     dense = job.dense_weights or job.weights
     devices = tensor * pipeline
@@ -144,19 +144,19 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     compute_dense = peak_flop_per_s(accelerator, dense) * family.compute * devices
     compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * devices
     context = job.input_tokens + job.output_tokens / 2
-    cache_bytes = kv_bytes_per_token(a, kv_bytes_per_value(job), context=context)
-    routed_layers = sum(has_experts(a, layer) for layer in range(a.layers))
+    cache_bytes = kv_bytes_per_token(model, kv_bytes_per_value(job), context=context)
+    routed_layers = sum(has_experts(model, layer) for layer in range(model.layers))
     ranks = tensor if job.attention_by_request and routed_layers else 1  # that each attend to requests of their own
-    split = tensor if a.kv_lora_rank or ranks > 1 else min(tensor, max(1, a.kv_heads))
+    split = tensor if model.kv_lora_rank or ranks > 1 else min(tensor, max(1, model.kv_heads))
     if ranks > 1:  # a token is sent to the devices that have its experts, and back, from one rank of all
-        visited = min(a.experts_per_token, tensor) * (tensor - 1) / tensor / ranks
-        meetings, volume = 2 * routed_layers, 2 * routed_layers * a.hidden * 2.0 * visited
+        visited = min(model.experts_per_token, tensor) * (tensor - 1) / tensor / ranks
+        meetings, volume = 2 * routed_layers, 2 * routed_layers * model.hidden * 2.0 * visited
     else:  # two all-reduces of 16-bit activations a layer
-        meetings, volume = 2 * a.layers, 2 * a.layers * a.hidden * 2.0 * 2 * (tensor - 1) / tensor
+        meetings, volume = 2 * model.layers, 2 * model.layers * model.hidden * 2.0 * 2 * (tensor - 1) / tensor
     waits = 1.0 + c.stage_wait * (pipeline - 1)
     xla = WHOLE_PROGRAM if accelerator.runtime == "tpu" else 1.0
     prompt = max(1.0, job.input_tokens)
-    expert_share = a.experts_per_token / a.experts if a.experts else 0.0
+    expert_share = model.experts_per_token / model.experts if model.experts else 0.0
     routed = counts.experts * expert_share  # of the parameters that a token is multiplied with
     linear_s = (counts.matmul - counts.head - routed) / compute_dense + routed / c.experts_speed / compute
     return Replica(
@@ -167,12 +167,12 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         cache_s_per_token=waits * cache_bytes * (tensor / split) / bandwidth,
         linear_s_per_token=waits * 2.0 * (linear_s + adapter_params_per_token(job) / compute16),
         head_s_per_token=waits * 2.0 * counts.head / compute16,
-        decode_pair_s=waits * _decode_attention_flop_per_pair(a, context) / compute16,
-        prompt_pair_s=waits * attention_flop_per_token(a, prompt) / prompt / compute16,
-        prompt_extra_s=2.0 * a.extra_params * a.image_tokens / compute16,
+        decode_pair_s=waits * _decode_attention_flop_per_pair(model, context) / compute16,
+        prompt_pair_s=waits * attention_flop_per_token(model, prompt) / prompt / compute16,
+        prompt_extra_s=2.0 * model.extra_params * model.image_tokens / compute16,
         collective_s=meetings * link.latency_s if tensor > 1 else 0.0,
         collective_s_per_token=volume / link.bytes_per_s,
-        step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels_per_step(a, job.weights),
+        step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels_per_step(model, job.weights),
         sequence_s=engine.sequence_s / ranks,
         adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
         adapters=job.adapters,
@@ -246,20 +246,20 @@ class WeightCounts:
 
 
 @lru_cache(maxsize=512)
-def weight_counts(a: Architecture) -> WeightCounts:
-    experts = float(sum(routed_expert_params(a) for layer in range(a.layers) if has_experts(a, layer)))
-    lookup = embedding_params(a) if output_params(a) else 0
-    head = float(a.vocab * a.hidden) if a.kind == "decoder" else 0.0
+def weight_counts(model: Architecture) -> WeightCounts:
+    experts = float(sum(routed_expert_params(model) for layer in range(model.layers) if has_experts(model, layer)))
+    lookup = embedding_params(model) if output_params(model) else 0
+    head = float(model.vocab * model.hidden) if model.kind == "decoder" else 0.0
     return WeightCounts(
-        dense=params_total(a) - experts - lookup - a.extra_params,
+        dense=params_total(model) - experts - lookup - model.extra_params,
         experts=experts,
-        matmul=float(matmul_params(a)),
+        matmul=float(matmul_params(model)),
         head=head,
     )
 
 
-def _decode_attention_flop_per_pair(a: Architecture, context: float) -> float:
+def _decode_attention_flop_per_pair(model: Architecture, context: float) -> float:
     """FLOPs of one new token attending to one cached token, all layers; latent attention works on the latent vector."""
-    if a.kv_lora_rank:
-        return 2.0 * a.layers * a.heads * (2 * a.kv_lora_rank + a.qk_rope_head_dim)
-    return (forward_flop_per_token(a, context) - 2.0 * matmul_params(a)) / max(1.0, context)
+    if model.kv_lora_rank:
+        return 2.0 * model.layers * model.heads * (2 * model.kv_lora_rank + model.qk_rope_head_dim)
+    return (forward_flop_per_token(model, context) - 2.0 * matmul_params(model)) / max(1.0, context)

@@ -84,49 +84,49 @@ class SampleServer:
 def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
     """Times of one device of `cluster`."""
     c = constants()
-    a, accelerator = job.architecture, cluster.accelerator
+    model, accelerator = job.architecture, cluster.accelerator
     one_by_one = job.engine in ONE_BY_ONE
     family, engine = c.family(family_of(accelerator)), c.engine("compiled")
-    kind = "encoder" if a.kind in ("encoder", "decoder") else a.kind
-    relative = 1.0 if a.kind == "encoder" else c.smaller
+    kind = "encoder" if model.kind in ("encoder", "decoder") else model.kind
+    relative = 1.0 if model.kind == "encoder" else c.smaller
     if accelerator.runtime == RUNTIME:  # their shares are stated apart from what accelerators were fitted with
         relative = processors.relative(job.weights) * (processors.ENCODERS if kind == "encoder" else 1.0)
     speed = peak_flop_per_s(accelerator, job.weights) * family.samples * relative
-    speaks = is_speech_recognizer(a)
+    speaks = is_speech_recognizer(model)
     plain = one_by_one or (speaks and accelerator.runtime != RUNTIME)
     speed *= c.eager if plain and kind != "vision" else 1.0  # convolutions are libraries', whoever calls them
     k = calibration.values("training")
     powered = power_factor(accelerator, accelerator.flop_per_s.get("bf16", 0.0), k)
     speed *= powered
     wide = min(speed, peak_flop_per_s(accelerator, "bf16") * family.samples * relative * powered)
-    flop = job.passes_per_sample * forward_flop_per_sample(a, job.input_tokens)
-    attended = flop * ATTENDED.get(a.kind, 0.0)
-    if kind == "encoder" and not a.forward_flop_per_sample:
-        attended = job.passes_per_sample * job.input_tokens * attention_flop_per_token(a, job.input_tokens)
+    flop = job.passes_per_sample * forward_flop_per_sample(model, job.input_tokens)
+    attended = flop * ATTENDED.get(model.kind, 0.0)
+    if kind == "encoder" and not model.forward_flop_per_sample:
+        attended = job.passes_per_sample * job.input_tokens * attention_flop_per_token(model, job.input_tokens)
     attention = speed
     if not plain and accelerator.runtime != RUNTIME:
         attention = peak_flop_per_s(accelerator, "bf16") * _attention(accelerator, k) * powered
     bandwidth = accelerator.memory_bytes_per_s * family.memory
-    stored = params_total(a) * BYTES.get(job.weights, 2.0)
+    stored = params_total(model) * BYTES.get(job.weights, 2.0)
     # A layer of width w reads and writes in proportion to 1/w per FLOP, and parameters grow with the square of widths.
-    widths = math.sqrt(SAMPLE_PARAMS[a.kind] / width_params(a)) if a.kind in SAMPLE_PARAMS else 0.0
-    moved = flop * c.sample_bytes.get(a.kind, 0.0) * widths
-    if a.kind == "vision":  # each layer hands narrow values to the next; a diffusion model's norms are in 16 bits
+    widths = math.sqrt(SAMPLE_PARAMS[model.kind] / width_params(model)) if model.kind in SAMPLE_PARAMS else 0.0
+    moved = flop * c.sample_bytes.get(model.kind, 0.0) * widths
+    if model.kind == "vision":  # each layer hands narrow values to the next; a diffusion model's norms are in 16 bits
         moved *= _value_bytes(job) / 2.0 * (UNFUSED if one_by_one else 1.0)
-    if a.kind == "diffusion":
+    if model.kind == "diffusion":
         moved *= k["elementwise_passes.fused"]
     if kind == "encoder":
         apart = k["elementwise_passes.eager" if plain else "elementwise_passes.fused"]
         tokens = (
-            (a.forward_flop_per_sample or 0.0) / params_total(a) / 2 if speaks else job.input_tokens
+            (model.forward_flop_per_sample or 0.0) / params_total(model) / 2 if speaks else job.input_tokens
         )  # half listens
-        moved = job.passes_per_sample * tokens * apart * _moved_per_token(a, _value_bytes(job))
+        moved = job.passes_per_sample * tokens * apart * _moved_per_token(model, _value_bytes(job))
     streamed = accelerator.memory_bytes_per_s * k["memory_fraction"]
     moving_s = moved / streamed if accelerator.runtime != RUNTIME else 0.0  # in what processors were measured at
-    step_s = engine.step_s if accelerator.runtime == RUNTIME else 0.0 if one_by_one else c.kernel_s * _kernels(a)
+    step_s = engine.step_s if accelerator.runtime == RUNTIME else 0.0 if one_by_one else c.kernel_s * _kernels(model)
     fixed_s, sample_s, limit = job.passes_per_sample * (stored / bandwidth + step_s), 0.0, "compute"
     sample_s = (flop - attended) / speed + attended / attention
-    sample_s += flop * CONVOLVED.get(a.kind, 0.0) * (1.0 / wide - 1.0 / speed)
+    sample_s += flop * CONVOLVED.get(model.kind, 0.0) * (1.0 / wide - 1.0 / speed)
     limit = "memory bandwidth" if moving_s > sample_s else limit
     # Norms of transformers are kernels of their own; those of convolutions are folded in, which load as they compute.
     folded = kind == "vision" and not one_by_one
@@ -137,19 +137,19 @@ def sample_server(job: ServingJob, cluster: Cluster) -> SampleServer:
         moving_s /= cache_speedup(accelerator)
         cached_s = math.hypot(computing_s, moving_s) if folded else computing_s + moving_s
         sample_s = min(sample_s, cached_s + fixed_s / held)
-    if a.kind == "diffusion":  # the picture is decoded once, in 16 bits
-        drawn = 2.0 * decoding_values(a) * k["elementwise_passes.fused"]
-        sample_s += decoding_flop(a) / wide + drawn / streamed
-    if a.kind == "decoder" and job.weights == "int4":
+    if model.kind == "diffusion":  # the picture is decoded once, in 16 bits
+        drawn = 2.0 * decoding_values(model) * k["elementwise_passes.fused"]
+        sample_s += decoding_flop(model) / wide + drawn / streamed
+    if model.kind == "decoder" and job.weights == "int4":
         parts = max(1.0, job.input_tokens / UNPACKED_FOR)
-        sample_s += parts * params_total(a) * (BYTES["int4"] + 2 * BYTES["fp16"]) / streamed
+        sample_s += parts * params_total(model) * (BYTES["int4"] + 2 * BYTES["fp16"]) / streamed
     if speaks:
         written, writer, kernels_s = job.output_tokens or WRITTEN_TOKENS, engine, 0.0
         if accelerator.runtime != RUNTIME:
             writer = c.engine(job.engine)
-            kernels_s = c.kernel_s * a.layers * (KERNELS + HEARING_KERNELS)
-        looking = written * cross_attention_bytes(a) / bandwidth
-        multiplying = written * (params_total(a) / speed + writer.sequence_s)  # two FLOPs by half of the parameters
+            kernels_s = c.kernel_s * model.layers * (KERNELS + HEARING_KERNELS)
+        looking = written * cross_attention_bytes(model) / bandwidth
+        multiplying = written * (params_total(model) / speed + writer.sequence_s)  # two FLOPs by half of the parameters
         fixed_s += written * (stored / 2 / bandwidth + writer.step_s + kernels_s)
         sample_s, limit = sample_s + looking, "memory bandwidth (cache)" if looking > sample_s else limit
         sample_s += multiplying
@@ -172,27 +172,27 @@ def _operations(job: ServingJob) -> float:
     >>> [_operations(ServingJob(architecture=image, engine=engine)) for engine in ("eager", "autocast")]
     [174.0, 228.0]
     """
-    a = job.architecture
-    layers = max(1, a.layers)
-    operations, casts = OPERATIONS.get(a.kind) or (layers * LAYER_OPERATIONS[0], layers * LAYER_OPERATIONS[1])
+    model = job.architecture
+    layers = max(1, model.layers)
+    operations, casts = OPERATIONS.get(model.kind) or (layers * LAYER_OPERATIONS[0], layers * LAYER_OPERATIONS[1])
     return float(operations + (casts if job.engine == "autocast" else 0))
 
 
-def _kernels(a: Architecture) -> float:
+def _kernels(model: Architecture) -> float:
     """Kernels of one compiled pass, each of which takes a while beyond its work."""
-    return float(PASS_KERNELS.get(a.kind) or max(1, a.layers) * KERNELS)
+    return float(PASS_KERNELS.get(model.kind) or max(1, model.layers) * KERNELS)
 
 
 def _handed_bytes(job: ServingJob) -> float:
     """Bytes of one sample that a layer at its widest reads and writes; infinite for diffusion models, whose one picture
     fills every cache.
     """
-    a, width = job.architecture, _value_bytes(job)
-    if a.kind == "diffusion":
+    model, width = job.architecture, _value_bytes(job)
+    if model.kind == "diffusion":
         return math.inf
-    if a.kind == "vision":
-        return CONVOLVED_PER_PIXEL * (float(a.resolution) ** 2 if a.resolution else PIXELS) * width
-    return max(1.0, job.input_tokens) * (a.hidden + a.ffn) * width
+    if model.kind == "vision":
+        return CONVOLVED_PER_PIXEL * (float(model.resolution) ** 2 if model.resolution else PIXELS) * width
+    return max(1.0, job.input_tokens) * (model.hidden + model.ffn) * width
 
 
 def _attention(accelerator: Accelerator, k: Mapping[str, float]) -> float:
@@ -200,12 +200,12 @@ def _attention(accelerator: Accelerator, k: Mapping[str, float]) -> float:
     return k.get(f"attention_fraction.{accelerator.family.lower()}", k["attention_fraction.other"])
 
 
-def _moved_per_token(a: Architecture, width: float) -> float:
+def _moved_per_token(model: Architecture, width: float) -> float:
     """Bytes that norms, activations and residuals move per token at least, all layers, as training counts them."""
-    projected = a.heads * a.head_dim + 2 * a.kv_heads * a.head_dim
-    opened = a.ffn * (2 if a.gated else 1)
-    values = 10.0 * a.hidden + 1.5 * projected + 2.0 * opened
-    return a.layers * values * min(2.0, width)
+    projected = model.heads * model.head_dim + 2 * model.kv_heads * model.head_dim
+    opened = model.ffn * (2 if model.gated else 1)
+    values = 10.0 * model.hidden + 1.5 * projected + 2.0 * opened
+    return model.layers * values * min(2.0, width)
 
 
 def samples_arriving(server: SampleServer, *, rate: float, fit: int, percentile: float = 0.5, pool: int = 1) -> Load:

@@ -223,8 +223,8 @@ def band_families(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
     """Groups that errors are kept for, the narrowest first."""
-    a = job.architecture
-    kind = "vision" if a.kind in ("vision", "diffusion") else "moe" if a.experts else a.kind
+    model = job.architecture
+    kind = "vision" if model.kind in ("vision", "diffusion") else "moe" if model.experts else model.kind
     method = "adapters" if job.method in ("lora", "qlora") else "full"
     width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
     family = cluster.accelerator.family.lower()

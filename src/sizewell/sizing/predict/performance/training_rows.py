@@ -77,47 +77,48 @@ class Rows(SimpleNamespace):
 
 
 @lru_cache(maxsize=1024)
-def model_facts(a: Architecture) -> Mapping[str, float]:
+def model_facts(model: Architecture) -> Mapping[str, float]:
     """Per-layer dimensions of the products, averaged over layers where they differ (experts, sliding windows)."""
-    if not a.layers or not a.hidden:
+    if not model.layers or not model.hidden:
         empty = dict.fromkeys(LAYER_FACTS, 0.0)
         return {
             **empty,
-            "params": float(arch.params_total(a)),
-            "width_params": arch.width_params(a),
-            "sample_flop": float(a.forward_flop_per_sample or 0.0),
-            "diffusion": float(a.kind == "diffusion"),
+            "params": float(arch.params_total(model)),
+            "width_params": arch.width_params(model),
+            "sample_flop": float(model.forward_flop_per_sample or 0.0),
+            "diffusion": float(model.kind == "diffusion"),
         }
-    value_dim = a.v_head_dim if a.kv_lora_rank else a.head_dim
-    score_dim = a.qk_nope_head_dim + a.qk_rope_head_dim if a.kv_lora_rank else a.head_dim
-    attention = arch.attention_params(a)
-    out = a.heads * value_dim * a.hidden
-    with_experts = [arch.has_experts(a, layer) for layer in range(a.layers)]
-    share = sum(with_experts) / a.layers
-    up = 2 if a.gated else 1
-    routed = arch.routed_expert_params(a) * share if a.experts else 0.0
-    dense_ffn = a.ffn * (1 - share) + a.shared_experts * a.expert_ffn * share
+    value_dim = model.v_head_dim if model.kv_lora_rank else model.head_dim
+    score_dim = model.qk_nope_head_dim + model.qk_rope_head_dim if model.kv_lora_rank else model.head_dim
+    attention = arch.attention_params(model)
+    out = model.heads * value_dim * model.hidden
+    with_experts = [arch.has_experts(model, layer) for layer in range(model.layers)]
+    share = sum(with_experts) / model.layers
+    up = 2 if model.gated else 1
+    routed = arch.routed_expert_params(model) * share if model.experts else 0.0
+    tables = 1 if model.tied_embeddings or model.kind != "decoder" else 2
+    dense_ffn = model.ffn * (1 - share) + model.shared_experts * model.expert_ffn * share
     return {
-        "layers": float(a.layers),
-        "hidden": float(a.hidden),
-        "qkv_width": (attention - out) / a.hidden,
-        "out_width": float(a.heads * value_dim),
+        "layers": float(model.layers),
+        "hidden": float(model.hidden),
+        "qkv_width": (attention - out) / model.hidden,
+        "out_width": float(model.heads * value_dim),
         "attention_params": float(attention),
         "ffn_up": up * dense_ffn,
         "ffn_down": dense_ffn,
         "moe_share": share,
-        "experts": float(a.experts),
-        "topk": float(a.experts_per_token),
-        "expert_up": float(up * a.expert_ffn),
-        "expert_down": float(a.expert_ffn),
-        "shared": float(a.shared_experts),
-        "vocab": float(a.vocab),
+        "experts": float(model.experts),
+        "topk": float(model.experts_per_token),
+        "expert_up": float(up * model.expert_ffn),
+        "expert_down": float(model.expert_ffn),
+        "shared": float(model.shared_experts),
+        "vocab": float(model.vocab),
         "head_dim": float((score_dim + value_dim) / 2),
-        "heads": float(a.heads),
+        "heads": float(model.heads),
         "expert_params": float(routed),  # per layer
-        "dense_params": float(attention + (up + 1) * dense_ffn * a.hidden + 2 * a.hidden),  # per layer
-        "table_params": float(a.vocab * a.hidden * (1 if a.tied_embeddings or a.kind != "decoder" else 2)),
-        "params": float(arch.params_total(a)),
+        "dense_params": float(attention + (up + 1) * dense_ffn * model.hidden + 2 * model.hidden),  # per layer
+        "table_params": float(model.vocab * model.hidden * tables),
+        "params": float(arch.params_total(model)),
         "width_params": 1e6,
         "sample_flop": 0.0,
         "diffusion": 0.0,
@@ -126,20 +127,24 @@ def model_facts(a: Architecture) -> Mapping[str, float]:
 
 def job_facts(job: TrainingJob) -> dict[str, float]:
     """What a job adds to its model: batch, precision, what is trained, how the kernels are written."""
-    a = job.architecture
+    model = job.architecture
     frozen = job.method in ("lora", "qlora")
     fused = job.compiled or job.engine in FUSED or job.framework == "jax"
-    if a.kind == "vision":  # what fuses a transformer's layers leaves convolution, norm and activation apart
+    if model.kind == "vision":  # what fuses a transformer's layers leaves convolution, norm and activation apart
         fused = job.compiled or job.engine in TUNED_CONVOLUTIONS or job.framework == "jax"
     unsaid = job.compiled is None and not fused
     usual = "nf4" if job.method == "qlora" else "bf16" if job.precision in ("fp8", "fp4", "int8") else job.precision
     weights = job.weights or usual
-    seq = float(job.sequence_length or (0 if a.forward_flop_per_sample else a.max_sequence_length or 0))
-    decoder = a.kind == "decoder"
-    adapters, adapter_width = _adapters(job, fused=bool(fused)) if frozen and a.layers else (0, 0)
-    per_layer = arch.attention_flop_per_token(a, seq, causal=job.attention == "flash") / a.layers if a.layers else 0.0
+    seq = float(job.sequence_length or (0 if model.forward_flop_per_sample else model.max_sequence_length or 0))
+    decoder = model.kind == "decoder"
+    adapters, adapter_width = _adapters(job, fused=bool(fused)) if frozen and model.layers else (0, 0)
+    per_layer = (
+        arch.attention_flop_per_token(model, seq, causal=job.attention == "flash") / model.layers
+        if model.layers
+        else 0.0
+    )
     return {
-        **model_facts(a),
+        **model_facts(model),
         "seq": seq,
         "global_batch": float(job.global_batch),
         "attention_flop": per_layer,  # per token and layer, forward
@@ -163,15 +168,15 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "overlaps": float(not _in_turn(job)),
         "hides_tensor": _hides_tensor(job),
         "whole": float(job.framework == "jax"),
-        **input_facts(a, seq),
+        **input_facts(model, seq),
         "selective_matmuls": float(job.engine == "torchtitan"),
     }
 
 
-def input_facts(a: Architecture, seq: float) -> dict[str, float]:
+def input_facts(model: Architecture, seq: float) -> dict[str, float]:
     """What a sample asks of the hosts: vCPU-seconds of decoding, and bytes read."""
-    images = a.kind in ("vision", "diffusion") or a.image_tokens > 0
-    pixels = float((a.resolution or 224) ** 2) if images else 0.0
+    images = model.kind in ("vision", "diffusion") or model.image_tokens > 0
+    pixels = float((model.resolution or 224) ** 2) if images else 0.0
     return {
         "decode_s": pixels / DECODED_PIXELS / DECODED_PER_S_PER_VCPU,
         "read_bytes": pixels * BYTES_PER_PIXEL + seq * BYTES_PER_TOKEN,
@@ -194,11 +199,11 @@ def _hides_tensor(job: TrainingJob) -> float:
 
 
 def _model_flop_per_sample(job: TrainingJob, seq: float) -> float:
-    a = job.architecture
+    model = job.architecture
     if not seq:
-        return 3.0 * (a.forward_flop_per_sample or 0.0)
+        return 3.0 * (model.forward_flop_per_sample or 0.0)
     passes = 2.0 if job.method in ("lora", "qlora") else 3.0
-    return seq * passes / 3.0 * arch.train_flop_per_token(a, seq)
+    return seq * passes / 3.0 * arch.train_flop_per_token(model, seq)
 
 
 def _adapters(job: TrainingJob, *, fused: bool) -> tuple[int, int]:
@@ -215,11 +220,11 @@ def _adapters(job: TrainingJob, *, fused: bool) -> tuple[int, int]:
 
 def _trained_share(job: TrainingJob) -> float:
     """Share of the parameters that have gradients and optimizer state."""
-    a = job.architecture
+    model = job.architecture
     if job.method not in ("lora", "qlora"):
         return 1.0
     rank = job.lora_rank or 16
-    return min(1.0, 14.0 * rank * a.hidden * a.layers / max(1, arch.params_total(a)))
+    return min(1.0, 14.0 * rank * model.hidden * model.layers / max(1, arch.params_total(model)))
 
 
 def layout_facts(layout: Layout) -> dict[str, float]:
