@@ -20,6 +20,7 @@ from sizewell.cli.reference import Variable
 from sizewell.clouds.preflight.rights import Right, Service
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import KeptByHand
+from sizewell.components.azure.scale_sets import WindowsZone
 from sizewell.components.names import NameLimit
 from sizewell.launch.gpudirect import TcpxVariable
 from sizewell.preview.fixed import FixedInputs
@@ -51,6 +52,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "clouds/prices/data/meters_azure.csv": (Meter, ("key", "product", "sku", "name")),
     "clouds/prices/data/meters_gcp.csv": (Meter, ("key", "name")),
     "components/data/names.csv": (NameLimit, ("type",)),
+    "components/data/windows_zones.csv": (WindowsZone, ("zone",)),
     "launch/data/tcpx.csv": (TcpxVariable, ("variable",)),
     "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),

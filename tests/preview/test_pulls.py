@@ -20,7 +20,7 @@ import yaml
 from sizewell.policy.config import parse_config
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble
-from sizewell.preview.changes import changes_of
+from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, compare
 from sizewell.preview.guardrails import NO_LIMITS, parse_limits
 from sizewell.preview.render import html as page
@@ -138,7 +138,8 @@ def _judged(before: Plan, after: Plan, waivers: list[dict[str, Any]]) -> records
     from sizewell.policy.engine import evaluate
 
     pricing = price(after, load(), on=ON)
-    stated = facts(after, load(), pricing=pricing, changes=changes_of(before, after), on=ON)
+    changes = {urn: change.kind for urn, change in changed(before, after).items()}
+    stated = facts(after, load(), pricing=pricing, changes=changes, on=ON)
     report = evaluate(stated, parse_config({"waivers": waivers}), on=ON)
     return records.PolicyReport(
         findings=tuple(

@@ -75,11 +75,6 @@ def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = 
     return changes
 
 
-def changes_of(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, str]:
-    """URN -> create, update, replace or delete, of each resource that does not stay as it is; {} without a before."""
-    return {urn: change.kind for urn, change in changed(before, after, replaced).items()}
-
-
 def _counts(resource: RecordedResource) -> bool:
     """Whether a reader hears of it: components are told by what is in them, default providers by the configuration."""
     return resource.custom and resource.type != _STACK

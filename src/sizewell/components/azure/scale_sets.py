@@ -4,8 +4,11 @@ import base64
 import hashlib
 import ipaddress
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from sizewell import csvtables
 from sizewell.components.lustre import fstab
 from sizewell.components.owned import GuardArgs, ScheduleArgs
 from sizewell.components.tags import short_hash
@@ -30,49 +33,19 @@ PRIVATE_ZONES = {
     "openai": "privatelink.openai.azure.com",
 }
 POD_CIDR, SERVICE_CIDR = "10.244.0.0/16", "10.245.0.0/16"  # of AKS clusters: overlay addresses, never in the network
-# IANA to Windows names, from CLDR's windowsZones (territory 001 and the capitals where people work).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowsZone:
+    """A row of windows_zones.csv: a time zone as IANA and as Windows names it, of places where people work."""
+
+    zone: str
+    windows: str
+    source: str
+
+
 WINDOWS_ZONES = {
-    "UTC": "UTC",
-    "Etc/UTC": "UTC",
-    "Europe/London": "GMT Standard Time",
-    "Europe/Dublin": "GMT Standard Time",
-    "Europe/Lisbon": "GMT Standard Time",
-    "Europe/Berlin": "W. Europe Standard Time",
-    "Europe/Zurich": "W. Europe Standard Time",
-    "Europe/Vienna": "W. Europe Standard Time",
-    "Europe/Amsterdam": "W. Europe Standard Time",
-    "Europe/Rome": "W. Europe Standard Time",
-    "Europe/Stockholm": "W. Europe Standard Time",
-    "Europe/Oslo": "W. Europe Standard Time",
-    "Europe/Paris": "Romance Standard Time",
-    "Europe/Madrid": "Romance Standard Time",
-    "Europe/Brussels": "Romance Standard Time",
-    "Europe/Copenhagen": "Romance Standard Time",
-    "Europe/Warsaw": "Central European Standard Time",
-    "Europe/Prague": "Central Europe Standard Time",
-    "Europe/Budapest": "Central Europe Standard Time",
-    "Europe/Helsinki": "FLE Standard Time",
-    "Europe/Kyiv": "FLE Standard Time",
-    "Europe/Athens": "GTB Standard Time",
-    "Europe/Istanbul": "Turkey Standard Time",
-    "America/New_York": "Eastern Standard Time",
-    "America/Toronto": "Eastern Standard Time",
-    "America/Chicago": "Central Standard Time",
-    "America/Denver": "Mountain Standard Time",
-    "America/Phoenix": "US Mountain Standard Time",
-    "America/Los_Angeles": "Pacific Standard Time",
-    "America/Vancouver": "Pacific Standard Time",
-    "America/Sao_Paulo": "E. South America Standard Time",
-    "Asia/Dubai": "Arabian Standard Time",
-    "Asia/Kolkata": "India Standard Time",
-    "Asia/Shanghai": "China Standard Time",
-    "Asia/Hong_Kong": "China Standard Time",
-    "Asia/Singapore": "Singapore Standard Time",
-    "Asia/Seoul": "Korea Standard Time",
-    "Asia/Tokyo": "Tokyo Standard Time",
-    "Asia/Jerusalem": "Israel Standard Time",
-    "Australia/Sydney": "AUS Eastern Standard Time",
-    "Pacific/Auckland": "New Zealand Standard Time",
+    row.zone: row.windows for row in csvtables.read(WindowsZone, Path(__file__).parents[1] / "data/windows_zones.csv")
 }
 START_MINUTES = 15  # how long the number of machines at the start of a working day holds before the guard may act
 _DAYS = {
