@@ -24,7 +24,7 @@ def test_without_arguments_it_helps(stranger: Sizewell) -> None:
     done = stranger()
     assert done.code == 0
     assert "sizewell size examples/chat.yaml" in done.out
-    assert all(f"    {command} " in done.out for command in COMMANDS)
+    assert all(f"\n  {command} " in done.out for command in COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -137,6 +137,17 @@ def test_size_imports_neither_pulumi_nor_a_cloud_sdk(stranger: Sizewell) -> None
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     assert not loaded & {"pulumi", "pulumi_aws", "grpc", "boto3", "botocore", "azure", "google", "rich", "requests"}
+
+
+@pytest.mark.parametrize(("line", "own"), [(["--help"], set()), (["keep", "--help"], {"keep"}), (["nothing"], set())])
+def test_help_loads_no_other_command_and_nothing_heavy(line: list[str], own: set[str]) -> None:
+    code = (
+        f"import sys; from sizewell.cli.main import main; main({line}); print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert {name for name in COMMANDS if f"sizewell.cli.{name}" in loaded} == own
+    assert not loaded & {"pydantic", "numpy", "rich", "yaml", "pulumi", "argparse"}
 
 
 def test_a_fault_of_ours_is_no_traceback(sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch) -> None:

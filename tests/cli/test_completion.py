@@ -13,77 +13,89 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import pytest
 
-from sizewell.cli.main import COMMANDS, whole_parser
+from sizewell.cli.main import COMMANDS
 
 from .conftest import Sizewell
+from .lines import leaves
 
-ASKED = """
-source "$1"
-shift
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-$(complete -p sizewell | sed 's/.*-F \\([^ ]*\\).*/\\1/') sizewell "${COMP_WORDS[COMP_CWORD]}" sizewell
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
+# The scripts ask the `sizewell` on PATH.
+PROGRAM = Path(sys.executable).with_name("sizewell")
 
 
-@pytest.fixture(scope="module")
-def bash_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from sizewell.cli.completion import script
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one stack and a file, and the command on PATH."""
+    (tmp_path / "stacks/config").mkdir(parents=True)
+    (tmp_path / "stacks/config/Pulumi.dev-aws.yaml").write_text("")
+    (tmp_path / "example.yaml").write_text("")
+    monkeypatch.setenv("PATH", f"{PROGRAM.parent}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
-    path = tmp_path_factory.mktemp("completion") / "sizewell"
-    path.write_text(script("bash"))
-    return path
+
+def offers(*words: str) -> list[str]:
+    """What the command prints to the script of bash: kind and word of each offer."""
+    asked = {"SIZEWELL_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = subprocess.run([PROGRAM], env={**os.environ, **asked}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
 
 
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        (("",), {*COMMANDS, "help"}),
-        (("pre",), {"preview"}),
-        (("teardown", ""), {"plan", "run", "report", "schedule", "replay"}),
-        (("prices", "sh"), {"show"}),
-        (("preview", "--ba"), {"--base", "--base-state"}),
-        (("teardown", "plan", "--for"), {"--format"}),
-        (("preview", "--format", ""), {"terminal", "markdown", "json", "html", "focus"}),
-        (("size", "--color", "a"), {"auto", "always"}),
-        (("completion", ""), {"bash", "zsh", "fish"}),
-        (("help", "pr"), {"preview", "prices"}),
-        (("size", "exam"), {"example.yaml"}),
-        (("preview", "--usage", "exam"), {"example.yaml"}),
-        (("preview", "dev"), {"dev-aws"}),
+        (("",), [*COMMANDS, "help"]),
+        (("pre",), ["preview"]),
+        (("teardown", ""), ["plan", "run", "report", "observed", "schedule", "replay"]),
+        (("prices", "sh"), ["show"]),
+        (("preview", "--ba"), ["--base", "--base-state"]),
+        (("teardown", "plan", "--for"), ["--format"]),
+        (("preview", "--format", ""), ["terminal", "markdown", "json", "html", "focus"]),
+        (("size", "--color", "a"), ["auto", "always"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("help", "pr"), ["preview", "prices"]),
+        (("preview", "dev"), ["dev-aws"]),
+        (("teardown", "run", "--data", ""), ["dev-aws"]),
     ],
 )
-def test_bash_completes(line: tuple[str, ...], offered: set[str], bash_script: Path, tmp_path: Path) -> None:
-    _project(tmp_path)
-    (tmp_path / "example.yaml").write_text("")
-    done = subprocess.run(
-        ["bash", "-c", ASKED, "bash", str(bash_script), "sizewell", *line],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr.replace("bash: compopt: not currently executing completion function", "").strip() == ""
-    given = set(done.stdout.split())
-    assert offered <= given
-    assert all(word.startswith(line[-1]) for word in given)
+def test_what_is_offered(line: tuple[str, ...], offered: list[str], project: Path) -> None:
+    assert offers("sizewell", *line) == [f"plain,{word}" for word in offered]
+
+
+def test_files_are_completed_where_files_are_taken_and_stacks_where_stacks_are(project: Path) -> None:
+    """By what their help calls them: a new argument is completed like those that are there."""
+    for name, leaf in leaves():
+        for parameter in leaf.params:
+            shown = parameter.metavar or parameter.human_readable_name.upper()
+            if shown in ("FILE", "FOLDER", "DIR", "PATH", "SPEC"):
+                assert isinstance(parameter.type, click.Path), (name, shown)
+            if shown in ("STACK", "STACKS"):
+                offered = parameter.shell_complete(click.Context(leaf), "")
+                assert [item.value for item in offered] == ["dev-aws"], (name, shown)
+
+
+def test_bash_completes(project: Path) -> None:
+    """In an interactive shell, where a file is left to bash itself."""
+    (project / "sizewell.bash").write_text(_script("bash"))
+    setup = f"source {project}/sizewell.bash"
+    for line, completed in (
+        ("prev", "preview"),
+        ("size exam", "size example.yaml"),
+        ("preview dev", "preview dev-aws"),
+    ):
+        assert f"sizewell {completed}" in _typed(("bash", "--norc", "-i"), setup, f"sizewell {line}"), line
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_script_has_every_command_and_option(shell: str, sizewell: Sizewell, tmp_path: Path) -> None:
-    done = sizewell("completion", shell)
-    assert (done.code, done.err) == (0, "")
-    for command in COMMANDS:
-        assert command in done.out
-    for option in ("base-state", "check-decisions", "burn-in", "prod-account"):
-        assert option in done.out
-    if shutil.which(shell):
-        (tmp_path / "script").write_text(done.out)
-        parsed = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, text=True, check=False)
-        assert (parsed.returncode, parsed.stderr) == (0, "")
+def test_each_script_is_one_of_its_shell(shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / "script").write_text(_script(shell))
+    parsed = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, text=True, check=False)
+    assert (parsed.returncode, parsed.stderr) == (0, "")
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
@@ -97,12 +109,11 @@ def test_each_script_has_every_command_and_option(shell: str, sizewell: Sizewell
         ("teardown run --data dev", {"dev-aws"}),
     ],
 )
-def test_fish_completes(line: str, offered: set[str], sizewell: Sizewell, tmp_path: Path) -> None:
-    (tmp_path / "sizewell.fish").write_text(sizewell("completion", "fish").out)
-    _project(tmp_path)
-    asked = f"source {tmp_path}/sizewell.fish; complete -C 'sizewell {line}'"
+def test_fish_completes(line: str, offered: set[str], project: Path) -> None:
+    (project / "sizewell.fish").write_text(_script("fish"))
+    asked = f"source {project}/sizewell.fish; complete -C 'sizewell {line}'"
     done = subprocess.run(
-        ["fish", "--no-config", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        ["fish", "--no-config", "-c", asked], cwd=project, capture_output=True, text=True, check=True, timeout=60
     )
     assert {row.split("\t")[0] for row in done.stdout.split("\n") if row} == offered
 
@@ -119,27 +130,26 @@ def test_fish_completes(line: str, offered: set[str], sizewell: Sizewell, tmp_pa
         ("preview dev", "preview dev-aws"),
     ],
 )
-def test_zsh_completes(line: str, completed: str, sizewell: Sizewell, tmp_path: Path) -> None:
-    _project(tmp_path)
-    (tmp_path / "_sizewell").write_text(sizewell("completion", "zsh").out)
-    assert f"sizewell {completed}" in _typed_in_zsh(f"sizewell {line}", tmp_path)
+def test_zsh_completes(line: str, completed: str, project: Path) -> None:
+    (project / "_sizewell").write_text(_script("zsh"))
+    setup = f"fpath=({project} $fpath); autoload -Uz compinit; compinit -u -D"
+    assert f"sizewell {completed}" in _typed(("zsh", "-f", "-i"), setup, f"sizewell {line}")
 
 
-def _project(folder: Path) -> None:
-    (folder / "stacks/config").mkdir(parents=True)
-    (folder / "stacks/config/Pulumi.dev-aws.yaml").write_text("")
+def _script(shell: str) -> str:
+    done = subprocess.run([PROGRAM, "completion", shell], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
 
 
-def _typed_in_zsh(line: str, folder: Path) -> str:
-    """What stands on the command line of an interactive zsh after the line and the Tab key."""
+def _typed(shell: tuple[str, ...], setup: str, line: str) -> str:
+    """What stands on the command line of an interactive shell after the line and the Tab key."""
     child, terminal = pty.fork()
     if child == 0:
-        os.chdir(folder)
-        os.environ.update(TERM="dumb", HOME=str(folder))
-        os.execlp("zsh", "zsh", "-f", "-i")  # noqa: S606 - in the terminal that was just made
+        os.environ.update(TERM="dumb", HOME=str(Path.cwd()))
+        os.execvp(shell[0], shell)  # noqa: S606 - in the terminal that was just made
     try:
-        setup = f"PS1='READY> '; fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D; print SET-UP"
-        os.write(terminal, f"{setup}\n".encode())
+        os.write(terminal, f"PS1='READY> '; {setup}; echo SET-UP\n".encode())
         _until(terminal, r"\nSET-UP[\s\S]*READY> ")
         os.write(terminal, f"{line}\t".encode())
         return _until(terminal, re.escape(line) + r"\S* ?[^\s>]* ")
@@ -163,10 +173,3 @@ def test_what_is_not_a_shell_is_refused(sizewell: Sizewell) -> None:
     done = sizewell("completion", "zhs")
     assert done.code == 64
     assert "did you mean zsh?" in done.err
-
-
-def test_no_other_command_loads_the_library() -> None:
-    code = "import sys; from sizewell.cli.main import main; main(['--version']); print('shtab' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-1] == "False"
-    assert whole_parser().prog == "sizewell"

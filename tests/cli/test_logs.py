@@ -37,8 +37,8 @@ def test_a_command_says_its_steps_before_and_after_the_command(chat: str, sizewe
         done = sizewell(*line)
         assert done.out == plain.out
         steps = [row.split(" ", 1)[1] for row in done.err.splitlines()]
-        assert steps[0] == "INFO sizewell.cli.main: sizewell.cli.size begins"
-        assert steps[-1] == "INFO sizewell.cli.main: exit code 0"
+        assert steps[0] == "INFO sizewell.cli.commands: sizewell.cli.size begins"
+        assert steps[-1] == "INFO sizewell.cli.commands: exit code 0"
         assert any(step.startswith("INFO sizewell.sizing.choose.decide: chat: ") for step in steps[1:-1])
     assert logging.getLogger("sizewell").handlers == []
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from sizewell.cli import settings
-from sizewell.cli.main import _apply_settings, _parser
+from sizewell.cli.commands import Arguments, arguments_of
 from sizewell.cli.settings import SETTINGS
 from sizewell.sizing.errors import ConfigError
 
 from .conftest import Sizewell
+from .lines import parsed
 
 VALUES = {
     "base": '"main"',
@@ -37,10 +37,8 @@ def stated(folder: Path, text: str | None = None, name: str = "sizewell.toml") -
         (folder / file).write_text("")
 
 
-def filled(*line: str) -> argparse.Namespace:
-    args = _parser(list(line)).parse_args(list(line))
-    _apply_settings(args)
-    return args
+def filled(*line: str) -> Arguments:
+    return arguments_of(parsed(line))
 
 
 def test_each_setting_is_tested() -> None:
@@ -76,7 +74,7 @@ def test_a_flag_overrides_the_environment_which_overrides_the_file(
     (project / "sizewell.toml").write_text('color = "always"')
     assert filled("preview").color == "always"
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not hasattr(filled("preview"), "color")
+    assert filled("preview").color is None
 
 
 def test_a_line_that_compares_with_something_else_takes_no_base(project: Path) -> None:

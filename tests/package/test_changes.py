@@ -59,7 +59,10 @@ SCHEMA = (
 )
 COMMAND = '''"""`sizewell bob`: what is called bob."""
 
+import click
+
 from sizewell.cli import output
+from sizewell.cli.commands import Command
 
 DESCRIPTION = "Count what is called bob."
 EXAMPLES = """example:
@@ -69,11 +72,9 @@ exit code: 0 counted, 64 bad input
 """
 
 
-def arguments(parser):
-    parser.add_argument("--json", action="store_true", help="print the count as JSON")
-
-
-def run(args):
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.option("--json", is_flag=True, help="print the count as JSON")
+def command(args):
     output.print_json({"bobs": 3}) if args.json else print("3 are called bob")
     return 0
 '''

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 from datetime import timedelta
@@ -11,6 +10,7 @@ import pytest
 
 from sizewell.cli import project
 from sizewell.cli import teardown as command
+from sizewell.cli.commands import Arguments
 from sizewell.sizing.choose.observed import read_observed, right_size
 from sizewell.sizing.workload.read import read_spec
 from sizewell.teardown.usage import added_up
@@ -106,7 +106,7 @@ def test_a_half_idle_stack_is_told_its_smaller_size(evening, monkeypatch, capsys
     (specs / "train.yaml").write_text(text.replace("name: petsnap-vlm-fp16", "name: train"))
     monkeypatch.setattr(project, "root", lambda: evening.folder)
     monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.reader))
-    assert command._observed(argparse.Namespace(stacks=["dev-aws"], at=evening.now, json=False)) == 0
+    assert command._observed.callback(Arguments(stacks=["dev-aws"], at=evening.now, json=False)) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "1 x g6.12xlarge" in told
     file = evening.folder / ".sizewell/observed/dev-aws-train.json"

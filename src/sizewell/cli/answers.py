@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
@@ -26,14 +25,6 @@ if TYPE_CHECKING:
 
 
 STDIN = Path("-")
-
-
-def iso_date(text: str) -> date:
-    """A date of the command line."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a date such as 2026-08-20, got {text!r}") from None
 
 
 def max_age_s(text: str | None) -> float | None:
@@ -75,7 +66,7 @@ def _standard_input() -> str:
     from sizewell.sizing.errors import Fault
     from sizewell.sizing.workload.text import BYTES_MAX
 
-    _say_that_it_waits()
+    output.note_that_it_waits()
     data = sys.stdin.buffer.read(BYTES_MAX + 1)
     if len(data) > BYTES_MAX:
         raise SpecError([Fault(path="standard input", message=f"is larger than {BYTES_MAX:,} bytes")])
@@ -84,23 +75,6 @@ def _standard_input() -> str:
     except UnicodeDecodeError as error:
         message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
         raise SpecError([Fault(path="standard input", message=message, fix="save it as UTF-8")]) from None
-
-
-def file_or_stdin(text: str) -> Path:
-    """A file of the command line; `-` is standard input.
-
-    >>> file_or_stdin("plan.json").name, file_or_stdin("-").as_posix()
-    ('plan.json', '/dev/stdin')
-    """
-    if text != "-":
-        return Path(text)
-    _say_that_it_waits()
-    return Path("/dev/stdin")
-
-
-def _say_that_it_waits() -> None:
-    if sys.stdin is not None and sys.stdin.isatty():
-        output.note("reading standard input from the terminal; Ctrl-D ends it")
 
 
 def size_all(

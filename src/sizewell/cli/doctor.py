@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import shutil
@@ -14,8 +13,11 @@ from datetime import date
 from pathlib import Path
 from typing import Final, Literal
 
+import click
+
 from sizewell.cli import output, project
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import iso_date, stacks
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
@@ -58,14 +60,12 @@ class Finding:
     code: int = 0
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", nargs="?", metavar="STACK", help="the stack that --cloud checks")
-    parser.add_argument("--cloud", action="store_true", help="check in the cloud whether STACK can be deployed")
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="date from which ages are counted (default: today)")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", required=False, shell_complete=stacks, help="the stack that --cloud checks")
+@click.option("--cloud", is_flag=True, help="check in the cloud whether STACK can be deployed")
+@click.option("--json", is_flag=True, help="print the findings as JSON")
+@click.option("--on", type=iso_date, metavar="DATE", help="date from which ages are counted (default: today)")
+def command(args: Arguments) -> int:
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     if bool(args.stack) != args.cloud:
         missing = (

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sizewell.cli import output, project
-from sizewell.cli.answers import STDIN, document, iso_date, read_all, size_all
+from sizewell.cli.answers import STDIN, document, read_all, size_all
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH, Choice, iso_date
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
@@ -44,22 +47,20 @@ exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("spec", nargs="*", metavar="SPEC", help="spec files, - for standard input")
-    parser.add_argument("--stack", metavar="NAME", help="explain the specs of this stack")
-    parser.add_argument(
-        "--why", metavar="NAME", help="why this machine type, or each type with this accelerator, was chosen or not"
-    )
-    parser.add_argument(
-        "--checklist", choices=("scale", "deploy"), help="fill in a checklist from the decision's own records"
-    )
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write one page to forward; - prints it")
-
-
-def run(args: argparse.Namespace) -> int:
-    paths = [Path(spec) for spec in args.spec]
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("spec", nargs=-1, type=PATH, help="spec files, - for standard input")
+@click.option("--stack", metavar="NAME", help="explain the specs of this stack")
+@click.option(
+    "--why", metavar="NAME", help="why this machine type, or each type with this accelerator, was chosen or not"
+)
+@click.option(
+    "--checklist", type=Choice(("scale", "deploy")), help="fill in a checklist from the decision's own records"
+)
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+@click.option("--json", is_flag=True, help="print JSON")
+@click.option("--html", type=PATH, metavar="FILE", help="write one page to forward; - prints it")
+def command(args: Arguments) -> int:
+    paths = list(args.spec)
     on, cloud, stated = args.on, None, ""
     if args.stack:
         root = project.root()
@@ -139,7 +140,7 @@ def _write_page(
         output.note(f"wrote {path}")
 
 
-def _verdicts(tried: list[Tried], args: argparse.Namespace, catalog: Catalog) -> list[Any]:
+def _verdicts(tried: list[Tried], args: Arguments, catalog: Catalog) -> list[Any]:
     """Print and return what became of the machine types that `--why` names, for each spec."""
     from sizewell.sizing.choose.why import asked_for, counts, verdicts
 
@@ -163,7 +164,7 @@ def _verdicts(tried: list[Tried], args: argparse.Namespace, catalog: Catalog) ->
     return documents
 
 
-def _checklists(tried: list[Tried], args: argparse.Namespace, cloud: str | None) -> list[Any]:
+def _checklists(tried: list[Tried], args: Arguments, cloud: str | None) -> list[Any]:
     """Print and return a checklist for each spec, or what came nearest where nothing fits."""
     from sizewell.cli import decision_text
     from sizewell.sizing.choose.checklist import checklist

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from sizewell import source
 from sizewell.cli import output
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH, iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:
@@ -34,30 +36,28 @@ exit code: 0 success, 5 nothing in the region fits, 64 an answer is missing or w
 CHECK_S = 8.0  # for asking whether the account can be reached
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this folder")
-    parser.add_argument("--name", help="name of the project (default: the folder's)")
-    parser.add_argument("--cloud", help="aws, gcp or azure")
-    parser.add_argument("--account", metavar="ID", help="AWS account, Google Cloud project or Azure subscription")
-    parser.add_argument("--prod-account", metavar="ID", help="account of production (default: the same)")
-    parser.add_argument("--region", help="region (default: us-east-1, us-central1 or eastus)")
-    parser.add_argument("--owner", metavar="NAME", help="who approves changes, such as @acme/ml-platform")
-    parser.add_argument(
-        "--cost-center", metavar="NAME", help="cost-center tag of every billed resource (default: the owner)"
-    )
-    parser.add_argument(
-        "--access", help="who can reach the API of Kubernetes clusters: dns (GKE), IPv4 ranges, or none (default)"
-    )
-    parser.add_argument("--notify", metavar="LIST", help="e-mail and https addresses that receive notices")
-    parser.add_argument("--forge", help="github, gitlab or none: whose pull-request workflow is written")
-    parser.add_argument("--offline", action="store_true", help="do not check whether the account can be reached")
-    parser.add_argument("--no-input", action="store_true", help="ask nothing: a missing answer is an error")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
-    parser.add_argument("--json", action="store_true", help="print what was written and kept as JSON")
-    parser.add_argument("--template", action="store_true", help="print the template folder for `pulumi new`, and exit")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("folder", type=PATH, default=Path(), help="default: this folder")
+@click.option("--name", metavar="NAME", help="name of the project (default: the folder's)")
+@click.option("--cloud", metavar="CLOUD", help="aws, gcp or azure")
+@click.option("--account", metavar="ID", help="AWS account, Google Cloud project or Azure subscription")
+@click.option("--prod-account", metavar="ID", help="account of production (default: the same)")
+@click.option("--region", metavar="REGION", help="region (default: us-east-1, us-central1 or eastus)")
+@click.option("--owner", metavar="NAME", help="who approves changes, such as @acme/ml-platform")
+@click.option("--cost-center", metavar="NAME", help="cost-center tag of every billed resource (default: the owner)")
+@click.option(
+    "--access",
+    metavar="ACCESS",
+    help="who can reach the API of Kubernetes clusters: dns (GKE), IPv4 ranges, or none (default)",
+)
+@click.option("--notify", metavar="LIST", help="e-mail and https addresses that receive notices")
+@click.option("--forge", metavar="FORGE", help="github, gitlab or none: whose pull-request workflow is written")
+@click.option("--offline", is_flag=True, help="do not check whether the account can be reached")
+@click.option("--no-input", is_flag=True, help="ask nothing: a missing answer is an error")
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+@click.option("--json", is_flag=True, help="print what was written and kept as JSON")
+@click.option("--template", is_flag=True, help="print the template folder for `pulumi new`, and exit")
+def command(args: Arguments) -> int:
     from sizewell.cli import questions, scaffold
 
     if args.template:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from sizewell.cli import output, project
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import iso_date, stacks
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
@@ -32,16 +34,14 @@ exit code: 0 kept, 64 bad input, 69 the backend does not respond
 DAYS_MAX = 90
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
-    parser.add_argument("--until", type=iso_date, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
-    parser.add_argument("--reason", metavar="TEXT", help="reason, shown in the plan")
-    parser.add_argument("--end", action="store_true", help="remove the lease")
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="today (default: by the clock, in UTC)")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", shell_complete=stacks, help="a stack in the backend")
+@click.option("--until", type=iso_date, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
+@click.option("--reason", metavar="TEXT", help="reason, shown in the plan")
+@click.option("--end", is_flag=True, help="remove the lease")
+@click.option("--json", is_flag=True, help="print what was done as JSON")
+@click.option("--on", type=iso_date, metavar="DATE", help="today (default: by the clock, in UTC)")
+def command(args: Arguments) -> int:
     from sizewell.teardown.backend import LEASE_TAG, Backend
     from sizewell.teardown.gather import lease_of
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say(args: argparse.Namespace, lines: Sequence[str], *, until: date | None, held: str = "nothing") -> None:
+def _say(args: Arguments, lines: Sequence[str], *, until: date | None, held: str = "nothing") -> None:
     """What was done; `held` is what keeps the stack: a lease, or a later end in its decision."""
     if args.json:
         through = until.isoformat() if until else None
@@ -82,7 +82,7 @@ def _say(args: argparse.Namespace, lines: Sequence[str], *, until: date | None, 
         print(line)
 
 
-def _checked(args: argparse.Namespace) -> tuple[date, str]:
+def _checked(args: Arguments) -> tuple[date, str]:
     today: date = args.on or datetime.now(UTC).date()
     until: date | None = args.until
     if until is None or args.reason is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import shlex
 import sys
@@ -10,7 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from sizewell.cli import output
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import Choice, stacks
 from sizewell.cli.project import configuration, decision_path, decisions, root
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
 from sizewell.sizing.providers import CLOUDS
@@ -44,29 +47,30 @@ FORMATS: Final = ("kubernetes", "slurm", "machine")
 FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="whose decision")
-    parser.add_argument("workload", metavar="WORKLOAD", nargs="?", help="one workload (default: all)")
-    parser.add_argument("--image", help="container image with a tag or digest")
-    parser.add_argument("--command", metavar="LINE", help="command line of the containers, instead of the template's")
-    parser.add_argument("--model", help="weights instead of the spec's: a name, s3://, gs:// or a path")
-    parser.add_argument("--namespace", help="Kubernetes namespace (default)")
-    parser.add_argument(
-        "--prefix", help="name of the run: the same name resumes it, another one starts a second run (main)"
-    )
-    parser.add_argument("--output", metavar="URI", help="where the results of a batch are written")
-    parser.add_argument("--format", choices=FORMATS, default="kubernetes", help="what to print (kubernetes)")
-    parser.add_argument("--burn-in", action="store_true", help="a test of the machines, or of the served model")
-    parser.add_argument(
-        "--then", metavar="STACK", help="print a script that submits to that stack when this one is full"
-    )
-    parser.add_argument("--after", metavar="TIME", help="how long the run waits for room before --then (30m)")
-    parser.add_argument("--queue", default="", help="Kueue's local queue")
-    parser.add_argument("--writer", default="", help="identity that writes checkpoints: e-mail or client id")
-    parser.add_argument("--json", action="store_true", help="print the manifests, or the script, in a JSON object")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", shell_complete=stacks, help="whose decision")
+@click.argument("workload", required=False, help="one workload (default: all)")
+@click.option("--image", metavar="IMAGE", help="container image with a tag or digest")
+@click.option("--command", metavar="LINE", help="command line of the containers, instead of the template's")
+@click.option("--model", metavar="MODEL", help="weights instead of the spec's: a name, s3://, gs:// or a path")
+@click.option("--namespace", metavar="NAME", help="Kubernetes namespace (default)")
+@click.option(
+    "--prefix", metavar="NAME", help="name of the run: the same name resumes it, another one starts a second run (main)"
+)
+@click.option("--output", metavar="URI", help="where the results of a batch are written")
+@click.option("--format", type=Choice(FORMATS), default="kubernetes", help="what to print (kubernetes)")
+@click.option("--burn-in", is_flag=True, help="a test of the machines, or of the served model")
+@click.option(
+    "--then",
+    metavar="STACK",
+    shell_complete=stacks,
+    help="print a script that submits to that stack when this one is full",
+)
+@click.option("--after", metavar="TIME", help="how long the run waits for room before --then (30m)")
+@click.option("--queue", metavar="QUEUE", default="", help="Kueue's local queue")
+@click.option("--writer", metavar="IDENTITY", default="", help="identity that writes checkpoints: e-mail or client id")
+@click.option("--json", is_flag=True, help="print the manifests, or the script, in a JSON object")
+def command(args: Arguments) -> int:
     """Print; nothing is started."""
     from sizewell.launch import reach
 
@@ -125,7 +129,7 @@ def _decision(project: Path, stack: str) -> Decision:
     return Decision.from_json(path)
 
 
-def _check_then(args: argparse.Namespace) -> None:
+def _check_then(args: Arguments) -> None:
     """UsageError for flags that do not go with --then, or that only go with it."""
     if args.after and not args.then:
         raise UsageError("--after is for --then, which names the stack that takes over\n  fix: add --then STACK")
@@ -136,7 +140,7 @@ def _check_then(args: argparse.Namespace) -> None:
         raise UsageError(f"--then names {args.stack} itself\n  fix: name the stack that takes over")
 
 
-def _overflow(made: list[Launch], args: argparse.Namespace) -> int:
+def _overflow(made: list[Launch], args: Arguments) -> int:
     """The script that moves a run to a second stack; the workload there has the same name, or is the only one."""
     from sizewell.launch import overflow, reach
     from sizewell.sizing.units import UnitError, duration_s
@@ -185,11 +189,11 @@ def _say_what_is_missing(launch: Launch, config: Mapping[str, Any]) -> None:
         )
 
 
-def _document(args: argparse.Namespace, **content: Any) -> dict[str, Any]:
+def _document(args: Arguments, **content: Any) -> dict[str, Any]:
     return {"schema": schema_of("launch"), "stack": args.stack, "format": args.format, **content}
 
 
-def _one(scripts: list[str], args: argparse.Namespace, why: str) -> int:
+def _one(scripts: list[str], args: Arguments, why: str) -> int:
     if len(scripts) > 1:
         raise UsageError(f"{args.stack} has {len(scripts)} workloads\n  fix: name one: {why}")
     if args.json:
@@ -237,7 +241,7 @@ def _settings(project: Path, stack: str, config: Mapping[str, Any]) -> Settings:
 def _setting(
     decision: Decision,
     pair: tuple[Workload, Pool],
-    args: argparse.Namespace,
+    args: Arguments,
     config: Mapping[str, Any],
     settings: Settings,
 ) -> Launch:
@@ -256,9 +260,7 @@ def _setting(
     return launch_of(decision, *pair, workload_run, _target(decision, pair, args, config, settings))
 
 
-def _check_queue(
-    decision: Decision, pair: tuple[Workload, Pool], args: argparse.Namespace, config: Mapping[str, Any]
-) -> None:
+def _check_queue(decision: Decision, pair: tuple[Workload, Pool], args: Arguments, config: Mapping[str, Any]) -> None:
     """UsageError for a local queue that is not where the workload runs: what names it would wait for ever, unseen."""
     workload, _ = pair
     stack, name, stated = decision.stack, workload.spec.name, config.get("run") or {}
@@ -307,7 +309,7 @@ def _queue_of(decision: Decision, pair: tuple[Workload, Pool], config: Mapping[s
 def _target(
     decision: Decision,
     pair: tuple[Workload, Pool],
-    args: argparse.Namespace,
+    args: Arguments,
     config: Mapping[str, Any],
     settings: Settings,
 ) -> Target:

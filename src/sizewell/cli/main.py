@@ -5,19 +5,23 @@ Exit codes and environment variables: `sizewell.cli.reference`.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import importlib
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from sizewell import logs
-from sizewell.cli import log_output, modes
+import click
+
+from sizewell.cli import modes
+from sizewell.cli.commands import Command, Group
+from sizewell.cli.parameters import Choice
 from sizewell.sizing.errors import SizewellError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "init": "create a Pulumi project that previews cleanly and passes the policies",
@@ -35,81 +39,47 @@ COMMANDS: Final = {
     "doctor": "check the installation, the project and, with --cloud, the account",
     "completion": "print a completion script for bash, zsh or fish",
 }
-_HEADINGS: Final = re.compile(
-    r"^(?:usage|positional arguments|options(?: of every command)?|examples?|exit codes?|Start with):", re.MULTILINE
+COMPLETING: Final = "SIZEWELL_COMPLETE"  # set by the completion scripts, which ask the command what to offer
+
+
+_LISTED: Final = {**COMMANDS, "help": "the help of a command: `sizewell help size`"}
+_HELP: Final = click.Command("help", params=[click.Argument(["command"], type=Choice(tuple(COMMANDS)))])
+
+
+class _Sizewell(Group):
+    """The command itself. Only the module of the command that a line names is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_LISTED)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == _HELP.name:
+            return _HELP  # to be completed; `_run` has turned its line into one with --help
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sizewell.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(_LISTED.items())
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=text) for name, text in _LISTED.items() if name.startswith(incomplete)]
+        return names + Command.shell_complete(self, ctx, incomplete)
+
+
+SIZEWELL: Final = _Sizewell(
+    "sizewell",
+    subcommand_metavar="COMMAND ...",
+    help="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
+    epilog="Start with:\n  sizewell size examples/chat.yaml\n\n`sizewell COMMAND --help` has examples of each",
 )
-HINT: Final = "`sizewell COMMAND --help` has examples of each"
-
-
-class Parser(argparse.ArgumentParser):
-    """Raises instead of exiting, and guesses what was meant. What argparse tells of a parser in private alone is asked
-    for here, and by nobody else.
-    """
-
-    subparsers: argparse.Action | None = None
-
-    @property
-    def commands(self) -> dict[str, Parser]:
-        """The parsers of its commands, or of a command's actions, by name; none where it has none."""
-        choices: Any = self.subparsers.choices if self.subparsers else None
-        return dict(choices or {})
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Each option as it is written: `-h`, `--help`."""
-        return tuple(self._option_string_actions)
-
-    @property
-    def own_actions(self) -> tuple[argparse.Action, ...]:
-        """What it takes itself, its commands as one."""
-        return tuple(self._actions)
-
-    def add_subparsers(self, **options: Any) -> Any:
-        """As argparse has it, and kept for `commands`."""
-        self.subparsers = super().add_subparsers(**options)
-        return self.subparsers
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse has it, but each parser refuses by itself what it does not know, and says what is near."""
-        self.given = list(args or ())
-        namespace, rest = super().parse_known_args(args, namespace)
-        if rest:
-            from sizewell.cli.suggestions import unknown_arguments
-
-            raise UsageError(unknown_arguments(self, rest))
-        return namespace, rest
-
-    def error(self, message: str) -> NoReturn:
-        known = self.options
-        unknown = [word for word in self.given if word[:2] == "--" and word.partition("=")[0] not in known]
-        if "required" in message and unknown:  # a mistyped option is the nearer fault
-            from sizewell.cli.suggestions import unknown_arguments
-
-            raise UsageError(unknown_arguments(self, unknown))
-        from sizewell.cli.suggestions import prefix
-
-        raise UsageError(f"{prefix(self)}{message}\n  fix: see `{self.prog} --help`")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            from sizewell.cli.suggestions import unknown_choice
-
-            raise UsageError(unknown_choice(self, action, str(value)))
-
-    def print_help(self, file: Any = None) -> None:
-        """As argparse has it, with headings in bold where the output is coloured."""
-        text = self.format_help()
-        if modes.in_color(sys.stdout):
-            text = _HEADINGS.sub("\x1b[1m\\g<0>\x1b[0m", text)
-        (file or sys.stdout).write(text)
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Gives the column of summaries room for the longest command, which Python 3.11 measures without its indent."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog)
-        self._action_max_length = 2 * self._indent_increment + max(map(len, COMMANDS))
+click.version_option(
+    None, "-V", "--version", package_name="sizewell", message="%(prog)s %(version)s", help="print the version"
+)(SIZEWELL)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -122,6 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that lacks a sign must not end the answer
     try:
+        if instruction := os.environ.get(COMPLETING):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(SIZEWELL, {}, "sizewell", COMPLETING, instruction)
         code = _run(arguments)
         sys.stdout.flush()
     except SizewellError as error:
@@ -174,101 +148,35 @@ def _run(arguments: list[str]) -> int:
     if words[:1] == ["help"]:
         words = words[1:]
         arguments = [*words, "--help"]
-    parser = _parser(arguments)
-    if not {"-h", "--help"}.isdisjoint(arguments):  # whatever else the line says, half of an option too
-        arguments = _asked_about(parser, words) or arguments
-    if not arguments:
-        parser.print_help()
-        return 0
+    # Whatever else the line says, half of an option too.
+    if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
+        arguments = _asked_about(words) or arguments
     try:
-        args = parser.parse_args(arguments)
-    except SystemExit as done:  # --help and --version
-        return int(done.code or 0)
-    _apply_settings(args)
-    modes.choose(color=getattr(args, "color", "auto"), quiet=getattr(args, "quiet", False))
-    with log_output.recorded(getattr(args, "verbose", 0), getattr(args, "log_file", None)):
-        logs.log(__name__, "%s begins", args.run.__module__)
-        code: int = args.run(args)
-        logs.log(__name__, "exit code %d", code)
+        with SIZEWELL.make_context("sizewell", arguments, color=modes.in_color(sys.stdout)) as context:
+            code: int = SIZEWELL.invoke(context)
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
+    except click.UsageError as error:
+        from sizewell.cli import suggestions
+
+        raise UsageError(suggestions.message(error)) from None
     return code
 
 
-def _asked_about(parser: Parser, words: list[str]) -> list[str]:
+def _asked_about(words: list[str]) -> list[str]:
     """The line that prints the help of the command that some words name; none where they name no command."""
-    if not parser.commands:
-        return ["--help"]
-    name = next((word for word in words if word in parser.commands), None)
-    if name is None:
-        return [] if words else ["--help"]
-    rest = _asked_about(parser.commands[name], words[words.index(name) + 1 :])
-    return [name, *rest] if rest else []
-
-
-def _apply_settings(args: argparse.Namespace) -> None:
-    """Fill in what the project's settings say and the line does not."""
-    command = args.run.__module__.rpartition(".")[2]
-    if command in ("init", "completion"):  # neither is about the project here
-        return
-    from sizewell.cli import settings
-    from sizewell.cli.project import nearest
-
-    root = nearest()
-    try:
-        stated = settings.NONE if root is None else settings.read(root)
-        settings.apply(args, command, stated)
-    except SizewellError:
-        if command != "doctor":  # which names what is wrong as one of its findings
-            raise
-
-
-def whole_parser() -> Parser:
-    """The parser with the arguments of every command, which a line needs of one command only."""
-    parser = _parser([], COMMANDS)
-    parser.commands["help"].add_argument("command", choices=tuple(COMMANDS))
-    return parser
-
-
-def _parser(arguments: list[str], named: Iterable[str] = ()) -> Parser:
-    parser = Parser(
-        prog="sizewell",
-        description="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
-        epilog="Start with:\n  sizewell size examples/chat.yaml\n\n" + HINT,
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version")
-    modes.arguments(parser)
-    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser, required=True)
-    wanted = set(named or [word for word in arguments if word in COMMANDS][:1])
-    for name, summary in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-        )
-        if name in wanted:  # the others would only be imported to be forgotten
-            module: Any = importlib.import_module(f"sizewell.cli.{name}")
-            command.description, command.epilog = module.DESCRIPTION, module.EXAMPLES
-            module.arguments(command)
-            command.set_defaults(run=module.run)
-            for leaf in _leaves(command):
-                modes.arguments(leaf)
-    commands.add_parser("help", help="the help of a command: `sizewell help size`", allow_abbrev=False)
-    return parser
-
-
-def _leaves(parser: Parser) -> Iterator[Parser]:
-    """The parser, or those of its actions: `plan`, `run`, … of `teardown`."""
-    if not parser.commands:
-        yield parser
-    for inner in parser.commands.values():
-        yield from _leaves(inner)
-
-
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        print(f"sizewell {version('sizewell')}")
-        parser.exit()
+    path: list[str] = []
+    group: click.Command | None = SIZEWELL
+    while isinstance(group, click.Group):
+        context = click.Context(group)
+        known = group.list_commands(context)
+        name = next((word for word in words if word in known), None)
+        if name is None:
+            return [] if words else [*path, "--help"]
+        path.append(name)
+        group = group.get_command(context, name)
+        words = words[words.index(name) + 1 :]
+    return [*path, "--help"]
 
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, TextIO
 
 Color = Literal["auto", "always", "never"]
@@ -26,31 +24,6 @@ class Modes:
 
 
 _current = Modes()
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that every command has, wherever they stand in the line."""
-    group = parser.add_argument_group("options of every command")
-    group.add_argument(
-        "-q", "--quiet", action="store_true", default=argparse.SUPPRESS, help="no remarks and no progress on stderr"
-    )
-    group.add_argument(
-        "--color",
-        choices=COLORS,
-        default=argparse.SUPPRESS,
-        help="auto: on a terminal, unless NO_COLOR is set or TERM is dumb",
-    )
-    group.add_argument(
-        "--no-color", action="store_const", const="never", dest="color", default=argparse.SUPPRESS,
-        help="same as --color never",
-    )  # fmt: skip
-    group.add_argument(
-        "-v", "--verbose", action="count", default=argparse.SUPPRESS,
-        help="print each step on stderr: calls, waits, files; -vv: details as well",
-    )  # fmt: skip
-    group.add_argument(
-        "--log-file", type=Path, metavar="FILE", default=argparse.SUPPRESS, help="append steps and details to a file"
-    )
 
 
 def choose(*, color: Color = "auto", quiet: bool = False) -> None:

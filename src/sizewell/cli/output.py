@@ -97,6 +97,12 @@ def note(text: str) -> None:
         print(f"sizewell: {text}", file=sys.stderr)
 
 
+def note_that_it_waits() -> None:
+    """Say that standard input is read, where nothing but a person at the terminal can give it."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        note("reading standard input from the terminal; Ctrl-D ends it")
+
+
 def write_file(path: Path, pieces: Iterable[str], option: str) -> None:
     """What an option such as --output names, as UTF-8; UsageError where it cannot be written, but for a full disk."""
     try:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sizewell.cli import judging, output, project
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH, iso_date, stacks
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.versions import schema_of
 
@@ -34,22 +36,16 @@ exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", nargs="*", metavar="STACK", help="stacks (default: all)")
-    parser.add_argument("--list", action="store_true", help="list the rules instead")
-    parser.add_argument(
-        "--pack", type=Path, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead"
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")  # fmt: skip  # noqa: E501
-    parser.add_argument(
-        "--usage", type=Path, metavar="FILE", help="usage that resources do not state: stored data, egress"
-    )
-    parser.add_argument("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="date of the prices and waivers to use (today)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", nargs=-1, shell_complete=stacks, help="stacks (default: all)")
+@click.option("--list", is_flag=True, help="list the rules instead")
+@click.option("--pack", type=PATH, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead")
+@click.option("--config", type=PATH, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")
+@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: stored data, egress")
+@click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
+@click.option("--on", type=iso_date, metavar="DATE", help="date of the prices and waivers to use (today)")
+@click.option("--json", is_flag=True, help="print JSON")
+def command(args: Arguments) -> int:
     if args.pack is not None:
         from sizewell.policy.pack import write_pack
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
@@ -10,8 +9,12 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import click
+
 from sizewell.cli import judging, output, project
-from sizewell.cli.answers import file_or_stdin, iso_date, max_age_s
+from sizewell.cli.answers import max_age_s
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import INPUT, PATH, Choice, iso_date, stacks
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
@@ -43,36 +46,30 @@ _PIECE: Final = 1 << 20
 GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("stack", nargs="*", metavar="STACK", help="stacks (default: all)")
-    add("--base", metavar="REF", help="compare with this git revision")
-    add("--base-state", type=file_or_stdin, metavar="FILE", help="compare with the output of `pulumi stack export`")
-    add(
-        "--plan",
-        type=file_or_stdin,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="read `pulumi preview --json` instead",
-    )
-    add("--engine", choices=("auto", "offline", "pulumi"), default="auto", help="how the program is evaluated (auto)")
-    add("--format", choices=FORMATS, default="terminal", help="output format (terminal)")
-    add("--json", action="store_const", const="json", dest="format", help="same as --format json")
-    add("-o", "--output", type=Path, metavar="FILE", help="write to this file instead of printing")
-    add("--usage", type=Path, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
-    add("--discounts", type=Path, metavar="FILE", help="own rates and commitments")
-    add("--guardrails", type=Path, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
-    add("--unblock", default="", metavar="REASON", help="accept an exceeded limit, with the reason on record")
-    add("--policies", type=Path, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
-    add("--judge", metavar="REF", help="take limits and policies from this git revision (default: that of --base)")
-    add("--new-only", action="store_true", help="do not fail on findings that the base has as well")
-    add("--check-decisions", action="store_true", help="exit 4 if a spec no longer gives its committed decision")
-    add("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
-    add("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", nargs=-1, shell_complete=stacks, help="stacks (default: all)")
+@click.option("--base", metavar="REF", help="compare with this git revision")
+@click.option("--base-state", type=INPUT, metavar="FILE", help="compare with the output of `pulumi stack export`")
+@click.option("--plan", multiple=True, type=INPUT, metavar="FILE", help="read `pulumi preview --json` instead")
+@click.option(
+    "--engine", type=Choice(("auto", "offline", "pulumi")), default="auto", help="how the program is evaluated (auto)"
+)
+@click.option("--format", type=Choice(FORMATS), default="terminal", help="output format (terminal)")
+@click.option("--json", "format", flag_value="json", help="same as --format json")
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="write to this file instead of printing")
+@click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: egress, requests, growth")
+@click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
+@click.option("--guardrails", type=PATH, metavar="FILE", help=f"limits on a change ({GUARDRAILS})")
+@click.option("--unblock", metavar="REASON", default="", help="accept an exceeded limit, with the reason on record")
+@click.option("--policies", type=PATH, metavar="FILE", help=f"policy configuration ({judging.DEFAULT_CONFIG})")
+@click.option(
+    "--judge", metavar="REF", help="take limits and policies from this git revision (default: that of --base)"
+)
+@click.option("--new-only", is_flag=True, help="do not fail on findings that the base has as well")
+@click.option("--check-decisions", is_flag=True, help="exit 4 if a spec no longer gives its committed decision")
+@click.option("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+def command(args: Arguments) -> int:
     gc.disable()  # importing provider modules makes millions of objects that live to the end: a tenth of the time
     from sizewell.preview.pipeline import Request, run_preview, stacks_of
 
@@ -135,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 _OTHER_JUDGES: Final = (".github/workflows", ".gitlab-ci.yml", "policy", "stacks/policy", "*CODEOWNERS")
 
 
-def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[str, str], tuple[str, ...]]:
+def _judges(args: Arguments, root: Path) -> tuple[Limits, Config, dict[str, str], tuple[str, ...]]:
     """The limits and policies that judge, environments that are the base's, and what the change says otherwise.
 
     Whoever changes the judge is judged by that of the base, unless somebody lets the change pass.
@@ -186,7 +183,7 @@ def _judges(args: argparse.Namespace, root: Path) -> tuple[Limits, Config, dict[
     return limits, settings, {} if args.unblock else base_environments, tuple(rows)
 
 
-def _base_prices(args: argparse.Namespace, root: Path) -> tuple[BasePrices | None, list[str]]:
+def _base_prices(args: Arguments, root: Path) -> tuple[BasePrices | None, list[str]]:
     """The prices before the change where it changes them, and the note on that.
 
     The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.

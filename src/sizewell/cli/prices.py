@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sizewell.cli import output, project, refresh
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Group
+from sizewell.cli.parameters import PATH, iso_date
 from sizewell.cli.price_changes import print_price_changes
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.files import write_whole
@@ -40,39 +42,19 @@ exit code: 0 success, 3 a price is not known, 64 bad input, 69 a vendor did not 
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
-    show = actions.add_parser("show", help="a price: source, date, age, known history", allow_abbrev=False)
-    show.add_argument("what", nargs="+", metavar="TYPE", help="machine types, keys of fees, or vendors")
-    show.add_argument("--cloud", metavar="NAME", help="only of this cloud")
-    show.add_argument("--region", default="", metavar="NAME", help="only in this region")
-    show.add_argument("--market", default="", metavar="NAME", help="only in this market, such as spot")
-    diff = actions.add_parser("diff", help="which prices changed between two dates", allow_abbrev=False)
-    diff.add_argument("--since", type=iso_date, required=True, metavar="DATE", help="the date to compare with")
-    diff.add_argument("--against", type=Path, metavar="FOLDER", help="compare with the catalog in this folder")
-    diff.add_argument("--all", action="store_true", help="print every price that changed")
-    add = actions.add_parser("import", help="rates of your own, into catalog/rates/", allow_abbrev=False)
-    add.add_argument(
-        "file",
-        type=Path,
-        metavar="FILE",
-        help="rates, a table of rates, a FOCUS export, AWS's Cost and Usage Report, Azure's or Google's price sheet",
-    )
-    add.add_argument("-n", "--dry-run", action="store_true", help="print the rates and write nothing")
-    add.add_argument("--json", action="store_true", help="print JSON")
-    ask = actions.add_parser("refresh", help="new prices from the vendors, into catalog/offers/", allow_abbrev=False)
-    refresh.arguments(ask)
-    for action in (show, diff):
-        action.add_argument("--on", type=iso_date, metavar="DATE", help="the date (default: today)")
-        action.add_argument("--json", action="store_true", help="print JSON")
+command = Group("prices", help=DESCRIPTION, epilog=EXAMPLES)
+_on = click.option("--on", type=iso_date, metavar="DATE", help="the date (default: today)")
+_json = click.option("--json", is_flag=True, help="print JSON")
 
 
-def run(args: argparse.Namespace) -> int:
-    actions = {"show": _show, "diff": _diff, "import": _import, "refresh": refresh.run}
-    return actions[args.action](args)
-
-
-def _show(args: argparse.Namespace) -> int:
+@command.command("show", help="a price: source, date, age, known history")
+@click.argument("what", nargs=-1, required=True, metavar="TYPE...", help="machine types, keys of fees, or vendors")
+@click.option("--cloud", metavar="NAME", help="only of this cloud")
+@click.option("--region", default="", metavar="NAME", help="only in this region")
+@click.option("--market", default="", metavar="NAME", help="only in this market, such as spot")
+@_on
+@_json
+def _show(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.history import quotes
 
@@ -112,7 +94,7 @@ def _show(args: argparse.Namespace) -> int:
     return 3 if unpriced or any(quote.usd_per_hour is None for quote in offered) else 0
 
 
-def _check_where(catalog: Catalog, args: argparse.Namespace) -> None:
+def _check_where(catalog: Catalog, args: Arguments) -> None:
     """The cloud, region and market that a price is asked for exist: a slip is no price that nobody knows."""
     from difflib import get_close_matches
 
@@ -134,14 +116,14 @@ def _check_where(catalog: Catalog, args: argparse.Namespace) -> None:
             raise UsageError(f"{flag}: the catalog has no {flag[2:]} {value!r}{of}\n  fix: {fix}")
 
 
-def _unpriced(name: str, args: argparse.Namespace, places: list[str]) -> str:
+def _unpriced(name: str, args: Arguments, places: list[str]) -> str:
     """What is not known, and where it is."""
     asked = " ".join(filter(None, (args.cloud, args.region, args.market)))
     known = f"; known in {', '.join(places[:5])}" + (f" and {len(places) - 5} more" if len(places) > 5 else "")
     return f"no price of {name} is known{f' for {asked}' if asked else ''}{known if places else ''}"
 
 
-def _fees(catalog: Catalog, key: str, args: argparse.Namespace, on: date) -> list[dict[str, Any]]:
+def _fees(catalog: Catalog, key: str, args: Arguments, on: date) -> list[dict[str, Any]]:
     rows = [fee for fee in catalog.fees if fee.key == key and args.cloud in (None, fee.cloud)]
     places = sorted({(fee.cloud, fee.region) for fee in rows if args.region in ("", fee.region, "all")})
     return [
@@ -254,7 +236,13 @@ def _print_fees(fees: list[dict[str, Any]], on: date) -> None:
         console.print(f"\n{source}")
 
 
-def _diff(args: argparse.Namespace) -> int:
+@command.command("diff", help="which prices changed between two dates")
+@click.option("--since", type=iso_date, required=True, metavar="DATE", help="the date to compare with")
+@click.option("--against", type=PATH, metavar="FOLDER", help="compare with the catalog in this folder")
+@click.option("--all", is_flag=True, help="print every price that changed")
+@_on
+@_json
+def _diff(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.history import moves
 
@@ -287,7 +275,15 @@ def _move_json(move: Move) -> dict[str, Any]:
     }
 
 
-def _import(args: argparse.Namespace) -> int:
+@command.command("import", help="rates of your own, into catalog/rates/")
+@click.argument(
+    "file",
+    type=PATH,
+    help="rates, a table of rates, a FOCUS export, AWS's Cost and Usage Report, Azure's or Google's price sheet",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="print the rates and write nothing")
+@_json
+def _import(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.imports import as_yaml, read_rates
     from sizewell.sizing.catalog.overlay import FOLDER, current
@@ -333,6 +329,9 @@ def _import(args: argparse.Namespace) -> int:
     return 0
 
 
+command.add_command(refresh.command, "refresh")
+
+
 def _sheet_of_google(path: Path) -> Imported:
     from sizewell.clouds.prices.google_sheet import read_sheet
     from sizewell.sizing.catalog import load
@@ -342,5 +341,5 @@ def _sheet_of_google(path: Path) -> Imported:
     return read_sheet(path, load(), date.today())  # noqa: DTZ011 - the user's own calendar
 
 
-def _today(args: argparse.Namespace) -> date:
+def _today(args: Arguments) -> date:
     return args.on or date.today()  # noqa: DTZ011 - the user's own calendar

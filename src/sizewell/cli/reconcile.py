@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from sizewell.cli import output, project
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import stacks
 from sizewell.cli.teardown import opened, project_name
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers import clouds_where
@@ -48,17 +51,16 @@ exit code: 0 every resource is in a state, 6 a resource is in no state or cannot
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--adopt", action="store_true", help="add the matched resources to the state")
-    how.add_argument("--delete", action="store_true", help="destroy the matched resources")
-    parser.add_argument("--data", action="store_true", help="with --delete: destroy what holds data too")
-    parser.add_argument("--yes", action="store_true", help="do it; without --yes it is only printed")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", shell_complete=stacks, help="a stack in the backend")
+@click.option("--adopt", is_flag=True, help="add the matched resources to the state")
+@click.option("--delete", is_flag=True, help="destroy the matched resources")
+@click.option("--data", is_flag=True, help="with --delete: destroy what holds data too")
+@click.option("--yes", is_flag=True, help="do it; without --yes it is only printed")
+@click.option("--json", is_flag=True, help="print the list as JSON")
+def command(args: Arguments) -> int:
+    if args.adopt and args.delete:
+        raise UsageError("reconcile: --adopt and --delete exclude each other\n  fix: give one of them")
     from sizewell.reconcile.reconciler import Reconciler
     from sizewell.teardown.backend import Backend
 
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _act(
-    args: argparse.Namespace,
+    args: Arguments,
     reconciler: Reconciler,
     comparison: Comparison,
     journal: Journal,
@@ -134,7 +136,7 @@ def _deleter(config: TeardownConfig, reader: StatusReader, stack: str) -> Mappin
     return config.deleter(reader.accounts(stack), environment_of(stack, ""))
 
 
-def _print(args: argparse.Namespace, comparison: Comparison) -> None:
+def _print(args: Arguments, comparison: Comparison) -> None:
     rows: list[tuple[str, str]] = []
     for match in comparison.sorted.matches:
         identity = match.thing.identity if match.thing else f"{match.wanted.type} {match.identity}"
@@ -174,7 +176,7 @@ def _print(args: argparse.Namespace, comparison: Comparison) -> None:
         )
 
 
-def _would(args: argparse.Namespace, match: Match) -> str:
+def _would(args: Arguments, match: Match) -> str:
     """What the command does with a resource that it matched."""
     if match.by_name_alone:
         return f"{'kept' if args.delete else 'adopt as'} {match.wanted.name}: check it first, as only its name matches"

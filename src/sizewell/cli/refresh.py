@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+import click
+
 from sizewell.cli import output, project
-from sizewell.cli.answers import iso_date
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import iso_date
 from sizewell.clouds.prices.price_list import FEES, MARKETS, ON_DEMAND, SPOT, Question, Scope
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
@@ -30,28 +32,24 @@ DEADLINE_S: Final = 3600.0
 EXAMPLES_MAX: Final = 3
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cloud",
-        default=",".join(BUILT_ON),
-        metavar="NAMES",
-        help=f"{', '.join(BUILT_ON)} (default: these), and by gpuhunt {', '.join(OTHERS)}",
-    )
-    parser.add_argument(
-        "--kind", default=",".join(MARKETS), metavar="KINDS", help=f"{', '.join(MARKETS)} (default: all)"
-    )
-    parser.add_argument("--region", default="", metavar="NAMES", help="only these regions, separated by commas")
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
-    parser.add_argument(
-        "--query",
-        action="store_true",
-        help="read AWS's machine prices with GetProducts (needs credentials) instead of the bulk files",
-    )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="read and check prices, but write nothing")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help="new prices from the vendors, into catalog/offers/")
+@click.option(
+    "--cloud",
+    metavar="NAMES",
+    default=",".join(BUILT_ON),
+    help=f"{', '.join(BUILT_ON)} (default: these), and by gpuhunt {', '.join(OTHERS)}",
+)
+@click.option("--kind", metavar="KINDS", default=",".join(MARKETS), help=f"{', '.join(MARKETS)} (default: all)")
+@click.option("--region", metavar="NAMES", default="", help="only these regions, separated by commas")
+@click.option("--on", type=iso_date, metavar="DATE", help="the date of the rows (default: today)")
+@click.option(
+    "--query",
+    is_flag=True,
+    help="read AWS's machine prices with GetProducts (needs credentials) instead of the bulk files",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="read and check prices, but write nothing")
+@click.option("--json", is_flag=True, help="print JSON")
+def command(args: Arguments) -> int:
     from sizewell.clouds.calls import Deadline
     from sizewell.clouds.prices.asking import Journal, ask
     from sizewell.sizing.catalog import load
@@ -228,7 +226,7 @@ def _by_hand(catalog: Catalog, clouds: tuple[str, ...], kinds: tuple[str, ...]) 
 
 
 def _report(
-    args: argparse.Namespace,
+    args: Arguments,
     accepted: Accepted,
     fees: AcceptedFees,
     readings: Readings,

@@ -7,16 +7,18 @@ they stay in their own files, which a preview takes from the base.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.cli import modes
 from sizewell.sizing.errors import ConfigError, Fault
+
+if TYPE_CHECKING:
+    from sizewell.cli.commands import Arguments
 
 OWN_FILE: Final = "sizewell.toml"
 SHARED_FILE: Final = "pyproject.toml"
@@ -102,18 +104,14 @@ def parse(text: str, name: str) -> dict[str, Any]:
     return dict(values)
 
 
-def apply(args: argparse.Namespace, command: str, settings: Settings) -> None:
+def apply(args: Arguments, command: str, settings: Settings) -> None:
     """Fill in what neither the line nor the environment says. Raises ConfigError for a file that does not exist."""
     for key, setting in SETTINGS.items():
         if setting.commands and command not in setting.commands:
             continue
         if key == "base" and (args.plan or args.base_state):  # the line compares with something else
             continue
-        if key in ("color", "quiet"):
-            if not hasattr(args, key) and key in settings.values and not (key == "color" and modes.is_plain()):
-                setattr(args, key, settings.values[key])
-            continue
-        if getattr(args, key) is not None:
+        if getattr(args, key) not in (None, False) or (key == "color" and modes.is_plain()):
             continue
         if setting.variable and (stated := os.environ.get(setting.variable)):
             setattr(args, key, Path(stated))

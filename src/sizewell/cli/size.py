@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from sizewell.cli import output, project
 from sizewell.cli.answers import (
     document,
     exit_code,
-    file_or_stdin,
     is_decision,
-    iso_date,
     max_age_s,
     read_all,
     size_all,
 )
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import INPUT, PATH, iso_date
 from sizewell.sizing.errors import DecisionError, SizewellError, UsageError
 from sizewell.sizing.units import plural
 
@@ -55,26 +56,20 @@ exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--c
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "spec", nargs="*", metavar="SPEC", help="spec files, - for standard input (default with --stack: its own)"
-    )
-    parser.add_argument("--stack", metavar="NAME", help="write the decision of this stack")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 4 if a decision would change")
-    parser.add_argument("--show-spec", action="store_true", help="print the specs with every default and its source")
-    parser.add_argument("--details", action="store_true", help="print each spec in full, even if there are many")
-    parser.add_argument(
-        "--observed", type=file_or_stdin, metavar="FILE", help="compare one spec with what was measured of it"
-    )
-    parser.add_argument("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("spec", nargs=-1, type=PATH, help="spec files, - for standard input (default with --stack: its own)")
+@click.option("--stack", metavar="NAME", help="write the decision of this stack")
+@click.option("--check", is_flag=True, help="write nothing; exit 4 if a decision would change")
+@click.option("--show-spec", is_flag=True, help="print the specs with every default and its source")
+@click.option("--details", is_flag=True, help="print each spec in full, even if there are many")
+@click.option("--observed", type=INPUT, metavar="FILE", help="compare one spec with what was measured of it")
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+@click.option("--json", is_flag=True, help="print JSON")
+@click.option("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+def command(args: Arguments) -> int:
     if args.check:
         return _check(args)
-    paths = [Path(spec) for spec in args.spec]
+    paths = list(args.spec)
     target: Path | None = None
     stated = ""
     if args.stack:
@@ -127,7 +122,7 @@ def _show(specs: Sequence[WorkloadSpec], *, as_json: bool) -> int:
 
 def _print(
     answers: Sequence[Answer],
-    args: argparse.Namespace,
+    args: Arguments,
     target: Path | None,
     specs: Sequence[WorkloadSpec],
     catalog: Catalog,
@@ -222,7 +217,7 @@ class Verdict:
     changes: tuple[str, ...] = ()
 
 
-def _check(args: argparse.Namespace) -> int:
+def _check(args: Arguments) -> int:
     root = project.root()
     stacks = [project.decision_path(root, args.stack)] if args.stack else project.decisions(root)
     if args.spec and not args.stack:
@@ -232,7 +227,7 @@ def _check(args: argparse.Namespace) -> int:
     from sizewell.sizing.catalog import load
 
     catalog = load()
-    named = [Path(spec) for spec in args.spec]
+    named = list(args.spec)
     verdicts = []
     with output.progress("deciding again") as tell:
         for path in stacks:

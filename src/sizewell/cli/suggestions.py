@@ -1,53 +1,44 @@
-"""What a mistyped command, option or choice was most likely meant to be."""
+"""An error of the command line in the form of all errors: where, what was found, what is allowed, what to do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable
 
-if TYPE_CHECKING:
-    import argparse
+import click
 
 
-class Parser(Protocol):
-    """What is asked of the parser of a command; `main.Parser` has it, and imports this module."""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The line that names what was most likely meant; nothing where nothing is near."""
+    from difflib import get_close_matches
 
-    prog: str
-
-    @property
-    def subparsers(self) -> argparse.Action | None: ...
-
-    @property
-    def options(self) -> Iterable[str]: ...
-
-
-def unknown_choice(parser: Parser, action: argparse.Action, word: str) -> str:
-    """A command, an action or a choice that there is not, and the nearest that there is."""
-    known = [str(choice) for choice in action.choices or ()]
-    listed = ", ".join(known)
-    if action is parser.subparsers:
-        kind = "a command" if action.metavar == "COMMAND" else f"an action of `{parser.prog}`"
-        return f"'{word}' is not {kind}; choose from {listed}{_hint(word, known, parser.prog)}"
-    name = "/".join(action.option_strings) or str(action.metavar or action.dest)
-    return f"{prefix(parser)}{name}: must be one of {listed}, got '{word}'{_hint(word, known, parser.prog)}"
-
-
-def unknown_arguments(parser: Parser, words: Sequence[str]) -> str:
-    """Options that a command does not have, and the nearest that it has; or words that it does not take."""
-    first = next((word for word in words if word.startswith("-")), "")
-    if not first:
-        return f"{prefix(parser)}takes no further argument: {' '.join(words)}\n  fix: see `{parser.prog} --help`"
-    options = [option for option in parser.options if option.startswith("--")]
-    return f"{prefix(parser)}unknown option {first}{_hint(first.partition('=')[0], options, parser.prog)}"
-
-
-def prefix(parser: Parser) -> str:
-    """What a message of a command begins with: `teardown plan: `; nothing at the top."""
-    command = parser.prog.partition(" ")[2]
-    return f"{command}: " if command else ""
-
-
-def _hint(word: str, known: Iterable[str], program: str) -> str:
     near = get_close_matches(word, list(known), 1, 0.5)
-    return f"\n  fix: did you mean {near[0]}?" if near else f"\n  fix: see `{program} --help`"
+    return f"\n  fix: did you mean {near[0]}?" if near else ""
+
+
+def message(error: click.UsageError) -> str:
+    """What to print of an error that click found."""
+    context = error.ctx
+    assert context is not None  # noqa: S101 - click states it with each error of a line
+    command, path = context.command, context.command_path
+    actions = command.list_commands(context) if isinstance(command, click.Group) else []
+    where = f"{path.partition(' ')[2]}: ".removeprefix(": ")
+    if isinstance(error, click.NoSuchCommand):
+        kind = f"an action of `{path}`" if context.parent else "a command"
+        text = f"'{error.command_name}' is not {kind}; choose from {', '.join(actions)}"
+        text += nearest(error.command_name, actions)
+    elif isinstance(error, click.NoSuchOption):
+        known = [name for parameter in command.get_params(context) for name in parameter.opts if name[:2] == "--"]
+        text = f"{where}unknown option {error.option_name}{nearest(error.option_name, known)}"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        text = f"{where}{_name(error.param)} is missing"
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        text = f"{where}{_name(error.param)}: {error.message}"
+    elif actions and not isinstance(error, click.BadOptionUsage):
+        text = f"{where}{'ACTION' if context.parent else 'COMMAND'} is missing; choose from {', '.join(actions)}"
+    else:
+        text = where + error.message[0].lower() + error.message[1:].removesuffix(".")
+    return text if "\n  fix:" in text else f"{text}\n  fix: see `{path} --help`"
+
+
+def _name(parameter: click.Parameter) -> str:
+    return "/".join(parameter.opts) if isinstance(parameter, click.Option) else parameter.human_readable_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from collections.abc import Sequence
@@ -11,8 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from sizewell.cli import output, project
-from sizewell.cli.answers import file_or_stdin
+from sizewell.cli.commands import Arguments, Group
+from sizewell.cli.parameters import INPUT, Choice, stacks
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
@@ -29,15 +31,19 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
 
-`plan` checks each stack of the backend and prints what is to be done with it and its pools: keep,
-warn, empty (scale to the smallest size), destroy, or unknown (not enough evidence: reported, kept),
-with the reason, the samples behind it, what it saves and what is still billed. It changes nothing.
-`run` does what is due, after notifying the owners; without --yes it only prints it. It checks
-everything again before each action, and acts on at most 5 stacks or 20 % of them.
+`plan` checks each stack of the backend and prints what is to be done with it and its pools: keep, warn, empty (scale to
+the smallest size), destroy, or unknown (not enough evidence: reported, kept), with the reason, the samples behind it,
+what it saves and what is still billed. It changes nothing.
+
+`run` does what is due, after notifying the owners; without --yes it only prints it. It checks everything again before
+each action, and acts on at most 5 stacks or 20 % of them.
+
 `report` adds up by owner and month what was saved, what was held back and why.
-`schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component
-TeardownSchedule does.
+
+`schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component TeardownSchedule does.
+
 `observed` writes how busy each pool's accelerators were, for `sizewell size SPEC --observed FILE`.
+
 `replay FILE` prints what is decided at each step of a recorded timeline, to try other limits.
 
 Its settings are in stacks/config/teardown.yaml; docs/howto/tear-down.md explains them.
@@ -53,73 +59,20 @@ failed: run again
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(metavar="ACTION", required=True)
-    plan = commands.add_parser("plan", help="what would be done with each stack; changes nothing")
-    _common(plan)
-    plan.add_argument("--format", choices=("table", "markdown", "json", "html"), default="table", help="default: table")
-    plan.add_argument("--json", action="store_const", const="json", dest="format", help="same as --format json")
-    plan.set_defaults(act=_plan)
-    run_ = commands.add_parser("run", help="do what is due; without --yes only print it")
-    _common(run_)
-    run_.add_argument(
-        "--plan", type=file_or_stdin, metavar="FILE", help="only what this plan (--format json) has, if it is due"
-    )
-    run_.add_argument("--yes", action="store_true", help="do it; without --yes it is only printed")
-    run_.add_argument(
-        "--data", action="append", default=[], metavar="STACK", help="destroy its disks and file systems too"
-    )
-    run_.add_argument(
-        "--images", action="append", default=[], metavar="STACK", help="destroy images-STACK too, after its stack"
-    )
-    run_.add_argument("--json", action="store_true", help="print the results as JSON")
-    run_.set_defaults(act=_run)
-    observed = commands.add_parser("observed", help="how busy the pools were, as files for `size --observed`")
-    observed.add_argument(
-        "stacks", nargs="*", metavar="STACK", help="only these; default: all that earlier runs have seen"
-    )
-    observed.add_argument("--at", type=_time, metavar="TIME", help="the two weeks before this time (default: now)")
-    observed.add_argument("--json", action="store_true", help="print the measurements as JSON, too")
-    observed.set_defaults(act=_observed)
-    report = commands.add_parser("report", help="savings, and what was held back, by owner and month")
-    report.add_argument("--json", action="store_true", help="print it as JSON")
-    report.set_defaults(act=_report)
-    schedule = commands.add_parser("schedule", help="print what runs it once an hour: for GitHub, or for a cluster")
-    schedule.add_argument("where", choices=("github", "kubernetes"), help="a workflow, or a CronJob")
-    schedule.add_argument("--image", required=True, metavar="NAME@sha256:…", help="what ci/teardown/Dockerfile builds")
-    schedule.add_argument("--cloud", action="append", choices=tuple(CLOUDS), help="github: log in there (default: aws)")
-    schedule.add_argument("--trust", metavar="OWNER/NAME", help="github: print what the clouds have to trust instead")
-    schedule.add_argument("--cluster", default="", metavar="NAME", help="kubernetes: the cluster that it runs in")
-    schedule.add_argument("--namespace", default="sizewell-teardown", help="kubernetes (default: %(default)s)")
-    schedule.add_argument(
-        "--account", default="teardown", help="kubernetes: its service account (default: %(default)s)"
-    )
-    schedule.add_argument("--json", action="store_true", help="print the file's text in a JSON object")
-    schedule.set_defaults(act=_schedule)
-    replay = commands.add_parser("replay", help="what is decided at each step of a recorded timeline")
-    replay.add_argument("file", type=file_or_stdin, metavar="FILE", help="a timeline, as JSON; - for standard input")
-    replay.add_argument("--json", action="store_true", help="print the verdicts as JSON")
-    replay.set_defaults(act=_replay)
-
-
-def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stacks", nargs="*", metavar="STACK", help="only these; default: all of the backend")
-    parser.add_argument("--at", type=_time, metavar="TIME", help="decide as of this time (default: now)")
-
-
-def run(args: argparse.Namespace) -> int:
-    code: int = args.act(args)
-    return code
-
-
 def _time(text: str) -> datetime:
+    """A time with its zone, such as 2026-11-20T12:00:00Z."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write 2026-11-20T12:00:00Z") from None
+        raise ValueError(f"{text!r} is not a time; write 2026-11-20T12:00:00Z") from None
     if at.tzinfo is None:
-        raise argparse.ArgumentTypeError(f"{text!r} has no time zone; write 2026-11-20T12:00:00Z")
+        raise ValueError(f"{text!r} has no time zone; write 2026-11-20T12:00:00Z")
     return at.astimezone(UTC)
+
+
+command = Group("teardown", help=DESCRIPTION, epilog=EXAMPLES)
+_stacks = click.argument("stacks", nargs=-1, shell_complete=stacks, help="only these; default: all of the backend")
+_at = click.option("--at", type=_time, metavar="TIME", help="decide as of this time (default: now)")
 
 
 # What every action opens ----------------------------------------------------------------------------------------------
@@ -182,7 +135,7 @@ def _place(root: Path) -> str:
 
 
 def _made(
-    args: argparse.Namespace, root: Path, fresh: Callable[[], StatusReader], at: datetime
+    args: Arguments, root: Path, fresh: Callable[[], StatusReader], at: datetime
 ) -> tuple[Plan, list[StackStatus]]:
     from sizewell.teardown.assemble import make_plan
 
@@ -193,7 +146,12 @@ def _made(
         return make_plan(reader, project_name(root), at, args.stacks, tell)
 
 
-def _plan(args: argparse.Namespace) -> int:
+@command.command("plan", help="what would be done with each stack; changes nothing")
+@_stacks
+@_at
+@click.option("--format", type=Choice(("table", "markdown", "json", "html")), default="table", help="default: table")
+@click.option("--json", "format", flag_value="json", help="same as --format json")
+def _plan(args: Arguments) -> int:
     from sizewell.teardown import render
     from sizewell.teardown.planning import to_json
 
@@ -278,7 +236,19 @@ def _page(plan: Plan) -> str:
     )
 
 
-def _run(args: argparse.Namespace) -> int:
+@command.command("run", help="do what is due; without --yes only print it")
+@_stacks
+@_at
+@click.option("--plan", type=INPUT, metavar="FILE", help="only what this plan (--format json) has, if it is due")
+@click.option("--yes", is_flag=True, help="do it; without --yes it is only printed")
+@click.option(
+    "--data", multiple=True, metavar="STACK", shell_complete=stacks, help="destroy its disks and file systems too"
+)
+@click.option(
+    "--images", multiple=True, metavar="STACK", shell_complete=stacks, help="destroy images-STACK too, after its stack"
+)
+@click.option("--json", is_flag=True, help="print the results as JSON")
+def _run(args: Arguments) -> int:
     from sizewell.components.tags import legal
     from sizewell.sizing.validating import read_json
     from sizewell.teardown.backend import Backend
@@ -333,7 +303,9 @@ def _run(args: argparse.Namespace) -> int:
     return 6 if any(result.outcome == "held back" for result in results) else 0
 
 
-def _report(args: argparse.Namespace) -> int:
+@command.command("report", help="savings, and what was held back, by owner and month")
+@click.option("--json", is_flag=True, help="print it as JSON")
+def _report(args: Arguments) -> int:
     from sizewell.teardown.report import monthly_report
 
     _, journal, _ = opened(project.root())
@@ -370,7 +342,11 @@ def _report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _observed(args: argparse.Namespace) -> int:
+@command.command("observed", help="how busy the pools were, as files for `size --observed`")
+@click.argument("stacks", nargs=-1, shell_complete=stacks, help="only these; default: all that earlier runs have seen")
+@click.option("--at", type=_time, metavar="TIME", help="the two weeks before this time (default: now)")
+@click.option("--json", is_flag=True, help="print the measurements as JSON, too")
+def _observed(args: Arguments) -> int:
     import yaml
 
     from sizewell.teardown.usage import measurement
@@ -412,7 +388,18 @@ def _is_of(spec: str, pool: str) -> bool:
     return pool == spec or pool.startswith(f"{spec}-")
 
 
-def _schedule(args: argparse.Namespace) -> int:
+@command.command("schedule", help="print what runs it once an hour: for GitHub, or for a cluster")
+@click.argument("where", type=Choice(("github", "kubernetes")), help="a workflow, or a CronJob")
+@click.option("--image", required=True, metavar="NAME@sha256:…", help="what ci/teardown/Dockerfile builds")
+@click.option("--cloud", multiple=True, type=Choice(tuple(CLOUDS)), help="github: log in there (default: aws)")
+@click.option("--trust", metavar="OWNER/NAME", help="github: print what the clouds have to trust instead")
+@click.option("--cluster", default="", metavar="NAME", help="kubernetes: the cluster that it runs in")
+@click.option("--namespace", metavar="NAME", default="sizewell-teardown", show_default=True, help="kubernetes")
+@click.option(
+    "--account", metavar="NAME", default="teardown", show_default=True, help="kubernetes: its service account"
+)
+@click.option("--json", is_flag=True, help="print the file's text in a JSON object")
+def _schedule(args: Arguments) -> int:
     from sizewell.teardown import schedules
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.exports import clusters_by_stack
@@ -430,7 +417,7 @@ def _schedule(args: argparse.Namespace) -> int:
     return _file(args, text)
 
 
-def _file(args: argparse.Namespace, text: str) -> int:
+def _file(args: Arguments, text: str) -> int:
     if args.json:
         output.print_json({"schema": schema_of("schedule"), "where": args.where, "text": text})
     else:
@@ -441,7 +428,10 @@ def _file(args: argparse.Namespace, text: str) -> int:
 # replay ---------------------------------------------------------------------------------------------------------------
 
 
-def _replay(args: argparse.Namespace) -> int:
+@command.command("replay", help="what is decided at each step of a recorded timeline")
+@click.argument("file", type=INPUT, help="a timeline, as JSON; - for standard input")
+@click.option("--json", is_flag=True, help="print the verdicts as JSON")
+def _replay(args: Arguments) -> int:
     from sizewell.teardown.timeline import read_timeline, replay
 
     timeline = read_timeline(args.file)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from sizewell.cli import output
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import plural
 
@@ -32,20 +35,14 @@ SHORT: Final = {"within 20 %": "< 20 %", "half-width": "band ±"}
 ROOM: Final = 44  # columns of a group's name
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="*", type=Path, metavar="PATH", help="case files or folders of them")
-    parser.add_argument(
-        "--no-engine", action="store_true", help="predict without the name of the software that ran, as most specs do"
-    )
-    parser.add_argument(
-        "--left-out",
-        action="store_true",
-        help="predict each source with constants and bands fitted to all others; takes minutes",
-    )
-    parser.add_argument("--json", metavar="OUT", nargs="?", const="-", help="write the rows as JSON; - prints them")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("path", type=PATH, nargs=-1, help="case files or folders of them")
+@click.option("--no-engine", is_flag=True, help="predict without the name of the software that ran, as most specs do")
+@click.option(
+    "--left-out", is_flag=True, help="predict each source with constants and bands fitted to all others; takes minutes"
+)
+@click.option("--json", metavar="OUT", is_flag=False, flag_value="-", help="write the rows as JSON; - prints them")
+def command(args: Arguments) -> int:
     for path in args.path:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder\n  fix: without a path, the bundled cases are graded")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from datetime import UTC, datetime
 
+import click
+
 from sizewell.cli import modes, output, project
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import stacks
 from sizewell.cli.teardown import opened
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
@@ -24,13 +27,11 @@ exit code: 0 awake, 64 bad input, 69 the cloud or the backend failed: run it aga
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="a stack in the backend")
-    parser.add_argument("pool", nargs="?", metavar="POOL", help="one of its pools (default: all)")
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
-
-
-def run(args: argparse.Namespace) -> int:
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("stack", shell_complete=stacks, help="a stack in the backend")
+@click.argument("pool", required=False, help="one of its pools (default: all)")
+@click.option("--json", is_flag=True, help="print what was done as JSON")
+def command(args: Arguments) -> int:
     from sizewell.clouds.calls import CloudError
     from sizewell.teardown import act
     from sizewell.teardown.backend import Backend

@@ -1,0 +1,49 @@
+"""What a value on the command line may be; the rest are types of click itself."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sizewell.cli.suggestions import nearest
+
+
+class Choice(click.Choice[str]):
+    """One of a few words; a refusal names the nearest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        return f"must be one of {', '.join(self.choices)}, got '{value}'{nearest(str(value), self.choices)}"
+
+
+class _Input(click.Path[Path]):
+    """A file to be read; `-` is standard input."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if value != "-":
+            return super().convert(value, param, ctx)
+        from sizewell.cli import output
+
+        output.note_that_it_waits()
+        return Path("/dev/stdin")
+
+
+PATH: Final = click.Path(path_type=Path)  # a file or a folder, whether it exists or not
+INPUT: Final = _Input(path_type=Path)
+
+
+def iso_date(text: str) -> date:
+    """A date such as 2026-08-20."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must be a date such as 2026-08-20, got {text!r}") from None
+
+
+def stacks(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The stacks that complete a word: those with a configuration file, in stacks/config or in this folder."""
+    files = [file for folder in ("stacks/config", ".") for file in Path(folder).glob("Pulumi.*.yaml")]
+    names = {file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in files}
+    return sorted(name for name in names if name.startswith(incomplete))
