@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sizewell.cli import modes, output
+from sizewell.cli import output, terminal
 from sizewell.cli.main import COMMANDS, main
 from sizewell.cli.reference import EVERYWHERE, EXITS, VARIABLES
 from sizewell.sizing.errors import UsageError
@@ -199,7 +199,7 @@ def test_quiet_leaves_remarks_out_but_no_errors(sizewell: Sizewell, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("flags", "environment", "terminal", "coloured"),
+    ("flags", "environment", "is_terminal", "coloured"),
     [
         ((), {}, True, True),
         ((), {}, False, False),
@@ -213,10 +213,14 @@ def test_quiet_leaves_remarks_out_but_no_errors(sizewell: Sizewell, monkeypatch:
     ],
 )
 def test_colour_is_for_terminals_and_who_asks(
-    flags: tuple[str, ...], environment: dict[str, str], terminal: bool, coloured: bool, monkeypatch: pytest.MonkeyPatch
+    flags: tuple[str, ...],
+    environment: dict[str, str],
+    is_terminal: bool,
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Both streams: a table with an amount over its budget, and an error."""
-    main_side, side = pty.openpty() if terminal else os.pipe()[::1]
+    main_side, side = pty.openpty() if is_terminal else os.pipe()[::1]
     shown = b""
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
@@ -225,7 +229,7 @@ def test_colour_is_for_terminals_and_who_asks(
     with os.fdopen(side, "w", encoding="utf-8") as out:
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", out)
-        modes.choose(color="always" if "always" in flags else "never" if flags else "auto")
+        terminal.choose(color="always" if "always" in flags else "never" if flags else "auto")
         output.console().print("over", style="bold red")
         assert main(["size", *flags, "nowhere.yaml"]) == 64
         out.flush()
@@ -233,7 +237,7 @@ def test_colour_is_for_terminals_and_who_asks(
             shown += os.read(main_side, 65_536)
     os.close(main_side)
     monkeypatch.undo()
-    modes.choose()
+    terminal.choose()
     assert b"over" in shown
     assert b"no such file" in shown
     assert (b"\x1b[1;31m" in shown.partition(b"over")[0] or b"\x1b[" in shown.partition(b"\n")[0]) is coloured

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sizewell.cli import modes, output
+from sizewell.cli import output, terminal
 from sizewell.cli.main import COMMANDS, main
 from sizewell.cli.reference import VARIABLES
 
@@ -90,7 +90,7 @@ def test_headings_are_bold_on_a_terminal_and_plain_in_a_pipe(
     assert ("\x1b[1mexamples\x1b[0m:" in text) is bold
     assert ("\x1b" in text) is bold
     if not flags:
-        monkeypatch.setattr(modes, "in_color", lambda _: True)
+        monkeypatch.setattr(terminal, "in_color", lambda _: True)
         assert "\x1b[1mUsage\x1b[0m: sizewell size" in sizewell("size", "--help").out
 
 
@@ -127,17 +127,17 @@ def test_no_connection_is_made(line: str, sizewell: Sizewell, monkeypatch: pytes
 
 def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    modes.choose()
+    terminal.choose()
     shown = {}
-    for terminal in (True, False):
-        reader, side = pty.openpty() if terminal else os.pipe()
+    for is_terminal in (True, False):
+        reader, side = pty.openpty() if is_terminal else os.pipe()
         with os.fdopen(side, "w", encoding="utf-8") as err:
             monkeypatch.setattr("sys.stderr", err)
             with output.progress("sizing"):
                 time.sleep(1.1)
             err.write("end")
             err.flush()
-            shown[terminal] = os.read(reader, 1000)
+            shown[is_terminal] = os.read(reader, 1000)
         os.close(reader)
     monkeypatch.undo()
     assert b"sizing ... 1 s" in shown[True]

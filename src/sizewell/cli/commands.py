@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from sizewell import logs
-from sizewell.cli import log_output, modes
+from sizewell.cli import log_output, terminal
 from sizewell.cli.parameters import PATH, Choice
 from sizewell.sizing.errors import SizewellError
 
@@ -19,7 +19,7 @@ _HEADINGS: Final = re.compile(r"^(?:examples?|exit code|Start with)(?=:)", re.MU
 _OF_EVERY_COMMAND: Final = (
     click.Option(["-q", "--quiet"], is_flag=True, help="no remarks and no progress on stderr"),
     click.Option(
-        ["--color"], type=Choice(modes.COLORS), help="auto: on a terminal, unless NO_COLOR is set or TERM is dumb"
+        ["--color"], type=Choice(terminal.COLORS), help="auto: on a terminal, unless NO_COLOR is set or TERM is dumb"
     ),
     click.Option(["--no-color", "color"], flag_value="never", help="same as --color never"),
     click.Option(
@@ -76,7 +76,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         assert self.callback is not None  # noqa: S101 - a command without a function is a group
         args = arguments_of(ctx)
-        modes.choose(color=args.color or "auto", quiet=args.quiet)
+        terminal.choose(color=args.color or "auto", quiet=args.quiet)
         with log_output.recorded(args.verbose, args.log_file):
             logs.log(__name__, "%s begins", self.callback.__module__)
             code: int = self.callback(args)

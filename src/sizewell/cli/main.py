@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from sizewell.cli import modes
+from sizewell.cli import terminal
 from sizewell.cli.commands import Command, Group
 from sizewell.cli.parameters import Choice
 from sizewell.sizing.errors import SizewellError, UsageError
@@ -85,7 +85,7 @@ click.version_option(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; nothing but the exit code comes back, for bad input and interruptions too."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    modes.choose(color=modes.color_of(arguments))  # until they are parsed
+    terminal.choose(color=terminal.color_of(arguments))  # until they are parsed
     gc.set_threshold(100_000, 50, 100)  # a command is short: most of what it loads is there until it ends
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for some takes 30 ms, and nothing has one
     for stream in (sys.stdout, sys.stderr):
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
     except SizewellError as error:
-        modes.error(str(error))
+        terminal.error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         print("\nsizewell: interrupted", file=sys.stderr)
@@ -108,22 +108,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit stays silent
         return 141
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in modes.FULL:
+        if isinstance(error, OSError) and error.errno in terminal.FULL:
             with contextlib.suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             what = f"the output could not be written: {os.strerror(error.errno)}"
-            modes.error(f"{what}\n  fix: free some space there, or write elsewhere, and run it again")
+            terminal.error(f"{what}\n  fix: free some space there, or write elsewhere, and run it again")
             return 74
         if os.environ.get("SIZEWELL_DEBUG"):
             raise
         from sizewell import source
 
         if message := source.missing(error):
-            modes.error(message)
+            terminal.error(message)
             return 64
         kind = type(error).__name__
         what = f"internal error, not caused by your input: {kind}: {error}"
-        modes.error(f"{what}\n  fix: report it with the output of the same command under SIZEWELL_DEBUG=1")
+        terminal.error(f"{what}\n  fix: report it with the output of the same command under SIZEWELL_DEBUG=1")
         return 70
     return code
 
@@ -152,7 +152,7 @@ def _run(arguments: list[str]) -> int:
     if not arguments or not {"-h", "--help"}.isdisjoint(arguments):
         arguments = _asked_about(words) or arguments
     try:
-        with SIZEWELL.make_context("sizewell", arguments, color=modes.in_color(sys.stdout)) as context:
+        with SIZEWELL.make_context("sizewell", arguments, color=terminal.in_color(sys.stdout)) as context:
             code: int = SIZEWELL.invoke(context)
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 from sizewell import logs
-from sizewell.cli import modes
+from sizewell.cli import terminal
 from sizewell.sizing.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def console() -> Console:
     as_it_is: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
     if sys.stdout.isatty():
         width = min(wanted or shutil.get_terminal_size().columns, WIDTH)
-        system: Literal["auto"] | None = "auto" if modes.in_color(sys.stdout) else None
+        system: Literal["auto"] | None = "auto" if terminal.in_color(sys.stdout) else None
         return Console(width=max(width, 40), color_system=system, **as_it_is)
     plain = cast("TextIO", _Stripped(sys.stdout))
-    forced: Literal["standard"] | None = "standard" if modes.is_forced() else None
+    forced: Literal["standard"] | None = "standard" if terminal.is_forced() else None
     width = max(min(wanted or WIDTH, WIDTH), 40)
-    return Console(file=plain, width=width, force_terminal=modes.is_forced(), color_system=forced, **as_it_is)
+    return Console(file=plain, width=width, force_terminal=terminal.is_forced(), color_system=forced, **as_it_is)
 
 
 class _Stripped:
@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 def note(text: str) -> None:
     """A remark beside the answer, on stderr; nothing with --quiet."""
-    if not modes.is_quiet():
+    if not terminal.is_quiet():
         print(f"sizewell: {text}", file=sys.stderr)
 
 
@@ -110,7 +110,7 @@ def write_file(path: Path, pieces: Iterable[str], option: str) -> None:
             file.writelines(pieces)
         logs.log(__name__, "%s: wrote %s", option, path)
     except OSError as error:
-        if error.errno in modes.FULL:
+        if error.errno in terminal.FULL:
             raise  # exit code 74, as for standard output
         raise UsageError(f"{option}: {path}: {error.strerror}\n  fix: name a file in a folder that exists") from None
 
@@ -126,7 +126,7 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
     def now(text: str) -> None:
         latest[0] = text
 
-    if modes.is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if terminal.is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield now
         return
     done = threading.Event()

@@ -201,7 +201,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> list[str]:
             "  fix: rename it, or name another folder; then run it again"
         ) from None
     except OSError as error:
-        from sizewell.cli.modes import FULL
+        from sizewell.cli.terminal import FULL
 
         if error.errno in FULL:
             raise  # the command's own message says it

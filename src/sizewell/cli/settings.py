@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sizewell.cli import modes
+from sizewell.cli import terminal
 from sizewell.sizing.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def apply(args: Arguments, command: str, settings: Settings) -> None:
             continue
         if key == "base" and (args.plan or args.base_state):  # the line compares with something else
             continue
-        if getattr(args, key) not in (None, False) or (key == "color" and modes.is_plain()):
+        if getattr(args, key) not in (None, False) or (key == "color" and terminal.is_plain()):
             continue
         if setting.variable and (stated := os.environ.get(setting.variable)):
             setattr(args, key, Path(stated))
@@ -148,7 +148,7 @@ def _fault(key: str, value: Any, text: str, name: str) -> Fault | None:
     if key == "quiet":
         good = isinstance(value, bool)
     elif key == "color":
-        good = value in modes.COLORS
+        good = value in terminal.COLORS
     else:
         good = isinstance(value, str) and bool(value.strip())
     if good and key == "max_age":

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from sizewell.cli import modes, output, project
+from sizewell.cli import output, project, terminal
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import stacks
 from sizewell.cli.teardown import opened
@@ -81,7 +81,7 @@ def command(args: Arguments) -> int:
                 journal.write("failed", datetime.now(UTC), **about, subject=unit.name, detail=str(error)[:2000])
                 failed += 1
                 pools.append({"pool": unit.name, "outcome": "failed", "detail": str(error)})
-                modes.error(f"{unit.name}: {error}")
+                terminal.error(f"{unit.name}: {error}")
     finally:
         lock.release()
     if args.json:

@@ -1,4 +1,4 @@
-"""How a command talks: in colour or plain, with remarks or quiet. Set once, from the arguments of the line."""
+"""Whether the terminal gets colour and remarks: set once, from the arguments of the line; and how it shows an error."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[0m"
 
 
 @dataclass(slots=True)
-class Modes:
+class _Options:
     """What the options of every command say."""
 
     color: Color = "auto"
     quiet: bool = False
 
 
-_current = Modes()
+_current = _Options()
 
 
 def choose(*, color: Color = "auto", quiet: bool = False) -> None:
