@@ -212,6 +212,15 @@ def check_lasting(faults: Faults, args: Mapping[str, Any]) -> None:
     faults.must("expires" not in args, "expires", message, fix="leave it out")
 
 
+def check_versions(faults: Faults, args: Mapping[str, Any], locked_days: str, *, because: str) -> None:
+    """Old versions of a checkpoint stay for as long as `locked_days` keeps them from being deleted, or longer."""
+    if faults.holds(locked_days):
+        locked, versions = args.get(locked_days, 7), args.get("versions_days", 30)
+        right = isinstance(versions, int) and locked <= versions <= 3650
+        message = f"must be {locked_days} ({locked}) to 3650, got {versions!r}: {because}"
+        faults.must(right, "versions_days", message)
+
+
 def check_no_other_way(faults: Faults, args: Mapping[str, Any], key: str) -> None:
     """What belongs to another capacity mode is not given."""
     mode = key.replace("_", "-")

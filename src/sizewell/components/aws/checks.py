@@ -11,7 +11,14 @@ from sizewell.components.aws import instances
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
 from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
 from sizewell.components.aws.storage.mounts import check_block_window
-from sizewell.components.faults import Faults, check_lasting, check_machines, check_market, check_no_other_way
+from sizewell.components.faults import (
+    Faults,
+    check_lasting,
+    check_machines,
+    check_market,
+    check_no_other_way,
+    check_versions,
+)
 from sizewell.components.lustre import check_mounts
 from sizewell.sizing.catalog.records import Shape
 
@@ -54,20 +61,22 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
     if shape is None:
         faults.not_in_catalog("instance_type", args.get("instance_type"))
     else:
-        check_rack(faults, shape)
-        check_capacity(faults, args, shape)
-        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
-        if args.get("gang") and counted and args["nodes_max"] > 1:
-            faults.must(
-                len(args.get("zones") or []) == 1,
-                "zones",
-                f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
-                "EFA does not cross zones",
-            )
+        check_type(faults, args, shape, counted=counted)
     check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     check_script(faults, args)
     check_image(faults, args)
     faults.done()
+
+
+def check_type(faults: Faults, args: Mapping[str, Any], shape: Shape, *, counted: bool) -> None:
+    """That machines of a type can be had as asked for; `counted`: their numbers are right."""
+    check_rack(faults, shape)
+    check_capacity(faults, args, shape)
+    check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
+    if args.get("gang") and counted and args["nodes_max"] > 1:
+        zones = len(args.get("zones") or [])
+        message = f"must be exactly one for machines of one job, got {zones}: EFA does not cross zones"
+        faults.must(zones == 1, "zones", message)
 
 
 def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
@@ -80,13 +89,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
         "bucket",
         f"must be 3 to 63 of a-z, 0-9 and -, got {bucket!r}; dots break TLS to the bucket",
     )
-    if faults.holds("retention_days"):
-        retention, versions = args.get("retention_days", 7), args.get("versions_days", 30)
-        faults.must(
-            isinstance(versions, int) and retention <= versions <= 3650,
-            "versions_days",
-            f"must be retention_days ({retention}) to 3650, got {versions!r}: a locked version cannot expire",
-        )
+    check_versions(faults, args, "retention_days", because="a locked version cannot expire")
     faults.done()
 
 

@@ -51,7 +51,8 @@ class GpuNodeGroup(Owned):
             **instances.measured(shape, dimension="AutoScalingGroupName"),
             sizedBy="autoscaling-group",
         )
-        role, profile = self._identity(name, args)
+        role = parts.machines_role(self, name, args)
+        profile = self.make(iam.InstanceProfile, f"{name}-nodes", role=role.name)
         account = parts.account_of(args, role)
         key_arn = parts.key_arn(self, name, args, account)
         mounts = bool(args.get("mounts"))
@@ -71,26 +72,6 @@ class GpuNodeGroup(Owned):
         self.security_group_id = security_group.id
         self.launch_template_id = template.id
         self.register()
-
-    def _identity(self, name: str, args: GpuNodeGroupArgs) -> tuple[iam.Role, iam.InstanceProfile]:
-        """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
-        region = args["region"]
-        inline = {"metrics": policies.metrics_policy()}
-        if writer := args.get("writer"):
-            inline["checkpoints"] = policies.writer_policy(
-                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
-            )
-        role = parts.role(
-            self,
-            f"{name}-nodes",
-            trust=policies.assume_role("ec2.amazonaws.com"),
-            description=f"Machines of {name}",
-            managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
-            inline=inline,
-            region=region,
-        )
-        profile = self.make(iam.InstanceProfile, f"{name}-nodes", role=role.name)
-        return role, profile
 
     def _launch_template(
         self,

@@ -40,6 +40,25 @@ def role(
     return made
 
 
+def machines_role(owner: Owned, name: str, args: Mapping[str, Any]) -> iam.Role:
+    """A role that Systems Manager, the metrics agent and the checkpoint writer need, and no more."""
+    region = args["region"]
+    inline = {"metrics": policies.metrics_policy()}
+    if writer := args.get("writer"):
+        inline["checkpoints"] = policies.writer_policy(
+            region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
+        )
+    return role(
+        owner,
+        f"{name}-nodes",
+        trust=policies.assume_role("ec2.amazonaws.com"),
+        description=f"Machines of {name}",
+        managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
+        inline=inline,
+        region=region,
+    )
+
+
 def pod_trust() -> str:
     """Trust of EKS Pod Identity: pods get the role's credentials, tagged with who they are."""
     return policies.policy(

@@ -14,6 +14,7 @@ from sizewell.components.faults import (
     check_market,
     check_no_other_way,
     check_offered,
+    check_versions,
 )
 from sizewell.components.limits import check_emails
 from sizewell.components.lustre import check_mounts
@@ -121,13 +122,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     check_lasting(faults, args)
     check_region(faults, args)
     faults.must(bool(_GUID.fullmatch(args.get("role", ""))), "role", f"must be a GUID, got {args.get('role')!r}")
-    if faults.holds("immutable_days"):
-        immutable, versions = args.get("immutable_days", 7), args.get("versions_days", 30)
-        faults.must(
-            isinstance(versions, int) and immutable <= versions <= 3650,
-            "versions_days",
-            f"must be immutable_days ({immutable}) to 3650, got {versions!r}: an immutable version cannot expire",
-        )
+    check_versions(faults, args, "immutable_days", because="an immutable version cannot expire")
     faults.done()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sizewell.components.access import PATH as ACCESS
 from sizewell.components.access import read_access
-from sizewell.components.aws.checks import check_capacity, check_place, check_rack, check_region, check_sold
+from sizewell.components.aws.checks import check_place, check_region, check_type
 from sizewell.components.aws.eks.args import (
     EksAutoscalerArgs,
     EksClusterArgs,
@@ -96,16 +96,7 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
         faults.not_in_catalog("instance_type", args.get("instance_type"))
     else:
         check_guardable(faults, args, accelerated=bool(runtime_of(shape)))
-        check_rack(faults, shape)
-        check_capacity(faults, args, shape)
-        check_sold(faults, args, shape.instance_type, mode=str(args.get("capacity_mode")))
-        if args.get("gang") and counted and args["nodes_max"] > 1:
-            faults.must(
-                len(args.get("zones") or []) == 1,
-                "zones",
-                f"must be exactly one for machines of one job, got {len(args.get('zones') or [])}: "
-                "EFA does not cross zones",
-            )
+        check_type(faults, args, shape, counted=counted)
     if args.get("capacity_mode") == "capacity-block":
         faults.must(
             bool((args.get("capacity_block") or {}).get("id")),

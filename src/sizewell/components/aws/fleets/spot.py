@@ -62,20 +62,7 @@ class SpotFleet(Owned):
             checkpointStore=args["writer"]["bucket"] if "writer" in args else "",
         )
         region = args["region"]
-        inline = {"metrics": policies.metrics_policy()}
-        if writer := args.get("writer"):
-            inline["checkpoints"] = policies.writer_policy(
-                region=region, bucket=writer["bucket"], key_alias=writer["key_alias"]
-            )
-        role = parts.role(
-            self,
-            f"{name}-nodes",
-            trust=policies.assume_role("ec2.amazonaws.com"),
-            description=f"Machines of {name}",
-            managed=("AmazonSSMManagedInstanceCore", "AmazonEC2ContainerRegistryPullOnly"),
-            inline=inline,
-            region=region,
-        )
+        role = parts.machines_role(self, name, args)
         account = parts.account_of(args, role)
         fleet = self._fleet(name, args, self._launch_template(name, args, first, role, account))
         message_key = parts.service_key(
