@@ -26,7 +26,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 
 Record = TypeVar("Record")
 Convert = Callable[[str], Any]  # raises ValueError with what is wrong, the cell's text in it
-Complete = Callable[[Mapping[str, Iterable[Any]]], dict[str, Iterable[Any]]]
+Complete = Callable[[Mapping[str, Iterable[object]]], dict[str, Iterable[object]]]
 """From the values of all rows by field, those of fields that follow from them, or that replace what stands there."""
 
 
@@ -63,7 +63,7 @@ class Part:
 
     name: str
     columns: tuple[str, ...]
-    convert: Callable[..., Any]  # of each column's cells
+    convert: Callable[..., object]  # of each column's cells
     default: Any  # MISSING where there is none
     spread: Spread | None
 
@@ -99,7 +99,7 @@ def sources(folder: Path) -> Mapping[str, Source]:
     return {source.key: source for source in read(Source, folder / "sources.csv")}
 
 
-def parts_of(record: type, own: Mapping[Any, Convert]) -> list[Part]:
+def parts_of(record: type, own: Mapping[object, Convert]) -> list[Part]:
     """The fields of a dataclass that stand in a table, with their columns in the order of the fields.
 
     `own`: converters in the place of the usual ones, by annotation or by what `Annotated` says.
@@ -145,7 +145,7 @@ def made(
     if not rows:
         return []
     columns = iter(zip(*rows, strict=True))
-    values: dict[str, Iterable[Any]] = {}
+    values: dict[str, Iterable[object]] = {}
     for part in parts:
         convert = cache(part.convert)
         of_part = [list(map(convert, next(columns))) for _ in part.columns]
@@ -193,7 +193,7 @@ def _mark(annotation: Any) -> Any:
     return annotation.__metadata__[0] if get_origin(annotation) is Annotated else None
 
 
-def _or(convert: Convert, default: Any, cell: str) -> Any:
+def _or(convert: Convert, default: object, cell: str) -> object:
     """A cell's value, or another one where it is empty."""
     return convert(cell) if cell else default
 
@@ -246,7 +246,7 @@ def _day(cell: str) -> str:
     return cell
 
 
-def _number(kind: Callable[[str], Any], cell: str) -> Any:
+def _number(kind: Callable[[str], Any], cell: str) -> object:
     required(cell)
     try:
         value = kind(cell)
@@ -275,7 +275,7 @@ def _pairs(cell: str) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, _, value in pairs)
 
 
-_CONVERTERS: dict[Any, Convert] = {
+_CONVERTERS: dict[object, Convert] = {
     str: required,
     int: whole_number,
     float: partial(_number, float),

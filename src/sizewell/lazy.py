@@ -11,7 +11,7 @@ from typing import Any
 def names(package: str, defined: Mapping[str, str]) -> Callable[[str], Any]:
     """The `__getattr__` of `package` for names that other modules define: name -> "module:name in it" or "module"."""
 
-    def attribute(name: str) -> Any:
+    def attribute(name: str) -> object:
         if name not in defined:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, _, own = defined[name].partition(":")

@@ -133,7 +133,7 @@ class Case:
         return float(self.raw.get("weight") or 1.0)
 
 
-def _is_count(value: Any, part: str = "") -> bool:
+def _is_count(value: object, part: str = "") -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return 0 <= value < _BEYOND and (value > 0 or part != "hardware")

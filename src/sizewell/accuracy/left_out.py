@@ -211,11 +211,11 @@ def margins_table(found: Sequence[Margin]) -> Table:
 def record(engines: bool) -> Mapping[str, Any]:
     """What the last recorded run found, with the software named (`engines`) or not."""
     document = json.loads(FILE.read_text(encoding="utf-8"))
-    part: Mapping[str, Any] = document["named" if engines else "unnamed"]
+    part: Mapping[str, object] = document["named" if engines else "unnamed"]
     return part
 
 
-def recorded(report: Report) -> dict[str, Any]:
+def recorded(report: Report) -> dict[str, object]:
     """Median errors over core cases by area, by kind and metric, by hardware; refusals; whether the bands hold."""
     core = [row for row in report.rows if row.core]
     keys: tuple[tuple[str, Callable[[Row], str]], ...] = (

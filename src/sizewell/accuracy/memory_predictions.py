@@ -202,7 +202,7 @@ def serving_job(case: Case) -> ServingJob:
     )
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 

@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sizewell import logs
 from sizewell.accuracy.asked import as_asked
@@ -58,13 +57,13 @@ class Row:
             return None
         return 100 * (self.high - self.low) / 2 / self.predicted
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         shown = ("id", "published", "predicted", "unit", "error_pct", "grade", "low", "high", "refused", "kind",
                  "metric", "area", "model", "hw_family", "source_family", "core", "fits")  # fmt: skip
         return {name: _rounded(getattr(self, name)) for name in shown}
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
@@ -116,7 +115,7 @@ class Report:
             _refusals(self.rows),
         )
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, object]]:
         return [row.to_json() for row in self.rows]
 
 

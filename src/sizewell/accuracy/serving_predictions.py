@@ -268,7 +268,7 @@ def _tokens(case: Case) -> tuple[float, float]:
     return float(length), WRITTEN_TOKENS if "whisper" in name else 0.0
 
 
-def _mean(said: Any) -> float | None:
+def _mean(said: object) -> float | None:
     if isinstance(said, int | float):
         return float(said)
     numbers = [float(word) for word in str(said or "").split() if word.replace(".", "").isdigit()]

@@ -182,7 +182,7 @@ def _optimizer(said: str) -> str:
     return said
 
 
-def _checkpointing(said: Any) -> tuple[Checkpointing | None, bool]:
+def _checkpointing(said: object) -> tuple[Checkpointing | None, bool]:
     """(what is checkpointed, whether checkpoints are offloaded); None where it is not stated."""
     if said is None:
         return None, False
@@ -236,11 +236,11 @@ def _targets(case: Case) -> tuple[str, ...]:
     return ()
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value else None
 
 
-def _degree(value: Any) -> int:
+def _degree(value: object) -> int:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
 
 
@@ -292,7 +292,7 @@ def _sequence_parallel(p: Any, engine: str, tensor: int) -> bool:
     return tensor > 1 and engine in (MEGATRON - {"megatron-deepspeed"}) | {"torchtitan", "mlperf"}
 
 
-def _batch_in_words(said: Any) -> float | None:
+def _batch_in_words(said: object) -> float | None:
     if isinstance(said, int | float):
         return float(said)
     match = re.match(r"(\d+) per GPU", str(said or ""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from sizewell.accuracy.cases import Case
 from sizewell.sizing.catalog.records import Accelerator
@@ -82,6 +81,6 @@ def network_of(text: str, accelerator: Accelerator, per_node: int) -> tuple[floa
     return 3e9, ""
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """The value where it is a number, else 0."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

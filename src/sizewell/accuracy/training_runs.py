@@ -238,7 +238,7 @@ def _known_layout(case: Case, engine: str, devices: int, cluster: Cluster) -> di
     return known
 
 
-def _in_words(case: Case, accelerator: Accelerator) -> Mapping[str, Any]:
+def _in_words(case: Case, accelerator: Accelerator) -> Mapping[str, object]:
     """Factors that a source writes as text ("TP8 PP4", "[32xNC(DP)]"); Neuron counts cores, two to a first chip."""
     said = case.workload.get("parallelism")
     if not isinstance(said, str):

@@ -51,7 +51,7 @@ class Aws:
         except botocore.exceptions.ProfileNotFound as error:
             fix = "set AWS_PROFILE to a profile that exists"
             raise CloudError("aws", "login", str(error), fix=fix, local=True) from error
-        self._clients: dict[tuple[str, str], Any] = {}
+        self._clients: dict[tuple[str, str], object] = {}
         self._lock = threading.Lock()
 
     def client(self, service: str, region: str) -> Any:
@@ -59,7 +59,7 @@ class Aws:
         with self._lock:
             return self._client(service, region)
 
-    def _client(self, service: str, region: str) -> Any:
+    def _client(self, service: str, region: str) -> object:
         from botocore.config import Config
 
         key = (service, region)
@@ -96,12 +96,12 @@ class Aws:
             yield from page.get(items, [])
 
 
-def _only_reads(model: Any, **_: Any) -> None:
+def _only_reads(model: Any, **_: object) -> None:
     if not model.name.startswith(READING):
         raise AssertionError(f"{model.service_model.service_name}:{model.name} is not a read-only call")
 
 
-def translated(service: str, ask: Callable[[], Any]) -> Any:
+def translated(service: str, ask: Callable[[], object]) -> Any:
     from botocore import exceptions, parsers
 
     try:
@@ -125,14 +125,14 @@ def translated(service: str, ask: Callable[[], Any]) -> Any:
         raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
 
 
-def _no_network(error: Any) -> bool:
+def _no_network(error: object) -> bool:
     """Whether a call failed because a name is not known, which no second attempt mends."""
     from urllib3.exceptions import NameResolutionError
 
     return isinstance(getattr(error, "kwargs", {}).get("error"), NameResolutionError)
 
 
-def _not_again(caught_exception: Any = None, **_: Any) -> None:
+def _not_again(caught_exception: Any = None, **_: object) -> None:
     """Ends botocore's attempts where there is no network: waiting would only make a person wait."""
     if caught_exception is not None and _no_network(caught_exception):
         raise caught_exception

@@ -50,7 +50,7 @@ class Reader:
         """The JSON object at `path`. CloudError where there is none."""
         return self._call("GET", self.url(path, parameters), None)
 
-    def query(self, path: str, body: Mapping[str, Any], **parameters: str | int) -> dict[str, Any]:
+    def query(self, path: str, body: Mapping[str, object], **parameters: str | int) -> dict[str, Any]:
         """The answer to a POST that changes nothing, such as `:testIamPermissions`. CloudError where there is none."""
         return self._call("POST", self.url(path, parameters), json.dumps(body).encode())
 
@@ -95,7 +95,7 @@ class Reader:
             lambda seconds: self.deadline.sleep(seconds, self.service),
         )
 
-    def _attempt(self, number: int, method: str, url: str, body: bytes | None) -> dict[str, Any] | Again:
+    def _attempt(self, number: int, method: str, url: str, body: bytes | None) -> dict[str, object] | Again:
         last = number == self.timeouts.attempts
         self.deadline.check(self.service)
         parts = urlsplit(url)
@@ -122,7 +122,7 @@ class Reader:
             return Again(self.timeouts.wait_s(number, retry_after_s=_seconds(answer.headers.get("Retry-After"))))
         return self._answered(answer.status_code, document, code, limited=limited)
 
-    def _answered(self, status: int, document: Any, code: str, *, limited: bool) -> dict[str, Any]:
+    def _answered(self, status: int, document: object, code: str, *, limited: bool) -> dict[str, object]:
         if status == 200 and isinstance(document, dict) and "error" not in document:
             return document
         message = message_of(document)
@@ -134,7 +134,7 @@ class Reader:
         raise CloudError(self.service, reason, f"status {status}" + (f": {message}" if message else ""), code=code)
 
 
-def document_of(data: bytes) -> tuple[Any, str]:
+def document_of(data: bytes) -> tuple[object, str]:
     """The parsed body (None where it is no JSON) and the code or reason of an error in it."""
     try:
         document = json.loads(data)
@@ -152,7 +152,7 @@ def document_of(data: bytes) -> tuple[Any, str]:
     return document, str(error.get("status") or error.get("code") or "")
 
 
-def message_of(document: Any) -> str:
+def message_of(document: object) -> str:
     error = document.get("error") if isinstance(document, dict) else None
     text = error.get("message") if isinstance(error, dict) else error
     return " ".join(str(text or "").split())[:300]

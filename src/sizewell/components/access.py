@@ -32,7 +32,7 @@ class Access:
     ranges: tuple[str, ...] = ()
 
 
-def read_access(value: Any) -> Access | list[Fault]:
+def read_access(value: object) -> Access | list[Fault]:
     """The setting, or every fault of it.
 
     >>> read_access({"public": ["203.0.113.0/28"]})

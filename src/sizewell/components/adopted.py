@@ -18,7 +18,7 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 UNCOUNTED = 10_000  # where the catalog has no number, accelerators alone bound the queue
 
 
-def build(decision: Decision, settings: Settings) -> dict[str, Any]:
+def build(decision: Decision, settings: Settings) -> dict[str, object]:
     """A queue for the decision's machines, unless the cluster has one, and what the configuration says runs on them."""
     cluster, kubeconfig = settings.cluster, settings.kubeconfig
     assert cluster is not None and kubeconfig is not None  # noqa: S101, PT018  (read_settings has refused one alone)
@@ -26,7 +26,7 @@ def build(decision: Decision, settings: Settings) -> dict[str, Any]:
     bursting.check(decision, cluster, settings.runs)
     pairs = bursting.baseline(decision, cluster)
     burst = bursting.machines(decision, cluster)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     queue = cluster.queue
 
     def target(workload: Workload, pool: Pool) -> Target:
@@ -166,7 +166,7 @@ def _config(text: str) -> str:
     return text
 
 
-def _burst_flavor(queue: str, workload: Workload, pool: Pool) -> dict[str, Any]:
+def _burst_flavor(queue: str, workload: Workload, pool: Pool) -> dict[str, object]:
     """The burst's machines, which the same queue fills once the cluster's own are full."""
     from sizewell.components.aws.eks.node_config import queue_flavor
 
@@ -176,7 +176,7 @@ def _burst_flavor(queue: str, workload: Workload, pool: Pool) -> dict[str, Any]:
     return {**queue_flavor(args, shape, queue=pool_name(workload, pool)), "queue": queue}
 
 
-def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) -> dict[str, Any]:
+def _flavor(queue: str, pairs: list[tuple[Workload, Pool]], settings: Settings) -> dict[str, object]:
     """The decision's machines as one flavor: the cluster's labels do not tell pools apart."""
     first = pairs[0][1]
     machine, shape = machine_of(first), find_shape(first.cloud, first.instance_type)

@@ -1,7 +1,5 @@
 """What machines without a scheduler start when they boot: the run of their workload; without one a stack is refused."""
 
-from typing import Any
-
 from sizewell.components.settings import Settings
 from sizewell.launch import machines, reach, volumes
 from sizewell.launch.launch import launch_of
@@ -13,7 +11,7 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 def run_at_boot(
     decision: Decision, workload: Workload, pool: Pool, settings: Settings, target: Target
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Arguments of the machines that start the run of `sizewell:run`; without one none (`check_started` refuses it)."""
     run = settings.runs.get(workload.spec.name)
     if run is None:

@@ -94,7 +94,7 @@ def bounds_of(shape: type) -> Mapping[str, Bound]:
     return _KNOWN[shape]
 
 
-def plain(hint: Any) -> Any:
+def plain(hint: object) -> Any:
     """A key's type without its bound; whether it may be left out stays.
 
     >>> plain(NotRequired[Annotated[int, Between(1, 9)]])
@@ -120,12 +120,12 @@ def hide_bounds(shape: type) -> None:
             hide_bounds(inner)
 
 
-def typed_dicts(hint: Any) -> list[type]:
+def typed_dicts(hint: object) -> list[type]:
     """The TypedDicts in a type, as in a list of them."""
     if isinstance(hint, type) and hasattr(hint, "__required_keys__"):
         return [hint]
     return [found for inner in getattr(hint, "__args__", ()) for found in typed_dicts(inner)]
 
 
-def _required(hint: Any) -> Any:
+def _required(hint: object) -> Any:
     return get_args(hint)[0] if get_origin(hint) is NotRequired else hint

@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import pulumi
 
@@ -39,7 +38,7 @@ def check_config(decision: Decision, settings: Settings) -> None:
         raise ConfigError(faults, subject=f"configuration of {pulumi.get_stack()}")
 
 
-def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, Any]) -> None:
+def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, object]) -> None:
     """A stack of checkpoints or of an end that has nothing to build says so, and why."""
     if made or kind not in ("ttl", "checkpoints", "images"):
         return
@@ -51,7 +50,7 @@ def say_when_nothing_is_to_do(decision: Decision, kind: str, made: Mapping[str, 
     pulumi.log.warn(f"{kind}-{decision.stack} builds nothing: {why}")
 
 
-def _unknown(stated: Mapping[str, Any]) -> list[Fault]:
+def _unknown(stated: Mapping[str, object]) -> list[Fault]:
     faults = []
     for key in sorted(stated):
         space, _, name = key.partition(":")
@@ -78,7 +77,7 @@ def _unnamed(decision: Decision) -> list[Fault]:
     ]
 
 
-def _environment(decision: Decision, stated: Mapping[str, Any]) -> list[Fault]:
+def _environment(decision: Decision, stated: Mapping[str, object]) -> list[Fault]:
     """What the configuration states is what the decision was sized for, and what everything is built as."""
     word = str(stated.get(ENVIRONMENT_KEY) or "")
     if not word or normal_environment(word) == decision.environment:
@@ -90,7 +89,7 @@ def _environment(decision: Decision, stated: Mapping[str, Any]) -> list[Fault]:
     return [Fault(path=ENVIRONMENT_KEY, message=message, fix=fix)]
 
 
-def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
+def _places(decision: Decision, settings: Settings, stated: Mapping[str, object]) -> list[Fault]:
     """The decision says the regions: zones lie in them, and a provider's own region would be ignored."""
     pools = [pool for workload in decision.workloads for pool in workload.pools]
     regions = sorted({pool.region for pool in pools})
@@ -112,7 +111,7 @@ def _places(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -
     return faults
 
 
-def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, Any]) -> list[Fault]:
+def _accounts(decision: Decision, settings: Settings, stated: Mapping[str, object]) -> list[Fault]:
     """Every account is one of the cloud's; where a stack works in one, exactly one is named, in one place."""
     clouds = {pool.cloud for workload in decision.workloads for pool in workload.pools if not pool.adopted}
     if len(clouds) != 1:

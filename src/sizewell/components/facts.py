@@ -26,14 +26,14 @@ def lasting_args(decision: Decision) -> OwnedArgs:
     return owned
 
 
-def guard_args(workload: Workload, *, prepaid: bool) -> dict[str, Any]:
+def guard_args(workload: Workload, *, prepaid: bool) -> dict[str, object]:
     """The idle guard, if there is one; stopping prepaid capacity saves nothing, so there it only notifies."""
     if workload.guard is None:
         return {}
     return {"guard": {**workload.guard.model_dump(), "action": "notify" if prepaid else workload.guard.action}}
 
 
-def schedule_args(workload: Workload) -> dict[str, Any]:
+def schedule_args(workload: Workload) -> dict[str, object]:
     """Working hours, if there are any."""
     schedule = workload.schedule
     if schedule is None or not schedule.windows:
@@ -75,7 +75,7 @@ def machines_args(
     since stopping saves nothing.
     """
     mode = pool.capacity.mode
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
@@ -92,10 +92,10 @@ def machines_args(
     return assemble(PoolArgs, args, guard_args(workload, prepaid=mode in prepaid), schedule_args(workload))
 
 
-def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, object]:
     """What the pool's resources cannot say: expected hours, the market that was decided, by which decision."""
     hours = pool.node_hours_per_month
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "decisionDigest": decision.digest(),
         "workloadKind": workload.kind,
         "accelerator": pool.accelerator,
@@ -115,7 +115,7 @@ def pool_facts(decision: Decision, workload: Workload, pool: Pool) -> dict[str, 
     return facts
 
 
-def of_machines(shape: Shape) -> dict[str, Any]:
+def of_machines(shape: Shape) -> dict[str, object]:
     """What a component registers about its type of machine."""
     return {
         "instanceType": shape.instance_type,
@@ -124,7 +124,7 @@ def of_machines(shape: Shape) -> dict[str, Any]:
     }
 
 
-def of_capacity(mode: str) -> dict[str, Any]:
+def of_capacity(mode: str) -> dict[str, str]:
     """What a component registers about how it gets its machines: what is reserved bills as on demand.
 
     >>> of_capacity("queued")
@@ -133,7 +133,7 @@ def of_capacity(mode: str) -> dict[str, Any]:
     return {"market": {"reservation": "on-demand", "queued": "flex-start"}.get(mode, mode), "capacityMode": mode}
 
 
-def of_sizes(least: int, initial: int | None = None, most: int | None = None) -> dict[str, Any]:
+def of_sizes(least: int, initial: int | None = None, most: int | None = None) -> dict[str, object]:
     """What a component registers about how many machines it has; one number: it always has so many."""
     return {
         "nodesMin": least,
@@ -142,7 +142,7 @@ def of_sizes(least: int, initial: int | None = None, most: int | None = None) ->
     }
 
 
-def of_pool(shape: Shape, args: Mapping[str, Any], *, sizes: tuple[int, int, int] | None = None) -> dict[str, Any]:
+def of_pool(shape: Shape, args: Mapping[str, Any], *, sizes: tuple[int, int, int] | None = None) -> dict[str, object]:
     """What a component registers about its machines: their type, how it gets them, how many (least, initial, most).
 
     Without `sizes` the arguments say how many; where they name no capacity mode, machines are bought on demand.
@@ -152,9 +152,9 @@ def of_pool(shape: Shape, args: Mapping[str, Any], *, sizes: tuple[int, int, int
     return {**of_machines(shape), **capacity, **of_sizes(least, initial, most)}
 
 
-def store_facts(decision: Decision, workload: Workload) -> dict[str, Any]:
+def store_facts(decision: Decision, workload: Workload) -> dict[str, object]:
     """How full a checkpoint store gets: empty at the floor, `keep` checkpoints and one being written at the ceiling."""
-    facts: dict[str, Any] = {"decisionDigest": decision.digest(), "workloadKind": workload.kind}
+    facts: dict[str, object] = {"decisionDigest": decision.digest(), "workloadKind": workload.kind}
     if checkpoint := workload.checkpoint:
         full = float(checkpoint.bytes_each * checkpoint.keep)
         facts["bytesExpected"] = {"floor": 0.0, "expected": full, "ceiling": full + checkpoint.bytes_each}

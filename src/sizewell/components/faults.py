@@ -43,11 +43,11 @@ class Faults:
             self.add(path, message, fix=fix)
         return holds
 
-    def whole_number(self, args: Mapping[str, Any], path: str, low: int, high: int, *, fix: str = "") -> bool:
+    def whole_number(self, args: Mapping[str, object], path: str, low: int, high: int, *, fix: str = "") -> bool:
         """An int from `low` to `high`, where more than the argument's type decides what they are."""
         return self.within(path, args.get(path), Between(low, high, fix))
 
-    def one_of(self, args: Mapping[str, Any], path: str, allowed: Collection[str], *, fix: str = "") -> bool:
+    def one_of(self, args: Mapping[str, object], path: str, allowed: Collection[str], *, fix: str = "") -> bool:
         """One of `allowed`, where more than the argument's type decides what they are."""
         return self.within(path, args.get(path), OneOf(tuple(allowed), fix))
 
@@ -62,7 +62,7 @@ class Faults:
         self.found.append(Fault(path=path, found=value, allowed=allowed, message=message, fix=bound.fix))
         return False
 
-    def out_of_bounds(self, args: Mapping[str, Any], shape: type) -> None:
+    def out_of_bounds(self, args: Mapping[str, object], shape: type) -> None:
         """Arguments outside of the bounds that `shape` states in their types; what may be left out and is, holds."""
         required: frozenset[str] = getattr(shape, "__required_keys__", frozenset())
         for key, bound in bounds_of(shape).items():
@@ -78,7 +78,7 @@ class Faults:
         fix = f"add it (docs/howto/add-a-machine-type.md) or name a {word} that `sizewell size` offers"
         self.add(path, f"is not in the catalog: {machine!r}", fix=fix)
 
-    def unknown_keys(self, args: Mapping[str, Any], shape: type, path: str = "") -> None:
+    def unknown_keys(self, args: Mapping[str, object], shape: type, path: str = "") -> None:
         """Keys that the TypedDict `shape` does not have, and those that it requires and `args` lacks."""
         known = shape.__annotations__
         at = f"{path}." if path else ""
@@ -149,7 +149,7 @@ def check_guard(faults: Faults, args: Mapping[str, Any]) -> None:
     )
 
 
-def check_guardable(faults: Faults, args: Mapping[str, Any], *, accelerated: bool) -> None:
+def check_guardable(faults: Faults, args: Mapping[str, object], *, accelerated: bool) -> None:
     """A guard watches accelerators: a pool without any has none, and nothing would ever call it idle."""
     faults.must(
         accelerated or args.get("guard") is None,
@@ -196,7 +196,7 @@ def check_schedule(faults: Faults, args: Mapping[str, Any]) -> None:
 
 
 def check_machines(
-    faults: Faults, args: Mapping[str, Any], *, disk_gib: tuple[int, int], disk: str, highest: int = 1000
+    faults: Faults, args: Mapping[str, object], *, disk_gib: tuple[int, int], disk: str, highest: int = 1000
 ) -> bool:
     """What machines of a pool are on every cloud: their number, guard, hours and disk. Whether the numbers hold."""
     counted = check_counts(faults, args, highest=highest)
@@ -206,7 +206,7 @@ def check_machines(
     return counted
 
 
-def check_lasting(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_lasting(faults: Faults, args: Mapping[str, object]) -> None:
     """Checkpoints have no end of their own."""
     message = "must not be set: checkpoints outlive their cluster"
     faults.must("expires" not in args, "expires", message, fix="leave it out")
@@ -221,7 +221,7 @@ def check_versions(faults: Faults, args: Mapping[str, Any], locked_days: str, *,
         faults.must(right, "versions_days", message)
 
 
-def check_no_other_way(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+def check_no_other_way(faults: Faults, args: Mapping[str, object], key: str) -> None:
     """What belongs to another capacity mode is not given."""
     mode = key.replace("_", "-")
     faults.must(
@@ -232,7 +232,7 @@ def check_no_other_way(faults: Faults, args: Mapping[str, Any], key: str) -> Non
     )
 
 
-def check_market(faults: Faults, args: Mapping[str, Any], machine: str, shape: Shape | None) -> None:
+def check_market(faults: Faults, args: Mapping[str, object], machine: str, shape: Shape | None) -> None:
     """A machine type is sold in the market that the capacity mode buys in; what is reserved stands already."""
     mode = str(args["capacity_mode"])
     market = {"queued": "flex-start", "reservation": ""}.get(mode, mode)
@@ -243,7 +243,7 @@ def check_market(faults: Faults, args: Mapping[str, Any], machine: str, shape: S
         )
 
 
-def check_labels(faults: Faults, args: Mapping[str, Any], *keys: str) -> None:
+def check_labels(faults: Faults, args: Mapping[str, object], *keys: str) -> None:
     """Names in a Kubernetes cluster."""
     for key in keys:
         value = args.get(key, "default")
@@ -259,7 +259,7 @@ def check_label(faults: Faults, name: object) -> None:
     )
 
 
-def check_offered(faults: Faults, args: Mapping[str, Any], machine: str, regions: Collection[str]) -> None:
+def check_offered(faults: Faults, args: Mapping[str, object], machine: str, regions: Collection[str]) -> None:
     """`regions` are those that sell the machine, where the one asked for does not; a reservation may stand anywhere."""
     if args.get("capacity_mode") != "reservation" and regions:
         faults.add(

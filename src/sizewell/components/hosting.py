@@ -28,7 +28,7 @@ class Host(ComponentProvider):
         return super().construct(name, resource_type, whole(inputs), options)
 
 
-def whole(value: Any) -> Any:
+def whole(value: object) -> Any:
     """`value` with integers for floats that are.
 
     >>> whole({"nodes_max": 4.0, "guard": {"min_utilization_percent": 2.5}, "sizes": [1.0]})

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from sizewell.components.faults import Faults
 from sizewell.csvtables import Day, Text, one_of
@@ -70,7 +70,7 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def check_known_version(faults: Faults, args: Mapping[str, Any], service: str) -> KubernetesVersion:
+def check_known_version(faults: Faults, args: Mapping[str, object], service: str) -> KubernetesVersion:
     """What a cluster's `version` brings with it: it must be in the table, since something has to follow it."""
     known = versions_of(service)
     version = args.get("version", default_version(service).version)

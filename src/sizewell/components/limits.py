@@ -47,7 +47,7 @@ def check_budget(faults: Faults, args: Mapping[str, Any], *, emails_max: int, ta
     check_emails(faults, args)
 
 
-def check_end(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> None:
+def check_end(faults: Faults, args: Mapping[str, object], *, own_stack: str) -> None:
     """What a guard ends is another stack than its own, on a day that there is; the guard outlives it."""
     faults.must(
         "expires" not in args,
@@ -67,7 +67,7 @@ def check_end(faults: Faults, args: Mapping[str, Any], *, own_stack: str) -> Non
     check_date(faults, args, "ends")
 
 
-def check_usd(faults: Faults, args: Mapping[str, Any], key: str, *, least: int = 0) -> None:
+def check_usd(faults: Faults, args: Mapping[str, object], key: str, *, least: int = 0) -> None:
     """An amount of money over zero, or from `least` on; one that is missing is said where all arguments are read."""
     if key not in args:
         return
@@ -76,7 +76,7 @@ def check_usd(faults: Faults, args: Mapping[str, Any], key: str, *, least: int =
     faults.must(right, key, f"must be {f'{least} or more' if least else 'over 0'}, got {usd!r}")
 
 
-def check_date(faults: Faults, args: Mapping[str, Any], key: str) -> None:
+def check_date(faults: Faults, args: Mapping[str, object], key: str) -> None:
     """An ISO date."""
     try:
         date.fromisoformat(str(args.get(key)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sizewell.components.faults import Faults
 from sizewell.launch.volumes import has_files
@@ -18,7 +18,7 @@ def fstab(source: str, path: str) -> list[str]:
     return [f"mkdir -p {path}", f"echo '{source} {path} lustre {OPTIONS} 0 0' >> /etc/fstab"]
 
 
-def check_mounts(faults: Faults, mounts: Sequence[Mapping[str, Any]], *, needs: Sequence[str]) -> None:
+def check_mounts(faults: Faults, mounts: Sequence[Mapping[str, object]], *, needs: Sequence[str]) -> None:
     """Every mount has a place of its own below the root, and all that `needs` names of its file system."""
     paths = [str(mount.get("path", "")) for mount in mounts]
     for number, path in enumerate(paths):

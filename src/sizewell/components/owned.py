@@ -73,7 +73,7 @@ R = TypeVar("R", bound=pulumi.Resource)
 UNREGISTERED: Final = ("facts", "kubeconfig")  # the first stands in the registration, the second is a secret
 
 
-def assemble(shape: type[A], *parts: Mapping[str, Any]) -> A:  # noqa: ARG001  (for the type alone)
+def assemble(shape: type[A], *parts: Mapping[str, object]) -> A:  # noqa: ARG001  (for the type alone)
     """The arguments of one component out of what several hands know of it; of two values for a key the later counts.
 
     No type checker can follow keys through mappings, so the component's own check is what refuses unknown and missing
@@ -88,7 +88,7 @@ class Owned(pulumi.ComponentResource):
     Its token and the cloud that it builds on follow from the folder that its module lies in.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Hides the bounds of a component's arguments from Pulumi's analyzer, which knows no `Annotated`.
 
         Here and not where a package is served, since a project may serve our components in a package of its own.
@@ -105,7 +105,7 @@ class Owned(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None,
         *,
         kind: str,
-        **statement: Any,
+        **statement: object,
     ) -> None:
         """`kind` and `statement` are keys of `Registration`; the arguments say the others."""
         self._args = args
@@ -226,9 +226,9 @@ def _tag_argument(kind: Callable[..., pulumi.Resource]) -> str:
     return next((argument for argument in arguments if hasattr(kind, argument)), "")
 
 
-def registration(args: OwnedArgs, statement: Mapping[str, Any]) -> Registration:
+def registration(args: OwnedArgs, statement: Mapping[str, object]) -> Registration:
     """The component's record: what it says itself, then what its caller knows beyond that; empty values left out."""
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "schema": schema_of("registration"),
         **statement,
         "environment": args["environment"],
@@ -251,7 +251,7 @@ def camel(name: str) -> str:
     return head + "".join(part.title() for part in rest)
 
 
-def _camel_keys(value: Any) -> Any:
+def _camel_keys(value: object) -> object:
     if isinstance(value, dict):
         return {camel(key): _camel_keys(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -121,7 +121,7 @@ def read_settings() -> Settings:
     )
 
 
-def _plain(config: pulumi.Config, stated: str) -> Any:
+def _plain(config: pulumi.Config, stated: str) -> object:
     """A word as it is, anything else as the structure that it is the JSON of."""
     return stated if stated.isalpha() else config.get_object("access")
 

@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pulumi
 
@@ -45,16 +44,16 @@ def build_ends(
     cloud: str,
     provider: Provider,
     guard: type[Owned],
-    place: Callable[[str], Mapping[str, Any]],
+    place: Callable[[str], Mapping[str, object]],
     outputs: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Build a `guard` in each region of the decision's stack that has an end, and nothing where it has none.
 
     `place` are the arguments in which the clouds differ, of a region; `outputs` names the guard's attributes that the
     stack exports. The stack is one of its own, outside of what it ends: a guard that stood in the cluster's stack
     would go with a failed update of it, and the machines would stay.
     """
-    exported: dict[str, Any] = {}
+    exported: dict[str, object] = {}
     for region in by_region(pools_of(cloud, decision.workloads)):
         args = ttl_args(decision, region)
         if args is not None:
@@ -70,11 +69,11 @@ def build_stores(
     *,
     provider: Provider,
     store: type[Owned],
-    args_of: Callable[[Workload], Mapping[str, Any]],
+    args_of: Callable[[Workload], Mapping[str, object]],
     outputs: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Build the checkpoint store of each workload in the region of its first pool; `outputs` as in `build_ends`."""
-    exported: dict[str, Any] = {}
+    exported: dict[str, object] = {}
     options: dict[str, pulumi.ResourceOptions] = {}  # by region: a second provider of one name would be refused
     for workload in workloads:
         region = workload.pools[0].region
@@ -85,5 +84,5 @@ def build_stores(
     return exported
 
 
-def _of(made: Owned, outputs: Mapping[str, str]) -> dict[str, Any]:
+def _of(made: Owned, outputs: Mapping[str, str]) -> dict[str, object]:
     return {name: getattr(made, attribute) for name, attribute in outputs.items()}

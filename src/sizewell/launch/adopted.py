@@ -74,7 +74,7 @@ def read_adopted(data: object, at: str = "sizewell:cluster") -> Adopted:
     wrong += _burst_faults(data, at)
     if wrong:
         raise ConfigError(wrong, subject=at)
-    empty: dict[str, Any] = {"taints": {}, "annotations": {}}
+    empty: dict[str, object] = {"taints": {}, "annotations": {}}
     burst = Burst(**data["burst"]) if data.get("burst") else None
     return Adopted(**{**empty, **data, "operators": tuple(operators), "burst": burst})
 

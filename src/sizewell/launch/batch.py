@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import jobset, limited
@@ -56,7 +56,7 @@ def command(launch: Launch) -> list[str]:
     """The line that every pod runs; which piece is its own it sees by its completion index."""
     task, replicas = launch.task, launch.plan.replicas
     data = launch.plan.data
-    settings: dict[str, Any] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
+    settings: dict[str, object] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
     if replicas and replicas.concurrency_per_replica:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
     if task.sequence_length:

@@ -8,7 +8,7 @@ a broken link does.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from sizewell.launch import files, pods
 from sizewell.launch.jobs import PORT, coordinator, jobset, packed
@@ -63,7 +63,10 @@ def all_reduce(launch: Launch) -> list[Manifest]:
     tpu, several = launch.machine.runtime == "tpu", launch.nodes > 1
     mine = {name: files.script(name) for name in ("all_reduce.py", "all_reduce_jax.py" if tpu else "spawn.py")}
     name = pods.scripts_name(launch.name, mine)
-    env: dict[str, Any] = {**pods.network_env(launch.machine, launch.target, several=several), **between_slices(launch)}
+    env: dict[str, object] = {
+        **pods.network_env(launch.machine, launch.target, several=several),
+        **between_slices(launch),
+    }
     if not tpu:
         env["SIZEWELL_NODES"] = str(launch.nodes)
         env["SIZEWELL_COORDINATOR"] = f"{coordinator(launch.name)}:{PORT}" if several else f"127.0.0.1:{PORT}"

@@ -120,7 +120,7 @@ def dress(fabric: str, pod: dict[str, Any]) -> None:
         spec["initContainers"] = [*spec.get("initContainers", []), _daemon(fabric)]
 
 
-def _folders(fabric: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+def _folders(fabric: str) -> dict[str, tuple[dict[str, object], dict[str, object]]]:
     """Volume -> (what it is, where the computing container has it; empty: only the daemon does)."""
 
     def host(path: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _folders(fabric: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     return volumes
 
 
-def _daemon(fabric: str) -> dict[str, Any]:
+def _daemon(fabric: str) -> dict[str, object]:
     """Receives into the GPUs' memory: an init container that stays, and ends with the job's own."""
     mounts = [
         {"name": "libraries", "mountPath": LIBRARIES, "readOnly": True},

@@ -29,7 +29,7 @@ Label = Annotated[
 Quantity = Annotated[str, Field(pattern=r"^\d+(\.\d+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$")]
 Whole = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
-Template = dict[str, Any]  # a core kind's: judged by the published schemas
+Template = dict[str, object]  # a core kind's: judged by the published schemas
 
 
 class _Kind(BaseModel):
@@ -245,8 +245,8 @@ class ScaledObject(_Kind):
     cooldownPeriod: Whole | None = None
     minReplicaCount: Whole | None = None
     maxReplicaCount: Positive | None = None
-    fallback: dict[str, Any] | None = None
-    advanced: dict[str, Any] | None = None
+    fallback: dict[str, object] | None = None
+    advanced: dict[str, object] | None = None
     triggers: Annotated[list[Trigger], Field(min_length=1)]
 
 
@@ -281,7 +281,7 @@ class Checks(_Kind):
 
 class Selector(_Kind):
     matchLabels: dict[str, str] | None = None
-    matchExpressions: list[dict[str, Any]] | None = None
+    matchExpressions: list[dict[str, object]] | None = None
 
 
 class Preemption(_Kind):

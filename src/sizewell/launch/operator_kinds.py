@@ -28,7 +28,7 @@ class Image(_Kind):
 class UpgradePolicy(_Kind):
     autoUpgrade: bool = False
     maxParallelUpgrades: Annotated[int, Field(ge=0)] = 1
-    drain: dict[str, Any] | None = None
+    drain: dict[str, object] | None = None
 
 
 class ConfigMapName(_Kind):
@@ -59,7 +59,7 @@ class DevicePlugin(Image):
 
 
 class NicClusterPolicy(_Kind):
-    nodeAffinity: dict[str, Any] | None = None
+    nodeAffinity: dict[str, object] | None = None
     tolerations: list[dict[str, Any]] = []
     ofedDriver: OfedDriver | None = None
     sriovDevicePlugin: DevicePlugin | None = None
@@ -77,7 +77,7 @@ class AmdDevicePlugin(_Kind):
     devicePluginImage: str | None = None
     nodeLabellerImage: str | None = None
     enableNodeLabeller: bool | None = None
-    devicePluginTolerations: list[dict[str, Any]] = []
+    devicePluginTolerations: list[dict[str, object]] = []
 
 
 class AmdMetrics(_Kind):
@@ -112,7 +112,7 @@ class Endpoint(_Kind):
 
 
 class PodMonitor(_Kind):
-    selector: dict[str, Any]
+    selector: dict[str, object]
     podMetricsEndpoints: Annotated[list[Endpoint], Field(min_length=1)]
     namespaceSelector: dict[str, Any] | None = None
 

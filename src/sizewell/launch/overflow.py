@@ -94,7 +94,7 @@ def script(first: Launch, second: Launch, *, after_s: int) -> str:
     return "\n".join(lines)
 
 
-def _documents(name: str, objects: Sequence[dict[str, Any]]) -> list[str]:
+def _documents(name: str, objects: Sequence[dict[str, object]]) -> list[str]:
     return [f"{name}() {{", "  cat <<'MANIFESTS'", as_yaml(objects).rstrip("\n"), "MANIFESTS", "}"]
 
 

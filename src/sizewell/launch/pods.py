@@ -146,7 +146,7 @@ class Container:
     env: Mapping[str, Any] = field(default_factory=dict)  # values are text or a `valueFrom`
     files: str = ""  # the ConfigMap of scripts
     ports: Mapping[str, int] = field(default_factory=dict)
-    probes: Mapping[str, Any] = field(default_factory=dict)
+    probes: Mapping[str, object] = field(default_factory=dict)
     fixed: bool = False  # the command holds even where the run names one
     name: str = "main"
 
@@ -235,5 +235,5 @@ HOUSE: Final = {  # writable places for libraries that want a home; a name for t
 }
 
 
-def _value(value: Any) -> Manifest:
+def _value(value: object) -> Manifest:
     return {"valueFrom": dict(value)} if isinstance(value, Mapping) else {"value": str(value)}

@@ -8,7 +8,7 @@ complete checkpoint under its URI and continues from there.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, limited, packed
@@ -33,7 +33,7 @@ def manifests(launch: Launch) -> list[Manifest]:
 def job(launch: Launch, scripts: str) -> Manifest:
     """The JobSet; `scripts` names their ConfigMap."""
     several = launch.nodes > 1
-    env: dict[str, Any] = {**pods.network_env(launch.machine, launch.target, several=several), **variables(launch)}
+    env: dict[str, object] = {**pods.network_env(launch.machine, launch.target, several=several), **variables(launch)}
     env |= between_slices(launch)
     pod = pods.template(
         limited(launch, deadline_s(launch)),
@@ -44,7 +44,7 @@ def job(launch: Launch, scripts: str) -> Manifest:
     return jobset(launch, pod, pods=launch.nodes, deadline_s=deadline_s(launch))
 
 
-def between_slices(launch: Launch) -> dict[str, Any]:
+def between_slices(launch: Launch) -> dict[str, object]:
     """What several TPU slices of one job are told, which talk over the network; nothing elsewhere."""
     if launch.machine.runtime != "tpu" or not launch.nodes > launch.machine.hosts > 1:
         return {}
@@ -80,7 +80,7 @@ def variables(launch: Launch) -> dict[str, str]:
     if launch.run.command:
         return {}
     task, layout, saves = launch.task, launch.plan.parallelism, launch.plan.saves
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "CHECKPOINT_URI": checkpoint_uri(launch),
         "LOCK_DAYS": lock_days(launch) if launch.target.store.startswith("gs://") else None,
         "CHECKPOINT_INTERVAL_S": int(saves.interval_s) if saves else None,

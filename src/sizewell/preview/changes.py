@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from sizewell.preview.fixed import is_fixed
 from sizewell.resources.graph import Graph
@@ -108,8 +108,8 @@ class _Comparison:
                 yield name, f"{name}: {_shown(earlier)} -> {_shown(later)}", False
 
     def _leaves(
-        self, path: tuple[str, ...], earlier: Any, later: Any, resource: RecordedResource
-    ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+        self, path: tuple[str, ...], earlier: object, later: object, resource: RecordedResource
+    ) -> Iterator[tuple[tuple[str, ...], object, object]]:
         """Where two values differ, as deep as both are mappings or lists of one length."""
         if earlier is later or (path and path[0] in resource.ignore_changes):
             return
@@ -148,7 +148,7 @@ class _Comparison:
         return stated if isinstance(stated, str) else ""
 
 
-def _equal(earlier: Any, later: Any) -> bool:
+def _equal(earlier: object, later: object) -> bool:
     """2 and 2.0 and "2" are one value: engines and providers write numbers and flags as text."""
     if earlier == later or (not earlier and not later and earlier is not False and later is not False):
         return True
@@ -156,7 +156,7 @@ def _equal(earlier: Any, later: Any) -> bool:
     return isinstance(earlier, plain) and isinstance(later, plain) and _number(earlier) == _number(later)
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> object:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     try:
         return float(text)
@@ -164,7 +164,7 @@ def _number(value: Any) -> Any:
         return text
 
 
-def _words(earlier: Any, later: Any, path: tuple[str, ...], resource: RecordedResource) -> str:
+def _words(earlier: object, later: object, path: tuple[str, ...], resource: RecordedResource) -> str:
     """`was -> is` in one line; of a secret nothing but that it changes."""
     joined = ".".join(path)
     if any(joined == secret or joined.startswith(f"{secret}.") for secret in resource.secret_paths):
@@ -173,7 +173,7 @@ def _words(earlier: Any, later: Any, path: tuple[str, ...], resource: RecordedRe
     return " -> ".join(shown) if shown[0] != shown[1] else "changed"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if value is None:
         return "none"
     if value is UNKNOWN:
@@ -190,7 +190,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{len(text):,} characters"
 
 
-def _many(accelerators: Any) -> str:
+def _many(accelerators: object) -> str:
     if accelerators is UNKNOWN:
         return "an unknown number of GPUs"
     return "1 GPU" if accelerators == 1 else f"{accelerators or 0} GPUs"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
-from typing import Any
 
 from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.resources import aws_nodes
@@ -169,11 +168,11 @@ def _largest(side: tuple[Mapping[str, str], Sequence[LineItem]], block: str) -> 
     return max(sizes, default=NOTHING)
 
 
-def _inputs(_: Graph, resource: RecordedResource) -> Any:
+def _inputs(_: Graph, resource: RecordedResource) -> object:
     return resource.inputs
 
 
-_TEMPLATES: Mapping[str, Callable[[Graph, RecordedResource], Any]] = {
+_TEMPLATES: Mapping[str, Callable[[Graph, RecordedResource], object]] = {
     "aws:autoscaling/group:Group": lambda graph, group: aws_nodes.group_nodes(graph, group).template_inputs,
     "aws:ec2/fleet:Fleet": lambda graph, fleet: aws_nodes.fleet_nodes(graph, fleet).template_inputs,
     "aws:eks/nodeGroup:NodeGroup": lambda graph, group: aws_nodes.node_group_nodes(graph, group).template_inputs,

@@ -80,7 +80,7 @@ def _kind(resource: RecordedResource) -> str:
     return resource.type if resource.custom else resource.type.rsplit(":", 1)[-1]
 
 
-def _registered(stated: Mapping[str, Any]) -> str:
+def _registered(stated: Mapping[str, object]) -> str:
     machine = _text(stated.get("instanceType"))
     if not machine:
         return ""
@@ -104,7 +104,7 @@ def _text(value: object) -> str:
 _SIZES = ("instanceClass", "instanceType", "nodeType", "machineType", "vmSize", "tier", "skuName", "size")
 
 
-def sizes_of(inputs: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def sizes_of(inputs: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """The size of a resource as its inputs name it, where there is one resource.
 
     >>> sizes_of([{"instanceClass": "db.t3.medium", "allocatedStorage": 100}])

@@ -71,14 +71,14 @@ class Http:
     _waited_s: float = field(default=0.0)
     _client: httpx.Client = field(default_factory=lambda: http_client(connections=1))
 
-    def call(self, method: str, path: str, data: Any = None) -> Any:
+    def call(self, method: str, path: str, data: object = None) -> Any:
         """The decoded answer; raises TooLongError, NotAllowedError or ServiceError."""
         return until_answered(
             lambda number: self._attempt(number, method, path, data),
             lambda seconds: self._wait(seconds, f"{method} {path}"),
         )
 
-    def _attempt(self, number: int, method: str, path: str, data: Any) -> Any | Again:
+    def _attempt(self, number: int, method: str, path: str, data: object) -> object | Again:
         try:
             answer = self._client.request(
                 method,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from sizewell.preview import records
 from sizewell.sizing.errors import ConfigError, Fault
@@ -82,7 +82,7 @@ def read_limits(path: Path) -> Limits:
         return parse_limits(document.data, str(path))
 
 
-def parse_limits(data: Any, origin: str = "guardrails") -> Limits:
+def parse_limits(data: object, origin: str = "guardrails") -> Limits:
     """Limits from what a guardrails file holds.
 
     >>> parse_limits({"increase": {"percent": 20}, "budgets": {"total": "9000 USD"}}).total_budget
@@ -121,7 +121,7 @@ _KEYS: Final = ("silent_below_usd_per_month", "increase", "total_increase", "bud
 _INCREASE: Final = ("usd_per_month", "percent")
 
 
-def _mapping(path: str, value: Any, keys: Sequence[str], faults: list[Fault]) -> Mapping[str, Any]:
+def _mapping(path: str, value: object, keys: Sequence[str], faults: list[Fault]) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         faults.append(Fault(path=path or "file", found=value, allowed=f"a mapping with {', '.join(keys)}"))
         return {}
@@ -133,7 +133,7 @@ def _mapping(path: str, value: Any, keys: Sequence[str], faults: list[Fault]) ->
     return value
 
 
-def _bounds(value: Any, faults: list[Fault]) -> tuple[Bound, ...]:
+def _bounds(value: object, faults: list[Fault]) -> tuple[Bound, ...]:
     if value is None:
         return BOUNDS
     stated = value if isinstance(value, list) else [value]
@@ -143,7 +143,7 @@ def _bounds(value: Any, faults: list[Fault]) -> tuple[Bound, ...]:
     return tuple(bound for bound in BOUNDS if bound in stated)
 
 
-def _amount(path: str, value: Any, faults: list[Fault]) -> Decimal | None:
+def _amount(path: str, value: object, faults: list[Fault]) -> Decimal | None:
     if value is None:
         return None
     text = str(value).removesuffix("USD").strip() if isinstance(value, str) else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from sizewell.preview import records
 from sizewell.preview.changes import Change
@@ -57,7 +57,7 @@ def _accelerates(resource: RecordedResource | None, by_urn: Mapping[str, Recorde
     return any(is_accelerated_name(cloud, text) for text in _texts(resource.inputs))
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value] if len(value) < 64 else []
     if isinstance(value, Mapping):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sizewell import csvtables
 from sizewell.preview import records
@@ -208,8 +208,8 @@ def _data_in_words(resources: Sequence[RecordedResource]) -> str:
     return f"{words} ({gib:,f} GiB)" if words and gib else words
 
 
-def _at(inputs: Mapping[str, Any], path: str) -> Any:
-    value: Any = inputs
+def _at(inputs: Mapping[str, object], path: str) -> object:
+    value: object = inputs
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
         if isinstance(value, list) and value:

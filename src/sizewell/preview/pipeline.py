@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell import logs
 from sizewell.preview import records
@@ -28,6 +28,12 @@ from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
+
+if TYPE_CHECKING:
+    from sizewell.resources.pricing import Pricing
+    from sizewell.resources.usage import Usage
+    from sizewell.sizing.catalog.catalog import Catalog
+    from sizewell.sizing.money import LineItem
 
 Engine = Literal["auto", "offline", "pulumi"]
 ONLY_THE_ENGINE: Final = "use --engine pulumi"  # how the evaluator ends a refusal that the engine can answer
@@ -158,15 +164,15 @@ class _Base:
     state: Plan | None = None
     label: str = ""
     failed: str = ""  # the revision cannot be had at all
-    catalog: Any = None  # the base's own prices, where they differ
+    catalog: Catalog | None = None  # the base's own prices, where they differ
 
 
 @dataclass(slots=True, kw_only=True)
 class _Pricing:
-    catalog: Any
+    catalog: Catalog
     on: date
-    usage: Any
-    discounts: Any
+    usage: Usage | None
+    discounts: Discounts | None
     unused: frozenset[tuple[str, str]] | None = None  # statements of use that no stack has asked for so far
 
     def side(self, plan: Plan) -> Side:
@@ -175,13 +181,13 @@ class _Pricing:
         self.unused = pricing.unused if self.unused is None else self.unused & pricing.unused
         return Side(plan=plan, pricing=pricing)
 
-    def price(self, plan: Plan, catalog: Any) -> Any:
+    def price(self, plan: Plan, catalog: Catalog) -> Pricing:
         from sizewell.resources.pricing import price
 
         return price(plan, catalog, on=self.on, usage=self.usage, discounts=self.discounts, committed=False)
 
     @property
-    def rates(self) -> Any:
+    def rates(self) -> Discounts:
         return self.discounts or self.catalog.rates
 
 
@@ -280,7 +286,7 @@ def _base(request: Request) -> Iterator[_Base | None]:
         yield _Base(tree=tree, label=tree.label, catalog=_own_catalog(tree.root))
 
 
-def _own_catalog(root: Path) -> Any:
+def _own_catalog(root: Path) -> Catalog | None:
     """The catalog of a revision, None where it is the head's, missing or cannot be read by the head."""
     from sizewell.sizing.catalog import load
     from sizewell.sizing.catalog.loading import DATA
@@ -303,7 +309,7 @@ class _Sides:
     failed_as: str = ""  # why there is no `after`
     before: Side | None = None
     after: Side | None = None
-    base_at_own_prices: Any = None
+    base_at_own_prices: Pricing | None = None
     label: str = ""
     failed: str = ""
     gone: bool = False
@@ -415,12 +421,12 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
         each.note = note if any(given[number].values()) else ""
 
 
-def _with(side: Side, items: tuple[Any, ...]) -> Side:
+def _with(side: Side, items: tuple[LineItem, ...]) -> Side:
     pricing: Any = side.pricing
     return Side(plan=side.plan, pricing=replace(pricing, items=items))
 
 
-def _items(side: Side | None) -> tuple[Any, ...]:
+def _items(side: Side | None) -> tuple[LineItem, ...]:
     return () if side is None else tuple(side.pricing.items)
 
 
@@ -450,7 +456,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     if gone and after.resources:
         result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
     notes = tuple(each for each in (note, sides.note) if each)
-    reasons: dict[str, Any] = {"notes": (*result.notes, *notes)} if notes else {}
+    reasons: dict[str, object] = {"notes": (*result.notes, *notes)} if notes else {}
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts
     if decision is not None and not gone:

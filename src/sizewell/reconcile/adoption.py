@@ -321,9 +321,9 @@ def id_from_inputs(wanted: Wanted, state: State) -> str:
     return "".join((*parts, row.of_inputs[rest:]))
 
 
-def _at(given: Mapping[str, Any], path: str) -> Any:
+def _at(given: Mapping[str, object], path: str) -> object:
     """What stands at a path such as `tag.key`."""
-    value: Any = given
+    value: object = given
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value

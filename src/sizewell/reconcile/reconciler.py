@@ -71,7 +71,7 @@ class Reconciler:
     project: str  # as Pulumi.yaml names it: a state of which nothing stands names none
     things: Callable[[State], Sequence[Thing]]  # everything with the stack's tag, in each of its clouds
     identity_of: Callable[[str, str], str]  # the tag `sizewell-id` of a resource, by its type and name
-    _creations: dict[str, Any] = field(default_factory=dict)
+    _creations: dict[str, object] = field(default_factory=dict)
     _behind: bool = False  # adopting takes away what shows that a state was lost
 
     def look(self) -> Comparison:
@@ -236,7 +236,7 @@ def wanted_of(creations: Mapping[str, Any], project: str, stack: str) -> list[Wa
     return wanted
 
 
-def import_file(creations: Mapping[str, Any], matches: Sequence[Match]) -> dict[str, Any]:
+def import_file(creations: Mapping[str, Any], matches: Sequence[Match]) -> dict[str, object]:
     """A file for `pulumi import`: what was pending as the state had it; what only the program names as the engine's
     own file of creations has it, with the components that it hangs from.
     """

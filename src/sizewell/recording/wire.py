@@ -19,7 +19,7 @@ _ASSETS: Final = ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe
 _HIDDEN: Final = "[secret]"  # what `pulumi preview --json` prints for a secret
 
 
-def plain_json(value: Any, path: str, secrets: list[str]) -> Any:
+def plain_json(value: object, path: str, secrets: list[str]) -> object:
     """A value as JSON has it, in plain: unknowns marked, whole numbers as int, secrets unwrapped into `secrets`.
 
     `path` is where the value stands (`a.b[0].c`).
@@ -45,7 +45,7 @@ def plain_json(value: Any, path: str, secrets: list[str]) -> Any:
     return value
 
 
-def special(kind: Any, value: Mapping[str, Any], path: str, secrets: list[str]) -> Any:
+def special(kind: object, value: Mapping[str, Any], path: str, secrets: list[str]) -> object:
     """A mapping with a signature: a secret, a reference to a resource, an output, an asset or an archive."""
     if kind == _SECRET:
         secrets.append(path)

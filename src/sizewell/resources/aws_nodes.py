@@ -40,7 +40,7 @@ def template_of(graph: Graph, resource: RecordedResource, prop: str) -> Recorded
     return templates[0] if templates else None
 
 
-def template_market(inputs: Any) -> Text:
+def template_market(inputs: object) -> Text:
     market = text(get(inputs, "instanceMarketOptions", "marketType"), "on-demand")
     return market if isinstance(market, Unknown) else market.lower()
 
@@ -83,7 +83,7 @@ def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     return Nodes(types=types, market=template_market(template.inputs), template=template)
 
 
-def _types(own: Text, overrides: Any) -> tuple[str, ...] | Unknown:
+def _types(own: Text, overrides: object) -> tuple[str, ...] | Unknown:
     listed = items(overrides)
     if isinstance(listed, Unknown):
         return UNKNOWN
@@ -96,7 +96,7 @@ def _types(own: Text, overrides: Any) -> tuple[str, ...] | Unknown:
     return UNKNOWN if isinstance(own, Unknown) else ((own,) if own else ())
 
 
-def _distribution(policy: Any, template: Text) -> Text:
+def _distribution(policy: object, template: Text) -> Text:
     if isinstance(policy, Unknown):
         return UNKNOWN
     shares = get(policy, "instancesDistribution")
@@ -111,7 +111,7 @@ def _distribution(policy: Any, template: Text) -> Text:
     return MIXED
 
 
-def _mix(policy: Any) -> Mix | None:
+def _mix(policy: object) -> Mix | None:
     shares = get(policy, "instancesDistribution")
     base = number(get(shares, "onDemandBaseCapacity", default=0))
     above = number(get(shares, "onDemandPercentageAboveBaseCapacity", default=100))
@@ -128,7 +128,7 @@ def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:
     market, mix = fleet_mix(fleet)
     if isinstance(configs, Unknown) or isinstance(specifications, Unknown):
         return Nodes(types=UNKNOWN, market=market, template=template)
-    names: list[Any] = [get(entry, "instanceType") for entry in specifications]
+    names: list[object] = [get(entry, "instanceType") for entry in specifications]
     for config in configs:
         overrides = items(get(config, "overrides"))
         names.extend(
@@ -208,7 +208,7 @@ def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     )
 
 
-def block_devices(template_inputs: Any) -> tuple[Mapping[str, Any], ...] | Unknown:
+def block_devices(template_inputs: Any) -> tuple[Mapping[str, object], ...] | Unknown:
     """The `ebs` part of each block device mapping of a launch template."""
     mappings = items(get(template_inputs, "blockDeviceMappings"))
     if isinstance(mappings, Unknown):

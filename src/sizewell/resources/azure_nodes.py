@@ -24,20 +24,20 @@ class Machine:
 
     kind: Text
     market: Text
-    disk_gigabytes: Any
+    disk_gigabytes: object
     disk_type: Text
     ephemeral: bool | Unknown
     mix: Mix | None = None  # of a market that is MIXED
 
 
-def spot_market(priority: Any) -> Text:
+def spot_market(priority: object) -> Text:
     stated = text(priority, "Regular")
     if isinstance(stated, Unknown):
         return UNKNOWN
     return "spot" if stated.lower() in {"spot", "low", "lowpriority"} else "on-demand"
 
 
-def profile_machine(kind: Text, profile: Any) -> Machine:
+def profile_machine(kind: Text, profile: object) -> Machine:
     """A virtual machine's or scale set's `storageProfile` and priority beside its size."""
     disk = get(profile, "storageProfile", "osDisk")
     option = get(disk, "diffDiskSettings", "option")
@@ -71,7 +71,7 @@ def vm_machine(resource: RecordedResource) -> Machine:
     return profile_machine(text(get(resource.inputs, "hardwareProfile", "vmSize")), resource.inputs)
 
 
-def agent_machine(profile: Any) -> Machine:
+def agent_machine(profile: object) -> Machine:
     """An AKS agent pool, standing alone or inside a cluster."""
     disk_kind = get(profile, "osDiskType")
     return Machine(
@@ -83,7 +83,7 @@ def agent_machine(profile: Any) -> Machine:
     )
 
 
-def agent_size(profile: Any) -> Size:
+def agent_size(profile: object) -> Size:
     scaled = flag(get(profile, "enableAutoScaling"))
     wanted = count(get(profile, "count", default=1))
     if scaled is False:

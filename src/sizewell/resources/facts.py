@@ -142,7 +142,7 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
     )
 
 
-def _bills(kind: str, inputs: Mapping[str, Any], pricers: Mapping[str, Any]) -> bool:
+def _bills(kind: str, inputs: Mapping[str, object], pricers: Mapping[str, object]) -> bool:
     if kind == "aws:ec2/vpcEndpoint:VpcEndpoint":
         return bool(get(inputs, "vpcEndpointType", default="Gateway") != "Gateway")
     if kind == "azure-native:cognitiveservices:Deployment":

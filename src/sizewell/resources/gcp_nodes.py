@@ -27,11 +27,11 @@ class Machine:
     kind: Text
     market: Text
     attached: tuple[Any, ...] | Unknown  # guest accelerators added to a general machine
-    disk_gigabytes: Any
+    disk_gigabytes: object
     disk_type: Text
 
 
-def node_machine(config: Any, *, flex_start: Flag = False, queued: Flag = False) -> Machine:
+def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = False) -> Machine:
     """The machine that a GKE `nodeConfig` describes."""
     spot = either(flag(get(config, "spot")), flag(get(config, "preemptible")))
     flexible = either(flex_start, flag(get(config, "flexStart")), queued)
@@ -52,7 +52,7 @@ def _market(spot: Flag, flexible: Flag) -> Text:
     return UNKNOWN if UNKNOWN in (spot, flexible) else "on-demand"
 
 
-def instance_machine(inputs: Any) -> Machine:
+def instance_machine(inputs: object) -> Machine:
     """The machine of a compute instance or instance template."""
     scheduling = get(inputs, "scheduling")
     model = text(get(scheduling, "provisioningModel"), "STANDARD")
@@ -77,7 +77,7 @@ FROM_TEMPLATE: Final = "gcp:compute/instanceFromTemplate:InstanceFromTemplate"
 FROM_IMAGE: Final = "gcp:compute/instanceFromMachineImage:InstanceFromMachineImage"
 
 
-def copied_inputs(graph: Graph, resource: RecordedResource) -> Any:
+def copied_inputs(graph: Graph, resource: RecordedResource) -> object:
     """What an instance from a template or from an image of a machine has: the source's inputs, and above them its own.
 
     UNKNOWN where the source stands outside of the plan and the resource does not state the machine's type itself.

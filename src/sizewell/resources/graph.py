@@ -20,10 +20,10 @@ from sizewell.sizing.versions import refusal
 _NAMES: Final = ("id", "arn", "name", "bucket", "selfLink", "email", "accountName", "resourceName", "endpointName")
 
 
-class _Undisclosed(Mapping[str, Any]):
+class _Undisclosed(Mapping[str, object]):
     """A statement that exists and is not known yet: every key of it is UNKNOWN."""
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         return UNKNOWN
 
     def __iter__(self) -> Iterator[str]:
@@ -47,7 +47,7 @@ class Graph:
         self.environment = environment  # of the stack: dev | staging | prod, "" where not stated
         self.by_urn: dict[str, RecordedResource] = plan.by_urn()
         self._regions: dict[str, Text] = {}
-        self._registrations: dict[str, Mapping[str, Any] | None] = {}
+        self._registrations: dict[str, Mapping[str, object] | None] = {}
         self._reverse: dict[tuple[str, str], tuple[dict[str, list[RecordedResource]], bool, bool]] = {}
 
     @cached_property
@@ -155,7 +155,7 @@ class Graph:
         """Resources of these canonical types that the same component makes, itself among them."""
         return tuple(other for other in self.of(*types) if other.parent == resource.parent)
 
-    def registration(self, resource: RecordedResource) -> Mapping[str, Any] | None:
+    def registration(self, resource: RecordedResource) -> Mapping[str, object] | None:
         """What the nearest component of ours states about itself, the resource itself included."""
         if resource.urn not in self._registrations:
             owner = self.owner(resource)
@@ -221,7 +221,7 @@ def _must_be_read(urn: str, schema: object) -> None:
         raise UsageError(f"{urn}: the schema of its registration {wrong}\n  fix: {fix}")
 
 
-def _stated_region(cloud: str, inputs: Mapping[str, Any]) -> Text:
+def _stated_region(cloud: str, inputs: Mapping[str, object]) -> Text:
     for key in CLOUDS[cloud].regions.inputs if cloud in CLOUDS else ():
         value = inputs.get(key)
         if isinstance(value, Unknown):
@@ -240,7 +240,7 @@ def normal_region(cloud: str, place: str) -> str:
     return CLOUDS[cloud].regions.of(place) if cloud in CLOUDS else place.rsplit("/", 1)[-1].lower()
 
 
-def _collect(value: Any, strings: list[str]) -> bool:
+def _collect(value: object, strings: list[str]) -> bool:
     """Put every string inside `value` into `strings`; True when something in it is unknown."""
     if isinstance(value, Unknown):
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
@@ -140,7 +140,7 @@ def disk(
     return context.line(resource, charges.disks(context.graph.component(resource), gigabytes, key, hours[0], what=what))
 
 
-def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: Any, key: str, what: str) -> LineItem:
+def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: object, key: str, what: str) -> LineItem:
     """Storage that is billed around the clock, machines or not."""
     size = number(gigabytes)
     if not isinstance(size, Decimal):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, canonical, count, flag, get, items, text
@@ -169,7 +169,7 @@ def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None
     return _joined([_action(each.inputs) for each in actions], [each.inputs.get("timeZone") for each in actions])
 
 
-def _action(inputs: Mapping[str, Any]) -> Schedule:
+def _action(inputs: Mapping[str, object]) -> Schedule:
     recurrence = inputs.get("recurrence")
     sizes = [_size(inputs.get(key)) for key in ("minSize", "desiredCapacity", "maxSize")]
     minutes = weekly(recurrence) if isinstance(recurrence, str) else None
@@ -180,7 +180,7 @@ def _action(inputs: Mapping[str, Any]) -> Schedule:
     return Schedule(events=tuple(Event(minute, least, wanted, most) for minute in minutes))
 
 
-def _size(value: Any) -> int | Unknown | None:
+def _size(value: object) -> int | Unknown | None:
     """-1 leaves a size as it is."""
     size = count(value)
     return None if size == -1 else size
@@ -202,7 +202,7 @@ def _scaling_actions(graph: Graph, endpoint: RecordedResource) -> Schedule | Non
 
 
 def _autoscaler_windows(graph: Graph, group: RecordedResource) -> Schedule | None:
-    policies: list[Any] = []
+    policies: list[object] = []
     for kind in ("gcp:compute/autoscaler:Autoscaler", "gcp:compute/regionAutoscaler:RegionAutoscaler"):
         autoscalers = graph.referring(group, kind, "target")
         if isinstance(autoscalers, Unknown):
@@ -218,7 +218,7 @@ def _autoscaler_windows(graph: Graph, group: RecordedResource) -> Schedule | Non
     return _joined([_window(each) for each in live], [get(each, "timeZone") for each in live])
 
 
-def _window(stated: Any) -> Schedule:
+def _window(stated: object) -> Schedule:
     expression, seconds = get(stated, "schedule"), count(get(stated, "durationSec"))
     least = count(get(stated, "minRequiredReplicas"))
     minutes = weekly(expression) if isinstance(expression, str) else None
@@ -259,7 +259,7 @@ def _recurring_profiles(graph: Graph, scale_set: RecordedResource) -> Schedule |
     return _joined([_profile(profile) for profile in recurring], zones)
 
 
-def _profile(profile: Any) -> Schedule:
+def _profile(profile: object) -> Schedule:
     schedule = get(profile, "recurrence", "schedule")
     lists = [items(get(schedule, key)) for key in ("days", "hours", "minutes")]
     sizes = [count(get(profile, "capacity", key)) for key in ("minimum", "default", "maximum")]
@@ -282,7 +282,7 @@ def _profile(profile: Any) -> Schedule:
     )
 
 
-def _joined(parts: Iterable[Schedule], zones: Iterable[Any]) -> Schedule | None:
+def _joined(parts: Iterable[Schedule], zones: Iterable[object]) -> Schedule | None:
     """Several schedules as one; None of none. In different time zones they cannot be laid over each other."""
     parts = list(parts)
     if not parts:

@@ -30,7 +30,7 @@ class Fact:
     region: Text = ""
     environment: Text = ""  # dev | staging | prod, "" where not stated
     component: str = ""
-    registration: Mapping[str, Any] | None = None
+    registration: Mapping[str, object] | None = None
     tags: Tags = None
 
     @property
@@ -131,7 +131,7 @@ class Store(Fact):
     uniform: Flag = False  # access by policy alone, no object ACLs, no account keys
     cleans_versions: Flag = False
     cleans_uploads: Flag = False
-    gigabytes_expected: Any = None
+    gigabytes_expected: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

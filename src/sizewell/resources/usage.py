@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources.recorded import RecordedResource
 from sizewell.resources.values import number
@@ -63,7 +63,7 @@ def read_usage(path: Path) -> Usage:
         return parse_usage(document.data, str(path))
 
 
-def parse_usage(data: Any, origin: str = "usage") -> Usage:
+def parse_usage(data: object, origin: str = "usage") -> Usage:
     faults: list[Fault] = []
     entries: dict[str, dict[str, Interval]] = {}
     data = content("usage", data, origin)
@@ -86,7 +86,7 @@ def parse_usage(data: Any, origin: str = "usage") -> Usage:
     return Usage(entries)
 
 
-def _interval(path: str, value: Any, faults: list[Fault]) -> Interval | None:
+def _interval(path: str, value: object, faults: list[Fault]) -> Interval | None:
     if isinstance(value, Mapping):
         bounds = [number(value.get(key)) for key in ("floor", "expected", "ceiling")]
         if set(value) == {"floor", "expected", "ceiling"} and all(isinstance(b, Decimal) and b >= 0 for b in bounds):

@@ -52,7 +52,7 @@ def get(value: Any, *path: str | int, default: Any = None) -> Any:
     return default if value is None else value
 
 
-def number(value: Any) -> Decimal | Unknown | None:
+def number(value: object) -> Decimal | Unknown | None:
     """A number, also from a string ("100"); None where there is none or the text is no number."""
     if isinstance(value, Unknown):
         return UNKNOWN
@@ -71,7 +71,7 @@ def count(value: Any) -> Count:
     return int(result) if isinstance(result, Decimal) else result
 
 
-def flag(value: Any, *, default: bool = False) -> Flag:
+def flag(value: object, *, default: bool = False) -> Flag:
     """True, False or UNKNOWN; also from the strings that Terraform-born providers use ("true").
 
     >>> flag("true"), flag(None), flag(UNKNOWN)
@@ -144,7 +144,7 @@ def negated(value: Flag) -> Flag:
 _PLAIN: Final = frozenset((str, bool, int, float, type(None)))
 
 
-def contains_unknown(value: Any) -> bool:
+def contains_unknown(value: object) -> bool:
     """Whether anything inside is not known yet."""
     if type(value) in _PLAIN:
         return False

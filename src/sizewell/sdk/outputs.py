@@ -17,30 +17,30 @@ from pulumi.output import _OutputData
 from pulumi.runtime import resource as pulumi_resource
 from pulumi.runtime import rpc as pulumi_rpc
 
-Resolver = Callable[[Any, bool, bool, "Collection[Any] | None", "Exception | None"], None]
+Resolver = Callable[[object, bool, bool, "Collection[Any] | None", "Exception | None"], None]
 
 _CREATE_URN: Final = pulumi_resource.create_urn
 
 
-class Property(pulumi.Output[Any]):
+class Property(pulumi.Output[object]):
     """The output of a resource's property; `_tell` says what it is, once.
 
     Its names begin with an underscore because all others are taken for fields of the value.
     """
 
-    def __init__(self, resource: Any) -> None:
+    def __init__(self, resource: object) -> None:
         self._resource = resource
-        self._told: tuple[Any, ...] = ()
+        self._told: tuple[object, ...] = ()
 
     @cached_property
-    def _data(self) -> asyncio.Future[Any]:  # type: ignore[override]  # made when first asked for: that is the point
-        future: asyncio.Future[Any] = asyncio.Future()
+    def _data(self) -> asyncio.Future[object]:  # type: ignore[override]  # made when first asked for: that is the point
+        future: asyncio.Future[object] = asyncio.Future()
         if self._told:
             self._settle(future, *self._told)
         return future
 
     def _tell(
-        self, value: Any, is_known: bool, is_secret: bool, deps: Collection[Any] | None, failed: Exception | None
+        self, value: object, is_known: bool, is_secret: bool, deps: Collection[object] | None, failed: Exception | None
     ) -> None:
         """As the SDK's resolvers: the value and what is known of it, resources beside its own, or a failure."""
         self._told = (value, is_known, is_secret, deps, failed)
@@ -57,7 +57,7 @@ class Property(pulumi.Output[Any]):
         future.set_result(_OutputData(resources=of, value=value, is_known=is_known, is_secret=is_secret))
 
 
-def transfer_properties(resource: Any, properties: Iterable[str], custom: bool) -> dict[str, Resolver]:
+def transfer_properties(resource: object, properties: Iterable[str], custom: bool) -> dict[str, Resolver]:
     """An output for each property, in the resource, and what resolves it."""
     resolvers: dict[str, Resolver] = {}
     outputs = resource.__dict__
@@ -71,8 +71,8 @@ def transfer_properties(resource: Any, properties: Iterable[str], custom: bool) 
 
 def resolve_properties(
     resolvers: Mapping[str, Resolver],
-    properties: Mapping[str, Any],
-    deps: Mapping[str, Collection[Any]],
+    properties: Mapping[str, object],
+    deps: Mapping[str, Collection[object]],
     custom: bool,
     _: bool = False,
 ) -> None:
@@ -89,7 +89,7 @@ def resolve_properties(
         resolve(plain, plain is not None, secret, deps.get(name), None)
 
 
-def create_urn(name: Any, type_: Any, parent: Any = None, project: Any = None, stack: Any = None) -> Any:
+def create_urn(name: Any, type_: Any, parent: Any = None, project: Any = None, stack: Any = None) -> object:
     """A URN of plain parts without the outputs of outputs that the SDK joins it from; it asks for one each resource."""
     if not (type(name) is type(type_) is type(parent) is str and project is stack is None):
         return _CREATE_URN(name, type_, parent, project, stack)

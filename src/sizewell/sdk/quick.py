@@ -45,7 +45,7 @@ def quick() -> Iterator[None]:
             gc.enable()
 
 
-async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> Any:
+async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> object:
     """The SDK's own, without inputs that are not stated: it serializes each of them to leave it out after that."""
     # Not `inputs.items()`: a mapping of inputs may have an input of that name.
     return await _SERIALIZE({key: inputs[key] for key in inputs if inputs[key] is not None}, *arguments, **named)
@@ -67,14 +67,14 @@ def _resolve_outputs(resource: Any, *arguments: Any, **named: Any) -> None:
         raise Unlike(resource._name) from error  # noqa: SLF001
 
 
-async def _wait(tasks: Collection[asyncio.Future[Any]], **_: Any) -> tuple[set[Any], set[Any]]:
+async def _wait(tasks: Collection[asyncio.Future[Any]], **_: object) -> tuple[set[Any], set[object]]:
     """Until all are done or one failed; the SDK asks for the first, puts the others back and asks again."""
     return await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
 
 
 _RESOLVE: Final = pulumi_rpc.resolve_outputs
 _SERIALIZE: Final = pulumi_rpc.serialize_properties
-_INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
+_INSTEAD: Final[tuple[tuple[object, str, object], ...]] = (
     (pulumi_resource, "_get_stack_trace", source_pb2.StackTrace),
     (pulumi.log, "debug", lambda *_, **__: None),
     (pulumi_resource, "create_urn", outputs.create_urn),

@@ -27,7 +27,7 @@ class Callbacks(_CallbackServicer):
     """
 
     def __init__(self, monitor: Any) -> None:
-        self._callbacks: dict[str, Callable[[bytes], Awaitable[Any]]] = {}
+        self._callbacks: dict[str, Callable[[bytes], Awaitable[object]]] = {}
         self._transforms: dict[Any, str] = {}
         self._state_migrations: dict[Any, str] = {}
         self._monitor: Any = monitor  # has what is called of the stub
@@ -40,7 +40,7 @@ class Callbacks(_CallbackServicer):
     def call(self, loop: asyncio.AbstractEventLoop, token: str, request: bytes) -> Any:
         """Run a callback on the program's loop, from a worker thread, and wait for it."""
 
-        async def called() -> Any:
+        async def called() -> object:
             return await self._callbacks[token](request)
 
         return asyncio.run_coroutine_threadsafe(called(), loop).result()
@@ -51,8 +51,8 @@ def configure(
     project: str,
     stack: str,
     root: Path,
-    monitor: Any,
-    engine: Any,
+    monitor: object,
+    engine: object,
     callbacks: Callbacks,
     config: Mapping[str, str],
     secret_keys: Collection[str],
@@ -82,7 +82,7 @@ async def run(program: Callable[[], Any]) -> None:
     await run_in_stack(program)
 
 
-def calls_the_monitor(function: Callable[..., Any]) -> bool:
+def calls_the_monitor(function: Callable[..., object]) -> bool:
     """Whether the SDK asks its loop to run a call of the monitor, and not something of the program's own."""
     return getattr(function, "__module__", "") == "pulumi.runtime._context"
 

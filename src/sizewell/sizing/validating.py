@@ -87,7 +87,7 @@ def path_of(loc: Sequence[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).removeprefix(".")
 
 
-def read_json(path: Path, fix: str) -> Any:
+def read_json(path: Path, fix: str) -> object:
     """The JSON document of a file that a person names; UsageError, with `fix` as the way out, where it is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")

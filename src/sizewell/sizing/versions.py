@@ -94,7 +94,7 @@ def refusal(record: str, stated: object) -> tuple[str, str]:
     return "", ""
 
 
-def content(record: str, data: Any, subject: str) -> Any:
+def content(record: str, data: object, subject: str) -> Any:
     """What a file holds, without its `schema`; ConfigError, with the way out, where its version is not read.
 
     >>> content("usage", {"schema": "sizewell.usage/1", "usage": []}, "usage.yaml")

@@ -12,7 +12,6 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pulumi
 
@@ -88,7 +87,7 @@ def _run(folder: Path) -> None:
         _export(outputs)
 
 
-def _built(decision: Decision, settings: Settings, stack: str, cluster: str, cloud: str) -> dict[str, Any]:
+def _built(decision: Decision, settings: Settings, stack: str, cluster: str, cloud: str) -> dict[str, object]:
     """What one cloud's part of the stack exports."""
     try:
         program = importlib.import_module(f"sizewell.components.{cloud}.program")
@@ -98,7 +97,7 @@ def _built(decision: Decision, settings: Settings, stack: str, cluster: str, clo
         raise
     workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
     if cluster == stack:
-        outputs: dict[str, Any] = program.build(decision, workloads, settings)
+        outputs: dict[str, object] = program.build(decision, workloads, settings)
     elif stack.startswith("ttl-"):
         outputs = program.build_ttl(decision, settings)
     elif stack.startswith("images-"):
@@ -109,6 +108,6 @@ def _built(decision: Decision, settings: Settings, stack: str, cluster: str, clo
     return outputs
 
 
-def _export(outputs: dict[str, Any]) -> None:
+def _export(outputs: dict[str, object]) -> None:
     for name, value in outputs.items():
         pulumi.export(name, value)

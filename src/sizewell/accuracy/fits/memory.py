@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from sizewell.accuracy.cases import Case, read
 from sizewell.accuracy.describe import architecture_of
@@ -79,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def fit_memory(cases: Iterable[Case], date: str) -> dict[str, Any]:
+def fit_memory(cases: Iterable[Case], date: str) -> dict[str, object]:
     """The document of calibration/memory.json: constants, bands, and the error when a source is left out."""
     usable = gradeable(cases)
     fitted = fit(usable, START)
@@ -132,7 +131,7 @@ def bands(errors: Iterable[Unseen]) -> dict[str, list[float]]:
     return {group: list(widest) for group in GROUPS} | known | {name: list(pair) for name, pair in WIDTHS.items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return dict(value) if isinstance(value, dict) else value
 
 

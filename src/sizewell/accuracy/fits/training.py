@@ -63,7 +63,7 @@ class Table:
         facts = [{**job_facts(f.run.job), **layout_facts(f.layout)} for f in fitted]
         self.fixed = {name: np.array([row[name] for row in facts]) for name in facts[0]}
         self.pairs: list[tuple[Cluster, str]] = []
-        numbers: dict[tuple[Any, ...], int] = {}
+        numbers: dict[tuple[object, ...], int] = {}
         index = []
         for f in fitted:
             c = f.run.cluster
@@ -82,7 +82,7 @@ class Table:
             index.append(numbers[key])
         self.index = np.array(index)
         self._reads: dict[int, tuple[str, ...]] = {}
-        self._known: dict[tuple[Any, ...], dict[str, float]] = {}
+        self._known: dict[tuple[object, ...], dict[str, float]] = {}
         self.log_useful = math.log(calibration.values("training")["useful_share"])  # that `unit` was worked out with
         unit = np.array([in_unit(f.run, f.layout, 1.0) for f in fitted])
         faster = np.array([in_unit(f.run, f.layout, 2.0) for f in fitted]) < unit
@@ -264,7 +264,7 @@ def left_out(fitted: Sequence[Fitted], values: Mapping[str, float]) -> Iterator[
 
 def _using(trial: Mapping[str, float]) -> Callable[..., AbstractContextManager[None]]:
     def using(named: Sequence[Unseen] | None, assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
-        made: dict[str, Mapping[str, Any]] | None = None
+        made: dict[str, Mapping[str, object]] | None = None
         if named is not None:
             made = {"bands": bands(named), "floors": floors(named)}
             made |= {"bands_assumed": bands(assumed or ()), "floors_assumed": floors(assumed or ())}
@@ -312,7 +312,7 @@ def document(
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def bands(errors: Iterable[Unseen]) -> dict[str, dict[str, Any]]:
+def bands(errors: Iterable[Unseen]) -> dict[str, dict[str, object]]:
     """80 % bands by group, symmetric in the logarithm, from errors of cases whose source the fit has not seen."""
     errors = tuple(errors)
     return {

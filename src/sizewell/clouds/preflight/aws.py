@@ -357,7 +357,7 @@ def _mirrored(needs: Needs, region: str) -> list[re.Match[str]]:
     return [match for match in matches if match["region"] == region]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif hasattr(value, "values"):

@@ -58,11 +58,11 @@ def features_of(needs: Needs) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(features))
 
 
-def _encrypts(value: Mapping[str, Any]) -> bool:
+def _encrypts(value: Mapping[str, object]) -> bool:
     return value.get("enableEncryptionAtHost") is True or value.get("encryptionAtHost") is True
 
 
-def _mappings(value: Any) -> Iterator[Mapping[str, Any]]:
+def _mappings(value: Any) -> Iterator[Mapping[str, object]]:
     if hasattr(value, "values"):
         yield value
         for each in value.values():
@@ -302,7 +302,7 @@ def _rights(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
         yield Finding("rights", "ok", f"{counted}; deny assignments apply only during the update")
 
 
-def _allows(row: Mapping[str, Any], action: str) -> bool:
+def _allows(row: Mapping[str, object], action: str) -> bool:
     def matches(patterns: Any) -> bool:
         return any(fnmatch.fnmatchcase(action.lower(), str(pattern).lower()) for pattern in patterns or ())
 

@@ -123,7 +123,7 @@ def zones_of(needs: Needs, machines: Machines) -> tuple[str, ...]:
     )
 
 
-def _machine_type(inputs: Mapping[str, Any]) -> object:
+def _machine_type(inputs: Mapping[str, object]) -> object:
     config = inputs.get("nodeConfig")
     return config.get("machineType") if isinstance(config, Mapping) else None
 

@@ -65,7 +65,9 @@ class Needs:
         return [resource for resource in self.resources if resource.type == type_]
 
 
-def needs_of(decision: Decision, resources: Iterable[Resource], catalog: Catalog, config: Mapping[str, Any]) -> Needs:
+def needs_of(
+    decision: Decision, resources: Iterable[Resource], catalog: Catalog, config: Mapping[str, object]
+) -> Needs:
     """The needs of a decision's stack. UsageError where the stack stands on no cloud, or on several."""
     pairs = [(workload, pool) for workload in decision.workloads for pool in workload.pools]
     clouds = sorted({pool.cloud for _, pool in pairs})

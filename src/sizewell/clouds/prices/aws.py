@@ -251,7 +251,7 @@ def _products(
         yield product
 
 
-def _dimensions(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str, str]]:
+def _dimensions(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, object], str, str]]:
     """Since when, the price dimension, its currency and the price, of every term on demand."""
     for term in (product.get("terms", {}).get("OnDemand") or {}).values():
         since = str(term.get("effectiveDate") or "")[:10]

@@ -107,7 +107,7 @@ def fees(prices: Reader, region: str, meters: Sequence[Meter] = AZURE) -> Iterat
                     yield from _fee(meter, item, EVERYWHERE if place in GLOBAL else region, named)
 
 
-def _named(meter: Meter, item: dict[str, Any]) -> dict[str, str] | None:
+def _named(meter: Meter, item: dict[str, object]) -> dict[str, str] | None:
     """What the names of an item fill into the key of its fee; None where it is another one."""
     named: dict[str, str] = {}
     for pattern, field in ((meter.product, "productName"), (meter.sku, "skuName"), (meter.name, "meterName")):

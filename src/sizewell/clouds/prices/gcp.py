@@ -113,7 +113,7 @@ def _asked(**more: str) -> dict[str, str]:
     return {"pageSize": str(PAGE), **more, **({"key": key} if key else {})}
 
 
-def skus(prices: Reader, service: str, ids: Mapping[str, str] | None = None) -> list[Mapping[str, Any]]:
+def skus(prices: Reader, service: str, ids: Mapping[str, str] | None = None) -> list[Mapping[str, object]]:
     """What a service's list has of machines and fees, all regions and pages. CloudError where there is no list.
 
     A service that is named by its display name is looked up in `ids`; one that is not there lists nothing.
@@ -124,7 +124,7 @@ def skus(prices: Reader, service: str, ids: Mapping[str, str] | None = None) -> 
     meters = [re.compile(meter.name) for meter in GCP if meter.service == service]
     if service == VERTEX:
         meters.append(_TRAINING)
-    priced: list[Mapping[str, Any]] = []
+    priced: list[Mapping[str, object]] = []
     listed = 0
     pages = prices.pages(
         f"v1/services/{number}/skus", items="skus", parameter="pageToken", **_asked(currencyCode="USD")
@@ -256,7 +256,7 @@ def _info(item: Mapping[str, Any], on: date) -> Mapping[str, Any]:
     return (past or timeline or [{}])[-1]
 
 
-def _usd(price: Mapping[str, Any]) -> Decimal | None:
+def _usd(price: Mapping[str, object]) -> Decimal | None:
     try:
         return Decimal(str(price.get("units") or 0)) + Decimal(str(price.get("nanos") or 0)) * _NANO
     except InvalidOperation:
@@ -409,7 +409,7 @@ class _ServiceLists:
         self._lock = threading.Lock()
         self._reader: Reader | None = None
         self._ids: dict[str, str] | None = None
-        self._read: dict[str, list[Mapping[str, Any]] | CloudError] = {}
+        self._read: dict[str, list[Mapping[str, object]] | CloudError] = {}
         self._parts: Parts | None = None
 
     def of(self, service: str) -> list[Mapping[str, Any]]:
@@ -436,7 +436,7 @@ class _ServiceLists:
                 self._parts = parts(items, self._scope.on)
             return self._parts
 
-    def _ask(self, prices: Reader, service: str) -> list[Mapping[str, Any]]:
+    def _ask(self, prices: Reader, service: str) -> list[Mapping[str, object]]:
         if self._ids is None and service in NAMED:
             self._ids = services(prices)
         return skus(prices, service, self._ids)

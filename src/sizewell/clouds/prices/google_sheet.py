@@ -81,7 +81,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield place, row
 
 
-def _lines(path: Path, text: str) -> Iterator[tuple[int, Any]]:
+def _lines(path: Path, text: str) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:

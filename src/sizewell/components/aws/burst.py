@@ -45,7 +45,7 @@ def build(
     account_of_pods: tuple[str, str],
     kubeconfig: pulumi.Input[str],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A node group in the cluster that starts empty, what fills it while jobs wait for it, and the cloud's budget.
 
     `account_of_pods` is (namespace, service account) of the jobs, which may write the checkpoints; `options` is what

@@ -68,7 +68,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
     faults.done()
 
 
-def check_type(faults: Faults, args: Mapping[str, Any], shape: Shape, *, counted: bool) -> None:
+def check_type(faults: Faults, args: MachineGroupArgs, shape: Shape, *, counted: bool) -> None:
     """That machines of a type can be had as asked for; `counted`: their numbers are right."""
     check_rack(faults, shape)
     check_capacity(faults, args, shape)
@@ -93,7 +93,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.done()
 
 
-def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_place(faults: Faults, args: Mapping[str, object]) -> None:
     """That the region is one of AWS's, and that every zone lies in it."""
     region = check_region(faults, args)
     zones = args.get("zones")
@@ -111,7 +111,7 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
             faults.must(within, f"zones[{number}]", f"is in a region other than {region}: {zone!r}")
 
 
-def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+def check_region(faults: Faults, args: Mapping[str, object]) -> str:
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"
@@ -214,7 +214,7 @@ def check_rack(faults: Faults, shape: Shape) -> None:
     )
 
 
-def _check_block(faults: Faults, args: MachineGroupArgs, block: Mapping[str, Any]) -> None:
+def _check_block(faults: Faults, args: MachineGroupArgs, block: Mapping[str, object]) -> None:
     check_block_window(faults, block)
     faults.must(
         args.get("nodes_min") == 0,

@@ -1,6 +1,6 @@
 """EC2 instances of a pool: images, network interfaces, metrics and their alarms, hours as cron lines. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.owned import GuardArgs, ScheduleArgs
@@ -31,7 +31,7 @@ def image_for(shape: Shape) -> str:
     return IMAGES["cuda-arm64" if shape.architecture == "arm64" else runtime]
 
 
-def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[Any]) -> list[dict[str, Any]]:
+def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[object]) -> list[dict[str, object]]:
     """One interface, or for the machines of one job one EFA per network card.
 
     Card 0 has device index 0 and carries IP and EFA; all other cards have device index 1 and EFA alone. Where card 0
@@ -44,7 +44,7 @@ def network_interfaces(shape: Shape, *, gang: bool, security_groups: Sequence[An
     cards = shape.network_cards if fabric else 1
     interfaces = []
     for card in range(cards):
-        interface: dict[str, Any] = {
+        interface: dict[str, object] = {
             "device_index": 0 if card == 0 or apart else 1,
             "network_card_index": card,
             "associate_public_ip_address": "false",
@@ -72,7 +72,7 @@ def timer(name: str, command: str, *, every: str) -> list[str]:
     return [*lines, "systemctl daemon-reload", f"systemctl enable --now {name}.timer"]
 
 
-def measured(shape: Shape, *, dimension: str, value: str = "") -> dict[str, Any]:
+def measured(shape: Shape, *, dimension: str, value: str = "") -> dict[str, Mapping[str, str]]:
     """What a component registers about where the use of its machines is published; nothing where nobody does."""
     runtime = runtime_of(shape)
     if runtime not in METRIC:
@@ -109,7 +109,7 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, group: str, seconds: int) -> d
 
 def schedule_actions(
     schedule: ScheduleArgs, *, nodes_min: int, nodes_initial: int, nodes_max: int, closed: bool = False
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """Two scheduled actions per window: up to the initial size, down to zero; only the current size moves.
 
     `closed`: outside of the windows the most is zero too, so that an autoscaler brings no machine for pods that wait.

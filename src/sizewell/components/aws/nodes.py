@@ -82,11 +82,11 @@ class GpuNodeGroup(Owned):
         security_group: ec2.SecurityGroup,
         profile: iam.InstanceProfile,
         key_arn: pulumi.Input[str],
-        reservation: dict[str, Any] | None,
+        reservation: dict[str, object] | None,
     ) -> ec2.LaunchTemplate:
         gang = args.get("gang", False)
         mode = args["capacity_mode"]
-        market: dict[str, Any] = {}
+        market: dict[str, object] = {}
         if mode == "capacity-block":
             market["instance_market_options"] = {"market_type": "capacity-block"}
         if reservation:
@@ -167,7 +167,7 @@ class GpuNodeGroup(Owned):
             opts=parent,
         )
 
-        def ask(rows: Any) -> pulumi.Output[str]:
+        def ask(rows: object) -> pulumi.Output[str]:
             if rows:
                 return pulumi.Output.from_input(user_data.BOUGHT)
             offering = ec2.get_capacity_block_offering_output(
@@ -206,7 +206,7 @@ class GpuNodeGroup(Owned):
         gang = args.get("gang", False)
         # the number, not $Latest: a change of the template is then a change of the group, which a preview shows
         version = template.latest_version.apply(str)
-        machines: dict[str, Any] = {"launch_template": {"id": template.id, "version": version}}
+        machines: dict[str, object] = {"launch_template": {"id": template.id, "version": version}}
         if spot:
             types = [shape.instance_type, *args.get("fallback_types", [])]
             machines = {

@@ -231,7 +231,7 @@ def rule(
 ) -> None:
     """One rule of a security group: everything with the group `peer`, or TCP `ports` with a range or prefix list."""
     kind = rules.SecurityGroupEgressRule if out else rules.SecurityGroupIngressRule
-    what: dict[str, Any] = {"ip_protocol": "tcp", "from_port": ports[0], "to_port": ports[1]}
+    what: dict[str, object] = {"ip_protocol": "tcp", "from_port": ports[0], "to_port": ports[1]}
     if peer is not None:
         what = {"ip_protocol": "-1", "referenced_security_group_id": peer.id}
     elif cidr is not None:
@@ -243,7 +243,7 @@ def rule(
 
 def machine_settings(
     *, disk_gib: int, key: pulumi.Input[str], tags: Mapping[str, str], device: str = "/dev/xvda"
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What every launch template of ours says: IMDSv2 with one hop, an encrypted disk, tags on all that is billed."""
     return {
         "update_default_version": True,
@@ -390,7 +390,7 @@ def start_policy(automation: str, role_arn: str, *queues: str) -> str:
         f"{place}:automation-definition/{document}:*",
         f"{place}:automation-execution/*",
     ]
-    statements: list[dict[str, Any]] = [
+    statements: list[dict[str, object]] = [
         {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": started},
         {
             "Effect": "Allow",

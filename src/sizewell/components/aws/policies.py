@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sizewell.components.aws.instances import METRIC_NAMESPACE
 from sizewell.components.tags import physical_name
@@ -31,7 +30,7 @@ def cluster_name(stack: str, region: str) -> str:
     return physical_name("sizewell", stack, f"cluster-{region}", limit=100)
 
 
-def policy(statements: Sequence[Mapping[str, Any]]) -> str:
+def policy(statements: Sequence[Mapping[str, object]]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, sort_keys=True)
 
 
@@ -130,7 +129,7 @@ def bucket_policy(*, region: str, bucket: str, logs_of: str = "") -> str:
     """TLS only, version 1.2 or later, for everyone; `logs_of` names the bucket whose access logs land here."""
     arn = f"arn:{partition(region)}:s3:::{bucket}"
     base = {"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": [arn, f"{arn}/*"]}
-    statements: list[dict[str, Any]] = [
+    statements: list[dict[str, object]] = [
         {**base, "Sid": "TlsOnly", "Condition": {"Bool": {"aws:SecureTransport": "false"}}},
         {**base, "Sid": "Tls12", "Condition": {"NumericLessThan": {"s3:TlsVersion": "1.2"}}},
     ]

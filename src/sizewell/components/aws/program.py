@@ -16,12 +16,12 @@ from sizewell.sizing.billing import standing
 from sizewell.sizing.records.decision import Decision, Workload
 
 
-def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
     from sizewell.components.aws.network import Network
 
     pools = shared_program.pools_of("aws", workloads)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         zones = [
@@ -57,14 +57,14 @@ def _build_here(
     pools: Sequence[targets.Pair],
     settings: Settings,
     *,
-    place: dict[str, Any],
+    place: dict[str, object],
     zones: Sequence[str],
     subnets: targets.Subnets,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The file systems of one region, then the pools that read from them, each by who runs it."""
     lustre.check_mounted(pools, target_of=targets.target_of, mounting=targets.MOUNTING, stack=decision.stack)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     files: targets.Files = {}
     for workload, pool in pools:
         if targets.has_lustre(workload) and workload.spec.name not in files:
@@ -94,7 +94,7 @@ def _build_here(
     return outputs
 
 
-def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, object]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.aws.limits.guards import TtlGuard
 
@@ -109,11 +109,11 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     )
 
 
-def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build_images(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the mirror of the public images of each EKS cluster whose network has no internet access; filled before
     it.
     """
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     pools = shared_program.pools_of("aws", workloads)
     pools = [pair for pair in pools if targets.target_of(*pair) in standing.ON_EKS]
     if settings.network:
@@ -124,7 +124,7 @@ def build_images(decision: Decision, workloads: Sequence[Workload], settings: Se
     return outputs
 
 
-def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.aws.storage.checkpoints import CheckpointStore
 

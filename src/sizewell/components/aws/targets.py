@@ -84,7 +84,7 @@ def build_fleet(
     place: dict[str, Any],
     subnets: Subnets,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Spot machines of several types and zones, each of which works for itself."""
     from sizewell.components.aws import launching
     from sizewell.components.aws.fleets.spot import SpotFleet
@@ -102,7 +102,7 @@ FLEET_KEYS = (
 )  # fmt: skip
 
 
-def fleet_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def fleet_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:
     """A fleet as a decision says it: its own type first, then the fallbacks of its region."""
     args = pool_args(decision, workload, pool, settings)
     others = [fallback.instance_type for fallback in pool.fallbacks if fallback.region == pool.region]
@@ -122,7 +122,7 @@ def build_kubernetes(
     zones: Sequence[str],
     subnets: Subnets,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The one EKS cluster of a region, a node group for each pool, device plugins and autoscaler."""
     from sizewell.components.aws.eks.args import (
         autoscaler_args,
@@ -142,7 +142,7 @@ def build_kubernetes(
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
     version = args["version"] = cluster_version(pairs)
     cluster = EksCluster.of(name, args, place, subnets(two), opts=options)
-    outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
+    outputs: dict[str, object] = {name: {"cluster": cluster.cluster_name}}
     modes: dict[str, str] = {}
     resilient = [pair for pair in pairs if target_of(*pair) == "hyperpod"]
     if resilient:
@@ -201,7 +201,7 @@ def build_kubernetes(
     )
 
 
-def _flavors(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+def _flavors(decision: Decision, pairs: Sequence[Pair], settings: Settings) -> list[dict[str, object]]:
     """A queue for each pool where jobs of several machines need all of them or none; else none at all."""
     from sizewell.components.aws.eks.args import eks_pool_args
     from sizewell.components.aws.eks.node_config import queue_flavor
@@ -257,7 +257,7 @@ def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> Non
 
 def build_mirror(
     decision: Decision, region: str, pairs: Sequence[Pair], account: dict[str, str], options: pulumi.ResourceOptions
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The mirror of the public images that a region's EKS cluster runs."""
     from sizewell.components.aws.eks.images import ImageMirror
     from sizewell.components.aws.eks.mirrored import images_of
@@ -287,7 +287,7 @@ def build_storage(
     return SharedStorage.of(f"{workload.spec.name}-data", args, opts=options)
 
 
-def mounts(workload: Workload, files: Files) -> dict[str, Any]:
+def mounts(workload: Workload, files: Files) -> dict[str, object]:
     """The argument that has machines of our own mount their workload's file system at first boot; {} without one."""
     if workload.spec.name not in files:
         return {}

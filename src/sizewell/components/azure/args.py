@@ -4,7 +4,7 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
@@ -117,7 +117,7 @@ def zones_of(pool: Pool, *, preferred: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(named)) or list(preferred)
 
 
-def network_args(decision: Decision, region: str) -> dict[str, Any]:
+def network_args(decision: Decision, region: str) -> dict[str, object]:
     return {**owned_args(decision), "region": region}
 
 

@@ -126,7 +126,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.done()
 
 
-def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_place(faults: Faults, args: Mapping[str, object]) -> None:
     """The region's form, and that every zone is one of its three."""
     check_region(faults, args)
     zones = args.get("zones")
@@ -138,7 +138,7 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
         faults.must(zone in ("1", "2", "3"), f"zones[{number}]", f'must be "1", "2" or "3", got {zone!r}')
 
 
-def check_region(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_region(faults: Faults, args: Mapping[str, object]) -> None:
     region = str(args.get("region", ""))
     faults.must(
         bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
@@ -157,7 +157,7 @@ def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:
         )
 
 
-def check_rack(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+def check_rack(faults: Faults, args: Mapping[str, object], shape: Shape) -> None:
     """Machines with GB200 or GB300 are Arm machines of one NVLink rack, which nothing here brings up."""
     faults.must(
         "rack" not in shape.traits,
@@ -168,7 +168,7 @@ def check_rack(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
     )
 
 
-def check_capacity(faults: Faults, args: Mapping[str, Any], shape: Shape) -> None:
+def check_capacity(faults: Faults, args: Mapping[str, object], shape: Shape) -> None:
     """Exactly one way to get machines, with what that way needs and nothing of the others."""
     if not faults.one_of(args, "capacity_mode", CAPACITY_MODES):
         return

@@ -1,7 +1,6 @@
 """A scale set of equal GPU machines on Azure, and what guards it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pulumi
 from pulumi_azure_native import authorization, compute, managedidentity, monitor
@@ -84,12 +83,12 @@ class GpuScaleSet(Owned):
         self, name: str, args: GpuScaleSetArgs, shape: Shape, identity: managedidentity.UserAssignedIdentity
     ) -> compute.VirtualMachineScaleSet:
         gang, mode = args.get("gang", False), args["capacity_mode"]
-        market: dict[str, Any] = {"priority": "Regular"}
+        market: dict[str, object] = {"priority": "Regular"}
         if mode == "spot":
             market = {"priority": "Spot", "eviction_policy": "Delete", "billing_profile": {"max_price": -1.0}}
         if mode == "reservation":
             market["capacity_reservation"] = {"capacity_reservation_group": {"id": args["reservation"]}}
-        disk: dict[str, Any] = {"storage_account_type": "Premium_LRS"}
+        disk: dict[str, object] = {"storage_account_type": "Premium_LRS"}
         if "disk_encryption_set_id" in args:
             disk["disk_encryption_set"] = {"id": args["disk_encryption_set_id"]}
         key = {

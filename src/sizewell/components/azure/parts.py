@@ -28,7 +28,9 @@ def tenant(owner: Owned) -> pulumi.Output[str]:
     return tenant_id
 
 
-def identity(owner: Owned, name: str, args: Mapping[str, Any], **options: Any) -> managedidentity.UserAssignedIdentity:
+def identity(
+    owner: Owned, name: str, args: Mapping[str, object], **options: Any
+) -> managedidentity.UserAssignedIdentity:
     """An identity of its own: it has no rights until somebody gives it one."""
     return owner.make(
         managedidentity.UserAssignedIdentity,
@@ -103,7 +105,7 @@ def own_role(
 def private_endpoint(
     owner: Owned,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     target: pulumi.Input[str],
     group: str,
@@ -133,11 +135,11 @@ def private_endpoint(
 def storage_account(
     owner: Owned,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     services: Sequence[str],
-    encryption: Mapping[str, Any],
-    **inputs: Any,
+    encryption: Mapping[str, object],
+    **inputs: object,
 ) -> storage.StorageAccount:
     """A storage account that only identities of the tenant reach, over private endpoints: no key, no public address.
 
@@ -174,7 +176,7 @@ def zones_of(args: Mapping[str, Any], *services: str) -> dict[str, pulumi.Input[
     return {service: given[service] for service in services if service in given}
 
 
-def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Sequence[str]) -> monitor.ActionGroup:
+def action_group(owner: Owned, name: str, args: Mapping[str, object], emails: Sequence[str]) -> monitor.ActionGroup:
     """Who hears of an alert: the named addresses, the stack's receivers; without any it stands in the portal alone."""
     notify = with_emails(receivers(), emails)
     addresses = [
@@ -199,7 +201,7 @@ def action_group(owner: Owned, name: str, args: Mapping[str, Any], emails: Seque
 def failed_runs(
     owner: Owned,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     workflow: logic.Workflow,
     description: str,
@@ -242,7 +244,7 @@ def pulls(owner: Owned, name: str, registries: Sequence[str], principal: pulumi.
 def checkpoint_access(
     owner: Owned,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     writer: WriterArgs,
     principal: pulumi.Input[str],

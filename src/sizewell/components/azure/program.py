@@ -17,14 +17,14 @@ from sizewell.sizing.records.decision import Decision, Workload
 MACHINES = ("resource_group", "subnet_id", "security_group_id", "private_dns_zone_id")  # what a scale set wants to know
 
 
-def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the pools of `workloads` that this cloud has; returns the stack's outputs."""
     from sizewell.components.azure.network import Network
 
     pools = shared_program.pools_of("azure", workloads)
     lustre.check_mounted(pools, target_of=targets.target_of, mounting=targets.MOUNTING, stack=decision.stack)
     targets.check_pulls(decision, pools, settings)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         place = dict(settings.network)
@@ -59,15 +59,15 @@ def _build_here(
     pools: Sequence[targets.Pair],
     settings: Settings,
     *,
-    place: dict[str, Any],
+    place: dict[str, object],
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The file systems of one region, then the pools that read from them, each by who runs it."""
     from sizewell.components.azure.nodes import GpuScaleSet
 
     files = targets.build_storage(decision, pools, settings, place=place, keys=keys, options=options)
-    outputs: dict[str, Any] = {f"{name}-data": {"address": made.address} for name, made in files.items()}
+    outputs: dict[str, object] = {f"{name}-data": {"address": made.address} for name, made in files.items()}
     by_target: dict[str, list[targets.Pair]] = {}
     for pair in pools:
         by_target.setdefault(targets.target_of(*pair), []).append(pair)
@@ -90,7 +90,7 @@ def _build_here(
     return outputs
 
 
-def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, object]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.azure.limits.guards import TtlGuard
 
@@ -108,7 +108,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     )
 
 
-def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.azure.storage.checkpoints import CheckpointStore
 

@@ -134,7 +134,7 @@ def autoscale_profiles(
     nodes_max: int,
     guard: GuardArgs | None,
     schedule: ScheduleArgs | None,
-    scale_set_id: Any,
+    scale_set_id: object,
 ) -> list[dict[str, Any]]:
     """Profiles of the autoscale setting: working hours with the idle rule, and nothing outside of them.
 
@@ -174,7 +174,7 @@ def _minute(clock: str) -> int:
     return int(clock[:2]) * 60 + int(clock[3:])
 
 
-def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int, nodes_max: int) -> list[dict[str, Any]]:
+def idle_rules(guard: GuardArgs, *, scale_set_id: object, nodes_min: int, nodes_max: int) -> list[dict[str, object]]:
     """Down to the minimum when the busiest accelerator stays under the limit and every machine was seen.
 
     Weaker than on AWS, on Google Cloud and in teardown, which want `SEEN` of the samples of each accelerator: an
@@ -215,7 +215,7 @@ def idle_rules(guard: GuardArgs, *, scale_set_id: Any, nodes_min: int, nodes_max
     return [{"metric_trigger": rule, "scale_action": action} for rule in (trigger, seen)]
 
 
-def idle_alert(guard: GuardArgs) -> dict[str, Any]:
+def idle_alert(guard: GuardArgs) -> dict[str, object]:
     """When somebody hears that every accelerator idles: as long as the guard's window, in steps that Azure has."""
     steps = {300: "PT5M", 900: "PT15M", 1800: "PT30M", 3600: "PT1H", 21600: "PT6H", 43200: "PT12H", 86400: "P1D"}
     window = next((text for seconds, text in steps.items() if seconds >= guard["window_s"]), "P1D")
@@ -299,7 +299,7 @@ def custom_data(*, start_script: str, rocm: bool, mounts: Sequence[Mapping[str, 
     return base64.b64encode(("\n".join(lines) + "\n").encode()).decode()
 
 
-def writer_permissions() -> list[dict[str, Any]]:
+def writer_permissions() -> list[dict[str, object]]:
     """Read, list and write blobs of the container; no delete, no keys
     (learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory).
     """

@@ -39,10 +39,10 @@ def has_lustre(workload: Workload) -> bool:
     return workload.storage is not None and workload.storage.kind == "managed-lustre"
 
 
-def network_extras(pools: Sequence[Pair]) -> dict[str, Any]:
+def network_extras(pools: Sequence[Pair]) -> dict[str, object]:
     """What the network has beside the subnet of plain machines."""
     targets = {target_of(*pair) for pair in pools}
-    extras: dict[str, Any] = {}
+    extras: dict[str, object] = {}
     if "kubernetes" in targets:
         extras["kubernetes"] = True
     if any(has_lustre(workload) for workload, _ in pools):
@@ -57,7 +57,9 @@ def wants_keys(decision: Decision, pools: Sequence[Pair]) -> bool:
     return decision.environment != "dev" and any(target_of(*pair) != "azureml" for pair in pools)
 
 
-def build_keys(decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions) -> dict[str, Any]:
+def build_keys(
+    decision: Decision, region: str, settings: Settings, options: pulumi.ResourceOptions
+) -> dict[str, object]:
     """Keys of one's own: what machines and clusters take of them, as arguments."""
     from sizewell.components.azure.keys.vault import CustomerKeys
 
@@ -94,10 +96,10 @@ def build_kubernetes(
     settings: Settings,
     *,
     files: Files,
-    place: dict[str, Any],
+    place: dict[str, object],
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The one AKS cluster of a region, a pool for each of `pairs`, their operators, and queues where jobs share."""
     from sizewell.components.azure.aks.args import aks_cluster_args, aks_pool_args, operators_args
     from sizewell.components.azure.aks.cluster import AksCluster
@@ -113,10 +115,10 @@ def build_kubernetes(
     if place.get("api_subnet_id"):
         args |= {"api_subnet_id": place["api_subnet_id"], **keys.get("secrets", {})}
     cluster = AksCluster.of(name, args, opts=options)
-    outputs: dict[str, Any] = {name: {"cluster": cluster.cluster_name}}
+    outputs: dict[str, object] = {name: {"cluster": cluster.cluster_name}}
     metrics = {"workspace_id": cluster.metrics_workspace_id, "query_url": cluster.metrics_query_url}
     named = cluster.cluster_name
-    writers: dict[str, Any] = {}
+    writers: dict[str, object] = {}
     for workload, pool in pairs:
         group = pool_name(workload, pool)
         wanted = {**aks_pool_args(decision, workload, pool, settings), **there, "cluster": named}
@@ -159,7 +161,7 @@ def build_queues(
     *,
     kubeconfig: pulumi.Output[str],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A queue for each pool where jobs of several machines, or Ray, need all of them or none."""
     from sizewell.components.azure.aks.args import aks_pool_args
     from sizewell.components.azure.aks.node_config import queue_flavor
@@ -242,7 +244,7 @@ def pull_faults(decision: Decision, pairs: Sequence[Pair], settings: Settings) -
     return faults
 
 
-def zones_of(place: dict[str, Any]) -> Any:
+def zones_of(place: dict[str, object]) -> object:
     """Private DNS zones by service, as the network made or an adopted one names them."""
     if "private_dns_zone_ids" in place:
         return place["private_dns_zone_ids"]
@@ -254,7 +256,7 @@ def build_storage(
     pairs: Sequence[Pair],
     settings: Settings,
     *,
-    place: dict[str, Any],
+    place: dict[str, object],
     keys: dict[str, Any],
     options: pulumi.ResourceOptions,
 ) -> Files:
@@ -272,7 +274,7 @@ def build_storage(
     return files
 
 
-def mounts(workload: Workload, files: Files) -> dict[str, Any]:
+def mounts(workload: Workload, files: Files) -> dict[str, object]:
     """The argument that has machines of our own mount their workload's file system at first boot; {} without one."""
     if workload.spec.name not in files:
         return {}
@@ -298,7 +300,7 @@ def build_volumes(
         name = workload.spec.name
         wanted = storage_args(decision, workload, settings)
         tib = capacity_tib(wanted["bytes_needed"], wanted.get("throughput_mb_per_s_per_tib", 125))
-        there: dict[str, Any] = {"address": made.address, "kubeconfig": kubeconfig, "capacity_gib": tib * 1024}
+        there: dict[str, object] = {"address": made.address, "kubeconfig": kubeconfig, "capacity_gib": tib * 1024}
         there |= {"claim": claim_of(workload), "namespace": settings.namespace(name)}
         volumes[name] = LustreVolume.of(f"{name}-data", owned_args(decision), there, opts=options)
     return volumes

@@ -4,7 +4,7 @@ Counts, types and zones are plain values, never Outputs: a policy has to know th
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
@@ -157,7 +157,7 @@ def first_zone(pool: Pool) -> list[str]:
     return [sold[0] if sold else f"{pool.region}-a"]
 
 
-def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, Any]:
+def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, object]:
     args = {**owned_args(decision), "region": region}
     if fabric:
         args["fabric"] = fabric
@@ -170,7 +170,7 @@ def protection(decision: Decision, settings: Settings) -> bool:
     return decision.environment == "prod" and settings.deletion_protection
 
 
-def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings: Settings) -> dict[str, Any]:
+def cluster_args(decision: Decision, region: str, zones: Sequence[str], settings: Settings) -> dict[str, object]:
     """Arguments of the cluster of one region, all but the network's ids."""
     return {
         **owned_args(decision),

@@ -129,7 +129,7 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
     faults.done()
 
 
-def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_place(faults: Faults, args: Mapping[str, object]) -> None:
     """The region's form, and that every zone lies in it."""
     region = check_region(faults, args)
     zones = args.get("zones")
@@ -144,7 +144,7 @@ def check_place(faults: Faults, args: Mapping[str, Any]) -> None:
             faults.must(str(zone)[:-2] == region, f"zones[{number}]", f"is in a region other than {region}: {zone!r}")
 
 
-def check_region(faults: Faults, args: Mapping[str, Any]) -> str:
+def check_region(faults: Faults, args: Mapping[str, object]) -> str:
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be a Google Cloud region such as us-central1, got {region!r}"

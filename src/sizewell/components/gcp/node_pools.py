@@ -128,7 +128,7 @@ def failed_starts(jobs: Sequence[str]) -> str:
     )
 
 
-def upgrades(mode: str) -> dict[str, Any]:
+def upgrades(mode: str) -> dict[str, object]:
     """How machines are renewed: one goes before one comes; those of flex-start and queues are not kept for it.
 
     (cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies#short-lived-upgrades-flex-start,
@@ -139,7 +139,7 @@ def upgrades(mode: str) -> dict[str, Any]:
     return {"strategy": "SURGE", "max_surge": 0, "max_unavailable": 1}
 
 
-def maintenance(args: AcceleratorPoolArgs) -> dict[str, Any]:
+def maintenance(args: AcceleratorPoolArgs) -> dict[str, object]:
     """Machines of one job are serviced together and with notice, where the family and the way to get them allow it."""
     shape = shape_by_name("gcp", args["machine_type"])
     announced = shape is not None and "announced-maintenance" in shape.traits
@@ -166,7 +166,7 @@ def resource_of(machine_type: str) -> str:
     return "" if shape is not None and not shape.accelerators else "nvidia.com/gpu"
 
 
-def measured(accelerators: int, metric: str) -> dict[str, Any]:
+def measured(accelerators: int, metric: str) -> dict[str, object]:
     """What a pool registers about where the use of its machines is published; nothing without accelerators."""
     if not accelerators:
         return {}
@@ -174,7 +174,7 @@ def measured(accelerators: int, metric: str) -> dict[str, Any]:
     return {"measured": published}
 
 
-def guest_accelerators(shape: Shape) -> list[dict[str, Any]]:
+def guest_accelerators(shape: Shape) -> list[dict[str, object]]:
     """GPUs with the driver that Google installs: the driver is there exactly once."""
     kind = gpu_type(shape.instance_type)
     if kind is None or is_tpu(shape.instance_type):
@@ -216,13 +216,13 @@ def kubeconfig(*, cluster: str, endpoint: str) -> str:
     )
 
 
-def queue_flavor(args: NodesArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, Any]:
+def queue_flavor(args: NodesArgs, shape: Shape, *, queue: str, pools: int) -> dict[str, object]:
     """The pool as a queue sees it: its most machines are the quota, queued ones are asked for first.
 
     One node pool is told by its name; the node pools of several slices by the labels that they share.
     """
     labels = {"cloud.google.com/gke-nodepool": queue} if pools == 1 else dict(args.get("labels", {}))
-    flavor: dict[str, Any] = {
+    flavor: dict[str, object] = {
         "name": queue,
         "node_labels": labels,
         "resource": resource_of(shape.instance_type),

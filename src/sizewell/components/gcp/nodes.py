@@ -1,7 +1,6 @@
 """A pool of equal machines in a GKE cluster: GPUs, TPU slices, or machines without accelerators that serve."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pulumi
 from pulumi_gcp import cloudscheduler, compute, container, monitoring, serviceaccount, workflows
@@ -53,7 +52,7 @@ class AcceleratorPool(Owned):
         count = node_pools.slices_of(args, tpu_slice)
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(count)]
         pools: list[container.NodePool] = []
-        counts: dict[str, dict[str, Any]] = {}
+        counts: dict[str, dict[str, object]] = {}
         for pool in names:  # one after the other: a cluster refuses two operations at a time
             sizes = counts[self.physical_pool(pool)] = node_pools.counts(args, tpu_slice, len(pools))
             pools.append(self._pool(pool, args, shape, placement=placement, sizes=sizes, after=pools[-1:]))
@@ -71,18 +70,18 @@ class AcceleratorPool(Owned):
         args: AcceleratorPoolArgs,
         shape: Shape | None,
         *,
-        placement: dict[str, Any],
-        sizes: dict[str, Any],
+        placement: dict[str, object],
+        sizes: dict[str, object],
         after: list[container.NodePool],
     ) -> container.NodePool:
         machine_type, mode = args["machine_type"], args["capacity_mode"]
-        network: dict[str, Any] = {"enable_private_nodes": True}
+        network: dict[str, object] = {"enable_private_nodes": True}
         if fabric := list(zip(args.get("fabric_networks", []), args.get("fabric_subnetworks", []), strict=True)):
             network["additional_node_network_configs"] = [{"network": net, "subnetwork": sub} for net, sub in fabric]
         accelerators = node_pools.guest_accelerators(shape) if shape else []
         taint = {"key": node_pools.resource_of(machine_type) or POOL_TAINT, "value": "present", "effect": "NO_SCHEDULE"}
         labels = node_pools.node_labels(args)
-        queued: dict[str, Any] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
+        queued: dict[str, object] = {"queued_provisioning": {"enabled": True}} if mode == "queued" else {}
         return self.make(
             container.NodePool,
             f"{name}-nodes",
@@ -132,7 +131,7 @@ class AcceleratorPool(Owned):
             **sizes,
         )
 
-    def _placement(self, name: str, args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, Any]:
+    def _placement(self, name: str, args: AcceleratorPoolArgs, tpu_slice: Slice | None) -> dict[str, object]:
         """How the pool's machines stand together; slices of TPU7x by a policy of their own, which all may share."""
         placement = node_pools.placement(args, tpu_slice)
         if not (policy := node_pools.workload_policy(tpu_slice)):
@@ -175,7 +174,7 @@ class AcceleratorPool(Owned):
         name: str,
         args: AcceleratorPoolArgs,
         pools: list[container.NodePool],
-        counts: Mapping[str, Mapping[str, Any]],
+        counts: Mapping[str, Mapping[str, object]],
         *,
         per_node: int,
     ) -> None:
@@ -256,7 +255,7 @@ class AcceleratorPool(Owned):
         guard = args.get("guard")
         if guard is None:
             return
-        condition: Mapping[str, Any] = {
+        condition: Mapping[str, object] = {
             "filter": pulumi.Output.all(args["cluster"], *[pool.name for pool in pools]).apply(
                 lambda names: node_pools.pool_filter(size_workflows.DUTY, cluster=names[0], pools=names[1:])
             ),

@@ -71,7 +71,7 @@ def account(
     return made
 
 
-def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> list[pulumi.Output[str]]:
+def notices(owner: Owned, name: str, args: Mapping[str, object]) -> list[pulumi.Output[str]]:
     """Channels of alerts: one for each receiver of the stack, and one into a topic of its own, which keeps notices for
     a week for whoever reads its subscription.
 
@@ -103,7 +103,7 @@ def notices(owner: Owned, name: str, args: Mapping[str, Any]) -> list[pulumi.Out
     return [channel.id, *channels(owner, name, args)]
 
 
-def keep(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) -> None:
+def keep(owner: Owned, name: str, args: Mapping[str, object], topic: pubsub.Topic) -> None:
     """A subscription that keeps a topic's messages for a week: without one they are gone at once."""
     owner.make(
         pubsub.Subscription,
@@ -116,7 +116,7 @@ def keep(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) 
     )
 
 
-def push(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) -> None:
+def push(owner: Owned, name: str, args: Mapping[str, object], topic: pubsub.Topic) -> None:
     """Each webhook of the stack gets a topic's messages as they are: a budget tells channels of e-mail alone."""
     for address in receivers().get("webhooks", []):
         label = f"{name}-hook-{short_hash(address)}"
@@ -139,7 +139,7 @@ def push(owner: Owned, name: str, args: Mapping[str, Any], topic: pubsub.Topic) 
 def failed_runs(
     owner: Owned,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     workflow: str,
     jobs: Sequence[str],
@@ -180,7 +180,7 @@ def failed_runs(
 
 
 def channels(
-    owner: Owned, name: str, args: Mapping[str, Any], *, emails: Sequence[str] = (), mail_alone: bool = False
+    owner: Owned, name: str, args: Mapping[str, object], *, emails: Sequence[str] = (), mail_alone: bool = False
 ) -> list[pulumi.Output[str]]:
     """A channel of Cloud Monitoring for each receiver of the stack and each of `emails`.
 
@@ -188,7 +188,7 @@ def channels(
     (cloud.google.com/billing/docs/how-to/budgets-notification-recipients).
     """
     notify = with_emails(receivers(), emails)
-    wanted: dict[str, dict[str, Any]] = {
+    wanted: dict[str, dict[str, object]] = {
         f"mail-{legal(email)}": {"type": "email", "labels": {"email_address": email}} for email in notify["emails"]
     }
     if not mail_alone:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from sizewell.components.gcp.storage.volumes import FilesVolume
 
 
-def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the pools of `workloads` that this cloud has, each by who runs it; returns the stack's outputs."""
     pools = shared_program.pools_of("gcp", workloads)
     lustre.check_mounted(pools, target_of=targets.target_of, mounting=("kubernetes",), stack=decision.stack)
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
         clustered = [pair for pair in in_region if targets.target_of(*pair) == "kubernetes"]
@@ -55,14 +55,14 @@ def _build_cluster(
     settings: Settings,
     *,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The one GKE cluster of a region in its network, the pools in it, their file systems and queues."""
     from sizewell.components.gcp.gke.cluster import GkeCluster
     from sizewell.components.gcp.network import PODS_RANGE, SERVICES_RANGE, Network
     from sizewell.components.gcp.nodes import AcceleratorPool
     from sizewell.components.kubernetes.program import build_runs, namespaces, wanted
 
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     zones = [zone for _, pool in pairs for zone in zones_of(pool, preferred=settings.zones)]
     fabric, fabric_zone = fabric_of(pairs, settings)
     fabric_networks: list[Any] = []
@@ -98,12 +98,12 @@ def _build_cluster(
         outputs[f"gpudirect-{region}"] = {"networks": direct.networks, "installers": direct.installers}
     registry = pulumi.Config("sizewell").get("registry")
     mirror: dict[str, Any] = {"registry": registry} if registry else {}
-    flavors: list[dict[str, Any]] = []
+    flavors: list[dict[str, object]] = []
     named = cluster.cluster_name
     for workload, pool in pairs:
         name = pool_name(workload, pool)
         args = pool_args(decision, workload, pool, settings)
-        joined: dict[str, Any] = {"project": place["project"], "cluster": named}
+        joined: dict[str, object] = {"project": place["project"], "cluster": named}
         joined |= {"service_account": cluster.node_service_account, "kms_key_name": cluster.kms_key_name}
         if pool_fabric(workload, pool) and fabric_networks:
             joined |= {"fabric_networks": fabric_networks, "fabric_subnetworks": fabric_subnetworks}
@@ -210,7 +210,7 @@ def _build_storage(
     return volumes
 
 
-def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
+def build_ttl(decision: Decision, settings: Settings) -> dict[str, object]:
     """Build the hard end of a decision's stack, in a stack of its own that comes up first; nothing without an end."""
     from sizewell.components.gcp.limits.guards import TtlGuard
 
@@ -225,7 +225,7 @@ def build_ttl(decision: Decision, settings: Settings) -> dict[str, Any]:
     )
 
 
-def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, Any]:
+def build_checkpoints(decision: Decision, workloads: Sequence[Workload], settings: Settings) -> dict[str, object]:
     """Build the checkpoint stores of `workloads`; returns the stack's outputs."""
     from sizewell.components.gcp.storage.checkpoints import CheckpointStore
 

@@ -1,7 +1,6 @@
 """What components on any Kubernetes cluster refuse, each with its sentence; all faults are raised together."""
 
 import re
-from typing import Any
 
 from sizewell.components.faults import Faults, check_counts
 from sizewell.components.kubernetes import objects
@@ -73,9 +72,9 @@ def _check_names(faults: Faults, operators: list[str]) -> None:
 
 def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
     faults.unknown_keys(flavor, FlavorArgs, at)
-    name: Any = flavor.get("name")
+    name: object = flavor.get("name")
     faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be a name of a-z, 0-9 and -, got {name!r}")
-    queue: Any = flavor.get("queue", name)
+    queue: object = flavor.get("queue", name)
     faults.must(bool(_NAME.fullmatch(str(queue))), f"{at}.queue", f"must be a name of a-z, 0-9 and -, got {queue!r}")
     faults.must(bool(flavor.get("node_labels")), f"{at}.node_labels", "is empty: the queue would include every machine")
     faults.must(
@@ -84,7 +83,7 @@ def _check_flavor(faults: Faults, flavor: FlavorArgs, at: str) -> None:
         f"must be one of {', '.join(RESOURCES)}, or empty for machines without, got {flavor.get('resource')!r}",
     )
     for key in ("accelerators_per_machine", "cpus_per_machine", "memory_gib_per_machine", "machines"):
-        value: Any = flavor.get(key)
+        value: object = flavor.get(key)
         least = 0 if key == "accelerators_per_machine" and flavor.get("resource") == "" else 1
         faults.must(
             isinstance(value, int) and not isinstance(value, bool) and value >= least,

@@ -1,7 +1,6 @@
 """What components that make something inside a cluster begin with, and a file system as a volume of it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -17,7 +16,7 @@ def provider_of(owner: Owned, name: str, args: InsideArgs, *, called: str = "clu
 
 
 def claimed(
-    owner: Owned, name: str, args: VolumeArgs, *, source: Mapping[str, Any], mount_options: Sequence[str]
+    owner: Owned, name: str, args: VolumeArgs, *, source: Mapping[str, object], mount_options: Sequence[str]
 ) -> tuple[kubernetes.core.v1.PersistentVolumeClaim, kubernetes.core.v1.PersistentVolume]:
     """A claim that is bound to a volume of what stands already, `source`; the volume stays when the claim goes."""
     options = pulumi.ResourceOptions(provider=provider_of(owner, name, args))

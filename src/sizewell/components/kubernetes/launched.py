@@ -24,7 +24,7 @@ PATIENCE = "40m"  # for machines to come and weights to load
 def planned(
     component: str,
     name: str,
-    args: Mapping[str, Any],
+    args: Mapping[str, object],
     *,
     shape: type,
     kind: str,
@@ -70,7 +70,7 @@ def _object(
     if kind in IMMUTABLE:
         rest["spec"] = {key: value for key, value in rest["spec"].items() if key != "ttlSecondsAfterFinished"}
         # what ends by itself and goes would be made, and run, again by the next update
-    inputs: dict[str, Any] = {"metadata": metadata, "opts": pulumi.ResourceOptions(**options)}
+    inputs: dict[str, object] = {"metadata": metadata, "opts": pulumi.ResourceOptions(**options)}
     if kind in CORE:
         return owner.make(CORE[kind], name, **inputs, **{SPELLED.get(key, key): rest[key] for key in rest})
     resource: pulumi.Resource = owner.make(

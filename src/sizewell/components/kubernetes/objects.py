@@ -6,9 +6,10 @@ What the definitions of the objects allow is said by the models in `launch/kinds
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from sizewell.components.kubernetes.args import FlavorArgs, QueueingArgs
+from sizewell.launch.pods import Manifest
 from sizewell.launch.target import POOL_TAINT
 
 KUEUE: Final = "kueue.x-k8s.io"
@@ -52,7 +53,7 @@ GKE_TOPOLOGY: Final = (
 )
 
 
-def mirrored(operator: str, registry: str) -> dict[str, Any]:
+def mirrored(operator: str, registry: str) -> dict[str, object]:
     """Values of an operator's chart by which its images come from the mirror `registry`.
 
     >>> mirrored("lws", "1.dkr.ecr/mirror")
@@ -60,7 +61,7 @@ def mirrored(operator: str, registry: str) -> dict[str, Any]:
     """
     path, _, tag = OPERATOR_IMAGES[operator][0].partition("/")[2].rpartition(":")
     image = {"repository": f"{registry}/{path}", "tag": tag}
-    shapes: dict[str, dict[str, Any]] = {
+    shapes: dict[str, dict[str, object]] = {
         "kueue": {"controllerManager": {"manager": {"image": image}}},
         "jobset": {"image": {"registry": registry, "repository": path, "tag": tag}},
         "kuberay": {"image": image},
@@ -70,9 +71,9 @@ def mirrored(operator: str, registry: str) -> dict[str, Any]:
     return shapes[operator]
 
 
-def manifests(args: QueueingArgs) -> list[dict[str, Any]]:
+def manifests(args: QueueingArgs) -> list[Manifest]:
     """All objects of the queues, in the order in which each finds what it refers to."""
-    objects: list[dict[str, Any]] = []
+    objects: list[Manifest] = []
     queues: dict[str, list[FlavorArgs]] = {}
     for flavor in args["flavors"]:
         queues.setdefault(queue_of(flavor), []).append(flavor)
@@ -122,12 +123,12 @@ def _times(quantity: str, machines: int) -> str:
     return f"{int(number) * machines}{quantity[len(number) :]}"
 
 
-def _queue_objects(name: str, flavors: Sequence[FlavorArgs], max_run_seconds: int) -> list[dict[str, Any]]:
+def _queue_objects(name: str, flavors: Sequence[FlavorArgs], max_run_seconds: int) -> list[Manifest]:
     """A queue and its flavors. Kueue tries these in their order, and a job that fits no free quota goes to the next;
     it takes nobody's machines while a later flavor has room (`flavorFungibility`, whose defaults these are).
     """
-    before: list[dict[str, Any]] = []
-    checks: list[dict[str, Any]] = []
+    before: list[Manifest] = []
+    checks: list[Manifest] = []
     quoted: list[tuple[str, dict[str, str]]] = []
     for flavor in flavors:
         made, check = _flavor_objects(flavor, max_run_seconds)
@@ -142,7 +143,7 @@ def _queue_objects(name: str, flavors: Sequence[FlavorArgs], max_run_seconds: in
             for packed, quota in quoted
         ],
     }
-    queue: dict[str, Any] = {
+    queue: Manifest = {
         "namespaceSelector": {},
         "queueingStrategy": "BestEffortFIFO",
         "preemption": {"withinClusterQueue": "LowerPriority"},
@@ -155,12 +156,12 @@ def _queue_objects(name: str, flavors: Sequence[FlavorArgs], max_run_seconds: in
     return [*before, _object("ClusterQueue", name, queue)]
 
 
-def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> tuple[list[Manifest], list[Manifest]]:
     """(a flavor after what it refers to, the queue's checks of it)."""
     name = flavor["name"]
     tolerations = [{"key": flavor["resource"] or POOL_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
     tolerations += flavor.get("tolerations", [])
-    spec: dict[str, Any] = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
+    spec: Manifest = {"nodeLabels": dict(flavor["node_labels"]), "tolerations": tolerations}
     levels, wanted = flavor.get("topology_levels"), flavor.get("provisioning_class")
     if wanted:
         tolerations.append({"key": "cloud.google.com/gke-queued", "operator": "Exists", "effect": "NoSchedule"})
@@ -168,8 +169,8 @@ def _flavor_objects(flavor: FlavorArgs, max_run_seconds: int) -> tuple[list[dict
     if levels:  # Kueue lets no topology change, and no flavor that has one: a changed one is another one
         spec["topologyName"] = f"{name}-{_digest(levels)}"
         packed = f"{name}-{_digest(spec)}"
-    before: list[dict[str, Any]] = []
-    checks: list[dict[str, Any]] = []
+    before: list[Manifest] = []
+    checks: list[dict[str, object]] = []
     if levels:
         before.append(_object("Topology", spec["topologyName"], {"levels": [{"nodeLabel": level} for level in levels]}))
     if wanted:
@@ -195,5 +196,5 @@ def _digest(spec: object) -> str:
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:6]
 
 
-def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _object(kind: str, name: str, spec: Manifest) -> Manifest:
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}

@@ -40,7 +40,7 @@ def release(
 ) -> kubernetes.helm.v3.Release:
     """One operator in a namespace of its own, at the version that the manifests are written for."""
     settings = objects.OPERATORS[operator]
-    source: dict[str, Any] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
+    source: dict[str, object] = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
     if registry != "":
         source["values"] = derive(lambda at: objects.mirrored(operator, at), registry)
     return owner.make(

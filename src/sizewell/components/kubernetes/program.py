@@ -36,7 +36,7 @@ def build_runs(
     registry: pulumi.Input[str] = "",
     volumes: Mapping[str, pulumi.Resource] | None = None,
     options: pulumi.ResourceOptions | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What runs of each pool that `sizewell:run` names an image for, and the operators that it needs.
 
     `where` names the operators' component; `queued`: a queue has installed JobSet already; `installed` are there too.
@@ -127,18 +127,18 @@ def queues_of(
     where: str,
     pairs: Sequence[Pair],
     settings: Settings,
-    flavors: Sequence[Mapping[str, Any]],
+    flavors: Sequence[Mapping[str, object]],
     *,
     kubeconfig: pulumi.Input[str],
     registry: pulumi.Input[str] = "",
     options: pulumi.ResourceOptions | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Kueue with these flavors in the namespaces of what runs, and its jobs' operators; nothing without flavors."""
     if not flavors:
         return {}
     from sizewell.components.kubernetes.queueing import Queueing
 
-    args: dict[str, Any] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": list(flavors)}
+    args: dict[str, object] = {**owned_args(decision), "kubeconfig": kubeconfig, "flavors": list(flavors)}
     if registry != "":
         args["registry"] = registry
     if spaces := sorted({settings.runs[workload.spec.name].namespace for workload, _ in wanted(pairs, settings)}):
@@ -202,7 +202,7 @@ def _build(
     launch: Launch,
     kubeconfig: pulumi.Input[str],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One workload's component."""
     from sizewell.components.kubernetes.notebook import NotebookServer
     from sizewell.components.kubernetes.serving import ServedModel

@@ -297,7 +297,7 @@ TRAINS = ("training", "fine-tuning")  # kinds of workloads that save what they h
 def args_of(launch: Launch, shape: type) -> dict[str, Any]:
     """Arguments of a component from a launch: those that the TypedDict `shape` knows, without the kubeconfig."""
     plan, target = launch.plan, launch.target
-    machines: dict[str, Any] = {
+    machines: dict[str, object] = {
         "cloud": plan.cloud,
         "instance_type": plan.instance_type,
         "nodes": plan.nodes,
@@ -317,7 +317,7 @@ def args_of(launch: Launch, shape: type) -> dict[str, Any]:
         "memory_gib": target.room[1],
         "topology_levels": list(target.levels),
     }
-    identity: dict[str, Any] = {
+    identity: dict[str, object] = {
         "account": target.account,
         "annotations": dict(target.account_annotations),
         "pod_labels": dict(target.pod_labels),
@@ -327,7 +327,7 @@ def args_of(launch: Launch, shape: type) -> dict[str, Any]:
         "run_time_s_at_most": plan.run_time_s_at_most,
         "data_bytes_per_s": plan.data_bytes_per_s or None,
     }
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         "machines": _told(machines),
         "container": _container(launch.run),
         "identity": _told(identity),
@@ -428,7 +428,7 @@ def accelerator_of(machines: Mapping[str, Any]) -> str:
     return shape.accelerator if shape else slices[0].accelerator if slices else ""
 
 
-def _container(run: Run) -> dict[str, Any]:
+def _container(run: Run) -> dict[str, object]:
     plain = Run(image=run.image)
     stated = {key: getattr(run, key) for key in Run.__slots__ if getattr(run, key) != getattr(plain, key)}
     for key, value in stated.items():
@@ -452,5 +452,5 @@ def _window(machines: Mapping[str, Any]) -> Window:
     return Window(hours=machines.get("block_hours", 24), start=machines.get("block_start"))
 
 
-def _told(args: Mapping[str, Any]) -> dict[str, Any]:
+def _told(args: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in args.items() if value not in (None, "", (), [], {}) and value != 0}

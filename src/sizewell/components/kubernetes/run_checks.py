@@ -54,7 +54,7 @@ def check_run(component: str, name: str, args: Mapping[str, Any], shape: type) -
     faults.done()
 
 
-def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
+def _check_machines(faults: Faults, machines: Mapping[str, object]) -> None:
     at = "machines"
     placed = bool(machines.get("placed") and machines.get("queue"))
     faults.must(
@@ -67,7 +67,7 @@ def _check_machines(faults: Faults, machines: Mapping[str, Any]) -> None:
     nodes: Any = machines.get("nodes")
     whole = isinstance(nodes, int) and not isinstance(nodes, bool) and nodes >= 1
     faults.must(whole, f"{at}.nodes", f"must be a whole number from 1 on, got {nodes!r}")
-    most: Any = machines.get("nodes_max", nodes)
+    most: object = machines.get("nodes_max", nodes)
     fits = not whole or (isinstance(most, int) and most >= nodes)
     faults.must(fits, f"{at}.nodes", f"is {nodes}, and the pool has at most {most} machines")
     mode = machines.get("capacity_mode", "on-demand")

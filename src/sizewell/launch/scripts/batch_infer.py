@@ -15,13 +15,13 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import store
 
 
-def records(folder: Any, piece: int, pieces: int) -> Iterator[dict[str, Any]]:
+def records(folder: store.Store, piece: int, pieces: int) -> Iterator[dict[str, object]]:
     """The records of a piece, in the order of files and lines; every record is in exactly one piece."""
     number = 0
     for name in sorted(folder.list()):
@@ -34,7 +34,7 @@ def records(folder: Any, piece: int, pieces: int) -> Iterator[dict[str, Any]]:
                 number += 1
 
 
-def engine(model: str, settings: dict[str, Any]) -> Any:
+def engine(model: str, settings: dict[str, Any]) -> Callable[[list[str]], list[str]]:
     """A function from prompts to answers."""
     if model == "stand-in":  # tries the way of the data without an accelerator
         return lambda prompts: [f"answer to {prompt}" for prompt in prompts]
@@ -46,7 +46,7 @@ def engine(model: str, settings: dict[str, Any]) -> Any:
     return lambda prompts: [output.outputs[0].text for output in llm.generate(prompts, asked)]
 
 
-def setting(word: str) -> tuple[str, Any]:
+def setting(word: str) -> tuple[str, object]:
     """KEY=VALUE, the value as JSON where it is JSON.
 
     >>> setting("max_num_seqs=64"), setting("dtype=half")

@@ -13,7 +13,7 @@ import tempfile
 import time
 from bisect import bisect_right
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from run import WrongInputError
@@ -28,7 +28,7 @@ class Samples(Protocol):
         first.
         """
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What must be the same for sample 17 to be the same."""
 
 
@@ -62,7 +62,7 @@ class Synthetic:
         tokens[noise] = random.integers(self._vocab, size=int(noise.sum()))
         return (tokens % self._vocab).astype(np.int32)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return {"data_samples": 0}
 
 
@@ -101,7 +101,7 @@ class Shards:
             )
         return tokens
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return {"data_samples": self.count}
 
 

@@ -98,7 +98,7 @@ class Settings:
             raise WrongInputError(f"dimensions {given!r}: kv_heads must divide heads, and head_dim must be even")
         return sizes
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """What makes it this run: a checkpoint with another value is of another run."""
         kept = ("data", "sequence_length", "model", "dimensions", "method", "seed")
         if self.method == "lora":
@@ -233,7 +233,7 @@ class Job(Protocol):
     def step(self, step: int, first_sample: int) -> float:
         """One optimizer step on samples first_sample..; the mean loss over all processes."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """What else has to be the same in a run that resumes: size of the data, of the model."""
 
 
@@ -313,7 +313,7 @@ def _save(  # noqa: PLR0917
     store: Store,
     step: int,
     sample: int,
-    identity: dict[str, Any],
+    identity: dict[str, object],
     ran_s: float,
 ) -> Manifest:
     meta = {
@@ -326,7 +326,7 @@ def _save(  # noqa: PLR0917
     return save(store, comm, step, job.blocks(), meta)
 
 
-def _check(manifest: Manifest, identity: dict[str, Any]) -> None:
+def _check(manifest: Manifest, identity: dict[str, object]) -> None:
     there = manifest.meta.get("run", {})
     other = [
         f"{key} was {there.get(key)!r}, is {value!r}" for key, value in identity.items() if there.get(key) != value

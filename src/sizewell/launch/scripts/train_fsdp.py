@@ -226,7 +226,7 @@ class TorchJob:
         for state in self.optimizer.state.values():
             state["step"] = torch.tensor(float(step))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return self.samples.describe()
 
 

@@ -157,7 +157,7 @@ class JaxJob:
             self.state[kind][name] = jax.make_array_from_callback(array.shape, array.sharding, block)
         self._read.clear()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return self.samples.describe()
 
 

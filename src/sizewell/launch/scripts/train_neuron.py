@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 import run
 import torch
@@ -196,7 +195,7 @@ class NeuronJob:
             self._spread()
             self.devices.mark()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return self.samples.describe()
 
 

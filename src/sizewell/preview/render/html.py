@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any
 
 from markupsafe import Markup
 
@@ -115,7 +114,7 @@ def _stacks(preview: records.Preview) -> Table:
     return Table(["Stack", *used.values()], rows, right=len(used), caption="US dollars per month")
 
 
-def _stack(stack: records.Stack) -> dict[str, Any]:
+def _stack(stack: records.Stack) -> dict[str, object]:
     """What the page says of one stack, by the names that the template has for it."""
     if stack.after is None:
         return {"name": stack.stack, "failed": stack.failed, "spend": "?" + " + ?" * bool(stack.unpriced)}
@@ -234,14 +233,14 @@ def _guarded(stack: records.Stack) -> Table:
     return Table(heads, rows, right=1, label=f"Idle guards of {stack.stack}")
 
 
-def _policies(stack: records.Stack) -> dict[str, Any] | None:
+def _policies(stack: records.Stack) -> dict[str, object] | None:
     if stack.policies is None:
         return None
     findings = text.findings(stack.policies)
     return {"findings": findings, "passed": f"All {'other ' if findings else ''}policies passed"}
 
 
-def _without_price(stack: records.Stack) -> dict[str, Any]:
+def _without_price(stack: records.Stack) -> dict[str, object]:
     new, before = text.missing_prices(stack)
     counts = stack.coverage
     return {

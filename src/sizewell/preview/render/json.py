@@ -32,7 +32,7 @@ def pieces(preview: Preview) -> Iterator[str]:
 
 def _stack(stack: Stack) -> Iterator[str]:
     """A stack's text: its long lists are taken out, and put in where the rest has them empty."""
-    emptied: dict[str, Any] = {"rows": (), "unchanged": stack.unchanged.model_copy(update={"rows": ()})}
+    emptied: dict[str, object] = {"rows": (), "unchanged": stack.unchanged.model_copy(update={"rows": ()})}
     long: list[tuple[Sequence[Any], TypeAdapter[Any], str]] = [
         (stack.rows, _ROW, "      "),
         (stack.unchanged.rows, _ROW, "        "),
@@ -49,7 +49,7 @@ def _stack(stack: Stack) -> Iterator[str]:
         yield more
 
 
-def _one(adapter: TypeAdapter[Any], value: Any, indent: str) -> str:
+def _one(adapter: TypeAdapter[object], value: object, indent: str) -> str:
     return adapter.dump_json(value, by_alias=True, indent=2).decode().replace("\n", f"\n{indent}  ")
 
 
@@ -63,7 +63,7 @@ def _listed(values: Iterable[Iterable[str]], indent: str) -> Iterator[str]:
     yield "[]" if between.startswith("[") else f"\n{indent}]"
 
 
-def preview_schema() -> dict[str, Any]:
+def preview_schema() -> dict[str, object]:
     """The JSON Schema of `render`'s output."""
     schema = Preview.model_json_schema(by_alias=True, mode="serialization")
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

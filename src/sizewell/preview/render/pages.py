@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from html import escape
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -43,7 +43,7 @@ class Table(NamedTuple):
     narrow: bool = True
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, **values: object) -> str:
     """A template of the folder, filled in. What is ready HTML is handed over as `Markup`."""
     return _environment().get_template(template).render(values)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from sizewell.resources.recorded import Plan
 
@@ -18,9 +17,9 @@ def evaluate(
     project_dir: Path | str,
     stack: str,
     *,
-    program: Path | str | Callable[[], Any] | None = None,
+    program: Path | str | Callable[[], object] | None = None,
     config: Mapping[str, str] | None = None,
-    answers: Mapping[str, Mapping[str, Any]] | None = None,
+    answers: Mapping[str, Mapping[str, object]] | None = None,
     replaces: Path | None = None,
 ) -> Plan:
     """The resources that `pulumi preview -s STACK` would register from `project_dir`, in order of registration.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sizewell import csvtables
 from sizewell.recording.wire import UNKNOWN_MARK
@@ -37,7 +37,7 @@ def _outputs() -> Mapping[str, tuple[str, ...]]:
 _ZONE_LETTERS: Final = ("a", "b", "c")
 
 
-def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, Any] | None, str]:
+def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, object] | None, str]:
     """The answer to a call, or None for unknown, and a note where the answer is an assumption.
 
     >>> offline_answer("aws:index/getRegion:getRegion", {"aws:region": "eu-west-1"})[0]["region"]

@@ -57,7 +57,7 @@ class Engine:
             self.warnings.append(request.message)
         return empty_pb2.Empty()
 
-    def RequirePulumiVersion(self, request: Any) -> engine_pb2.RequirePulumiVersionResponse:  # noqa: N802, ARG002
+    def RequirePulumiVersion(self, request: object) -> engine_pb2.RequirePulumiVersionResponse:  # noqa: N802, ARG002
         return engine_pb2.RequirePulumiVersionResponse()
 
 
@@ -70,13 +70,13 @@ class Monitor:
         project: str,
         stack: str,
         config: Mapping[str, str],
-        answers: Mapping[str, Mapping[str, Any]],
+        answers: Mapping[str, Mapping[str, object]],
         loop: asyncio.AbstractEventLoop,
         narrow: AbstractSet[str] | None,
     ) -> None:
         self.resources: dict[str, RecordedResource] = {}
         self.order: dict[str, int] = {}
-        self.outputs: dict[str, Any] = {}
+        self.outputs: dict[str, object] = {}
         self.notes: list[str] = []
         self.unanswered: list[str] = []
         self.sequence: Callable[[], int] = lambda: len(self.order)
@@ -89,10 +89,10 @@ class Monitor:
 
     # -- the protocol -----------------------------------------------------------------------------------------------
 
-    def GetDeploymentInfo(self, request: Any) -> resource_pb2.DeploymentInfo:  # noqa: N802, ARG002
+    def GetDeploymentInfo(self, request: object) -> resource_pb2.DeploymentInfo:  # noqa: N802, ARG002
         return resource_pb2.DeploymentInfo(supportedFeatures=_FEATURES)
 
-    def RegisterResource(self, request: Any) -> resource_pb2.RegisterResourceResponse:  # noqa: N802
+    def RegisterResource(self, request: resource_pb2.RegisterResourceRequest) -> resource_pb2.RegisterResourceResponse:  # noqa: N802
         if request.remote:
             raise Unsupported(
                 f"{request.type} {request.name!r} is built by a component provider in a process of its own, "
@@ -119,7 +119,7 @@ class Monitor:
             ),
         )
 
-    def RegisterResourceOutputs(self, request: Any) -> empty_pb2.Empty:  # noqa: N802
+    def RegisterResourceOutputs(self, request: resource_pb2.RegisterResourceOutputsRequest) -> empty_pb2.Empty:  # noqa: N802
         outputs, _ = values.plain_fields(request.outputs)
         recorded = self.resources.get(request.urn)
         if recorded is None:
@@ -129,15 +129,15 @@ class Monitor:
         self.resources[request.urn] = replace(recorded, outputs=outputs)
         return empty_pb2.Empty()
 
-    def ReadResource(self, request: Any) -> resource_pb2.ReadResourceResponse:  # noqa: N802
+    def ReadResource(self, request: resource_pb2.ReadResourceRequest) -> resource_pb2.ReadResourceResponse:  # noqa: N802
         """A resource that exists already and is not this stack's: nothing is recorded, all it knows is unknown."""
         return read_answer(self._urn(request), request.id)
 
-    def ExistsResource(self, request: Any) -> resource_pb2.ExistsResourceResponse:  # noqa: N802, ARG002
+    def ExistsResource(self, request: object) -> resource_pb2.ExistsResourceResponse:  # noqa: N802, ARG002
         return resource_pb2.ExistsResourceResponse(exists=False, unknown=True)
 
-    def Invoke(self, request: Any) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
-        given: Mapping[str, Any] | None = self._answers.get(request.tok)
+    def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
+        given: Mapping[str, object] | None = self._answers.get(request.tok)
         if given is None:
             given, note = offline_answer(request.tok, self._config)
             if note and note not in self.notes:
@@ -149,7 +149,7 @@ class Monitor:
         answer = json_format.ParseDict(dict(given), struct_pb2.Struct())
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
-    def Call(self, request: Any) -> Any:  # noqa: N802
+    def Call(self, request: resource_pb2.ResourceCallRequest) -> object:  # noqa: N802
         raise Unsupported(
             f"method {request.tok} runs in a provider, which offline evaluation does not start\n"
             "  fix: use --engine pulumi"
@@ -159,19 +159,19 @@ class Monitor:
         self._stack_transforms.append(request.token)
         return empty_pb2.Empty()
 
-    def RegisterStackInvokeTransform(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+    def RegisterStackInvokeTransform(self, request: object) -> empty_pb2.Empty:  # noqa: N802, ARG002
         return empty_pb2.Empty()  # answers do not depend on a call's arguments
 
-    def RegisterResourceHook(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+    def RegisterResourceHook(self, request: object) -> empty_pb2.Empty:  # noqa: N802, ARG002
         return empty_pb2.Empty()  # hooks run when something is created; nothing is
 
-    def RegisterErrorHook(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+    def RegisterErrorHook(self, request: object) -> empty_pb2.Empty:  # noqa: N802, ARG002
         return empty_pb2.Empty()
 
-    def RegisterPackage(self, request: Any) -> resource_pb2.RegisterPackageResponse:  # noqa: N802
+    def RegisterPackage(self, request: resource_pb2.RegisterPackageRequest) -> resource_pb2.RegisterPackageResponse:  # noqa: N802
         return resource_pb2.RegisterPackageResponse(ref=f"{request.name}@{request.version}")
 
-    def SignalAndWaitForShutdown(self, request: Any) -> empty_pb2.Empty:  # noqa: N802, ARG002
+    def SignalAndWaitForShutdown(self, request: object) -> empty_pb2.Empty:  # noqa: N802, ARG002
         return empty_pb2.Empty()
 
     # -- what is kept -----------------------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ class Monitor:
         """In the order in which the program registered them."""
         return tuple(sorted(self.resources.values(), key=lambda resource: self.order[resource.urn]))
 
-    def _urn(self, request: Any) -> str:
+    def _urn(self, request: resource_pb2.RegisterResourceRequest | resource_pb2.ReadResourceRequest) -> str:
         return urn_of(self._stack, self._project, request.type, request.name, parent=request.parent)
 
-    def _record(self, urn: str, request: Any) -> RecordedResource:
+    def _record(self, urn: str, request: resource_pb2.RegisterResourceRequest) -> RecordedResource:
         inputs, secrets = values.plain_fields(request.object)
         parent = self.resources.get(request.parent)
         # Both are inherited from the parent where the program says nothing.
@@ -238,7 +238,7 @@ class Monitor:
 
     # -- transforms -------------------------------------------------------------------------------------------------
 
-    def _transformed(self, request: Any) -> Any:
+    def _transformed(self, request: resource_pb2.RegisterResourceRequest) -> resource_pb2.RegisterResourceRequest:
         """The request after its own transforms, those of its parents (nearest first) and the stack's."""
         tokens = [callback.token for callback in request.transforms]
         ancestor = self.resources.get(request.parent)
@@ -269,7 +269,7 @@ _LISTS = {  # TransformResourceOptions -> RegisterResourceRequest
 }
 
 
-def _options(request: Any) -> Any:
+def _options(request: resource_pb2.RegisterResourceRequest) -> resource_pb2.TransformResourceOptions:
     options = resource_pb2.TransformResourceOptions(
         version=request.version,
         provider=request.provider,
@@ -290,20 +290,23 @@ def _options(request: Any) -> Any:
     return options
 
 
-def _with_answer(request: Any, answer: Any) -> Any:
-    changed: Any = resource_pb2.RegisterResourceRequest()
+def _with_answer(
+    request: resource_pb2.RegisterResourceRequest, answer: resource_pb2.TransformResponse
+) -> resource_pb2.RegisterResourceRequest:
+    changed = resource_pb2.RegisterResourceRequest()
+    fields: Any = changed  # the stubs take names of fields as literals alone
     changed.CopyFrom(request)
     changed.object.CopyFrom(answer.properties)
     if not answer.HasField("options"):
         return changed
-    options = answer.options
+    options: Any = answer.options
     for ours, theirs in _LISTS.items():
-        changed.ClearField(theirs)
+        fields.ClearField(theirs)
         getattr(changed, theirs).extend(getattr(options, ours))
     for ours, theirs in (("provider", "provider"), ("deleted_with", "deletedWith"), ("version", "version")):
         setattr(changed, theirs, getattr(options, ours))
     for ours, theirs in (("protect", "protect"), ("retain_on_delete", "retainOnDelete")):
-        changed.ClearField(theirs)
+        fields.ClearField(theirs)
         if options.HasField(ours):
             setattr(changed, theirs, getattr(options, ours))
     changed.deleteBeforeReplaceDefined = options.HasField("delete_before_replace")

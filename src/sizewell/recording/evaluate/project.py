@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sizewell.recording.wire import UNKNOWN_MARK
 from sizewell.sizing.errors import UsageError
@@ -34,7 +33,7 @@ def read_project(root: Path, stack: str, *, program: Path | None = None) -> Proj
     if not path.exists():
         if program is None:
             raise UsageError(f"{path}: not a Pulumi project\n  fix: name a directory that has a Pulumi.yaml")
-        settings: dict[str, Any] = {"name": root.name, "runtime": "python"}
+        settings: dict[str, object] = {"name": root.name, "runtime": "python"}
     else:
         settings = _mapping(path)
     name = str(settings.get("name") or root.name)
@@ -52,13 +51,13 @@ def read_project(root: Path, stack: str, *, program: Path | None = None) -> Proj
 
 
 def _configuration(
-    settings: Mapping[str, Any], root: Path, name: str, stack: str
+    settings: Mapping[str, object], root: Path, name: str, stack: str
 ) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
     config: dict[str, str] = {}
     secret_keys: list[str] = []
     notes: list[str] = []
 
-    def put(key: str, value: Any) -> None:
+    def put(key: str, value: object) -> None:
         full = key if ":" in key else f"{name}:{key}"
         plain, secret = _without_secrets(value)
         config[full] = _as_text(plain)
@@ -89,7 +88,7 @@ def _configuration(
     return config, tuple(secret_keys), tuple(notes)
 
 
-def _mapping(path: Path) -> dict[str, Any]:
+def _mapping(path: Path) -> dict[str, object]:
     data = read_yaml(path).data
     if data is None:
         return {}
@@ -98,7 +97,7 @@ def _mapping(path: Path) -> dict[str, Any]:
     return data
 
 
-def _without_secrets(value: Any) -> tuple[Any, bool]:
+def _without_secrets(value: object) -> tuple[object, bool]:
     """`{secure: ciphertext}`, at any depth, becomes the unknown mark: nothing is decrypted."""
     if isinstance(value, dict):
         if set(value) == {"secure"}:
@@ -111,7 +110,7 @@ def _without_secrets(value: Any) -> tuple[Any, bool]:
     return value, False
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

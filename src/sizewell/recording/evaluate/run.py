@@ -32,15 +32,15 @@ def run(
     project_dir: Path,
     stack: str,
     *,
-    program: Path | str | Callable[[], Any] | None,
+    program: Path | str | Callable[[], object] | None,
     config: Mapping[str, str] | None,
-    answers: Mapping[str, Mapping[str, Any]] | None,
+    answers: Mapping[str, Mapping[str, object]] | None,
     replaces: Path | None,
 ) -> Plan:
     """See `recording.evaluate.evaluate`."""
     if callable(program):
         project = read_project(project_dir, stack, program=project_dir)
-        entry: Callable[[], Any] = program
+        entry: Callable[[], object] = program
     else:
         project = read_project(project_dir, stack, program=None if program is None else Path(program))
         entry = _program(project.program)
@@ -78,7 +78,7 @@ class _Mismatch(Exception):  # noqa: N818 - a signal between attempts
         self.types = types
 
 
-def _program(path: Path) -> Callable[[], Any]:
+def _program(path: Path) -> Callable[[], object]:
     main = path / "__main__.py" if path.is_dir() else path
     if not main.is_file():
         raise UsageError(f"{main}: no such program\n  fix: see `main:` in Pulumi.yaml")
@@ -181,13 +181,13 @@ class _Executor(ThreadPoolExecutor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         number = next(self._numbers)
 
-        def numbered() -> Any:
+        def numbered() -> object:
             self._local.number = number
             return fn(*args, **kwargs)
 
         return super().submit(numbered)
 
-    def _run_in_executor(self, executor: Any, fn: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def _run_in_executor(self, executor: Any, fn: Callable[..., object], *args: object) -> asyncio.Future[object]:
         """The loop's method: what is run in place is done at once; whoever awaits it lets the others go on first."""
         if executor is not None or not runtime.calls_the_monitor(fn) or self._monitor.callbacks.in_use:
             return self._in_a_thread(executor, fn, *args)

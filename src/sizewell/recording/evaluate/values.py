@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from google.protobuf import struct_pb2
 
@@ -11,14 +10,14 @@ from sizewell.recording.wire import RESOURCE, SIGNATURE, UNKNOWN_MARK, special
 from sizewell.resources.recorded import UNKNOWN
 
 
-def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, Any], tuple[str, ...]]:
+def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, object], tuple[str, ...]]:
     """A struct as plain values, and the paths (`a.b[0].c`) of the secrets that were unwrapped on the way."""
     secrets: list[str] = []
     values = {key: _plain(value, key, secrets) for key, value in sorted(fields.fields.items())}
     return values, tuple(secrets)
 
 
-def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> Any:
+def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> object:
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         text = value.string_value
@@ -39,7 +38,7 @@ def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> Any:
     return None
 
 
-def _raw(value: struct_pb2.Value) -> Any:
+def _raw(value: struct_pb2.Value) -> object:
     kind = value.WhichOneof("kind")
     if kind == "struct_value":
         return {key: _raw(item) for key, item in value.struct_value.fields.items()}

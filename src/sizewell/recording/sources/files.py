@@ -153,7 +153,7 @@ class _Collector:
     def __init__(self) -> None:
         self._resources: dict[str, RecordedResource] = {}
         self._config: dict[str, str] = {}
-        self._outputs: Mapping[str, Any] = {}
+        self._outputs: Mapping[str, object] = {}
         self._pending: set[tuple[str, str]] = set()  # URN and id of what an earlier update left to delete
         self._going: set[tuple[str, str]] = set()  # and of what this very preview replaces
         self.names: tuple[str, str] | None = None
@@ -238,7 +238,7 @@ def _recorded(state: Mapping[str, Any]) -> RecordedResource:
     )
 
 
-def _step(step: Any, path: Path) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
+def _step(step: object, path: Path) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
     if not isinstance(step, dict) or not isinstance(step.get("op"), str):
         raise _foreign(path, "a step has no `op`")
     if step["op"] not in _OPERATIONS:
@@ -260,7 +260,7 @@ def _must_have_worked(diagnostics: Any, path: Path) -> None:
         )
 
 
-def _check_state(state: Any, path: Path) -> None:
+def _check_state(state: object, path: Path) -> None:
     if not isinstance(state, dict):
         raise _foreign(path, f"a resource is not an object but {type(state).__name__}")
     urn = state.get("urn")

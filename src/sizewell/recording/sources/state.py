@@ -66,7 +66,7 @@ def read_full_state(path: Path) -> State:
     """The output of `pulumi stack export`, nothing left out. UsageError where it is not that."""
     resources: list[StateResource] = []
     pending: list[PendingOperation] = []
-    manifest: Mapping[str, Any] = {}
+    manifest: Mapping[str, object] = {}
     for part, value in state_parts(path):
         if part == "resource":
             resources.append(_entry(value))
@@ -118,7 +118,7 @@ def _entry(state: Mapping[str, Any]) -> StateResource:
     )
 
 
-def _time(value: Any) -> datetime | None:
+def _time(value: object) -> datetime | None:
     """An RFC 3339 time in UTC; None where the engine has written none (the year 1 stands for it)."""
     if not isinstance(value, str) or value.startswith("0001-"):
         return None

@@ -7,7 +7,7 @@ two betas, which leave `exactly` out), and the drivers' published names, from me
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -18,7 +18,7 @@ _PARTS: Final = ("mig.nvidia.com", "vfio.gpu.nvidia.com")  # classes of a driver
 _VERSIONS: Final = ("v1", "v1beta1", "v1beta2", "v1alpha3")
 
 
-def claimed(spec: Any, graph: Graph) -> Count:
+def claimed(spec: object, graph: Graph) -> Count:
     """Accelerators of one pod by its claims; one that several pods share is counted for each of them."""
     claims = items(get(spec, "resourceClaims"))
     if isinstance(claims, Unknown):
@@ -28,7 +28,7 @@ def claimed(spec: Any, graph: Graph) -> Count:
     return UNKNOWN if len(known) < len(numbers) else sum(known)
 
 
-def _of(claim: Any, graph: Graph) -> Count:
+def _of(claim: object, graph: Graph) -> Count:
     for key, kind, path in (
         ("resourceClaimTemplateName", "ResourceClaimTemplate", ("spec", "spec", "devices")),
         ("resourceClaimName", "ResourceClaim", ("spec", "devices")),
@@ -48,7 +48,7 @@ def _of(claim: Any, graph: Graph) -> Count:
     return UNKNOWN
 
 
-def _requested(request: Any, graph: Graph) -> Count:
+def _requested(request: object, graph: Graph) -> Count:
     first = items(get(request, "firstAvailable"))
     if isinstance(first, Unknown):
         return UNKNOWN
@@ -59,14 +59,14 @@ def _requested(request: Any, graph: Graph) -> Count:
     return _devices(get(request, "exactly", default=request), graph)
 
 
-def _devices(request: Any, graph: Graph) -> Count:
+def _devices(request: object, graph: Graph) -> Count:
     accelerated = _accelerated(get(request, "deviceClassName"), graph)
     if accelerated is not True:
         return UNKNOWN if accelerated is UNKNOWN else 0
     return count(get(request, "count", default=1))  # `All` takes those of a node: one at least
 
 
-def _accelerated(name: Any, graph: Graph) -> Flag:
+def _accelerated(name: object, graph: Graph) -> Flag:
     """Whether a class of devices has accelerators: a driver's own, or one whose expressions name such a driver."""
     if isinstance(name, Unknown):
         return UNKNOWN
@@ -80,7 +80,7 @@ def _accelerated(name: Any, graph: Graph) -> Flag:
     return either(str(name) in DRIVERS, *(any(driver in text for driver in DRIVERS) for text in texts))
 
 
-def _named(graph: Graph, kind: str, name: Any) -> RecordedResource | None:
+def _named(graph: Graph, kind: str, name: object) -> RecordedResource | None:
     for made in graph.of(*(f"kubernetes:resource.k8s.io/{version}:{kind}" for version in _VERSIONS)):
         if name in (get(made.inputs, "metadata", "name", default=made.name), UNKNOWN):
             return made

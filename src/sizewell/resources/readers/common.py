@@ -57,7 +57,7 @@ class Base(TypedDict):
     region: Text
     environment: Text
     component: str
-    registration: Mapping[str, Any] | None
+    registration: Mapping[str, object] | None
     tags: Tags
 
 
@@ -148,7 +148,7 @@ def shape_of(catalog: Any, cloud: str, kind: str) -> Any:
     return None if catalog is None else catalog.shapes_by_type.get((cloud, kind))
 
 
-def expiry(registration: Mapping[str, Any] | None, tags: Tags) -> Text:
+def expiry(registration: Mapping[str, object] | None, tags: Tags) -> Text:
     stated = get(registration, "expires")
     if stated is None:
         if isinstance(tags, Unknown):
@@ -157,7 +157,7 @@ def expiry(registration: Mapping[str, Any] | None, tags: Tags) -> Text:
     return text(stated)
 
 
-def any_contains(value: Any, needles: tuple[str, ...]) -> bool:
+def any_contains(value: object, needles: tuple[str, ...]) -> bool:
     """Whether any string inside a JSON value contains one of the needles, in any case."""
     if isinstance(value, str):
         lower = value.lower()

@@ -18,7 +18,7 @@ METRIC_WORDS: Final = ("gpu", "dcgm", "neuron", "tpu", "accelerator", "duty_cycl
 _DURATION: Final = re.compile(r"^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$")
 
 
-def minutes(value: Any) -> Any:
+def minutes(value: object) -> Any:
     """A duration in minutes: ISO 8601, seconds with an "s", a Go duration, plain minutes; None where it is none.
 
     >>> minutes("P30D"), minutes("2592000s"), minutes("720h"), minutes("PT15M"), minutes("Never")
@@ -37,7 +37,7 @@ def minutes(value: Any) -> Any:
     return None
 
 
-def stops_often(cron: Any) -> Flag:
+def stops_often(cron: object) -> Flag:
     """Whether a cron line fires at least every week: no day of the month and no month is named.
 
     >>> stops_often("0 20 * * MON-FRI"), stops_often("0 0 1 1 *"), stops_often(None)
@@ -60,7 +60,7 @@ def scheduled_stop(action: RecordedResource, on: date | None) -> Flag:
     return every(empties, UNKNOWN if start is UNKNOWN else _soon(start, on))
 
 
-def _soon(when: Any, on: date | None) -> bool:
+def _soon(when: object, on: date | None) -> bool:
     try:
         day = datetime.fromisoformat(str(when)).date()
     except ValueError:
@@ -153,7 +153,7 @@ def stop_schedule(graph: Graph, instance: RecordedResource) -> Flag:
     return either(*(_stops(policy.inputs.get("instanceSchedulePolicy")) for policy in policies))
 
 
-def _stops(policy: Any) -> Flag:
+def _stops(policy: object) -> Flag:
     cron, start = get(policy, "vmStopSchedule", "schedule"), get(policy, "startTime")
     late: Flag = UNKNOWN if start is UNKNOWN else start is not None and str(start)[:4] >= str(FAR)
     return every(stops_often(cron), negated(late))
@@ -226,7 +226,7 @@ _STACK: Final = "aws:cloudformation/stack:Stack"
 _SCHEDULER_TEMPLATE: Final = "instance-scheduler"  # in the address of the solution's template
 
 
-def obeyed_tag(graph: Graph, tags: Any) -> Flag:
+def obeyed_tag(graph: Graph, tags: object) -> Flag:
     """Whether a machine carries the tag that Instance Scheduler on AWS, deployed by the same program, looks for.
 
     Its parameters are the solution's, with their defaults (from memory): TagName "Schedule", SchedulingActive "Yes",
@@ -261,7 +261,7 @@ def _recurs(inputs: Any) -> Flag:
     return stops_often(stated)
 
 
-def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: Any, machine: RecordedResource) -> Flag:
+def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: object, machine: RecordedResource) -> Flag:
     """Whether the target is a call that stops this machine, named by the input `prop`."""
     calls = _STOPS[canonical(machine.type)]
     arn, said = text(get(target, "arn")), text(get(target, "input"))
@@ -337,12 +337,12 @@ def azure_scales_in(setting: RecordedResource) -> Flag:
     return every(enabled, either(False, *flags))
 
 
-def profile_empties(profile: Any) -> Flag:
+def profile_empties(profile: object) -> Flag:
     """Whether a profile with hours of its own brings a scale set to nothing."""
     hours = get(profile, "recurrence")
     most = count(get(profile, "capacity", "maximum"))
     return every(UNKNOWN if hours is UNKNOWN else hours is not None, UNKNOWN if most is UNKNOWN else most == 0)
 
 
-def _is(value: Any, wanted: str) -> Flag:
+def _is(value: object, wanted: str) -> Flag:
     return UNKNOWN if value is UNKNOWN else str(value) == wanted

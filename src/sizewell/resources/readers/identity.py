@@ -98,7 +98,7 @@ def _whole_policy(graph: Graph, resource: RecordedResource) -> list[Grant]:
     ]
 
 
-def _members(value: Any) -> list[Text]:
+def _members(value: object) -> list[Text]:
     listed = items(value)
     return [UNKNOWN] if isinstance(listed, Unknown) else [text(member) for member in listed]
 
@@ -123,7 +123,7 @@ def _within(graph: Graph, role: RecordedResource) -> list[Grant]:
 
 
 def _document(
-    graph: Graph, resource: RecordedResource, policy: Any, *, trust: bool = False, key_policy: bool = False
+    graph: Graph, resource: RecordedResource, policy: object, *, trust: bool = False, key_policy: bool = False
 ) -> list[Grant]:
     if policy is None:
         return []
@@ -150,7 +150,7 @@ def _document(
     ]
 
 
-def _texts(value: Any) -> tuple[str, ...] | Unknown:
+def _texts(value: object) -> tuple[str, ...] | Unknown:
     listed = items(value)
     if isinstance(listed, Unknown):
         return UNKNOWN

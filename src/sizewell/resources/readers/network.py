@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
@@ -81,14 +81,14 @@ def _policy_rule(graph: Graph, resource: RecordedResource) -> list[Opening]:
     ]
 
 
-def _spans(ports: Any) -> Text:
+def _spans(ports: object) -> Text:
     listed = items(ports)
     if isinstance(listed, Unknown) or UNKNOWN in listed:
         return UNKNOWN
     return ",".join(str(port) for port in listed) or "all"
 
 
-def _prefixes(graph: Graph, resource: RecordedResource, prop: str, rule: Any) -> list[Any]:
+def _prefixes(graph: Graph, resource: RecordedResource, prop: str, rule: object) -> list[object]:
     """The ranges of prefix lists of this plan that a rule names."""
     if get(rule, "prefixListIds") is None and get(rule, "prefixListId") is None:
         return []
@@ -104,7 +104,7 @@ def _inline(graph: Graph, group: RecordedResource, prop: str) -> list[Opening]:
     return [_aws(graph, group, rule, prop, group=group.urn) for rule in rules]
 
 
-def _world(*values: Any) -> Flag:
+def _world(*values: object) -> Flag:
     flags: list[Flag] = []
     for value in values:
         listed = items(value)
@@ -133,7 +133,7 @@ def covers_world(ranges: list[str]) -> bool:
     return sizes[4] >= 2**28 or sizes[6] >= 2**124
 
 
-def _ports(low: Any, high: Any, protocol: Any) -> Text:
+def _ports(low: object, high: object, protocol: object) -> Text:
     if UNKNOWN in (low, high, protocol):
         return UNKNOWN
     if str(protocol) in {"-1", "all", "*"} or low is None or (str(low), str(high)) in {("0", "65535"), ("-1", "-1")}:
@@ -142,11 +142,11 @@ def _ports(low: Any, high: Any, protocol: Any) -> Text:
     return start if start == end else f"{start}-{end}"
 
 
-def _whole(value: Any) -> str:
+def _whole(value: object) -> str:
     return str(int(value)) if isinstance(value, float) else str(value)
 
 
-def _aws(graph: Graph, resource: RecordedResource, rule: Any, direction: Text, *, group: str = "") -> Opening:
+def _aws(graph: Graph, resource: RecordedResource, rule: object, direction: Text, *, group: str = "") -> Opening:
     """An opening of a rule inside a group (`direction` is then the input that holds it) or of one that stands alone."""
     if isinstance(rule, Unknown):
         way = direction if isinstance(direction, str) else "ingress"
@@ -219,7 +219,7 @@ def _gcp(graph: Graph, resource: RecordedResource) -> Opening:
     )
 
 
-def _azure(graph: Graph, resource: RecordedResource, rule: Any) -> list[Opening]:
+def _azure(graph: Graph, resource: RecordedResource, rule: object) -> list[Opening]:
     if get(rule, "access") == "Deny":
         return []
     direction = "egress" if get(rule, "direction") == "Outbound" else "ingress"

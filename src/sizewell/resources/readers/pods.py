@@ -73,7 +73,7 @@ def _resources(graph: Graph) -> Iterator[RecordedResource]:
             yield resource
 
 
-def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, Any]]:
+def _jobs(resource: RecordedResource) -> Iterator[tuple[Count, object]]:
     """(longest run in seconds, job's specification) of each job that a resource makes."""
     spec = resource.inputs.get("spec")
     kind = canonical(resource.type)
@@ -110,7 +110,7 @@ def chart_asks(resource: RecordedResource) -> Flag:
     return UNKNOWN if isinstance(values, Unknown) else _asks(values)
 
 
-def _asks(value: Any) -> Flag:
+def _asks(value: object) -> Flag:
     """Other values of a chart that are not known yet, such as the name of a role, ask for nothing."""
     if isinstance(value, Mapping):
         limits = [get(value, part, name) for part in ("limits", "requests") for name in ACCELERATORS]
@@ -132,7 +132,7 @@ def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
         yield "spec", UNKNOWN
 
 
-def _specifications(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _specifications(value: object, path: str) -> Iterator[tuple[str, object]]:
     """Every pod specification inside a resource: what has `containers`."""
     if isinstance(value, Mapping):
         if "containers" in value:
@@ -149,12 +149,12 @@ def _specifications(value: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _specifications(inner, f"{path}.{index}")
 
 
-def _containers(spec: Any) -> tuple[Any, ...] | Unknown:
+def _containers(spec: object) -> tuple[object, ...] | Unknown:
     own, before = items(get(spec, "containers")), items(get(spec, "initContainers"))
     return UNKNOWN if isinstance(own, Unknown) or isinstance(before, Unknown) else own + before
 
 
-def _accelerators(spec: Any, graph: Graph) -> Count:
+def _accelerators(spec: object, graph: Graph) -> Count:
     containers = _containers(spec)
     if isinstance(containers, Unknown):
         return UNKNOWN
@@ -194,7 +194,7 @@ def _pod(graph: Graph, spec: Any) -> dict[str, Any]:
     }
 
 
-def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> dict[str, Any]:
+def _server(graph: Graph, resource: RecordedResource, path: str, spec: object) -> dict[str, Any]:
     """Whether somebody sends the pod requests, and what its containers tell of themselves."""
     if resource.type.rsplit(":", 1)[-1] not in _SERVERS:
         return {"serves": False}
@@ -202,7 +202,7 @@ def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> d
     if isinstance(own, Unknown):
         return {"serves": UNKNOWN, "readiness": UNKNOWN, "liveness": UNKNOWN}
     named = either(*(_some(get(container, "ports")) for container in own))
-    labels: Any = resource.inputs
+    labels: object = resource.inputs
     for step in path.split(".")[:-1]:
         labels = get(labels, int(step) if step.isdigit() else step)
     labels = get(labels, "metadata", "labels")
@@ -214,12 +214,12 @@ def _server(graph: Graph, resource: RecordedResource, path: str, spec: Any) -> d
     }
 
 
-def _some(listed: Any) -> Flag:
+def _some(listed: object) -> Flag:
     entries = items(listed)
     return UNKNOWN if isinstance(entries, Unknown) else bool(entries)
 
 
-def _chooses(service: Any, labels: Any) -> Flag:
+def _chooses(service: object, labels: object) -> Flag:
     """Whether a service sends requests to pods with these labels; one without an address only names them."""
     selector, address = get(service, "selector"), get(service, "clusterIP")
     if address == "None":
@@ -234,11 +234,11 @@ def _chooses(service: Any, labels: Any) -> Flag:
     return every(*flags) if flags else False
 
 
-def _stated(value: Any) -> Flag:
+def _stated(value: object) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else value is not None
 
 
-def _powerful(context: Any) -> Flag:
+def _powerful(context: object) -> Flag:
     added = items(get(context, "capabilities", "add"))
     dangerous: Flag = (
         UNKNOWN
@@ -253,21 +253,21 @@ def _powerful(context: Any) -> Flag:
     )
 
 
-def _root(spec: Any, container: Any) -> Flag:
+def _root(spec: object, container: object) -> Flag:
     stated = get(container, "securityContext", "runAsNonRoot", default=get(spec, "securityContext", "runAsNonRoot"))
     user = count(get(container, "securityContext", "runAsUser", default=get(spec, "securityContext", "runAsUser")))
     someone: Flag = UNKNOWN if user is UNKNOWN else user is not None and user != 0
     return negated(either(flag(stated), someone))
 
 
-def _host_path(spec: Any) -> Flag:
+def _host_path(spec: object) -> Flag:
     volumes = items(get(spec, "volumes"))
     if isinstance(volumes, Unknown):
         return UNKNOWN
     return either(*(_stated(get(volume, "hostPath")) for volume in volumes))
 
 
-def _tolerates(tolerations: Any) -> Flag:
+def _tolerates(tolerations: object) -> Flag:
     listed = items(tolerations)
     if isinstance(listed, Unknown) or UNKNOWN in listed:
         return UNKNOWN
@@ -279,7 +279,7 @@ def _tolerates(tolerations: Any) -> Flag:
     return either(*flags)
 
 
-def _pinned(image: Any) -> Flag:
+def _pinned(image: object) -> Flag:
     if isinstance(image, Unknown):
         return UNKNOWN
     name = str(image or "")

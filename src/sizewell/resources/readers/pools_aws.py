@@ -16,12 +16,12 @@ from sizewell.resources.values import Count, Flag, Text, count, either, every, f
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
 
-def plain(value: Any) -> Flag:
+def plain(value: object) -> Flag:
     """Whether a value is given, where nothing is known about where it comes from."""
     return UNKNOWN if isinstance(value, Unknown) else bool(value)
 
 
-def _stated_in(graph: Graph, template: Any) -> Callable[[Any], Flag]:
+def _stated_in(graph: Graph, template: object) -> Callable[[Any], Flag]:
     if not isinstance(template, RecordedResource):
         return plain
     return lambda key: graph.stated(template, "blockDeviceMappings", key)
@@ -66,7 +66,7 @@ def _disk_gib(devices: Any) -> Count:
     return UNKNOWN if UNKNOWN in sizes else max((size for size in sizes if isinstance(size, int)), default=None)
 
 
-def _encryption(devices: Any, stated: Callable[[Any], Flag]) -> dict[str, Flag]:
+def _encryption(devices: Any, stated: Callable[[object], Flag]) -> dict[str, Flag]:
     """No mapping at all means the image's disk, which is as encrypted as the image: not stated, so not encrypted."""
     if isinstance(devices, Unknown):
         return {"disks_encrypted": UNKNOWN, "own_key": UNKNOWN}
@@ -181,7 +181,7 @@ _RESERVATIONS: Final = (
 )
 
 
-def _required(group: RecordedResource, template: Any) -> Text:
+def _required(group: RecordedResource, template: object) -> Text:
     """Accelerators that a group asks for by what machines have, without naming a type."""
     overrides = items(get(group.inputs, "mixedInstancesPolicy", "launchTemplate", "overrides"))
     asked = [get(template, "instanceRequirements")]
@@ -209,12 +209,12 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     template = aws_nodes.template_of(graph, resource, "launchTemplate")
     own = resource.inputs
     inherited: Any = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
-    merged: Any = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
+    merged: object = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
     kind = text(get(merged, "instanceType"))
     machine = _machine(merged, _stated_in(graph, template))
     root = get(own, "rootBlockDevice")
     extra = items(get(own, "ebsBlockDevices"))
-    devices: Any = UNKNOWN
+    devices: object = UNKNOWN
     if isinstance(extra, tuple) and root is not UNKNOWN and UNKNOWN not in extra:
         devices = tuple(device for device in (root, *extra) if device is not None)
     if inherited == {} or devices:
@@ -245,7 +245,7 @@ def _stopped(graph: Graph, machine: RecordedResource) -> Flag:
     )
 
 
-def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     nodes = aws_nodes.fleet_nodes(graph, resource)
     least, wanted, most = aws_nodes.fleet_size(graph, resource)
     until = text(resource.inputs.get("validUntil"))
@@ -332,7 +332,7 @@ def _after_host_loss(job: RecordedResource) -> str:
     return "RETRY"
 
 
-def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     compute = resource.inputs.get("computeResources")
     kind = text(get(compute, "type"), "EC2")
     types = items(get(compute, "instanceTypes"))

@@ -37,7 +37,7 @@ def _profile(profile: Any, machine: Machine, extensions: Flag) -> dict[str, Any]
     }
 
 
-def _public(configurations: Any) -> Flag:
+def _public(configurations: object) -> Flag:
     interfaces = items(configurations)
     if isinstance(interfaces, Unknown):
         return UNKNOWN
@@ -52,14 +52,14 @@ def _public(configurations: Any) -> Flag:
     return either(*flags) if flags else False
 
 
-def _extensions(profile: Any) -> Flag:
+def _extensions(profile: object) -> Flag:
     listed = items(get(profile, "extensionProfile", "extensions"))
     if isinstance(listed, Unknown):
         return UNKNOWN
     return any(any(name in str(entry).lower() for name in METRIC_AGENTS) for entry in listed)
 
 
-def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     profile = resource.inputs.get("virtualMachineProfile")
     size = azure_nodes.scale_set_size(graph, resource)
     settings = [graph.referring(resource, kind, "targetResourceUri") for kind in azure_nodes.AUTOSCALE]
@@ -93,7 +93,7 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
     ]
 
 
-def _standby(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _standby(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     """Machines that wait for a scale set: while they run they are a pool beside it that nothing empties."""
     if azure_nodes.standby_runs(resource) is False:
         return []
@@ -133,7 +133,7 @@ def _has_schedule(settings: Any) -> Flag:
     return either(*flags) if flags else False
 
 
-def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     alone = graph.referring(resource, "azure-native:compute:VirtualMachineExtension", "vmName")
     apart: Flag = (
         UNKNOWN
@@ -156,7 +156,7 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     ]
 
 
-def _agent(profile: Any, resource: RecordedResource, cluster: Any) -> dict[str, Any]:
+def _agent(profile: object, resource: RecordedResource, cluster: object) -> dict[str, object]:
     machine = azure_nodes.agent_machine(profile)
     size = azure_nodes.agent_size(profile)
     key = get(cluster, "diskEncryptionSetID")
@@ -182,9 +182,9 @@ def _agent(profile: Any, resource: RecordedResource, cluster: Any) -> dict[str, 
     }
 
 
-def _agent_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _agent_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     clusters = graph.referenced(resource, "resourceName", azure_nodes.MANAGED_CLUSTER)
-    cluster: Any = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
+    cluster: object = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
     listed = items(get(resource.inputs, "virtualMachinesProfile", "scale", "manual"))
     if isinstance(listed, Unknown):
         return [{"kinds": UNKNOWN, "nodes_min": UNKNOWN, "nodes_wanted": UNKNOWN, "nodes_max": UNKNOWN}]
@@ -196,7 +196,7 @@ def _agent_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
     return [_agent(resource.inputs, resource, cluster)]
 
 
-def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     del graph
     profiles = items(resource.inputs.get("agentPoolProfiles"))
     if isinstance(profiles, Unknown):
@@ -204,7 +204,7 @@ def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str,
     return [_agent(profile, resource, resource.inputs) for profile in profiles]
 
 
-def _ml_compute(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _ml_compute(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     del graph
     outer = resource.inputs.get("properties")
     if get(outer, "computeType") is UNKNOWN:

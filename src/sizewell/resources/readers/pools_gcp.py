@@ -27,7 +27,7 @@ def _kinds(machine: Machine) -> tuple[str, ...] | Unknown:
     return UNKNOWN if isinstance(machine.kind, Unknown) else (machine.kind,)
 
 
-def _identity(graph: Graph, owner: RecordedResource, prop: str, account: Any) -> Flag:
+def _identity(graph: Graph, owner: RecordedResource, prop: str, account: object) -> Flag:
     """Whether the machines run as the project's default service account; one made in this plan is another."""
     stated = text(account)
     if isinstance(stated, Unknown):
@@ -35,7 +35,7 @@ def _identity(graph: Graph, owner: RecordedResource, prop: str, account: Any) ->
     return stated in {"", "default"} or stated.endswith("-compute@developer.gserviceaccount.com")
 
 
-def _reservation(config: Any) -> Text:
+def _reservation(config: object) -> Text:
     affinity = get(config, "reservationAffinity")
     kind = text(get(affinity, "consumeReservationType", default=get(affinity, "type")))
     if isinstance(kind, Unknown):
@@ -46,7 +46,7 @@ def _reservation(config: Any) -> Text:
     return ""
 
 
-def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any) -> dict[str, Any]:
+def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any) -> dict[str, object]:
     machine = gcp_nodes.node_machine(config, **more)
     key = get(config, "bootDiskKmsKey")
     return {
@@ -63,7 +63,7 @@ def _node_config(graph: Graph, pool: RecordedResource, config: Any, **more: Any)
     }
 
 
-def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     clusters = graph.referenced(resource, "cluster", CLUSTER)
     cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
     zones = gcp_nodes.pool_zones(resource, cluster)
@@ -96,7 +96,7 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]
     ]
 
 
-def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
+def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     """Pools inside a cluster resource: the default pool unless it is removed, and inline ones."""
     if (
         flag(resource.inputs.get("removeDefaultNodePool")) is True
@@ -128,7 +128,7 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return details
 
 
-def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dict[str, Any]:
+def _instance_details(graph: Graph, owner: RecordedResource, inputs: object) -> dict[str, Any]:
     machine = gcp_nodes.instance_machine(inputs)
     interfaces = items(get(inputs, "networkInterfaces"))
     public: Flag = UNKNOWN
@@ -152,7 +152,7 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: Any) -> dic
     }
 
 
-def _short(limit: Any) -> Flag:
+def _short(limit: object) -> Flag:
     """Whether a longest run is a week at most."""
     seconds = count(get(limit, "seconds", default=limit if isinstance(limit, str) else None))
     if isinstance(limit, str) and limit.endswith("s"):
@@ -227,8 +227,8 @@ def _scales_in(scaler: RecordedResource) -> Flag:
     return UNKNOWN if mode is UNKNOWN else str(mode) == "ON"
 
 
-def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
-    inputs: Any = resource.inputs
+def _tpu(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
+    inputs: object = resource.inputs
     node = get(inputs, "tpu", "nodeSpecs", 0, "node", default=inputs)
     scheduling = get(node, "schedulingConfig")
     spot = either(flag(get(scheduling, "preemptible")), flag(get(scheduling, "spot")))

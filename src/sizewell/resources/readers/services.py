@@ -34,7 +34,7 @@ def _accelerated(resource: RecordedResource, kind: Text) -> Flag:
     return UNKNOWN if isinstance(kind, Unknown) else is_accelerated_name(cloud_of(resource.type), kind)
 
 
-def _ml_accelerated(kind: Any) -> Flag:
+def _ml_accelerated(kind: object) -> Flag:
     name = text(kind)
     return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name(cloud_of_service("sagemaker"), name)
 
@@ -61,7 +61,7 @@ def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, An
     }
 
 
-def _scaled_outside(graph: Graph, config: RecordedResource, variants: list[Any]) -> Flag:
+def _scaled_outside(graph: Graph, config: RecordedResource, variants: list[object]) -> Flag:
     """Whether Application Auto Scaling moves an endpoint of this configuration, down as well as up."""
     hosts = graph.referring(config, "aws:sagemaker/endpoint:Endpoint", "endpointConfigName")
     names = {host.inputs.get("name") for host in hosts} if isinstance(hosts, tuple) else set()
@@ -102,11 +102,11 @@ def _bare(kind: Text) -> Text:
     return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
 
 
-def _kinds(stated: list[Any]) -> tuple[str, ...] | Unknown:
+def _kinds(stated: list[object]) -> tuple[str, ...] | Unknown:
     return UNKNOWN if UNKNOWN in stated else tuple(str(kind).removeprefix("ml.") for kind in stated if kind)
 
 
-def _enabled(scaling: Any) -> bool:
+def _enabled(scaling: object) -> bool:
     return scaling is not None and get(scaling, "status", default="ENABLED") == "ENABLED"
 
 
@@ -195,7 +195,7 @@ def _mentions_stop(inputs: Any) -> Flag:
     return any(word in script.lower() for word in ("autostop", "auto-stop", "idle", "stop-notebook-instance"))
 
 
-def _is_not(value: Any, wanted: str) -> Flag:
+def _is_not(value: object, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value != wanted)
 
 
@@ -215,7 +215,7 @@ def domain(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _idle_on(value: Any) -> Flag:
+def _idle_on(value: object) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == "ENABLED")
 
 
@@ -292,7 +292,7 @@ def eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def _exposed(public: Flag, ranges: Any) -> Flag:
+def _exposed(public: Flag, ranges: object) -> Flag:
     if public is not True:
         return public
     listed = items(ranges)

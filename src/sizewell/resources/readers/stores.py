@@ -111,14 +111,14 @@ def s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     }
 
 
-def _sse(graph: Graph, owner: RecordedResource, rule: Any) -> Flag:
+def _sse(graph: Graph, owner: RecordedResource, rule: object) -> Flag:
     default = get(rule, "applyServerSideEncryptionByDefault")
     algorithm, key = get(default, "sseAlgorithm"), get(default, "kmsMasterKeyId")
     ours: Flag = UNKNOWN if algorithm is UNKNOWN else algorithm in {"aws:kms", "aws:kms:dsse"}
     return every(ours, graph.stated(owner, "rules", key))
 
 
-def _enforced(ownership: Any) -> Flag:
+def _enforced(ownership: object) -> Flag:
     # S3 turns object ACLs off by default since 2023; only an explicit other value brings them back
     return UNKNOWN if isinstance(ownership, Unknown) else ownership in {None, "BucketOwnerEnforced"}
 
@@ -143,13 +143,13 @@ def _s3_lifecycle(rules: Any) -> dict[str, Flag]:
     }
 
 
-def _present(block: Any, keys: tuple[str, ...]) -> Flag:
+def _present(block: object, keys: tuple[str, ...]) -> Flag:
     if isinstance(block, Unknown):
         return UNKNOWN
     return bool(block is not None and any(get(block, key) is not None for key in keys))
 
 
-def _denies_plain_http(policy: Any) -> Flag:
+def _denies_plain_http(policy: object) -> Flag:
     """Whether a bucket policy denies requests without TLS."""
     if policy is None:
         return False
@@ -164,7 +164,7 @@ def _denies_plain_http(policy: Any) -> Flag:
     return False
 
 
-def document_of(policy: Any) -> Any:
+def document_of(policy: object) -> object:
     """A policy document from its JSON text or its mapping; None where it is neither."""
     if policy is UNKNOWN or isinstance(policy, dict):
         return policy
@@ -214,14 +214,14 @@ def gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
     }
 
 
-def _is(value: Any, wanted: str) -> Flag:
+def _is(value: object, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == wanted)
 
 
 def account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
     inputs = account.inputs
     services = graph.referring(account, "azure-native:storage:BlobServiceProperties", "accountName")
-    service: Any = services[0].inputs if isinstance(services, tuple) and services else None
+    service: object = services[0].inputs if isinstance(services, tuple) and services else None
     if isinstance(services, Unknown):
         service = UNKNOWN
     soft = get(service, "deleteRetentionPolicy")
@@ -260,11 +260,11 @@ def account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
     }
 
 
-def _closed(access: Any, default_action: Any) -> Flag:
+def _closed(access: object, default_action: object) -> Flag:
     return either(_is(access, "Disabled"), _is(default_action, "Deny"))
 
 
-def _modern(version: Any) -> Flag:
+def _modern(version: object) -> Flag:
     return UNKNOWN if isinstance(version, Unknown) else version in {"TLS1_2", "TLS1_3"}
 
 

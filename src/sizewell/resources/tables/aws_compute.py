@@ -127,7 +127,7 @@ def _declared_first(resource: RecordedResource, context: Context, types: tuple[s
 
 
 def _disk(
-    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, gigabytes: Any, kind: Any
+    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, gigabytes: Any, kind: object
 ) -> LineItem:
     types = nodes.types
     hours = pools.pool_hours(resource, context, size, types[0] if isinstance(types, tuple) and types else "")
@@ -155,7 +155,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
     held = resource if _STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
     lines = [_in_block(line, resource, held, context)]
-    devices: list[Any] = [resource.inputs.get("rootBlockDevice")]
+    devices: list[object] = [resource.inputs.get("rootBlockDevice")]
     extra = items(resource.inputs.get("ebsBlockDevices"))
     devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
     for device in devices:
@@ -256,7 +256,7 @@ def _component_hours(resource: RecordedResource, context: Context) -> Decimal | 
     return None
 
 
-def _between(start: Any, end: Any) -> Decimal | None:
+def _between(start: object, end: object) -> Decimal | None:
     if not isinstance(start, str) or not isinstance(end, str):
         return None
     from datetime import datetime

@@ -22,7 +22,7 @@ CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
 _CONTROLLED: Final = "AWS::SageMaker::"
 
 
-def ec2_type(ml_type: Any) -> Any:
+def ec2_type(ml_type: object) -> Any:
     """A SageMaker type such as "ml.g5.xlarge" as EC2 names it; UNKNOWN stays."""
     kind = text(ml_type)
     return kind if isinstance(kind, Unknown) else kind.removeprefix("ml.")
@@ -78,7 +78,7 @@ def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem,
     )
 
 
-def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[Any, ...] | Unknown | None:
+def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[object, ...] | Unknown | None:
     """Variants of an endpoint whose configuration Cloud Control makes: its text where it is known (a state), else as
     the endpoint's own component registered its machines; None where neither is there.
     """
@@ -109,7 +109,7 @@ def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[
     )
 
 
-def _desired(resource: RecordedResource) -> Any:
+def _desired(resource: RecordedResource) -> object:
     """What a Cloud Control resource asks for; UNKNOWN where a part of its text is."""
     stated = resource.inputs.get("desiredState")
     if not isinstance(stated, str):
@@ -120,7 +120,7 @@ def _desired(resource: RecordedResource) -> Any:
         return UNKNOWN
 
 
-def _camel(value: Any) -> Any:
+def _camel(value: object) -> object:
     """CloudFormation's keys in the provider's spelling: "InstanceType" is "instanceType"."""
     if isinstance(value, Mapping):
         return {f"{key[:1].lower()}{key[1:]}": _camel(part) for key, part in value.items()}
@@ -168,7 +168,7 @@ def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
     return pools.started_jobs(resource, context, service="sagemaker") or Free("billed by the jobs that it starts")
 
 
-def variant_size(context: Context, variant: Any) -> Size:
+def variant_size(context: Context, variant: object) -> Size:
     """Instances of one production variant: its own managed scaling, or a scaling target that names it, or fixed."""
     initial = count(get(variant, "initialInstanceCount", default=1))
     managed = get(variant, "managedInstanceScaling")

@@ -25,7 +25,7 @@ def managed_disk(
     resource: RecordedResource,
     context: Context,
     *,
-    gigabytes: Any,
+    gigabytes: object,
     kind: Text,
     hours: tuple[Interval, str] | None,
     what: str,

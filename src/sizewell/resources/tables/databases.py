@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources.context import Context, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -60,7 +60,7 @@ def _provisioned(
     return context.fee(resource, what=f"{what}, {key}", key=key, unit=unit, quantity=bills)
 
 
-def _stated(inputs: Mapping[str, Any], other: Mapping[str, Any], key: str) -> Any:
+def _stated(inputs: Mapping[str, object], other: Mapping[str, object], key: str) -> object:
     """An input, or where it is silent that of another resource, which it takes it from."""
     value = inputs.get(key)
     return other.get(key) if value is None else value

@@ -92,7 +92,7 @@ def unstated(what: str, why: str, **fees: str) -> Pricer:
     return price
 
 
-def _when(condition: Callable[[Any], Any], yes: Pricer, no: Pricer) -> Pricer:
+def _when(condition: Callable[[object], object], yes: Pricer, no: Pricer) -> Pricer:
     """One of two, by an input; unpriced where that is not known yet."""
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
@@ -114,8 +114,8 @@ def free(reason: str) -> Pricer:
     return price
 
 
-def _says(path: InputPath, *words: str) -> Callable[[Any], Any]:
-    def test(inputs: Any) -> Any:
+def _says(path: InputPath, *words: str) -> Callable[[object], object]:
+    def test(inputs: object) -> Any:
         stated = text(get(inputs, *path))
         return stated if isinstance(stated, Unknown) else any(word in stated.lower() for word in words)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
@@ -39,7 +39,9 @@ def _machines(resource: RecordedResource, context: Context, machine: Machine, si
     return lines
 
 
-def _attached(resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: Any) -> LineItem:
+def _attached(
+    resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: object
+) -> LineItem:
     """Accelerators attached to a general machine bill by their own hours, beside the machine's."""
     kind, each = text(get(accelerator, "type")), number(get(accelerator, "count", default=1))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
@@ -122,7 +124,7 @@ def _from_template(resource: RecordedResource, context: Context) -> Outcome:
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
     template = gcp_nodes.template_of(context.graph, resource)
-    inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
+    inputs: object = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
     machine = gcp_nodes.instance_machine(inputs)
     return tuple(_machines(resource, context, machine, gcp_nodes.group_size(context.graph, resource)))
 
@@ -133,7 +135,7 @@ def _template(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _tpu(resource: RecordedResource, context: Context) -> Outcome:
-    inputs: Any = resource.inputs
+    inputs: object = resource.inputs
     node = get(inputs, "tpu", "nodeSpecs", 0, "node")  # a queued resource wraps the node
     inputs = node if node is not None else inputs
     kind = text(get(inputs, "acceleratorType", default=get(inputs, "acceleratorConfig", "type")), "v2-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Outcome, Pricer
@@ -12,7 +12,7 @@ from sizewell.resources.values import count, flag, get, items, text
 from sizewell.sizing.money import LineItem
 
 
-def _dedicated(resource: RecordedResource, context: Context, stated: Any) -> LineItem:
+def _dedicated(resource: RecordedResource, context: Context, stated: object) -> LineItem:
     """`dedicatedResources` of anything that Vertex AI serves from: a machine and its replicas."""
     least = count(get(stated, "minReplicaCount", default=1))
     size = Size(least=least, wanted=least, most=count(get(stated, "maxReplicaCount", default=least)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
@@ -129,7 +129,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
-def _run_hours(resource: RecordedResource, context: Context, template: Any) -> Interval | None:
+def _run_hours(resource: RecordedResource, context: Context, template: object) -> Interval | None:
     """Instance-hours per month: as the component registered them, else between the sizes that the service may have."""
     stated = get(context.graph.registration(resource), "nodeHoursPerMonth")
     bounds = [number(get(stated, key)) for key in ("floor", "expected", "ceiling")]
@@ -144,7 +144,7 @@ def _run_hours(resource: RecordedResource, context: Context, template: Any) -> I
 
 
 def _workbench(resource: RecordedResource, context: Context) -> Outcome:
-    setup: Any = resource.inputs.get("gceSetup", resource.inputs)
+    setup: object = resource.inputs.get("gceSetup", resource.inputs)
     kind = gcp_nodes.last_part(text(get(setup, "machineType"), "e2-standard-4"))
     lines: list[LineItem] = [pools.machines(resource, context, instance_type=kind, market="on-demand", size=fixed(1))]
     gigabytes = get(setup, "dataDisks", "diskSizeGb", default=get(setup, "dataDisks", 0, "diskSizeGb", default=100))

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from sizewell.sizing.catalog import table
 from sizewell.sizing.catalog.records import Fee, Offer
@@ -161,7 +161,7 @@ def write(catalog: Catalog, folder: Path) -> None:
     """The offers and fees of a catalog of tables alone (`loading.keep_compact`), for the next reading of the same."""
     sources: dict[str, int] = {}
     parts: list[bytes] = []
-    types: list[list[Any]] = []
+    types: list[list[object]] = []
     at = 0
     for cloud, name in catalog.offers_by_type:
         part = _json(catalog.offers_by_type[cloud, name], sources)

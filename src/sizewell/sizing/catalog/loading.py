@@ -242,7 +242,7 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
     )
 
 
-def _of_shapes(runtimes: Mapping[str, str], given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+def _of_shapes(runtimes: Mapping[str, str], given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[object]]:
     """What follows from the rows of machine types; `runtimes` are those of the accelerators, by key."""
     cards = zip(given["network_cards"], given["rdma_interfaces"], strict=True)
     return {
@@ -251,7 +251,7 @@ def _of_shapes(runtimes: Mapping[str, str], given: Mapping[str, Iterable[Any]]) 
     }
 
 
-def _of_models(given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+def _of_models(given: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[object]]:
     return {"traits": map(lineage, given["key"])}
 
 

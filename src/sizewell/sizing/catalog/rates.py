@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
@@ -153,13 +153,13 @@ def read_discounts(path: Path) -> Discounts:
     return parse_discounts(document.data, str(path), document.places)
 
 
-def parse_discounts(data: Any, origin: str = "discounts", places: Places | None = None) -> Discounts:
+def parse_discounts(data: object, origin: str = "discounts", places: Places | None = None) -> Discounts:
     """Discounts of what a YAML file says; `places` has the place of each entry, as "rates[0]"."""
     with locating(places or {}):
         return _discounts(data, origin, places or {})
 
 
-def _discounts(data: Any, origin: str, places: Places) -> Discounts:
+def _discounts(data: object, origin: str, places: Places) -> Discounts:
     faults: list[Fault] = []
     data = content("rates", data, origin)
     if not isinstance(data, Mapping):
@@ -213,7 +213,7 @@ _LISTS: Final = ("rates", "commitments", "billing_accounts")
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
 
-def _rate(path: str, entry: Any, faults: list[Fault]) -> Rate | None:
+def _rate(path: str, entry: object, faults: list[Fault]) -> Rate | None:
     if not isinstance(entry, Mapping):
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
         return None
@@ -232,7 +232,7 @@ def _rate(path: str, entry: Any, faults: list[Fault]) -> Rate | None:
     return Rate(percent=percent, usd=usd, **{key: str(entry.get(key, "")) for key in _RATE_TEXTS})
 
 
-def _commitment(path: str, entry: Any, faults: list[Fault]) -> Commitment | None:
+def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | None:
     keys = ("cloud", "instance_type", "region", "count", "usd_per_hour", "until")
     if not isinstance(entry, Mapping):
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
@@ -264,7 +264,7 @@ def _commitment(path: str, entry: Any, faults: list[Fault]) -> Commitment | None
     )
 
 
-def _billing_account(path: str, entry: Any, faults: list[Fault]) -> BillingAccount | None:
+def _billing_account(path: str, entry: object, faults: list[Fault]) -> BillingAccount | None:
     keys = ("cloud", "id", "name")
     if not isinstance(entry, Mapping):
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
@@ -286,7 +286,7 @@ def _billing_account(path: str, entry: Any, faults: list[Fault]) -> BillingAccou
     return BillingAccount(cloud=entry["cloud"], id=entry["id"], name=entry.get("name", ""))
 
 
-def _bounded(path: str, value: Any, low: Decimal, high: Decimal, faults: list[Fault]) -> Decimal | None:
+def _bounded(path: str, value: object, low: Decimal, high: Decimal, faults: list[Fault]) -> Decimal | None:
     if value is None:
         return None
     try:
@@ -299,7 +299,7 @@ def _bounded(path: str, value: Any, low: Decimal, high: Decimal, faults: list[Fa
     return amount
 
 
-def entries_of(data: Any, key: str, faults: list[Fault]) -> list[Any]:
+def entries_of(data: object, key: str, faults: list[Fault]) -> list[object]:
     if not isinstance(data, Mapping):
         faults.append(Fault(path="", found=data, allowed=f"a mapping with {key}"))
         return []

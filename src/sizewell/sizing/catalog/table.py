@@ -11,7 +11,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from sizewell import csvtables
 from sizewell.sizing.errors import Fault
@@ -44,7 +44,12 @@ def _parts(record: type, sources: Mapping[str, str]) -> list[csvtables.Part]:
 @cache
 def _unbound(record: type) -> list[csvtables.Part]:
     """With the converters of sources as they are before the sources are known."""
-    own: dict[Any, Callable[..., Any]] = {int: _count, Mapping[str, str]: _mapping, _SOURCE: _source, _SOURCES: _joined}
+    own: dict[object, Callable[..., object]] = {
+        int: _count,
+        Mapping[str, str]: _mapping,
+        _SOURCE: _source,
+        _SOURCES: _joined,
+    }
     return csvtables.parts_of(record, own)
 
 
@@ -69,7 +74,7 @@ def _joined(sources: Mapping[str, str], cell: str) -> str:
     return "; ".join(_source(sources, word) for word in csvtables.words(cell))
 
 
-_OF_SOURCES: Final[tuple[Any, ...]] = (_source, _joined)
+_OF_SOURCES: Final[tuple[object, ...]] = (_source, _joined)
 
 
 def read(
@@ -128,7 +133,7 @@ def cells_of(record: object) -> list[str]:
     return cells
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     match value:
         case None:
             return ""

@@ -6,7 +6,7 @@ Modules that a service's sizing loads as well have it from here; those of traini
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __all__ = ["np"]
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     class _Numpy:
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             value = getattr(importlib.import_module("numpy"), name)
             setattr(self, name, value)  # found there from now on
             return value

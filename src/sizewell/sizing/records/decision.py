@@ -46,7 +46,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
 
-def _canonical(data: dict[str, Any]) -> str:
+def _canonical(data: dict[str, object]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

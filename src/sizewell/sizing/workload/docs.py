@@ -42,7 +42,7 @@ def sentence(path: str) -> str:
     return _meanings().get(path) or _meanings().get(f"{head.rpartition('.')[2]}.{key}", "")
 
 
-def reference(schema: dict[str, Any]) -> str:
+def reference(schema: dict[str, object]) -> str:
     """The page docs/reference/spec.md: every key in the order of the schema."""
     lines = [
         "# The workload spec",
@@ -76,7 +76,7 @@ def _references(value: dict[str, Any]) -> list[str]:
     return [option["$ref"].rpartition("/")[2] for option in options if "$ref" in option]
 
 
-def _row(path: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
+def _row(path: str, value: dict[str, Any], schema: dict[str, object]) -> str:
     text = value.get("description", "")
     _, _, default = text.partition("Default: ")
     return f"| `{path}` | {_values(value, schema)} | {sentence(path)} | {default} |"
@@ -85,7 +85,7 @@ def _row(path: str, value: dict[str, Any], schema: dict[str, Any]) -> str:
 EXAMPLES_MAX: Final = 10  # examples that a cell of the table has room for
 
 
-def _values(value: dict[str, Any], schema: dict[str, Any]) -> str:
+def _values(value: dict[str, Any], schema: dict[str, object]) -> str:
     if "enum" in value or "const" in value:
         return ", ".join(f"`{option}`" for option in value.get("enum", [value.get("const")]))
     if len(value.get("examples", ())) > EXAMPLES_MAX:  # names of the catalog, for editors

@@ -32,14 +32,14 @@ def _other_tools() -> dict[str, str]:
     return {row.key: row.write for row in rows}
 
 
-def fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section] = WorkloadSpec) -> Fault:
+def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[Section] = WorkloadSpec) -> Fault:
     """One pydantic error as a fault; `root` is the record that was read."""
     fault = _fault_of(error, raw, root)
     meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
     return replace(fault, fix=meant) if meant else fault
 
 
-def _fault_of(error: Mapping[str, Any], raw: Mapping[str, Any], root: type[Section]) -> Fault:
+def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Section]) -> Fault:
     loc = tuple(part for part in error["loc"] if isinstance(part, int) or not part.startswith("function-"))
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
@@ -172,22 +172,22 @@ def _path(loc: Sequence[str | int]) -> str:
     return validating.path_of([*loc[:1], *loc[2:]] if hidden else loc)
 
 
-def _at(raw: Any, loc: Sequence[str | int]) -> Any:
+def _at(raw: object, loc: Sequence[str | int]) -> object:
     for part in loc:
         raw = raw.get(part) if isinstance(raw, Mapping) else None
     return raw
 
 
-def _sections_in(annotation: Any) -> Iterator[type[Section]]:
+def _sections_in(annotation: object) -> Iterator[type[Section]]:
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation
     for argument in get_args(annotation):
         yield from _sections_in(argument)
 
 
-def _annotation(loc: Sequence[str | int], root: type[Section]) -> Any:
+def _annotation(loc: Sequence[str | int], root: type[Section]) -> object:
     """The type of the field that a location leads to; `root` itself for ()."""
-    annotation: Any = root
+    annotation: object = root
     for part in loc:
         section = next(_sections_in(annotation), None)
         if section is None or isinstance(part, int):
@@ -204,7 +204,7 @@ def _section(loc: Sequence[str | int], root: type[Section]) -> type[Section] | N
     return next(_sections_in(_annotation(loc, root)), None)
 
 
-def _literals(annotation: Any) -> list[Any]:
+def _literals(annotation: Any) -> list[object]:
     if getattr(annotation, "__origin__", None) is not None and "Literal" in str(annotation.__origin__):
         return list(get_args(annotation))
     return [option for argument in get_args(annotation) for option in _literals(argument)]

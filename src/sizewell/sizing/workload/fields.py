@@ -41,7 +41,7 @@ def reading(parse: Callable[[object], Any], *, positive: bool = False) -> Before
 
 
 def _text_schema(pattern: str, allowed: str, *examples: str, number: bool = False) -> WithJsonSchema:
-    text: dict[str, Any] = {"type": "string", "pattern": pattern}
+    text: dict[str, object] = {"type": "string", "pattern": pattern}
     if number:
         return WithJsonSchema(
             {"anyOf": [{"type": "number", "minimum": 0}, text], "description": allowed, "examples": list(examples)}
@@ -137,11 +137,11 @@ class Text:
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_before_validator_function(self.read, handler(source))
 
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
         return {"type": "string", "pattern": f"^(?:{self.pattern})$", "description": self.allowed}
 
 
-def items(read_one: Callable[[object], Any], allowed: str, *, most: int = 64) -> BeforeValidator:
+def items(read_one: Callable[[object], object], allowed: str, *, most: int = 64) -> BeforeValidator:
     """A list of `read_one`, where one item may stand alone; not empty, nothing twice."""
 
     def read(value: object) -> tuple[Any, ...]:

@@ -103,7 +103,7 @@ _NESTED: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def from_hf_config(config: Mapping[str, Any], name: str, *, params: int | None = None) -> Architecture:
+def from_hf_config(config: Mapping[str, object], name: str, *, params: int | None = None) -> Architecture:
     """The architecture that a Hugging Face `config.json` describes; what it leaves open stands in `.assumed`.
 
     `params` is the published number of all parameters; what the layers leave of it belongs to other parts.
@@ -117,7 +117,7 @@ def from_hf_config(config: Mapping[str, Any], name: str, *, params: int | None =
         raise SpecError([fault], subject=name) from None
 
 
-def context_of(config: Mapping[str, Any]) -> int | None:
+def context_of(config: Mapping[str, object]) -> int | None:
     """The longest text that a configuration allows, with the factor by which it stretches positions; None if unsaid."""
     text, _ = _text_part(config)
     positions = _first(text, _names()["positions"])
@@ -145,7 +145,7 @@ def _as_published(model: Architecture, name: str, params: int | None) -> Archite
     return replace(model, extra_params=max(0, params - counted))
 
 
-def _refused(other: OtherKind, config: Mapping[str, Any], text: Mapping[str, Any], name: str) -> SpecError:
+def _refused(other: OtherKind, config: Mapping[str, object], text: Mapping[str, object], name: str) -> SpecError:
     model_type = str(config.get("model_type") or text.get("model_type") or "a model without a type")
     message = f"{model_type} is {other.what}, which is not counted from its config.json"
     fault = Fault(path=f"{name}: model_type", found=model_type, message=message, fix=other.fix)
@@ -294,7 +294,7 @@ def _text_part(config: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[str]]
 _ITS_CONFIG = "use the model's config.json"
 
 
-def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
+def _other_file(config: Mapping[str, object], name: str) -> Fault | None:
     """A file that is no model's configuration, by what only such files state."""
     if not config:
         return Fault(path=name, message="is empty", fix=_ITS_CONFIG)
@@ -317,7 +317,7 @@ def _other_file(config: Mapping[str, Any], name: str) -> Fault | None:
     return Fault(path=name, message=message, fix=found.fix.replace("{by_flops}", BY_FLOPS))
 
 
-def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:
+def _kind(config: Mapping[str, object], text: Mapping[str, object]) -> Any:
     model_type = str(text.get("model_type") or config.get("model_type") or "")
     if model_type in _ENCODERS:
         return "encoder"
@@ -326,11 +326,11 @@ def _kind(config: Mapping[str, Any], text: Mapping[str, Any]) -> Any:
     return "decoder"
 
 
-def _first(config: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def _first(config: Mapping[str, object], names: tuple[str, ...]) -> Any:
     return next((config[name] for name in names if config.get(name) is not None), None)
 
 
-def _gated(text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool:
+def _gated(text: Mapping[str, object], model_type: str, assumed: list[str]) -> bool:
     if model_type in _UNGATED or model_type in _ENCODERS - _GATED_ENCODERS:
         return False
     activation = str(_first(text, ("hidden_act", "hidden_activation", "activation_function")) or "")
@@ -343,7 +343,7 @@ def _gated(text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool
     return True
 
 
-def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str, assumed: list[str]) -> bool:
+def _tied(config: Mapping[str, object], text: Mapping[str, object], model_type: str, assumed: list[str]) -> bool:
     """Whether one matrix serves both ends. Where a multimodal file contradicts itself it is counted as two.
 
     Transformers 4 goes by the language model's part, 5 by the top level (vLLM then copies that down), and the weights
@@ -366,7 +366,7 @@ def _tied(config: Mapping[str, Any], text: Mapping[str, Any], model_type: str, a
 _BIASED = ("qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text")  # queries, keys, values
 
 
-def _biases(text: Mapping[str, Any], model_type: str) -> Any:
+def _biases(text: Mapping[str, object], model_type: str) -> Any:
     if (
         model_type in ("gpt2", "opt", "bloom", "gpt_neox", "gpt_bigcode", "phi", "starcoder2")
         or model_type in _ENCODERS - _GATED_ENCODERS

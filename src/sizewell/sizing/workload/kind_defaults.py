@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sizewell.sizing.units import UnitError, duration_s
 from sizewell.sizing.workload.precision import STORED, published_weights
@@ -12,7 +11,7 @@ from sizewell.sizing.workload.sections import model_form
 TRAINS = ("training", "fine-tuning")
 
 
-def with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
+def with_kind_defaults(raw: Mapping[str, object]) -> dict[str, object]:
     """A spec as it was written with what its kind adds, before its sections are read.
 
     Before and not after: an added section gets its own fields' defaults, and one that is refused is refused as written.
@@ -39,7 +38,7 @@ def with_kind_defaults(raw: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _with_weights(written: Any, kind: Any, method: Any) -> Any:
+def _with_weights(written: object, kind: object, method: object) -> object:
     """A model with how its weights are stored: as it is published where it is served, else as it is computed in."""
     try:
         model = model_form(written)
@@ -56,7 +55,7 @@ def _with_weights(written: Any, kind: Any, method: Any) -> Any:
     return {"weights": stored if stored in STORED else "bf16", **model}
 
 
-def _longer_than_a_day(window: Any) -> bool:
+def _longer_than_a_day(window: object) -> bool:
     try:
         return duration_s(window) > 86_400
     except UnitError:  # its own field refuses it

@@ -423,7 +423,7 @@ class WorkloadSpec(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _complete(cls, data: Any) -> Any:
+    def _complete(cls, data: object) -> Any:
         return with_kind_defaults(data) if isinstance(data, dict) else data
 
     @property

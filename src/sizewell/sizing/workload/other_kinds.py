@@ -84,7 +84,7 @@ _WRITES: Final = ("ForCausalLM", "LMHeadModel", "LMHead", "ForSequenceClassifica
 """Ends of the classes that are a language model and no more; of a kind that is not known, others are something else."""
 
 
-def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: bool) -> OtherKind | None:
+def other_kind(config: Mapping[str, Any], text: Mapping[str, object], *, known: bool) -> OtherKind | None:
     """What a model is that no count of a plain transformer is right for; None for what is counted.
 
     A state that does not grow with the context, a second stack with attention across: both memory and time differ.
@@ -137,7 +137,7 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, Any], *, known: boo
     return None
 
 
-def unknown_parts(config: Mapping[str, Any]) -> OtherKind:
+def unknown_parts(config: Mapping[str, object]) -> OtherKind:
     """A model with parts that see or hear whose parameters nobody has counted."""
     return OtherKind(
         f"a model with {' and '.join(parts_of(config))} of a kind whose parameters are not known", _PUBLISHED
@@ -150,13 +150,13 @@ def _speech(*types: str) -> str:
     return f"for transcription size openai/whisper-large-v3 of the catalog; else {MACHINE_ALONE}"
 
 
-def _recurrent(text: Mapping[str, Any], model_type: str) -> bool:
+def _recurrent(text: Mapping[str, object], model_type: str) -> bool:
     kinds = text.get("layer_types")
     layers = isinstance(kinds, list) and any(kind in _RECURRENT_LAYERS for kind in kinds)
     return model_type in _RECURRENT_TYPES or layers or any(text.get(key) for key in _RECURRENT_KEYS)
 
 
-def _two_stacks(config: Mapping[str, Any], text: Mapping[str, Any]) -> bool:
+def _two_stacks(config: Mapping[str, object], text: Mapping[str, object]) -> bool:
     stated = text.get("is_encoder_decoder") or config.get("is_encoder_decoder")
     both = isinstance(config.get("encoder"), Mapping) and isinstance(config.get("decoder"), Mapping)
     return bool(stated or both or any(text.get(key) for key in ("num_decoder_layers", "decoder_layers")))

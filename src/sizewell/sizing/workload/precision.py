@@ -44,7 +44,7 @@ _METHODS: Final = {
 _BY_BITS: Final = frozenset({"awq", "gptq", "gptq_marlin", "awq_marlin", "hqq", "auto-round", "autoround"})
 
 
-def published_weights(model: Mapping[str, Any]) -> str | None:
+def published_weights(model: Mapping[str, object]) -> str | None:
     """The stored precision of the model that a spec's `model` names, as `model.weights` has it; None for 16 bits.
 
     SpecError for a `quantization_config` of a method or width that is not sized.
@@ -228,7 +228,7 @@ def weights_of_config(config: Mapping[str, Any], name: str) -> str | None:
     return weights
 
 
-def _of_groups(stated: Mapping[str, Any]) -> str | None:
+def _of_groups(stated: Mapping[str, object]) -> str | None:
     """Compressed-tensors: the widest of the groups' weights, as that is what fits."""
     groups = stated.get("config_groups")
     widths = [

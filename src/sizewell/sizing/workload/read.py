@@ -82,7 +82,7 @@ def parse_spec(
     return spec
 
 
-def spec_schema() -> dict[str, Any]:
+def spec_schema() -> dict[str, object]:
     """The JSON Schema (2020-12) of a spec file, for editors."""
     from sizewell.sizing.workload.schema import schema
 
@@ -132,7 +132,7 @@ def _fetched(path: Path) -> str:
     return "use the model's config.json"
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: object) -> Any:
     """A key without a value says nothing."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}

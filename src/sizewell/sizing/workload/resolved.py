@@ -18,7 +18,7 @@ KIND_REASONS: Final = {
 }
 
 
-def resolved(spec: WorkloadSpec) -> dict[str, dict[str, Any]]:
+def resolved(spec: WorkloadSpec) -> dict[str, dict[str, object]]:
     """Dotted key -> {"value", "origin"}, where origin is "spec" or "default: reason".
 
     Parsing the values again gives a spec with the same digest.

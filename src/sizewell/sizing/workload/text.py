@@ -25,11 +25,11 @@ class SpecLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
 
 
-def _int(loader: Any, node: Any) -> int:
+def _int(loader: Any, node: object) -> int:
     return int(loader.construct_scalar(node).replace("_", ""))
 
 
-def _float(loader: Any, node: Any) -> float:
+def _float(loader: Any, node: object) -> float:
     return float(loader.construct_scalar(node).replace("_", "").replace(".inf", "inf").replace(".nan", "nan").lower())
 
 

@@ -28,7 +28,7 @@ def parts_of(config: Config) -> list[str]:
     return [*stated, *(key for key in ("embd_layer", "audio_processor", "visual", "img_processor") if config.get(key))]
 
 
-def _part(value: Any) -> bool:
+def _part(value: object) -> bool:
     """Whether a section is a model of its own, and not settings of one."""
     keys = ("model_type", "num_hidden_layers", "hidden_size", "depth", "layers", "d_model", "encoder_layers", "width")
     return isinstance(value, Mapping) and any(value.get(key) for key in keys)

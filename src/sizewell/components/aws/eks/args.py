@@ -112,10 +112,10 @@ class LustreVolumeArgs(VolumeArgs):
 
 def eks_cluster_args(
     decision: Decision, region: str, zones: Sequence[str], workloads: Sequence[Workload], access: Access | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Arguments of the one cluster of a region, all but the network's ids."""
     lustre = any(workload.storage is not None and workload.storage.kind == "fsx-lustre" for workload in workloads)
-    args: dict[str, Any] = {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
+    args: dict[str, object] = {**owned_args(decision), "region": region, "zones": list(zones), "lustre": lustre}
     if any(workload.kind == "notebook" for workload in workloads):
         args["disks"] = True
     if access is not None and access.ranges:

@@ -10,13 +10,13 @@ from sizewell.components.kubernetes_versions import versions_of
 VPC_CNI = "v1.21.1-eksbuild.8"
 
 
-def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) -> dict[str, dict[str, Any]]:
+def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) -> dict[str, dict[str, object]]:
     """Add-ons by name: those before the machines (network, identity), then those that run on them.
 
     Prefix delegation: without it a machine with few interfaces has room for a dozen pods.
     """
     network = {"env": {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}}
-    settings: dict[str, dict[str, Any]] = {
+    settings: dict[str, dict[str, object]] = {
         "vpc-cni": {"addon_version": VPC_CNI, "configuration_values": json.dumps(network)},
         "eks-pod-identity-agent": {},
         "kube-proxy": {},
@@ -99,7 +99,7 @@ def charts(
     keys = (key for runtime, key in TAINT_KEYS.items() if runtime)
     tolerated = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys]
     tested = [TESTED] if hyperpod else []
-    wanted: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, object]] = {}
     if "cuda" in runtimes:
         wanted["nvidia-device-plugin"] = {
             "chart": "nvidia-device-plugin",
@@ -127,7 +127,7 @@ def charts(
         }
     if efa:
         present = "vpc.amazonaws.com/efa.present"
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "nodeSelector": {present: "true"},
             "supportedInstanceLabels": {"keys": [present], "values": ["true"]},
             "tolerations": [*tolerated, *tested],

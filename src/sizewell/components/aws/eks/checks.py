@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from sizewell.components.access import PATH as ACCESS
 from sizewell.components.access import read_access
@@ -66,7 +65,7 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     faults.done()
 
 
-def _check_addons(faults: Faults, versions: Mapping[str, Any]) -> None:
+def _check_addons(faults: Faults, versions: Mapping[str, object]) -> None:
     for addon, version in versions.items():
         parts = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.\d+", str(version))
         at = f"addon_versions.{addon}"

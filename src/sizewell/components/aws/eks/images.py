@@ -1,7 +1,5 @@
 """Public images where machines without internet access can pull them."""
 
-from typing import Any
-
 import pulumi
 from pulumi_aws import ecr, get_caller_identity_output
 
@@ -44,7 +42,7 @@ class ImageMirror(Owned):
         super().__init__(name, args, opts, kind="cluster")
         account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
         prefix = prefix_of(pulumi.get_stack(), name)
-        key: dict[str, Any] = {"encryption_type": "KMS"}
+        key: dict[str, object] = {"encryption_type": "KMS"}
         if "kms_key_arn" in args:
             key["kms_key"] = args["kms_key_arn"]
         for image in args["images"]:

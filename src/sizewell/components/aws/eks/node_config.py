@@ -51,8 +51,8 @@ def labels(shape: Shape, *, pool: str, efa: bool) -> dict[str, str]:
 
 
 def queue_flavor(
-    args: Mapping[str, Any], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+    args: Mapping[str, object], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
+) -> dict[str, object]:
     """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for."""
     levels = topology_levels(args, shape)
     return {
@@ -68,7 +68,7 @@ def queue_flavor(
     }
 
 
-def topology_levels(args: Mapping[str, Any], shape: Shape) -> list[str]:
+def topology_levels(args: Mapping[str, object], shape: Shape) -> list[str]:
     """Labels of network layers by which a queue packs a job's machines, where these stand all the time.
 
     It counts those that are there, and behind an autoscaler that starts from none it would admit nothing.
@@ -98,7 +98,7 @@ def first_boot(shape: Shape, *, efa: bool) -> str:
 
     The agent adds the cluster itself; a shell script that did so would run twice.
     """
-    spec: dict[str, Any] = {"kubelet": {"config": {"maxPods": max_pods(shape)}}}
+    spec: dict[str, object] = {"kubelet": {"config": {"maxPods": max_pods(shape)}}}
     if shape.local_nvme_bytes:
         spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     node = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
@@ -112,7 +112,7 @@ def first_boot(shape: Shape, *, efa: bool) -> str:
     return base64.b64encode("\n".join([*lines, "--SIZEWELL--", ""]).encode()).decode()
 
 
-def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: Any, seconds: int) -> dict[str, Any]:
+def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: object, seconds: int) -> dict[str, Any]:
     """Under the limit for `seconds` on the busiest accelerator of the cluster; no data is not idleness.
 
     Container Insights adds up by cluster, not by pool: a busy pool keeps a quiet one, which errs on the safe side.
@@ -133,7 +133,7 @@ def idle_alarm(*, runtime: str, guard: GuardArgs, cluster: Any, seconds: int) ->
     }
 
 
-def measured(shape: Shape) -> dict[str, Any]:
+def measured(shape: Shape) -> dict[str, Mapping[str, str]]:
     """What a pool registers about where the use of its machines is published; nothing where nobody does
     (docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Container-Insights-metrics-enhanced-EKS.html).
     """

@@ -1,7 +1,5 @@
 """Accelerator machines of an EKS cluster: a managed node group, its network cards, its guard, its checkpoint writer."""
 
-from typing import Any
-
 import pulumi
 from pulumi_aws import autoscaling, cloudwatch, ec2, eks
 
@@ -71,7 +69,7 @@ class EksNodeGroup(Owned):
         own = parts.closed_group(
             self, f"{name}-nodes", args, what=f"Machines of {name}", lustre=args.get("lustre", False)
         )
-        market: dict[str, Any] = {}
+        market: dict[str, object] = {}
         if mode == "capacity-block":
             market["instance_market_options"] = {"market_type": "capacity-block"}
             target = parts.reservation_target(args["capacity_block"]["id"])
@@ -108,7 +106,7 @@ class EksNodeGroup(Owned):
         template: ec2.LaunchTemplate,
     ) -> eks.NodeGroup:
         mode, efa = args["capacity_mode"], eks_node_config.has_efa(shape, gang=args.get("gang", False))
-        types: dict[str, Any] = {}
+        types: dict[str, object] = {}
         if mode == "spot":
             types["instance_types"] = [shape.instance_type, *args.get("fallback_types", [])]
         return self.make(

@@ -35,7 +35,7 @@ class EksDevicePlugins(Owned):
                 hyperpod=args.get("hyperpod", False),
             )
 
-        def values_of(release: str, mirror: str) -> Any:
+        def values_of(release: str, mirror: str) -> object:
             return charts(mirror)[release]["values"]
 
         releases = []
@@ -46,7 +46,7 @@ class EksDevicePlugins(Owned):
         self.register()
 
     def _release(
-        self, owner: str, name: str, settings: dict[str, Any], *, provider: kubernetes.Provider
+        self, owner: str, name: str, settings: dict[str, object], *, provider: kubernetes.Provider
     ) -> kubernetes.helm.v3.Release:
         source = {"repository_opts": {"repo": settings["repository"]}} if settings["repository"] else {}
         return self.make(

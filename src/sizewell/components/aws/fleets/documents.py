@@ -107,7 +107,7 @@ def _check_types(faults: Faults, types: Sequence[str], shapes: Sequence[Shape | 
     )
 
 
-def overrides(*, instance_types: Sequence[str], subnet_ids: Sequence[Any]) -> list[dict[str, Any]]:
+def overrides(*, instance_types: Sequence[str], subnet_ids: Sequence[object]) -> list[dict[str, object]]:
     """Every type in every zone: the more pools, the rarer all of them run dry at once.
 
     >>> overrides(instance_types=["g6.xlarge"], subnet_ids=["subnet-1"])
@@ -119,9 +119,9 @@ def overrides(*, instance_types: Sequence[str], subnet_ids: Sequence[Any]) -> li
     ]
 
 
-def spot_options(max_usd_per_hour: float | None) -> dict[str, Any]:
+def spot_options(max_usd_per_hour: float | None) -> dict[str, object]:
     """Cheapest pools that are unlikely to be reclaimed; a machine at risk is replaced before it is taken away."""
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "allocation_strategy": "price-capacity-optimized",
         "instance_interruption_behavior": "terminate",
         "maintenance_strategies": {

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam, kms, sqs, ssm
@@ -118,7 +117,7 @@ class SpotFleet(Owned):
     def _fleet(self, name: str, args: SpotFleetArgs, template: ec2.LaunchTemplate) -> ec2.Fleet:
         subnets = pulumi.Output.from_input(args["subnet_ids"])
         each = [subnets.apply(itemgetter(number)) for number in range(len(args["zones"]))]
-        ends: dict[str, Any] = {"valid_until": f"{args['expires']}T00:00:00Z"} if "expires" in args else {}
+        ends: dict[str, object] = {"valid_until": f"{args['expires']}T00:00:00Z"} if "expires" in args else {}
         return self.make(
             ec2.Fleet,
             f"{name}-fleet",
@@ -206,7 +205,7 @@ class SpotFleet(Owned):
             account=account,
             publishers=("cloudwatch.amazonaws.com", "events.amazonaws.com"),
         )
-        alarms: dict[str, tuple[int, list[Any]]] = {"idle": (guard["window_s"], [topic.arn])}
+        alarms: dict[str, tuple[int, list[object]]] = {"idle": (guard["window_s"], [topic.arn])}
         if guard["action"] == "scale-to-zero":
             alarms["idle-stop"] = (guard["window_s"] + guard["grace_s"], [topic.arn])
         for alarm, (seconds, actions) in alarms.items():

@@ -105,7 +105,7 @@ def check_agents(name: str, args: HyperPodAgentsArgs) -> None:
     faults.done()
 
 
-def agent_values(region: str) -> dict[str, Any]:
+def agent_values(region: str) -> dict[str, object]:
     """Resilience, and nothing that other components bring: no device plugins, no operators of jobs."""
     off = {"devicePlugin": {"enabled": False}}
     return {
@@ -229,7 +229,7 @@ def desired_state(
     place = {"SecurityGroupIds": list(security_groups)}
     groups = []
     for group in args["groups"]:
-        entry: dict[str, Any] = {
+        entry: dict[str, object] = {
             "InstanceGroupName": group["name"],
             "InstanceType": f"ml.{group['instance_type']}",
             "InstanceCount": group["instances"],
@@ -249,7 +249,7 @@ def desired_state(
         if "training_plan_arn" in group:
             entry["TrainingPlanArn"] = group["training_plan_arn"]
         groups.append(entry)
-    state: dict[str, Any] = {
+    state: dict[str, object] = {
         "ClusterName": cluster,
         "NodeRecovery": "Automatic",
         "Orchestrator": {"Eks": {"ClusterArn": eks_arn}},
@@ -262,7 +262,7 @@ def desired_state(
     return json.dumps(state, sort_keys=True)
 
 
-def _marks(group: HyperPodGroupArgs) -> dict[str, Any]:
+def _marks(group: HyperPodGroupArgs) -> dict[str, object]:
     """Labels and taints of a group's machines, where it has some."""
     taints = [{"Key": key, "Value": "present", "Effect": "NoSchedule"} for key in group.get("taints", [])]
     marks = {"Labels": dict(group.get("labels", {})), "Taints": taints}
@@ -284,7 +284,7 @@ def hyperpod_args(decision: Decision, workload: Workload, pool: Pool, settings: 
         "taints": [taint["key"] for taint in eks_node_config.taints(shape)],
     }
     kept = ("environment", "owner", "cost_center", "expires", "facts", "region", "writer")
-    held: dict[str, Any] = {key: value for key, value in known.items() if key in kept}
+    held: dict[str, object] = {key: value for key, value in known.items() if key in kept}
     space = settings.namespace(workload.spec.name)
     if space != "default":
         held["namespace"] = space
@@ -331,11 +331,11 @@ def machine_policy(*, region: str, vpc: str, cluster_arn: str, stack: str) -> st
     pods = cluster_arn or f"arn:{policies.partition(region)}:eks:{region}:*:cluster/*"
     interfaces, subnets, groups = (f"{arn}:{kind}/*" for kind in ("network-interface", "subnet", "security-group"))
     mine = {"aws:ResourceTag/sizewell-stack": legal(stack)}
-    own: dict[str, Any] = {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}
+    own: dict[str, object] = {"ArnLikeIfExists": {"ec2:Vpc": f"{arn}:vpc/{vpc}"}}
     from_ours = own
     if not vpc:  # the cluster's own group and the interfaces have no tag of ours
         own, from_ours = {"StringEqualsIfExists": mine}, {"StringEquals": mine}
-    allowed: list[tuple[str, list[str], str, dict[str, Any]]] = [
+    allowed: list[tuple[str, list[str], str, dict[str, object]]] = [
         ("Addresses", [*change, *attach, modify, make], interfaces, own),
         ("Groups", [modify, make], groups, own),
         ("Subnets", [make], subnets, from_ours),

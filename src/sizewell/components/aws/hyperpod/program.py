@@ -32,7 +32,7 @@ def build(
     place: dict[str, Any],
     subnets: Subnets,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """HyperPod's agents in the EKS cluster of a region, and a HyperPod cluster for each pool."""
     told = {
         pool_name(*pair): containers.container_of(
@@ -44,7 +44,7 @@ def build(
     agents: Any = {**owned_args(decision), "region": region, "kubeconfig": cluster.kubeconfig, **chart}
     first = HyperPodAgents(f"hyperpod-{region}", agents, options)
     after = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(depends_on=[first]))
-    outputs = {}
+    outputs: dict[str, object] = {}
     for workload, pool in pairs:
         name = pool_name(workload, pool)
         args = hyperpod_args(decision, workload, pool, settings)

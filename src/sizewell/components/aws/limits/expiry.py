@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NotRequired
+from typing import NotRequired
 
 from sizewell.components import limits
 from sizewell.components.aws import policies
@@ -44,7 +44,7 @@ def check_ttl(name: str, args: TtlGuardArgs, *, own_stack: str) -> None:
     faults.done()
 
 
-def notifications(topic: Any, emails: Sequence[str]) -> list[dict[str, Any]]:
+def notifications(topic: object, emails: Sequence[str]) -> list[dict[str, object]]:
     """Half, most and all of the budget spent, and all of it foreseen."""
     told = [("ACTUAL", share) for share in limits.SHARES] + [("FORECASTED", 100)]
     return [

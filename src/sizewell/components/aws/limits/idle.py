@@ -62,7 +62,7 @@ def automation(
     description: str,
     *,
     pool: str,
-    parameter: Mapping[str, Any],
+    parameter: Mapping[str, object],
     watched: Watched,
     steps: Sequence[Mapping[str, Any]],
 ) -> str:
@@ -70,7 +70,7 @@ def automation(
 
     `pool` is the parameter that names the machines: Group (an Auto Scaling group) or Fleet.
     """
-    look: list[Mapping[str, Any]] = [
+    look: list[Mapping[str, object]] = [
         {
             "name": "LookAtTheAlarm",
             "action": "aws:executeAwsApi",
@@ -124,7 +124,7 @@ def automation(
     )
 
 
-def _branch(name: str, output: str, wanted: str, step: str) -> dict[str, Any]:
+def _branch(name: str, output: str, wanted: str, step: str) -> dict[str, object]:
     """Go on with `step` where an output has the wanted value, else end."""
     choice = {"Variable": f"{{{{ {output} }}}}", "StringEquals": wanted, "NextStep": step}
     return {"name": name, "action": "aws:branch", "isEnd": True, "inputs": {"Choices": [choice]}}

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, NotRequired
 
 from sizewell.components.aws import policies
 from sizewell.components.aws.args import SubnetsArgs
@@ -165,7 +165,7 @@ def profiles(roles: Mapping[str, str]) -> str:
 # Identities -----------------------------------------------------------------------------------------------------------
 
 
-def never_data(*, region: str, state: str = "") -> dict[str, Any]:
+def never_data(*, region: str, state: str = "") -> dict[str, object]:
     """No identity deletes checkpoints, what keeps them, or a copy of them; in the bucket of the states alone the engine
     replaces and deletes its own files.
     """
@@ -188,7 +188,7 @@ def never_data(*, region: str, state: str = "") -> dict[str, Any]:
     }
 
 
-def never_checkpoints() -> dict[str, Any]:
+def never_checkpoints() -> dict[str, object]:
     """Nothing of a stack that keeps checkpoints is touched: its key least of all."""
     return {
         "Sid": "NeverCheckpoints",
@@ -199,7 +199,7 @@ def never_checkpoints() -> dict[str, Any]:
     }
 
 
-def engine_files(*, region: str, state: str, writes: bool) -> list[dict[str, Any]]:
+def engine_files(*, region: str, state: str, writes: bool) -> list[dict[str, object]]:
     """The engine's own files; `writes` where it updates a stack, which also locks it and keeps its history."""
     acts = ["s3:GetObject", *(["s3:PutObject", "s3:DeleteObject"] if writes else [])]
     bucket = f"arn:{policies.partition(region)}:s3:::{bucket_of(state)}"
@@ -209,7 +209,7 @@ def engine_files(*, region: str, state: str, writes: bool) -> list[dict[str, Any
     ]
 
 
-def secrets_use(key: str) -> list[dict[str, Any]]:
+def secrets_use(key: str) -> list[dict[str, object]]:
     """Read the secrets of a state under a key of KMS."""
     return [{"Sid": "Secrets", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": key}] if key else []
 
@@ -404,7 +404,7 @@ def becomes(reader: str) -> str:
 
 def pull_policy(*, image: str, region: str, logs: str, secret: str) -> str:
     """What ECS does before the container starts: pull the image, open its log, hand the secret over."""
-    statements: list[dict[str, Any]] = [
+    statements: list[dict[str, object]] = [
         {
             "Sid": "Logs",
             "Effect": "Allow",

@@ -144,7 +144,7 @@ class StudioDomainArgs(PlacedArgs):
     """Largest disk of a space; default 100."""
 
 
-def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, object]:
     return {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
@@ -175,7 +175,7 @@ def training_args(decision: Decision, workload: Workload, pool: Pool, settings: 
 def endpoint_args(decision: Decision, workload: Workload, pool: Pool, image: str) -> dict[str, Any]:
     """Serving on SageMaker as a decision says it."""
     replicas = workload.replicas
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         **_placed(decision, workload, pool),
         "image": image,
         "nodes_min": pool.nodes_min,

@@ -121,7 +121,7 @@ def check_studio(name: str, args: StudioDomainArgs) -> None:
     faults.done()
 
 
-def _check_type(faults: Faults, args: Mapping[str, Any], shape: Shape | None, *, use: str) -> None:
+def _check_type(faults: Faults, args: Mapping[str, object], shape: Shape | None, *, use: str) -> None:
     given = str(args.get("instance_type"))
     if given.startswith("ml."):
         faults.add("instance_type", f"is written without ml., got {given!r}", fix=given.removeprefix("ml."))
@@ -156,7 +156,7 @@ def _check_zones(faults: Faults, args: Mapping[str, Any]) -> None:
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: SageMaker requires two for hosting")
 
 
-def _check_bucket(faults: Faults, store: Any, at: str, *, why: str) -> None:
+def _check_bucket(faults: Faults, store: object, at: str, *, why: str) -> None:
     faults.must(
         isinstance(store, Mapping) and bool(store.get("bucket")) and bool(store.get("key_alias")),
         at,

@@ -35,7 +35,7 @@ def ml(instance_type: str) -> str:
     return f"ml.{instance_type}"
 
 
-def content_hash(args: Mapping[str, Any]) -> str:
+def content_hash(args: Mapping[str, object]) -> str:
     """Eight digits over the plain arguments: models and configurations cannot change, so their names do.
 
     >>> content_hash({"nodes_min": 1}) == content_hash({"nodes_min": 2})
@@ -71,10 +71,10 @@ def pipeline_definition(
     Capacity errors are tried again for about seventeen hours; a failed script is not.
     """
     bucket, spot = args["writer"]["bucket"], args["capacity_mode"] == "spot"
-    stop: dict[str, Any] = {"MaxRuntimeInSeconds": args["max_run_s"]}
+    stop: dict[str, object] = {"MaxRuntimeInSeconds": args["max_run_s"]}
     if spot:
         stop["MaxWaitTimeInSeconds"] = max_wait_s(args)
-    machines: dict[str, Any] = {
+    machines: dict[str, object] = {
         "InstanceType": ml(args["instance_type"]),
         "InstanceCount": args["nodes"],
         "VolumeSizeInGB": args["disk_gib"],
@@ -83,7 +83,7 @@ def pipeline_definition(
         machines["VolumeSizeInGB"] = min(args["disk_gib"], shape.local_nvme_bytes // 10**9)
     else:
         machines["VolumeKmsKeyId"] = key_arn
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         "AlgorithmSpecification": {"TrainingImage": args["image"], "TrainingInputMode": "FastFile"},
         "RoleArn": role_arn,
         "ResourceConfig": machines,
@@ -252,7 +252,7 @@ def pipeline_policy(*, region: str, account: str, job_role_arn: str) -> str:
 
 def container(args: ModelArgs) -> dict[str, Any]:
     """Image, packed model and environment of a model's container."""
-    image: dict[str, Any] = {"image": args["image"], "environment": args.get("environment_variables", {})}
+    image: dict[str, object] = {"image": args["image"], "environment": args.get("environment_variables", {})}
     return {**image, "model_data_url": args["model_data"]} if "model_data" in args else image
 
 
@@ -302,10 +302,10 @@ def inference_component(
     *, component: str, endpoint: str, args: RealtimeEndpointArgs, shape: Shape, tags: Mapping[str, str]
 ) -> str:
     """One model with what each copy takes, as Cloud Control takes it."""
-    wanted: dict[str, Any] = {"MinMemoryRequiredInMb": args.get("memory_mib_per_copy", 1024)}
+    wanted: dict[str, object] = {"MinMemoryRequiredInMb": args.get("memory_mib_per_copy", 1024)}
     if shape.accelerators:
         wanted["NumberOfAcceleratorDevicesRequired"] = args.get("accelerators_per_copy", shape.accelerators)
-    held: dict[str, Any] = {"Image": args["image"], "Environment": args.get("environment_variables", {})}
+    held: dict[str, object] = {"Image": args["image"], "Environment": args.get("environment_variables", {})}
     if "model_data" in args:
         held["ArtifactUrl"] = args["model_data"]
     seconds = args.get("startup_s", STARTUP_S)
@@ -336,7 +336,7 @@ def copies(args: RealtimeEndpointArgs, shape: Shape) -> tuple[int, int]:
     return args["nodes_min"] * room, args["nodes_max"] * room
 
 
-def tracking(metric: str, target: float, *, cool_in_s: int) -> dict[str, Any]:
+def tracking(metric: str, target: float, *, cool_in_s: int) -> dict[str, object]:
     """Follow a metric that Application Auto Scaling knows: up at once, down after a while."""
     return {
         "target_value": target,
@@ -346,7 +346,7 @@ def tracking(metric: str, target: float, *, cool_in_s: int) -> dict[str, Any]:
     }
 
 
-def backlog(endpoint: str, target: float) -> dict[str, Any]:
+def backlog(endpoint: str, target: float) -> dict[str, object]:
     """Follow the requests that wait for each machine of an asynchronous endpoint."""
     return {
         "target_value": target,
@@ -369,7 +369,7 @@ WAKE = {  # one more, as soon as somebody asks in vain
 }
 
 
-def wake_alarm(metric: str, dimensions: Mapping[str, str]) -> dict[str, Any]:
+def wake_alarm(metric: str, dimensions: Mapping[str, str]) -> dict[str, object]:
     """Fires when requests find nobody: the way from zero to one."""
     return {
         "namespace": "AWS/SageMaker",
@@ -405,7 +405,7 @@ def auto_stop(*, guard: GuardArgs, region: str) -> str:
     return base64.b64encode("\n".join(script).encode()).decode()
 
 
-def studio_apps(idle_minutes: int) -> dict[str, Any]:
+def studio_apps(idle_minutes: int) -> dict[str, object]:
     """Apps shut down after `idle_minutes` without work; a user may say less, never more."""
     idle = {
         "lifecycle_management": "ENABLED",

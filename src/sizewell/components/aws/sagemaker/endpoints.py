@@ -49,7 +49,7 @@ class RealtimeEndpoint(Owned):
         self.register()
 
     def _always_on(self, name: str, args: RealtimeEndpointArgs, shape: Shape, role: iam.Role) -> sagemaker.Endpoint:
-        variant: dict[str, Any] = {
+        variant: dict[str, object] = {
             "initial_instance_count": args["nodes_initial"],
             "container_startup_health_check_timeout_in_seconds": args.get("startup_s", sagemaker_documents.STARTUP_S),
             "routing_configs": [{"routing_strategy": "LEAST_OUTSTANDING_REQUESTS"}],
@@ -271,7 +271,7 @@ def _config(
     role: iam.Role,
     model: sagemaker.Model,
     variant: dict[str, Any],
-    **more: Any,
+    **more: object,
 ) -> pulumi.Output[str]:
     """One variant on machines."""
     key = _disk_key(owner, name, args, shape, role)
@@ -331,7 +331,7 @@ def _target(
     )
 
 
-def _follow(owner: Owned, name: str, target: appautoscaling.Target, tracking: dict[str, Any]) -> None:
+def _follow(owner: Owned, name: str, target: appautoscaling.Target, tracking: dict[str, object]) -> None:
     owner.make(
         appautoscaling.Policy,
         f"{name}-follow",

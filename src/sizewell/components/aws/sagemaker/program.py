@@ -29,7 +29,7 @@ def build(
     zones: Sequence[str],
     subnets: Subnets,
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One pool on SageMaker; `zones` are those of the network. Which container runs says the configuration."""
     workload, pool = pair
     name = pool_name(workload, pool)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import pulumi
 
@@ -36,7 +36,7 @@ def mount_script(mounts: Sequence[Mapping[str, str]]) -> str:
     return "\n".join([*lines, "mount -a -t lustre"])
 
 
-def check_block_window(faults: Faults, block: Mapping[str, Any]) -> None:
+def check_block_window(faults: Faults, block: Mapping[str, object]) -> None:
     """`starts` and `ends` of an adopted block are times with a zone, and leave room to work in before the drain."""
     moments: dict[str, datetime] = {}
     for key in ("starts", "ends"):

@@ -1,7 +1,5 @@
 """Shared storage for data on AWS: FSx for Lustre."""
 
-from typing import Any
-
 import pulumi
 from pulumi_aws import cloudwatch, ec2, fsx
 from pulumi_aws import vpc as rules
@@ -46,7 +44,7 @@ class SharedStorage(Owned):
             kms_key_id=key,
             retention_in_days=365,
         )
-        backups: dict[str, Any] = {"skip_final_backup": True, "automatic_backup_retention_days": 0}
+        backups: dict[str, object] = {"skip_final_backup": True, "automatic_backup_retention_days": 0}
         if not cached:  # with an S3 association FSx refuses backups
             backups = {
                 "skip_final_backup": False,
@@ -112,7 +110,7 @@ class SharedStorage(Owned):
 
     def _association(self, name: str, args: SharedStorageArgs, files: fsx.LustreFileSystem) -> None:
         changes = ["NEW", "CHANGED", "DELETED"]
-        policy: dict[str, Any] = {"auto_import_policy": {"events": changes}}
+        policy: dict[str, object] = {"auto_import_policy": {"events": changes}}
         if args.get("write_back"):
             policy["auto_export_policy"] = {"events": changes}
         self.make(

@@ -122,7 +122,7 @@ class LustreVolumeArgs(VolumeArgs):
     """Its address, an output of SharedStorage."""
 
 
-def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], settings: Settings) -> dict[str, Any]:
+def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], settings: Settings) -> dict[str, object]:
     """Arguments of the one cluster of a region, all but the network's ids."""
     zones = [zone for pool in pools for zone in zones_of(pool, preferred=settings.zones)]
     groups = [pool.capacity.reservation for pool in pools if pool.capacity.reservation]
@@ -140,7 +140,7 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
     }
 
 
-def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:
     """Arguments of one pool, all but the network's and the cluster's ids; as those of a scale set."""
     space = settings.namespace(workload.spec.name)
     args = pool_args(decision, workload, pool, settings)

@@ -10,7 +10,7 @@ from sizewell.launch.target import POOL_TAINT
 LUSTRE_DRIVER = "azurelustre.csi.azure.com"
 
 
-def lustre_chart() -> dict[str, Any]:
+def lustre_chart() -> dict[str, object]:
     """The driver of Azure Managed Lustre, pinned: chart and images lie in Microsoft's registry, which every AKS cluster
     reaches; its pods load the client for the machine's kernel from packages.microsoft.com
     (github.com/kubernetes-sigs/azurelustre-csi-driver, charts/README.md).
@@ -35,7 +35,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
     Microsoft's own (github.com/Azure/aks-rdma-infiniband, configs/values).
     """
     own = driver == "operator"
-    wanted: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, object]] = {}
     mirrored = registry != NVCR
     gpu_only = {"key": "kubernetes.azure.com/mode", "operator": "NotIn", "values": ["system"]}
     worker = {
@@ -142,7 +142,7 @@ def objects(
 ) -> dict[str, dict[str, Any]]:
     """Custom objects of the operators by name, each with the release that knows its kind (`after`)."""
     mirrored = registry != NVCR
-    wanted: dict[str, dict[str, Any]] = {}
+    wanted: dict[str, dict[str, object]] = {}
     if infiniband:
         wanted["nic-cluster-policy"] = {"after": "network-operator", "namespace": "", **_nic_cluster_policy(registry)}
     if "cuda" in runtimes:
@@ -185,11 +185,11 @@ def objects(
     return wanted
 
 
-def _amd_manager(registry: str) -> dict[str, Any]:
+def _amd_manager(registry: str) -> dict[str, object]:
     return {"manager": {"image": {"repository": f"{registry}/rocm/gpu-operator", "tag": AMD_OPERATOR}}}
 
 
-def _amd_common(registry: str) -> dict[str, Any]:
+def _amd_common(registry: str) -> dict[str, object]:
     return {
         "initContainerImage": f"{registry}/library/busybox:1.36",
         "utilsContainer": {"image": f"{registry}/rocm/gpu-operator-utils:{AMD_UTILS}"},
@@ -206,7 +206,7 @@ def amd_driver_tag(repository: str, *, ubuntu: str) -> str:
     return f"{repository}:ubuntu-{ubuntu}-KERNEL-{AMD_DRIVER}"
 
 
-def _kmm_mirrored(registry: str) -> dict[str, Any]:
+def _kmm_mirrored(registry: str) -> dict[str, object]:
     """Values by which AMD's module manager comes from a mirror; the driver's own image is amd_driver_image."""
     rocm = f"{registry}/rocm/kernel-module-management"
     return {
@@ -281,7 +281,7 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool, ubu
     return images
 
 
-def _monitor(release: str, *, labels: dict[str, str], port: str) -> dict[str, Any]:
+def _monitor(release: str, *, labels: dict[str, str], port: str) -> dict[str, object]:
     """What lets Azure's managed Prometheus read an operator's exporter."""
     return {
         "after": release,
@@ -295,7 +295,7 @@ def _monitor(release: str, *, labels: dict[str, str], port: str) -> dict[str, An
     }
 
 
-def _nic_cluster_policy(registry: str) -> dict[str, Any]:
+def _nic_cluster_policy(registry: str) -> dict[str, object]:
     """The InfiniBand driver, and the virtual functions as `rdma/ib` (github.com/Azure/aks-rdma-infiniband, configs)."""
     selectors = {"vendors": ["15b3"], "linkTypes": ["infiniband"], "isRdma": True}
     plugin = {"resourceList": [{"resourcePrefix": "rdma", "resourceName": "ib", "selectors": selectors}]}

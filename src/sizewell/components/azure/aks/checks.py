@@ -3,7 +3,6 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from sizewell.components.azure.aks.args import (
     SYSTEM_SIZE,
@@ -151,7 +150,7 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
     faults.done()
 
 
-def _check_spot(faults: Faults, args: Mapping[str, Any]) -> None:
+def _check_spot(faults: Faults, args: Mapping[str, object]) -> None:
     mode, eviction, price = args.get("capacity_mode"), args.get("eviction"), args.get("max_price")
     if mode != "spot":
         for key in ("eviction", "max_price"):
@@ -172,7 +171,7 @@ def _check_spot(faults: Faults, args: Mapping[str, Any]) -> None:
     )
 
 
-def _check_pods(faults: Faults, args: Mapping[str, Any]) -> None:
+def _check_pods(faults: Faults, args: Mapping[str, object]) -> None:
     """What the workload's pods need: a service account, an issuer for the writer, metrics for the guard."""
     check_labels(faults, args, "namespace", "service_account")
     faults.must(

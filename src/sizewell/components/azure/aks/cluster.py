@@ -155,7 +155,7 @@ class AksCluster(Owned):
         logs: operationalinsights.Workspace,
     ) -> containerservice.ManagedCluster:
         nodes = args.get("system_nodes", 2)
-        optional: dict[str, Any] = {}
+        optional: dict[str, object] = {}
         if "disk_encryption_set_id" in args:
             optional["disk_encryption_set_id"] = args["disk_encryption_set_id"]
         return self.make(
@@ -239,8 +239,8 @@ class AksCluster(Owned):
         )
 
     @staticmethod
-    def _security(args: AksClusterArgs, logs: operationalinsights.Workspace) -> dict[str, Any]:
-        profile: dict[str, Any] = {
+    def _security(args: AksClusterArgs, logs: operationalinsights.Workspace) -> dict[str, object]:
+        profile: dict[str, object] = {
             "workload_identity": {"enabled": True},
             "image_cleaner": {"enabled": True, "interval_hours": 168},
         }
@@ -259,8 +259,8 @@ class AksCluster(Owned):
         return profile
 
     @staticmethod
-    def _access(args: AksClusterArgs) -> dict[str, Any]:
-        profile: dict[str, Any] = {"disable_run_command": True}
+    def _access(args: AksClusterArgs) -> dict[str, object]:
+        profile: dict[str, object] = {"disable_run_command": True}
         if "api_subnet_id" in args:
             profile |= {"enable_vnet_integration": True, "subnet_id": args["api_subnet_id"]}
         if ranges := args.get("authorized_ranges"):
@@ -312,7 +312,7 @@ class AksCluster(Owned):
         self, name: str, args: AksClusterArgs, cluster: containerservice.ManagedCluster
     ) -> monitor.AzureMonitorWorkspace:
         """Managed Prometheus, DCGM's metrics with it: what tells working GPUs from idle ones."""
-        place: dict[str, Any] = {"resource_group_name": args["resource_group"], "location": args["region"]}
+        place: dict[str, object] = {"resource_group_name": args["resource_group"], "location": args["region"]}
         workspace = self.make(monitor.AzureMonitorWorkspace, f"{name}-metrics", **place)
         endpoint = self.make(
             monitor.DataCollectionEndpoint,

@@ -65,7 +65,7 @@ def agent_pool_name(name: str) -> str:
     return plain if len(plain) <= 12 and plain == name else f"{plain[:6]}{short_hash(name, length=6)}"
 
 
-def os_disk(shape: Shape, *, disk_gib: int) -> dict[str, Any]:
+def os_disk(shape: Shape, *, disk_gib: int) -> dict[str, object]:
     """Ephemeral where the machine's own disk holds it: free, faster, and gone with the machine."""
     kind = "Ephemeral" if disk_gib <= shape.temporary_bytes // 2**30 else "Managed"
     return {"os_disk_type": kind, "os_disk_size_gb": disk_gib}
@@ -75,7 +75,7 @@ def market(mode: str, *, reservation: str = "") -> dict[str, Any]:
     """Exactly one way to get machines. A deallocated spot machine keeps its disk and its quota: evicted is deleted."""
     if mode == "spot":
         return {"scale_set_priority": "Spot", "scale_set_eviction_policy": "Delete", "spot_max_price": -1.0}
-    regular: dict[str, Any] = {"scale_set_priority": "Regular"}
+    regular: dict[str, object] = {"scale_set_priority": "Regular"}
     return {**regular, "capacity_reservation_group_id": reservation} if mode == "reservation" else regular
 
 
@@ -102,7 +102,7 @@ def tolerations(mode: str = "spot") -> list[dict[str, str]]:
     return tolerated
 
 
-def maintenance(*, day: str, start: str) -> dict[str, Any]:
+def maintenance(*, day: str, start: str) -> dict[str, object]:
     """One window a week, in UTC."""
     schedule = {"weekly": {"day_of_week": day, "interval_weeks": 1}}
     return {"schedule": schedule, "duration_hours": 6, "start_time": start, "utc_offset": "+00:00"}
@@ -153,7 +153,7 @@ def idle_query(guard: GuardArgs, *, cluster: str, pool: str, seconds: int, runti
     return f"{busiest} and min(count_over_time({chosen})) >= {seen}"
 
 
-def measured(shape: Shape) -> dict[str, Any]:
+def measured(shape: Shape) -> dict[str, object]:
     """What a pool registers about where the use of its machines is published; nothing where nobody does."""
     runtime = runtime_of(shape)
     if runtime not in BUSY:
@@ -164,7 +164,7 @@ def measured(shape: Shape) -> dict[str, Any]:
 
 def queue_flavor(
     args: Mapping[str, Any], shape: Shape, *, queue: str, beside: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The pool as a queue sees it: its most machines are the quota; `beside` is what else of each pods ask for."""
     return {
         "name": queue,

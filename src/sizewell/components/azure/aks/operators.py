@@ -66,7 +66,7 @@ class AksOperators(Owned):
         self,
         owner: str,
         name: str,
-        settings: dict[str, Any],
+        settings: dict[str, object],
         *,
         provider: kubernetes.Provider,
         after: list[pulumi.Resource],

@@ -1,7 +1,6 @@
 """GPU machines of an AKS cluster: a node pool, its guard, its hours, its checkpoint writer."""
 
 from functools import partial
-from typing import Any
 
 import pulumi
 from pulumi_azure_native import alertsmanagement, authorization, containerservice, logic, managedidentity
@@ -87,7 +86,7 @@ class AksGpuPool(Owned):
         )
 
     @staticmethod
-    def _upgrades(mode: str) -> dict[str, Any] | None:
+    def _upgrades(mode: str) -> dict[str, object] | None:
         """A surge machine of this kind is seldom there to be had: one goes before one comes. Spot takes no setting."""
         return None if mode == "spot" else {"max_surge": "0", "max_unavailable": "1", "drain_timeout_in_minutes": 60}
 
@@ -185,7 +184,7 @@ class AksGpuPool(Owned):
         args: AksGpuPoolArgs,
         hand: managedidentity.UserAssignedIdentity,
         rights: list[authorization.RoleAssignment],
-        content: Any,
+        content: object,
     ) -> None:
         workflow = self.make(
             logic.Workflow,
@@ -229,7 +228,7 @@ class AksGpuPool(Owned):
         return client_id
 
 
-def _switch(recurrence: dict[str, Any], code: str, pool_and_identity: list[str]) -> dict[str, Any]:
+def _switch(recurrence: dict[str, object], code: str, pool_and_identity: list[str]) -> dict[str, object]:
     """A workflow that brings a pool to a power state at its hours."""
     pool, identity = pool_and_identity
     return workflows.definition(recurrence, workflows.pool_switch(pool=pool, identity=identity, code=code))

@@ -1,7 +1,5 @@
 """Keys of one's own on Azure: a vault, its keys, who may use them, and a disk encryption set."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import compute, keyvault, resources
 
@@ -59,8 +57,8 @@ def key(
     Kubernetes' secrets are encrypted and decrypted with the version that the cluster names
     (learn.microsoft.com/azure/aks/use-kms-etcd-encryption), which therefore never expires.
     """
-    lifetime: list[dict[str, Any]] = [{"action": {"type": "rotate"}, "trigger": {"time_after_create": "P1Y"}}]
-    rotation: dict[str, Any] = {"lifetime_actions": lifetime}
+    lifetime: list[dict[str, object]] = [{"action": {"type": "rotate"}, "trigger": {"time_after_create": "P1Y"}}]
+    rotation: dict[str, object] = {"lifetime_actions": lifetime}
     if not secrets:
         lifetime.append({"action": {"type": "notify"}, "trigger": {"time_before_expiry": "P30D"}})
         rotation["attributes"] = {"expiry_time": "P2Y"}

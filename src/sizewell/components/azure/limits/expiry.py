@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import pulumi
 
@@ -93,7 +93,7 @@ def month_start(day: str) -> str:
     return f"{date.fromisoformat(day).replace(day=1).isoformat()}T00:00:00Z"
 
 
-def notifications(*, emails: Sequence[str], group: Any) -> dict[str, dict[str, Any]]:
+def notifications(*, emails: Sequence[str], group: object) -> dict[str, dict[str, object]]:
     """Half, most and all of the budget spent, and all of it foreseen."""
     told = [("Actual", share) for share in limits.SHARES] + [("Forecasted", 100)]
     return {

@@ -23,8 +23,6 @@ stays.
 *To undo*: `pulumi destroy -s ttl-NAME` after `NAME`; sooner, and `NAME` runs on without an end.
 """
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import authorization, consumption, logic, managedidentity, resources
 
@@ -131,7 +129,7 @@ class TtlGuard(Owned):
         self.identity_id = hand.id
         self.register()
 
-    def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, Any], workflow: logic.Workflow) -> None:
+    def _alarm(self, name: str, args: TtlGuardArgs, place: dict[str, object], workflow: logic.Workflow) -> None:
         """An end that fails has to be reported: the machines are still billed."""
         told = parts.action_group(self, f"{name}-notices", place, args.get("emails", []))
         parts.failed_runs(

@@ -6,7 +6,6 @@ is that identity's roles. The language is Azure's own
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import quote
 
 from sizewell.components.azure.scale_sets import WINDOWS_ZONES, day_names
@@ -23,7 +22,7 @@ APIS = {
 EVERY_QUARTER = {"frequency": "Minute", "interval": 15}
 
 
-def definition(recurrence: Mapping[str, Any], actions: Mapping[str, Any]) -> dict[str, Any]:
+def definition(recurrence: Mapping[str, object], actions: Mapping[str, object]) -> dict[str, object]:
     """A workflow that a clock starts."""
     return {
         "$schema": SCHEMA,
@@ -37,15 +36,15 @@ def definition(recurrence: Mapping[str, Any], actions: Mapping[str, Any]) -> dic
 
 def call(
     method: str,
-    uri: Any,
+    uri: object,
     *,
-    identity: Any,
+    identity: object,
     audience: str = ARM,
-    body: Any = None,
+    body: object = None,
     after: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One call to Azure as the identity; `after` are the actions that must have succeeded."""
-    inputs: dict[str, Any] = {
+    inputs: dict[str, object] = {
         "method": method,
         "uri": uri,
         "authentication": {"type": "ManagedServiceIdentity", "identity": identity, "audience": audience},
@@ -55,7 +54,9 @@ def call(
     return {"type": "Http", "inputs": inputs, "runAfter": {name: ["Succeeded"] for name in after}}
 
 
-def when(condition: Mapping[str, Any], actions: Mapping[str, Any], *, after: Sequence[str] = ()) -> dict[str, Any]:
+def when(
+    condition: Mapping[str, object], actions: Mapping[str, object], *, after: Sequence[str] = ()
+) -> dict[str, object]:
     return {
         "type": "If",
         "expression": {"and": [dict(condition)]},
@@ -64,7 +65,7 @@ def when(condition: Mapping[str, Any], actions: Mapping[str, Any], *, after: Seq
     }
 
 
-def each(items: str, actions: Mapping[str, Any], *, after: Sequence[str] = ()) -> dict[str, Any]:
+def each(items: str, actions: Mapping[str, object], *, after: Sequence[str] = ()) -> dict[str, object]:
     return {
         "type": "Foreach",
         "foreach": items,
@@ -73,7 +74,7 @@ def each(items: str, actions: Mapping[str, Any], *, after: Sequence[str] = ()) -
     }
 
 
-def pool_switch(*, pool: Any, identity: Any, code: str, after: Sequence[str] = ()) -> dict[str, Any]:
+def pool_switch(*, pool: object, identity: object, code: str, after: Sequence[str] = ()) -> dict[str, object]:
     """Actions that stop or start an AKS pool (`code`: Stopped or Running), if it is not there already.
 
     AKS has no call for that; it takes the whole pool back with another power state.
@@ -88,7 +89,7 @@ def pool_switch(*, pool: Any, identity: Any, code: str, after: Sequence[str] = (
     }
 
 
-def idle_stop(*, pool: Any, identity: Any, query_url: Any, query: str) -> dict[str, Any]:
+def idle_stop(*, pool: object, identity: object, query_url: object, query: str) -> dict[str, object]:
     """Asks every quarter of an hour whether the pool was idle long enough, and stops it then.
 
     An empty answer is no idleness: no machines, no metrics, or somebody works.
@@ -101,9 +102,9 @@ def idle_stop(*, pool: Any, identity: Any, query_url: Any, query: str) -> dict[s
     return definition(EVERY_QUARTER, {"look": look, "idle": when(idle, stop, after=["look"])})
 
 
-def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, Any]]:
+def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, object]]:
     """Clocks of working hours by name: start-0, stop-0 for the first window, and so on."""
-    edges: dict[str, dict[str, Any]] = {}
+    edges: dict[str, dict[str, object]] = {}
     for number, window in enumerate(schedule["windows"]):
         for edge, clock in (("start", window["start"]), ("stop", window["end"])):
             hour, minute = (23, 59) if clock == "24:00" else (int(clock[:2]), int(clock[3:]))
@@ -116,21 +117,21 @@ def recurrences(schedule: ScheduleArgs) -> dict[str, dict[str, Any]]:
     return edges
 
 
-def end_actions(*, group: Any, identity: Any, project: str, stack: str) -> dict[str, Any]:
+def end_actions(*, group: object, identity: object, project: str, stack: str) -> dict[str, object]:
     """Takes the machines of a stack to zero: everything in its resource group that has its tags.
 
     AKS clusters stop whole; scale sets lose their autoscaling and their machines; Azure ML's compute and endpoints,
     which have no size zero that holds, go. Data, networks and keys stay: nothing here can name them.
     """
 
-    def listed(provider: str, api: str) -> dict[str, Any]:
+    def listed(provider: str, api: str) -> dict[str, object]:
         return call("GET", f"{ARM}{group}/providers/{provider}?api-version={APIS[api]}", identity=identity)
 
-    def act(method: str, loop: str, rest: str, api: str, *, body: Any = None, more: str = "") -> dict[str, Any]:
+    def act(method: str, loop: str, rest: str, api: str, *, body: object = None, more: str = "") -> dict[str, object]:
         uri = f"{ARM}@{{items('{loop}')['id']}}{rest}?api-version={APIS[api]}{more}"
         return call(method, uri, identity=identity, body=body)
 
-    def for_each(loop: str, source: str, actions: Mapping[str, Any]) -> dict[str, Any]:
+    def for_each(loop: str, source: str, actions: Mapping[str, object]) -> dict[str, object]:
         tags = {"sizewell-project": project, "sizewell-stack": stack}
         mine = {"and": [{"equals": [f"@items('{loop}')?['tags']?['{key}']", tags[key]]} for key in tags]}
         return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])

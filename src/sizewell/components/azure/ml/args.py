@@ -128,7 +128,7 @@ class AmlOnlineEndpointArgs(PlaceArgs, GroupArgs):
     """E-mail addresses notified of idleness."""
 
 
-def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, object]:
     return {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
@@ -137,12 +137,12 @@ def _placed(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any
     }
 
 
-def workspace_args(decision: Decision, region: str, settings: Settings) -> dict[str, Any]:
+def workspace_args(decision: Decision, region: str, settings: Settings) -> dict[str, object]:
     """Arguments of the one workspace of a region, all but the network's ids."""
     return {**owned_args(decision), "region": region, "salt": f"{settings.salt}/{decision.stack}/{region}"}
 
 
-def compute_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def compute_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:
     """A cluster for a decision's training, fine-tuning or batch work; Azure ML starts it from zero for each job."""
     args = {
         **_placed(decision, workload, pool),
@@ -156,7 +156,7 @@ def compute_args(decision: Decision, workload: Workload, pool: Pool, settings: S
     return args
 
 
-def instance_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, Any]:
+def instance_args(decision: Decision, workload: Workload, pool: Pool) -> dict[str, object]:
     """A notebook as a decision says it; its guard's window and grace are how long it idles."""
     args = {**_placed(decision, workload, pool), **schedule_args(workload)}
     if workload.guard:

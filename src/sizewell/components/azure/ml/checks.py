@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from sizewell.components.azure.checks import SECRET, check_region, check_windows_zone, is_guid
 from sizewell.components.azure.ml.args import (
@@ -40,7 +39,7 @@ def check_workspace(name: str, args: AmlWorkspaceArgs) -> None:
     faults.done()
 
 
-def _check_size(faults: Faults, args: Mapping[str, Any], shape: Shape | None) -> bool:
+def _check_size(faults: Faults, args: Mapping[str, object], shape: Shape | None) -> bool:
     if shape is None:
         return faults.must(
             False,

@@ -1,7 +1,5 @@
 """Machines of Azure Machine Learning: a cluster that jobs start from zero, and a notebook that stops itself."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import machinelearningservices, managedidentity
 
@@ -99,7 +97,7 @@ class AmlComputeInstance(Owned):
     def __init__(self, name: str, args: AmlComputeInstanceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         shape = checked_shape(check_instance, name, args, cloud="azure", machine="vm_size")
         super().__init__(name, args, opts, kind="notebook", **of_machines(shape), market="on-demand")
-        optional: dict[str, Any] = {}
+        optional: dict[str, object] = {}
         if "user" in args:
             person = {"object_id": args["user"], "tenant_id": args["user_tenant"]}
             optional["personal_compute_instance_settings"] = {"assigned_user": person}

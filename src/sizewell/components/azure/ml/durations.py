@@ -66,7 +66,7 @@ def stops(schedule: ScheduleArgs) -> list[dict[str, Any]]:
 
 
 def autoscale_profiles(
-    *, deployment_id: Any, nodes_min: int, nodes_initial: int, nodes_max: int, schedule: ScheduleArgs | None
+    *, deployment_id: object, nodes_min: int, nodes_initial: int, nodes_max: int, schedule: ScheduleArgs | None
 ) -> list[dict[str, Any]]:
     """One machine more above 70 % on the GPUs for five minutes, one less below 30 % for half an hour.
 
@@ -97,7 +97,7 @@ def autoscale_profiles(
     return profiles
 
 
-def _rule(deployment_id: Any, *, operator: str, percent: int, minutes: int, direction: str) -> dict[str, Any]:
+def _rule(deployment_id: object, *, operator: str, percent: int, minutes: int, direction: str) -> dict[str, object]:
     return {
         "metric_trigger": {
             "metric_name": "GpuUtilizationPercentage",
@@ -114,7 +114,7 @@ def _rule(deployment_id: Any, *, operator: str, percent: int, minutes: int, dire
     }
 
 
-def idle_criteria() -> dict[str, Any]:
+def idle_criteria() -> dict[str, object]:
     """Nobody asked the endpoint anything."""
     asked = {
         "criterionType": "StaticThresholdCriterion",

@@ -1,7 +1,5 @@
 """A managed online endpoint of Azure Machine Learning: a model behind Entra, with machines that follow the load."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import machinelearningservices, monitor
 
@@ -40,7 +38,7 @@ class AmlOnlineEndpoint(Owned):
             kind="endpoint",
             **of_pool(shape, args),
         )
-        properties: dict[str, Any] = {
+        properties: dict[str, object] = {
             "auth_mode": AUTH[args.get("auth", "aad")],
             "public_network_access": "Disabled",
             "description": f"Serves {name}",
@@ -67,7 +65,7 @@ class AmlOnlineEndpoint(Owned):
         self.register()
 
     @staticmethod
-    def _place(args: AmlOnlineEndpointArgs) -> dict[str, Any]:
+    def _place(args: AmlOnlineEndpointArgs) -> dict[str, object]:
         return {"resource_group_name": args["resource_group"], "workspace_name": args["workspace"]}
 
     def _environment(self, name: str, args: AmlOnlineEndpointArgs) -> machinelearningservices.EnvironmentVersion:

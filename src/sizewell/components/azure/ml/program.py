@@ -1,7 +1,6 @@
 """From a decision to pools of Azure Machine Learning, in the one workspace of their region."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pulumi
 
@@ -27,16 +26,16 @@ def build(
     pairs: Sequence[Pair],
     settings: Settings,
     *,
-    place: dict[str, Any],
+    place: dict[str, object],
     options: pulumi.ResourceOptions,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The one Azure ML workspace of a region, and each of `pairs` as what it is: cluster, endpoint or notebook."""
-    there: dict[str, Any] = {"resource_group": place["resource_group"], "subnet_id": place["subnet_id"]}
+    there: dict[str, object] = {"resource_group": place["resource_group"], "subnet_id": place["subnet_id"]}
     if zones := zones_of(place):
         there["private_dns_zone_ids"] = zones
     name = f"ml-{region}"
     workspace = AmlWorkspace.of(name, to.workspace_args(decision, region, settings), there, opts=options)
-    outputs: dict[str, Any] = {name: {"workspace": workspace.workspace_name}}
+    outputs: dict[str, object] = {name: {"workspace": workspace.workspace_name}}
     inside = {"resource_group": place["resource_group"], "workspace": workspace.workspace_name}
     for workload, pool in pairs:
         name = pool_name(workload, pool)

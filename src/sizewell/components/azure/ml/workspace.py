@@ -1,7 +1,5 @@
 """An Azure Machine Learning workspace with what it stands on: storage, vault, registry, logs, private endpoints."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import (
     applicationinsights,
@@ -80,7 +78,7 @@ class AmlWorkspace(Owned):
         """A name that nobody else in the world has: letters and digits, at most `limit`."""
         return store_name(stack=pulumi.get_stack(), workload=name, salt=self._salt, limit=limit, hyphens=False)
 
-    def _place(self, args: AmlWorkspaceArgs) -> dict[str, Any]:
+    def _place(self, args: AmlWorkspaceArgs) -> dict[str, object]:
         return {"resource_group_name": args["resource_group"], "location": args["region"]}
 
     def _storage(self, name: str, args: AmlWorkspaceArgs) -> storage.StorageAccount:
@@ -160,16 +158,16 @@ class AmlWorkspace(Owned):
         )
 
     def _workspace(
-        self, name: str, args: AmlWorkspaceArgs, stands_on: dict[str, Any]
+        self, name: str, args: AmlWorkspaceArgs, stands_on: dict[str, object]
     ) -> machinelearningservices.Workspace:
         rules = {
             f"host-{number}": {"type": "FQDN", "category": "UserDefined", "destination": host}
             for number, host in enumerate(args.get("outbound_hosts", []))
         }
-        network: dict[str, Any] = {"isolation_mode": ISOLATION[args.get("outbound", "approved")]}
+        network: dict[str, object] = {"isolation_mode": ISOLATION[args.get("outbound", "approved")]}
         if rules:
             network |= {"outbound_rules": rules, "firewall_sku": "Basic"}
-        optional: dict[str, Any] = {"identity": {"type": "SystemAssigned"}}
+        optional: dict[str, object] = {"identity": {"type": "SystemAssigned"}}
         if key := args.get("key"):
             optional = {
                 "identity": {"type": "SystemAssigned,UserAssigned", "user_assigned_identities": [key["identity_id"]]},

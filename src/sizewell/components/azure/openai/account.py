@@ -1,7 +1,5 @@
 """An Azure OpenAI account: private, without keys, its models named with their versions."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import cognitiveservices
 
@@ -27,12 +25,12 @@ class OpenAiAccount(Owned):
     def __init__(self, name: str, args: OpenAiAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_openai(name, args)
         super().__init__(name, args, opts, kind="endpoint")
-        identity: dict[str, Any] = {"type": "SystemAssigned"}
-        encryption: dict[str, Any] = {}
+        identity: dict[str, object] = {"type": "SystemAssigned"}
+        encryption: dict[str, object] = {}
         if key := args.get("key"):
             identity = {"type": "SystemAssigned, UserAssigned", "user_assigned_identities": [key["identity_id"]]}
             wrapped = pulumi.Output.from_input(key["key_url"]).apply(_key_parts)
-            named: dict[str, Any] = {
+            named: dict[str, object] = {
                 "key_vault_uri": wrapped.apply(lambda parts_: parts_[0]),
                 "key_name": wrapped.apply(lambda parts_: parts_[1]),
                 "key_version": wrapped.apply(lambda parts_: parts_[2]),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
@@ -76,7 +76,7 @@ def check_openai(name: str, args: OpenAiAccountArgs) -> None:
     faults.done()
 
 
-def _check_deployment(faults: Faults, deployment: Mapping[str, Any], at: str) -> None:
+def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str) -> None:
     faults.unknown_keys(deployment, DeploymentArgs, at)
     name, sku, capacity = deployment.get("name"), deployment.get("sku"), deployment.get("capacity")
     faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be 2 to 64 letters and digits, got {name!r}")

@@ -94,7 +94,7 @@ def storage_args(decision: Decision, workload: Workload, settings: Settings) -> 
     """The file system that a decision's workload reads from, all but the network's ids."""
     storage, pool = workload.storage, workload.pools[0]
     assert storage is not None  # noqa: S101  (called for workloads with storage only)
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         **owned_args(decision),
         "facts": {"decisionDigest": decision.digest(), "workloadKind": workload.kind},
         "region": pool.region,

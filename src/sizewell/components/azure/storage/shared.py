@@ -1,7 +1,5 @@
 """Shared storage for data on Azure: Managed Lustre."""
 
-from typing import Any
-
 import pulumi
 from pulumi_azure_native import storagecache
 
@@ -31,7 +29,7 @@ class SharedStorage(Owned):
         super().__init__(
             name, args, opts, kind="storage", bytesExpected={"floor": size, "expected": size, "ceiling": size}
         )
-        optional: dict[str, Any] = {}
+        optional: dict[str, object] = {}
         if key := args.get("key"):
             optional = {
                 "identity": {"type": "UserAssigned", "user_assigned_identities": [key["identity_id"]]},

@@ -1,7 +1,6 @@
 """A private GKE cluster with its system pool; its API has a DNS name and asks IAM who may use it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pulumi
 from pulumi_gcp import container, projects, serviceaccount
@@ -184,7 +183,7 @@ def _protected(args: GkeClusterArgs) -> bool:
     return args.get("deletion_protection", args["environment"] == "prod")
 
 
-def _authorized(args: GkeClusterArgs) -> dict[str, Any]:
+def _authorized(args: GkeClusterArgs) -> dict[str, object]:
     """Who may use the private address; even an empty list would switch it on again (terraform-google-modules#2216)."""
     if not (ranges := args.get("authorized_cidrs")):
         return {}
@@ -192,6 +191,6 @@ def _authorized(args: GkeClusterArgs) -> dict[str, Any]:
     return {"master_authorized_networks_config": {"cidr_blocks": blocks, "gcp_public_cidrs_access_enabled": False}}
 
 
-def _dns_name(endpoints: Any) -> str:
+def _dns_name(endpoints: object) -> str:
     """The DNS name among a cluster's endpoints; "" until it is known."""
     return getattr(getattr(endpoints, "dns_endpoint_config", None), "endpoint", None) or ""

@@ -12,10 +12,11 @@ kube-system, on machines of their fabric alone; the rule `pod-privileged` says s
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from sizewell.components.gcp.args import FABRIC_NETWORKS
 from sizewell.launch import gpudirect
+from sizewell.launch.pods import Manifest
 
 API: Final = "networking.gke.io/v1"
 NAMESPACE: Final = "kube-system"
@@ -70,9 +71,9 @@ def gpus_of(fabric: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(shape.cloud_accelerator for shape in on_it if shape.cloud_accelerator))
 
 
-def manifests(fabric: str, networks: Sequence[Any], subnetworks: Sequence[Any]) -> list[dict[str, Any]]:
+def manifests(fabric: str, networks: Sequence[object], subnetworks: Sequence[object]) -> list[Manifest]:
     """All objects of a fabric; `networks` and `subnetworks` are names, in the order of the machines' interfaces."""
-    objects: list[dict[str, Any]] = []
+    objects: list[dict[str, object]] = []
     for number, (_, name) in enumerate(gpudirect.INTERFACES[fabric]):
         vpc = {"vpc": networks[number], "vpcSubnet": subnetworks[number], "deviceMode": device_mode(fabric, number)}
         reference = {"group": "networking.gke.io", "kind": "GKENetworkParamSet", "name": name}
@@ -102,11 +103,11 @@ def last_part(link: str) -> str:
     return link.rpartition("/")[2]
 
 
-def _object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+def _object(kind: str, name: str, spec: Manifest) -> Manifest:
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _installer(fabric: str) -> dict[str, Any]:
+def _installer(fabric: str) -> dict[str, object]:
     """Copies the plug-in into the machine's folders before any pod of a job starts there."""
     if fabric == gpudirect.RDMA:
         folders = {"library-dir-host": "/home/kubernetes/bin/nvidia/lib64", "gib": "/home/kubernetes/bin/gib"}
@@ -130,7 +131,7 @@ def _installer(fabric: str) -> dict[str, Any]:
     return _daemon_set("nccl-tcpxo-installer", fabric, folders, before=[module, installer])
 
 
-def _injector(fabric: str) -> dict[str, Any]:
+def _injector(fabric: str) -> dict[str, object]:
     """Gives the daemon at a job's side the devices that its pod's annotation names."""
     folders = {"dev": "/dev", "nri": "/var/run/nri"}
     injector = {
@@ -143,7 +144,7 @@ def _injector(fabric: str) -> dict[str, Any]:
     return _daemon_set("device-injector", fabric, folders, container=injector)
 
 
-def _copier(name: str, image: str, script: str, mounts: Mapping[str, str]) -> dict[str, Any]:
+def _copier(name: str, image: str, script: str, mounts: Mapping[str, str]) -> dict[str, object]:
     return {
         "name": name,
         "image": image,
@@ -156,7 +157,7 @@ def _copier(name: str, image: str, script: str, mounts: Mapping[str, str]) -> di
     }
 
 
-def _resources(cpu: str, memory: str) -> dict[str, Any]:
+def _resources(cpu: str, memory: str) -> Manifest:
     return {"requests": {"cpu": cpu, "memory": "32Mi"}, "limits": {"cpu": "1", "memory": memory}}
 
 
@@ -165,10 +166,10 @@ def _daemon_set(
     fabric: str,
     folders: Mapping[str, str],
     *,
-    before: Sequence[dict[str, Any]] = (),
-    container: dict[str, Any] | None = None,
+    before: Sequence[Manifest] = (),
+    container: Manifest | None = None,
     made: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Manifest:
     """One pod on each machine of the fabric, whatever its taints; it waits where its work is done by `before`."""
     gpus = list(gpus_of(fabric))
     term = {"matchExpressions": [{"key": "cloud.google.com/gke-accelerator", "operator": "In", "values": gpus}]}

@@ -1,6 +1,7 @@
 """Budget and hard end of a stack on Google Cloud: arguments, refusals, the workflow that ends it. Pure."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from sizewell.components import limits
 from sizewell.components.bounds import Pattern
@@ -8,7 +9,7 @@ from sizewell.components.faults import Faults
 from sizewell.components.forms import BudgetArgs, EndArgs
 from sizewell.components.gcp.args import ProjectArgs
 from sizewell.components.gcp.checks import check_region
-from sizewell.components.gcp.limits.workflows import attempt, call, each, source
+from sizewell.components.gcp.limits.workflows import Step, attempt, call, each, source
 from sizewell.components.tags import legal, physical_name, short_hash
 
 LABEL, PROJECT_LABEL = "sizewell-stack", "sizewell-project"
@@ -80,7 +81,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     # A pool whose autoscaling cannot be switched off (flex-start, queued) is emptied all the same, and reported.
     scaled = '${default(map.get(pool, ["autoscaling", "enabled"]), False)}'
     fixed = {"fixed": call("post", f'{pool} + ":setAutoscaling"}}', body={"autoscaling": {"enabled": False}})}
-    pools = [
+    pools: list[Step] = [
         {"scaled": {"switch": [{"condition": scaled, "steps": [attempt("scaling", [fixed])]}]}},
         attempt(
             "size",
@@ -90,7 +91,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
             ],
         ),
     ]
-    clusters = [
+    clusters: list[Step] = [
         {"clusters": call("get", f"{gke}/{location}/clusters")},
         _of_each(
             "cluster",
@@ -99,7 +100,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
             only=_labelled("cluster", "resourceLabels", stack=label, owner=mine),
         ),
     ]
-    services = [
+    services: list[Step] = [
         {"services": call("get", f"https://run.googleapis.com/v2/{location}/services")},
         _of_each(
             "service",
@@ -113,7 +114,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     ]
     labelled = f'labels.{LABEL}="{label}" AND labels.{PROJECT_LABEL}="{mine}"'
     busy = f'{labelled} AND (state="JOB_STATE_RUNNING" OR state="JOB_STATE_PENDING")'
-    jobs = [
+    jobs: list[Step] = [
         {"jobs": call("get", f"{vertex}/{location}/customJobs", query={"filter": busy})},
         _of_each(
             "job",
@@ -127,11 +128,11 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     undeploy = call(
         "post", f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}', body={"deployedModelId": "${model.id}"}
     )
-    models = [
+    models: list[Step] = [
         {"undeploy": undeploy},
         {"undeployed": {"assign": [{"ended": "${list.concat(ended, endpoint.name)}"}]}},
     ]
-    endpoints = [
+    endpoints: list[Step] = [
         {"endpoints": call("get", f"{vertex}/{location}/endpoints")},
         _of_each(
             "endpoint",
@@ -142,7 +143,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     ]
     early = {"condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}', "return": f"{stack} ends on {ends}"}
     told = '${"not everything is at zero, tried again in an hour: " + json.encode_to_string(failed)}'
-    steps: list[dict[str, Any]] = [
+    steps: list[Step] = [
         {"start": {"assign": [{"ended": []}, {"failed": []}]}},
         {"early": {"switch": [early]}},
         attempt("all_clusters", clusters),
@@ -174,7 +175,7 @@ def _labelled(item: str, labels: str, *, stack: str, owner: str) -> str:
     )
 
 
-def _of_each(item: str, listed: str, steps: list[dict[str, Any]], *, only: str = "") -> dict[str, Any]:
+def _of_each(item: str, listed: str, steps: Sequence[Step], *, only: str = "") -> Step:
     """A step for each of what the last call listed, for those that `only` holds of; each fails for itself."""
     does = attempt(item, steps)
     if only:

@@ -12,6 +12,7 @@ from sizewell.components.gcp.node_pools import pool_filter
 from sizewell.components.owned import GuardArgs
 
 GKE, MONITORING = "https://container.googleapis.com/v1", "https://monitoring.googleapis.com/v3"
+Step = Mapping[str, object]  # of a workflow, as Google's YAML or JSON has it
 RETRIED = (400, 409, 429, 500, 503)  # another operation is under way, or the API is busy
 EVERY_QUARTER = "*/15 * * * *"
 # What sizing pools takes: changing their size and autoscaling, and looking at metrics
@@ -23,7 +24,7 @@ ALIVE = "kubernetes.io/node/cpu/total_cores"  # every node has it
 SAMPLE_S, LATE_S, SEEN = 60, 300, 0.95  # metrics come up to LATE_S late; this share of them has to be there
 
 
-def call(method: str, url: str, result: str = "answer", **more: Any) -> dict[str, Any]:
+def call(method: str, url: str, result: str = "answer", **more: object) -> Step:
     """A request as the workflow's account, tried again while the service is busy with another."""
     wanted = {"url": url, "auth": {"type": "OAuth2"}, **more}
     return {
@@ -36,11 +37,11 @@ def call(method: str, url: str, result: str = "answer", **more: Any) -> dict[str
     }
 
 
-def each(value: str, among: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def each(value: str, among: str, steps: Sequence[Step]) -> Step:
     return {"for": {"value": value, "in": among, "steps": steps}}
 
 
-def attempt(name: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def attempt(name: str, steps: Sequence[Step]) -> Step:
     """Steps whose failure is written down in `failed` and stops nothing else; an API that is off has nothing to end."""
     off = 'text.match_regex(json.encode_to_string(error), "SERVICE_DISABLED")'
     noted = {f"{name}_noted": {"assign": [{"failed": "${list.concat(failed, json.encode_to_string(error))}"}]}}
@@ -48,11 +49,11 @@ def attempt(name: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
     return {f"{name}_tried": {"try": {"steps": steps}, "except": {"as": "error", "steps": [heard]}}}
 
 
-def when(condition: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def when(condition: str, steps: Sequence[Step]) -> Step:
     return {"condition": f"${{{condition}}}", "steps": steps}
 
 
-def source(steps: list[dict[str, Any]], *, params: Sequence[str] = (), **more: Any) -> str:
+def source(steps: Sequence[Step], *, params: Sequence[str] = (), **more: object) -> str:
     """A workflow's text: its steps, which errors are tried again, and further subworkflows."""
     codes = " or ".join(f"error.code == {code}" for code in RETRIED)
     asked = f'"code" in error and ({codes})'
@@ -60,7 +61,7 @@ def source(steps: list[dict[str, Any]], *, params: Sequence[str] = (), **more: A
         "params": ["error"],
         "steps": [{"ask": {"switch": [{"condition": f"${{{asked}}}", "return": True}]}}, {"no": {"return": False}}],
     }
-    main: dict[str, Any] = {"params": list(params), "steps": steps} if params else {"steps": steps}
+    main: dict[str, object] = {"params": list(params), "steps": steps} if params else {"steps": steps}
     return json.dumps({"main": main, "busy": busy, **more}, sort_keys=True)
 
 
@@ -102,7 +103,7 @@ def size_workflow(
         ]
         looked = _look(project=project, cluster=cluster, pools=names, guard=guard, per_node=accelerators_per_node)
         choices.append(when('wanted == "idle"', [*looked, *ending]))
-    steps: list[dict[str, Any]] = [
+    steps: Sequence[Step] = [
         {"start": {"assign": [{"wanted": ""}, {"changed": []}]}},
         {
             "asked": {
@@ -115,7 +116,7 @@ def size_workflow(
     return source(steps, params=("args",), number=_NUMBER)
 
 
-def _scaled(pools: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+def _scaled(pools: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, Any]]:
     return {name: counts for name, counts in pools.items() if "autoscaling" in counts}
 
 
@@ -123,10 +124,10 @@ def _step(name: str, what: str) -> str:
     return f"{name.replace('-', '_')}_{what}"
 
 
-def _start(pool: str, name: str, counts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _start(pool: str, name: str, counts: Mapping[str, Any]) -> list[Step]:
     """The pool as Pulumi made it: its first size, then its own autoscaling."""
     size = counts.get("node_count", counts.get("initial_node_count", 0))
-    steps = [{_step(name, "filled"): call("post", f"{pool}:setSize", body={"nodeCount": size})}]
+    steps: list[Step] = [{_step(name, "filled"): call("post", f"{pool}:setSize", body={"nodeCount": size})}]
     if bounds := counts.get("autoscaling"):
         scaling = {
             "enabled": True,
@@ -138,7 +139,7 @@ def _start(pool: str, name: str, counts: Mapping[str, Any]) -> list[dict[str, An
     return [*steps, {_step(name, "started"): {"assign": [{"changed": f'${{list.concat(changed, "{name}")}}'}]}}]
 
 
-def _stop(pool: str, name: str, *, size: int, what: str) -> list[dict[str, Any]]:
+def _stop(pool: str, name: str, *, size: int, what: str) -> list[Step]:
     """The pool at `size` machines in each zone, whatever waits for it."""
     off = {"autoscaling": {"enabled": False}}
     return [
@@ -148,7 +149,7 @@ def _stop(pool: str, name: str, *, size: int, what: str) -> list[dict[str, Any]]
     ]
 
 
-def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs, per_node: int) -> list[dict[str, Any]]:
+def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs, per_node: int) -> list[Step]:
     """Ends the run unless every accelerator of every live machine was seen all the time, and stayed under the limit.
 
     No data is not idleness: a machine that just came, one whose metrics are missing, or no machine at all end it too.
@@ -158,7 +159,7 @@ def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs,
     now.append({"begins": f"${{time.format(sys.now() - {LATE_S + seconds})}}"})
     now.append({"recently": f"${{time.format(sys.now() - {2 * LATE_S})}}"})
 
-    def ask(what: str, metric: str, reduced: tuple[str, str], since: str, period: int) -> list[dict[str, Any]]:
+    def ask(what: str, metric: str, reduced: tuple[str, str], since: str, period: int) -> list[Step]:
         aligner, reducer = reduced
         query = {
             "filter": pool_filter(metric, cluster=cluster, pools=list(pools)),
@@ -195,7 +196,7 @@ def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs,
 
 
 # The one number that an aggregated answer holds; -1 where there is none.
-_NUMBER: Mapping[str, Any] = {
+_NUMBER: Mapping[str, object] = {
     "params": ["body"],
     "steps": [
         {"empty": {"switch": [{"condition": '${not("timeSeries" in body)}', "return": -1}]}},

@@ -73,7 +73,7 @@ def check_training(name: str, args: VertexTrainingArgs, shape: Shape | None) -> 
     faults.done()
 
 
-def _check_machine(faults: Faults, args: Mapping[str, Any], shape: Shape | None, market: str) -> None:
+def _check_machine(faults: Faults, args: Mapping[str, object], shape: Shape | None, market: str) -> None:
     machine_type = args.get("machine_type")
     if shape is None:
         faults.add("machine_type", f"is not in the catalog: {machine_type!r}")

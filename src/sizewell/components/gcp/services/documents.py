@@ -28,9 +28,9 @@ def machine_spec(shape: Shape) -> dict[str, Any]:
     return {**spec, "acceleratorType": kind, "acceleratorCount": shape.accelerators} if kind else spec
 
 
-def worker_pools(args: VertexTrainingArgs, shape: Shape) -> list[dict[str, Any]]:
+def worker_pools(args: VertexTrainingArgs, shape: Shape) -> list[dict[str, object]]:
     """One machine that leads, and the others: Vertex AI wants exactly one replica in the first pool."""
-    container: dict[str, Any] = {"imageUri": args["image"]}
+    container: dict[str, object] = {"imageUri": args["image"]}
     if command := args.get("command"):
         container["command"] = list(command)
     if arguments := args.get("arguments"):
@@ -55,10 +55,10 @@ def custom_job(
     key: str,
     attachment: str | None,
     labels: dict[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The job as Vertex AI's API takes it: it ends by itself, resumes from its checkpoints, and shows no shell."""
     hours, mode = args["max_run_hours"], args["capacity_mode"]
-    scheduling: dict[str, Any] = {
+    scheduling: dict[str, object] = {
         "strategy": STRATEGIES[mode],
         "timeout": f"{hours * 3600}s",
         "restartJobOnWorkerRestart": mode == "spot",
@@ -66,7 +66,7 @@ def custom_job(
     }
     if mode == "flex-start":
         scheduling["maxWaitDuration"] = "604800s"
-    spec: dict[str, Any] = {
+    spec: dict[str, object] = {
         "workerPoolSpecs": worker_pools(args, shape),
         "scheduling": scheduling,
         "serviceAccount": f"{args['writer_account']}@{project}.iam.gserviceaccount.com",
@@ -78,7 +78,7 @@ def custom_job(
     return {"displayName": name, "jobSpec": spec, "labels": labels, "encryptionSpec": {"kmsKeyName": key}}
 
 
-def start_workflow(job: dict[str, Any], *, project: str, region: str) -> str:
+def start_workflow(job: dict[str, object], *, project: str, region: str) -> str:
     """A workflow that creates one job and returns its name; a run of it starts one run of the training."""
     create = {
         "call": "googleapis.aiplatform.v1.projects.locations.customJobs.create",

@@ -23,9 +23,9 @@ LONGEST_H = 168
 
 def build(
     decision: Decision, pairs: Sequence[Pair], settings: Settings, *, options: pulumi.ResourceOptions
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The pools of a region that a service runs; they need no network and no cluster of ours."""
-    outputs: dict[str, Any] = {}
+    outputs: dict[str, object] = {}
     for workload, pool in pairs:
         name, project = pool_name(workload, pool), armed(decision, pool.region, project_of(settings), options)
         if target_of(workload, pool) == "cloud-run":
@@ -49,11 +49,11 @@ def build(
     return outputs
 
 
-def run_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def run_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:
     """A service on Cloud Run as a decision says it: the CPUs and memory of the G2 machine that it was sized as."""
     shape, replicas = find_shape("gcp", pool.instance_type), workload.replicas
     container = containers.container_of("cloudRun", pool_name(workload, pool), allowed=RUN_KEYS, example=EXAMPLE)
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,
@@ -68,7 +68,7 @@ def run_args(decision: Decision, workload: Workload, pool: Pool, settings: Setti
     return {**args, **container}
 
 
-def training_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, Any]:
+def training_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:
     """Training on Vertex AI as a decision says it; the longest run is twice the upper end of the predicted time."""
     container = containers.container_of("vertex", pool_name(workload, pool), allowed=TRAINING_KEYS, example=EXAMPLE)
     predicted_s = workload.performance.high if workload.performance.metric == "run_time_s" else 86_400.0
@@ -92,7 +92,7 @@ def endpoint_args(decision: Decision, workload: Workload, pool: Pool) -> dict[st
     container = containers.container_of(
         "vertex", pool_name(workload, pool), allowed=ENDPOINT_KEYS, example="OWNER/NAME", needs=""
     )
-    args: dict[str, Any] = {
+    args: dict[str, object] = {
         **owned_args(decision),
         "facts": pool_facts(decision, workload, pool),
         "region": pool.region,

@@ -1,7 +1,5 @@
 """The checkpoint bucket of one workload on Google Cloud; stands in a stack of its own."""
 
-from typing import Any
-
 import pulumi
 from pulumi_gcp import kms, projects, serviceaccount, storage
 
@@ -109,7 +107,7 @@ class CheckpointStore(Owned):
         args: CheckpointStoreArgs,
         *,
         after: list[pulumi.Resource] | None = None,
-        **settings: Any,
+        **settings: object,
     ) -> storage.Bucket:
         return self.make(
             storage.Bucket,
@@ -127,7 +125,7 @@ class CheckpointStore(Owned):
         )
 
 
-def _rests(versions_days: int) -> list[dict[str, Any]]:
+def _rests(versions_days: int) -> list[dict[str, object]]:
     """Lifecycle rules that end what nobody sees: old versions and uploads that were broken off. No current object."""
     old = {"with_state": "ARCHIVED", "days_since_noncurrent_time": versions_days}
     return [

@@ -1,7 +1,5 @@
 """Shared storage for data on Google Cloud: zonal Filestore."""
 
-from typing import Any
-
 import pulumi
 from pulumi_gcp import filestore
 
@@ -33,7 +31,7 @@ class SharedStorage(Owned):
         )
         key, users = parts.key_of(self, name, args, service="file.googleapis.com", agents=("cloud-filer",))
         export = {"ip_ranges": [args["cidr"]], "access_mode": "READ_WRITE", "squash_mode": "ROOT_SQUASH"}
-        exports: list[dict[str, Any]] = [{**export, "anon_uid": 65534, "anon_gid": 65534}]
+        exports: list[dict[str, object]] = [{**export, "anon_uid": 65534, "anon_gid": 65534}]
         if admins := args.get("admins"):
             exports.append({"ip_ranges": admins, "access_mode": "READ_WRITE", "squash_mode": "NO_ROOT_SQUASH"})
         made = self.make(

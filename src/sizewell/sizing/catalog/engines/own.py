@@ -51,12 +51,12 @@ def with_own(shipped: Mapping[str, InferenceEngine], folder: Path | None) -> dic
     return {name: engines[name] for name in sorted(engines)}
 
 
-def _changes(data: Any, shown: str, faults: list[Fault]) -> dict[str, Any]:
+def _changes(data: object, shown: str, faults: list[Fault]) -> dict[str, Any]:
     """The fields of an engine that a file states; what is wrong with it goes to `faults`."""
     if not isinstance(data, Mapping):
         faults.append(Fault(path=shown, found=data, allowed=f"a mapping of {', '.join(KEYS)}"))
         return {}
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for key, value in data.items():
         kind, right = _kind(key, value)
         if key not in KEYS:
@@ -70,7 +70,7 @@ def _changes(data: Any, shown: str, faults: list[Fault]) -> dict[str, Any]:
     return changes
 
 
-def _kind(key: str, value: Any) -> tuple[str, bool]:
+def _kind(key: str, value: object) -> tuple[str, bool]:
     """What a field has to be, and whether it is."""
     if key in _WORDS:
         return "texts by name", isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,7 +203,7 @@ class ComputeBound:
         self._layer, self._head = np.empty((2, len(kinds), len(every)))
         for start in range(0, len(kinds), KINDS_AT_ONCE):
             some = slice(start, start + KINDS_AT_ONCE)
-            machine_columns: dict[str, Any] = {name: kinds[some, i, None] for i, name in enumerate(MACHINE)}
+            machine_columns: dict[str, object] = {name: kinds[some, i, None] for i, name in enumerate(MACHINE)}
             table = rows(
                 {**job, **shapes, **machine_columns, "zero": 0.0, "shard": 1.0, "dp": 1.0, "pp": 1.0, "vp": 1.0,
                  "outer": 1e15, "outer_latency": 0.0}

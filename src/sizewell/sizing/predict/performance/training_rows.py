@@ -72,7 +72,7 @@ USUAL_NETWORK: Mapping[str, float] = {"rdma": 50e9, "tcp": 3e9, "dcn": 3e9}
 class Rows(SimpleNamespace):
     """Columns by name; each a float or an array that broadcasts with the others."""
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: columns are set by the functions below
+    def __getattr__(self, name: str) -> object:  # for type checkers: columns are set by the functions below
         raise AttributeError(name)
 
 
