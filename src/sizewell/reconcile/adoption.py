@@ -329,7 +329,7 @@ def _at(given: Mapping[str, object], path: str) -> object:
     return value
 
 
-def _provider_of(wanted: Wanted, state: State) -> dict[str, Any]:
+def _provider_of(wanted: Wanted, state: State) -> dict[str, object]:
     """Where the provider of a resource works, in the words of `IdentityForm.of_inputs`."""
     urn = wanted.provider.rpartition("::")[0]
     provider = next((resource for resource in state.resources if resource.urn == urn), None)

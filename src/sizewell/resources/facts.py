@@ -50,7 +50,7 @@ def facts(
     *,
     environment: str = "",
     pricing: Pricing | None = None,
-    decision: Mapping[str, Any] | None = None,
+    decision: Mapping[str, object] | None = None,
     changes: Mapping[str, str] | None = None,
     on: date | None = None,
     retention_visible: bool = True,

@@ -64,7 +64,7 @@ class RecordedResource:
     type: str  # token: "aws:autoscaling/group:Group"
     name: str
     inputs: Mapping[str, Any]
-    outputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, object] = field(default_factory=dict)
     parent: str | None = None  # URN
     custom: bool = True  # False: a component
     protect: bool = False
@@ -85,7 +85,7 @@ class Plan:
     project: str
     stack: str
     resources: tuple[RecordedResource, ...]
-    outputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, object] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
     notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan

@@ -65,7 +65,7 @@ def number(value: object) -> Decimal | Unknown | None:
     return result if result.is_finite() else None
 
 
-def count(value: Any) -> Count:
+def count(value: object) -> Count:
     """A whole number, or UNKNOWN, or None where the input is silent."""
     result = number(value)
     return int(result) if isinstance(result, Decimal) else result
@@ -86,7 +86,7 @@ def flag(value: object, *, default: bool = False) -> Flag:
     return bool(value)
 
 
-def text(value: Any, default: str = "") -> Text:
+def text(value: object, default: str = "") -> Text:
     if isinstance(value, Unknown):
         return UNKNOWN
     return default if value is None else str(value)

@@ -13,8 +13,8 @@ from sizewell.resources.stackfacts import Grant, Opening
 # From a resource to the fields of its fact; None where it is none of that kind.
 Reader = Callable[[Graph, RecordedResource], "dict[str, Any] | None"]
 Readers = Mapping[str, Reader]
-StoreReaders = Mapping[str, Callable[[Graph, RecordedResource], dict[str, Any]]]
-PoolReaders = Mapping[str, Callable[[Graph, RecordedResource], list[dict[str, Any]]]]  # several pools in one
+StoreReaders = Mapping[str, Callable[[Graph, RecordedResource], dict[str, object]]]
+PoolReaders = Mapping[str, Callable[[Graph, RecordedResource], list[dict[str, object]]]]  # several pools in one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

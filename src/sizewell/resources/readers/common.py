@@ -34,11 +34,11 @@ _LABELS_ELSEWHERE: Final = {
 }
 
 
-ONE_MACHINE: Final[Mapping[str, Any]] = {"nodes_min": 1, "nodes_wanted": 1, "nodes_max": 1, "single": True}
+ONE_MACHINE: Final[Mapping[str, object]] = {"nodes_min": 1, "nodes_wanted": 1, "nodes_max": 1, "single": True}
 """Fields of a pool that is a single machine and not a group that could change its size."""
 
 
-def decoded(script: Any) -> Text:
+def decoded(script: object) -> Text:
     """A start script in plain text, whether or not it is base64."""
     value = text(script)
     if isinstance(value, Unknown) or not value:

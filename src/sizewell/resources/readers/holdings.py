@@ -37,7 +37,7 @@ def reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | No
     return {**(details or {}), "refundable": True, "date_stated": either((details or {})["date_stated"], limited)}
 
 
-def throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def throughput(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     """Provisioned throughput of a model bills by the hour, used or not; other deployments bill by token."""
     kind = text(get(resource.inputs, "sku", "name"))
     if isinstance(kind, Unknown):
@@ -56,7 +56,7 @@ def throughput(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
     return details
 
 
-def volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def volume(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     inputs = resource.inputs
     attachments = graph.referring(resource, "aws:ec2/volumeAttachment:VolumeAttachment", "volumeId")
     return {
@@ -67,7 +67,7 @@ def volume(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     attached = either(
         *(
             UNKNOWN if isinstance(users, Unknown) else bool(users)
@@ -87,7 +87,7 @@ def gcp_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     machines = graph.referring(resource, "azure-native:compute:VirtualMachine", "storageProfile")
     key = get(resource.inputs, "encryption", "diskEncryptionSetId")
     return {
@@ -98,7 +98,7 @@ def azure_disk(graph: Graph, resource: RecordedResource) -> dict[str, Any] | Non
 
 
 def file_system(key: str, *, by_default: bool) -> Reader:
-    def read(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+    def read(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
         stated = get(resource.inputs, *key.split("."))
         own = stated is not None
         encrypted = by_default or own or flag(resource.inputs.get("encrypted"))

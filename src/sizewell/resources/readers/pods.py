@@ -172,7 +172,7 @@ def _accelerators(spec: object, graph: Graph) -> Count:
     return UNKNOWN if UNKNOWN in wanted and not any(known) else max(known, default=0)
 
 
-def _pod(graph: Graph, spec: Any) -> dict[str, Any]:
+def _pod(graph: Graph, spec: object) -> dict[str, Any]:
     containers = _containers(spec)
     accelerators = _accelerators(spec, graph)
     if isinstance(containers, Unknown):

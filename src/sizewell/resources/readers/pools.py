@@ -18,7 +18,7 @@ _IN_STACK: Final = ("kubernetes:helm.sh", "aws:eks/addon:Addon", "kubernetes:app
 
 def pools(
     graph: Graph,
-    catalog: Any,
+    catalog: object,
     readers: PoolReaders,
     *,
     checkpoints_in_stack: Flag,
@@ -97,7 +97,7 @@ def _pool(
     return Pool(**values)
 
 
-def _declared(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:
     """The arguments of the component that makes the pool, which it registers as inputs."""
     owner = graph.owner(resource)
     if owner is None or owner is resource:

@@ -27,7 +27,7 @@ def _stated_in(graph: Graph, template: object) -> Callable[[Any], Flag]:
     return lambda key: graph.stated(template, "blockDeviceMappings", key)
 
 
-def _machine(template: Any, stated: Callable[[Any], Flag] = plain) -> dict[str, Any]:
+def _machine(template: object, stated: Callable[[object], Flag] = plain) -> dict[str, Any]:
     """What a launch template (or an instance's own inputs) says about each machine."""
     script = decoded(get(template, "userDataBase64", default=get(template, "userData")))
     interfaces = items(get(template, "networkInterfaces"))

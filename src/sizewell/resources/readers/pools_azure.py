@@ -19,7 +19,7 @@ def _kinds(kind: Text) -> tuple[str, ...] | Unknown:
     return UNKNOWN if isinstance(kind, Unknown) else (kind,)
 
 
-def _profile(profile: Any, machine: Machine, extensions: Flag) -> dict[str, Any]:
+def _profile(profile: object, machine: Machine, extensions: Flag) -> dict[str, object]:
     script = decoded(get(profile, "osProfile", "customData", default=get(profile, "userData")))
     agent: Flag = UNKNOWN if isinstance(script, Unknown) else any(name in script.lower() for name in METRIC_AGENTS)
     host = flag(get(profile, "securityProfile", "encryptionAtHost"))

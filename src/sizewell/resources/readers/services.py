@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sizewell.resources import azure_nodes
 from sizewell.resources.gcp_nodes import last_part
@@ -39,7 +39,7 @@ def _ml_accelerated(kind: object) -> Flag:
     return UNKNOWN if isinstance(name, Unknown) else is_accelerated_name(cloud_of_service("sagemaker"), name)
 
 
-def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     variants = items(resource.inputs.get("productionVariants"))
     if isinstance(variants, Unknown) or UNKNOWN in variants:
         return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
@@ -110,7 +110,7 @@ def _enabled(scaling: object) -> bool:
     return scaling is not None and get(scaling, "status", default="ENABLED") == "ENABLED"
 
 
-def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
     least = count(get(dedicated, "minReplicaCount", default=1))
@@ -126,7 +126,7 @@ def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] 
     }
 
 
-def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     template = resource.inputs.get("template")
     gpus = get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu")
@@ -142,7 +142,7 @@ def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
     }
 
 
-def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     details = resource.inputs.get("onlineDeploymentProperties", resource.inputs.get("properties"))
     if get(details, "endpointComputeType") == "Kubernetes":
         return None
@@ -165,7 +165,7 @@ def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, Any] |
     }
 
 
-def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     inputs = resource.inputs
     config = inputs.get("lifecycleConfigName")
     configs = graph.referenced(
@@ -188,7 +188,7 @@ def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any
     }
 
 
-def _mentions_stop(inputs: Any) -> Flag:
+def _mentions_stop(inputs: object) -> Flag:
     script = decoded(get(inputs, "onStart"))
     if isinstance(script, Unknown):
         return UNKNOWN
@@ -199,7 +199,7 @@ def _is_not(value: object, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value != wanted)
 
 
-def domain(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def domain(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     settings = get(resource.inputs, "defaultUserSettings")
     idle: list[Flag] = [
@@ -219,7 +219,7 @@ def _idle_on(value: object) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == "ENABLED")
 
 
-def workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def workbench(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     setup = resource.inputs.get("gceSetup")
     timeout = get(setup, "metadata", "idle-timeout-seconds")
@@ -237,7 +237,7 @@ def workbench(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
     }
 
 
-def colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def colab(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     timeout = get(resource.inputs, "idleShutdownConfig", "idleTimeout")
     kind = text(get(resource.inputs, "machineSpec", "machineType"))
@@ -250,7 +250,7 @@ def colab(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     outer = resource.inputs.get("properties")
     kind_of = get(outer, "computeType")
@@ -274,7 +274,7 @@ def compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, Any]
     }
 
 
-def eks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def eks(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     config = resource.inputs.get("vpcConfig")
     secrets = get(resource.inputs, "encryptionConfig", "resources")
@@ -301,7 +301,7 @@ def _exposed(public: Flag, ranges: object) -> Flag:
     return not listed or any(entry in {"0.0.0.0/0", "::/0"} for entry in listed)
 
 
-def gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def gke(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     inputs = resource.inputs
     addressed = flag(get(inputs, "controlPlaneEndpointsConfig", "ipEndpointsConfig", "enabled"), default=True)
@@ -331,7 +331,7 @@ def gke(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def aks(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     inputs = resource.inputs
     access = get(inputs, "apiServerAccessProfile")
     private = flag(get(access, "enablePrivateCluster"))
@@ -350,7 +350,7 @@ def aks(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def training_job(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     inputs = resource.inputs
     checkpoint = get(inputs, "checkpointConfig", "s3Uri")
@@ -367,7 +367,7 @@ def training_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | N
     }
 
 
-def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     """The first training step of a pipeline; while its text is not known, the arguments of its component."""
     definition = resource.inputs.get("pipelineDefinition")
     if isinstance(definition, Unknown):
@@ -390,13 +390,13 @@ def pipeline(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     }
 
 
-def workflow(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def workflow(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     """A workflow of ours that starts training jobs; what others do is in no field."""
     sizes = any(owner.type == "sizewell-gcp:index:AcceleratorPool" for owner in graph.ancestors(resource))
     return _declared(graph, resource) if get(graph.registration(resource), "kind") == "pool" and not sizes else None
 
 
-def _declared(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
+def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:
     """The jobs of a definition that is known only after deployment, as the arguments of its component say."""
     owner = graph.owner(resource)
     if owner is None:
@@ -413,7 +413,7 @@ def _declared(graph: Graph, resource: RecordedResource) -> dict[str, Any]:
     }
 
 
-def batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def batch_job(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     properties = text(resource.inputs.get("containerProperties"))
     gpu: Flag = UNKNOWN if isinstance(properties, Unknown) else '"GPU"' in properties
@@ -426,7 +426,7 @@ def batch_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None
     }
 
 
-def azure_job(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
+def azure_job(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     properties = get(resource.inputs, "properties")
     limit = get(properties, "limits", "timeout")

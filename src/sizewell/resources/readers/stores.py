@@ -63,7 +63,7 @@ def _side_resource(graph: Graph, bucket: RecordedResource, kind: str) -> Recorde
     return sides[0] if isinstance(sides, tuple) and sides else None
 
 
-def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> Any:
+def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> object:
     """The inputs of a side resource that configures a bucket, or the bucket's own inline block; None, or UNKNOWN."""
     token = f"aws:s3/{kind[0].lower()}{kind[1:]}:{kind}"
     sides = graph.referring(bucket, token, "bucket")
@@ -75,7 +75,7 @@ def _side(graph: Graph, bucket: RecordedResource, kind: str, inline: str) -> Any
     return UNKNOWN if isinstance(sides, Unknown) else None
 
 
-def s3(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
+def s3(graph: Graph, bucket: RecordedResource) -> dict[str, object]:
     versioning = _side(graph, bucket, "BucketVersioning", "versioning")
     encryption = _side(graph, bucket, "BucketServerSideEncryptionConfiguration", "serverSideEncryptionConfiguration")
     block = _side(graph, bucket, "BucketPublicAccessBlock", "")
@@ -176,7 +176,7 @@ def document_of(policy: object) -> object:
     return None
 
 
-def gcs(graph: Graph, bucket: RecordedResource) -> dict[str, Any]:
+def gcs(graph: Graph, bucket: RecordedResource) -> dict[str, object]:
     inputs = bucket.inputs
     rules = items(inputs.get("lifecycleRules"))
     deletes: list[Flag] = []
@@ -218,7 +218,7 @@ def _is(value: object, wanted: str) -> Flag:
     return UNKNOWN if isinstance(value, Unknown) else bool(value == wanted)
 
 
-def account(graph: Graph, account: RecordedResource) -> dict[str, Any]:
+def account(graph: Graph, account: RecordedResource) -> dict[str, object]:
     inputs = account.inputs
     services = graph.referring(account, "azure-native:storage:BlobServiceProperties", "accountName")
     service: object = services[0].inputs if isinstance(services, tuple) and services else None

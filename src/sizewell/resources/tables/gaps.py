@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.context import Context, Free, Outcome, Pricer
@@ -115,7 +115,7 @@ def free(reason: str) -> Pricer:
 
 
 def _says(path: InputPath, *words: str) -> Callable[[object], object]:
-    def test(inputs: object) -> Any:
+    def test(inputs: object) -> object:
         stated = text(get(inputs, *path))
         return stated if isinstance(stated, Unknown) else any(word in stated.lower() for word in words)
 
