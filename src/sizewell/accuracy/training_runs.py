@@ -54,7 +54,7 @@ class TrainingRun:
 
     job: TrainingJob
     cluster: Cluster
-    known: Mapping[str, float]  # columns of `layout_space` that the source states or the engine fixes
+    known: Mapping[str, float]  # factors of the layout, such as "tp", that the source states or the engine fixes
     metric: str
     tokens: float = 0.0  # of the whole run, where the metric is its total
     benchmark: benchmarks.Benchmark | None = None
