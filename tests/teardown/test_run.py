@@ -8,11 +8,13 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
 from moto import mock_aws
+from moto.cloudwatch.models import CloudWatchBackend
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline
@@ -151,11 +153,30 @@ def evening(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)  # moto has no clock of its own
     with mock_aws():
         made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
-        monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto looks at each sample for each period
+        monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto makes up each period, however far back
+        monkeypatch.setattr(CloudWatchBackend, "get_metric_data", by_series)
         monkeypatch.setattr(aws_reads, "aws_client", lambda *_, **__: made.client or shared())
         monkeypatch.setattr(writing, "Boto", Hand)
         backdated(monkeypatch, made.now - timedelta(hours=3))
         yield made
+
+
+GET_METRIC_DATA = CloudWatchBackend.get_metric_data
+
+
+def by_series(backend: CloudWatchBackend, queries: list[dict[str, Any]], **span: Any) -> list[dict[str, Any]]:
+    """moto's own answers, each from the samples of its query alone: moto looks at all of them for every period."""
+    samples: dict[tuple[Any, ...], list[Any]] = {}
+    for sample in backend.get_all_metrics():
+        series = (sample.name, *sorted((each.name, each.value) for each in sample.dimensions))
+        samples.setdefault(series, []).append(sample)
+    answers = []
+    for query in queries:
+        metric = query["MetricStat"]["Metric"]
+        series = (metric["MetricName"], *sorted((each["Name"], each["Value"]) for each in metric["Dimensions"]))
+        narrowed = SimpleNamespace(get_all_metrics=functools.partial(samples.get, series, []))
+        answers += GET_METRIC_DATA(narrowed, [query], **span)
+    return answers
 
 
 class Hand:
