@@ -363,8 +363,8 @@ def test_a_key_of_the_spec(copy: Copy, files_of: FilesOf) -> None:
     edited(
         copy, "sizing/workload/model.py", people, people + '    bobs: CountOrZero = default(3, "a team has three")\n'
     )
-    key = '    "team.platform_engineers":'
-    edited(copy, "sizing/workload/docs.py", key, f'    "team.bobs": "How many are called bob",\n{key}')
+    key = "team.platform_engineers,"
+    edited(copy, "sizing/workload/data/keys.csv", key, f"team.bobs,How many are called bob\n{key}")
     spec = copy.project / "stacks/specs" / copy.stack / "chat.yaml"
     copy.spec(more="team: {platform_engineers: 1}\n")
     shown = copy.run("size", str(spec), "--show-spec", *ON)
