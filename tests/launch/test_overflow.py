@@ -89,7 +89,7 @@ class Clusters:
     def change(self, **changes):
         self.at.write_text(json.dumps({**self.state, **changes}))
 
-    def run(self, seconds=30):
+    def run(self, seconds=300):
         env = {**os.environ, "STATE": str(self.at), "PAUSE": "0.01"}
         env["PATH"] = f"{self.folder}:{env['PATH']}"
         with (self.folder / "script").open() as script:  # as through a pipe
