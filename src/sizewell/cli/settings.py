@@ -12,13 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import SimpleNamespace
+from typing import Any, Final
 
 from sizewell.cli import terminal
 from sizewell.sizing.errors import ConfigError, Fault
-
-if TYPE_CHECKING:
-    from sizewell.cli.commands import Arguments
 
 OWN_FILE: Final = "sizewell.toml"
 SHARED_FILE: Final = "pyproject.toml"
@@ -104,7 +102,7 @@ def parse(text: str, name: str) -> dict[str, Any]:
     return dict(values)
 
 
-def apply(args: Arguments, command: str, settings: Settings) -> None:
+def apply(args: SimpleNamespace, command: str, settings: Settings) -> None:
     """Fill in what neither the line nor the environment says. Raises ConfigError for a file that does not exist."""
     for key, setting in SETTINGS.items():
         if setting.commands and command not in setting.commands:
