@@ -61,13 +61,21 @@ def missing(error: BaseException | None) -> str:
     ''
     """
     while error is not None:
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            parts = error.name.split(".")
-            names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-            if extra := next((_EXTRA_OF[name] for name in names if name in _EXTRA_OF), ""):
-                return f"{error.name} is not installed in {_environment()}\n  fix: {install(extra)}"
+        if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_of(error.name)):
+            return f"{error.name} is not installed in {_environment()}\n  fix: {install(extra)}"
         error = error.__cause__ or error.__context__
     return ""
+
+
+def extra_of(module: str) -> str:
+    """The extra that brings a module, "" where none does.
+
+    >>> extra_of("pulumi_aws.ec2"), extra_of("numpy")
+    ('aws', '')
+    """
+    parts = module.split(".")
+    names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((_EXTRA_OF[name] for name in names if name in _EXTRA_OF), "")
 
 
 def _environment() -> str:

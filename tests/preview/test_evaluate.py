@@ -196,7 +196,7 @@ def test_a_stack_reference_and_a_read_resource_are_unknown_and_not_recorded(proj
         ("import pulumi; pulumi.Config().require('zone')", "Missing required configuration variable 'demo:zone'"),
         ("import pulumi; pulumi.Output.from_input(1).apply(lambda v: v / 0)", "ZeroDivisionError"),
         (
-            "import pulumi; x = pulumi.runtime.invoke('a:b:c', {}).value['id']",
+            "import pulumi, json; x = json.loads(pulumi.runtime.invoke('a:b:c', {}).value['id'])",
             "it asked the cloud for a:b:c, which is unknown offline",
         ),
     ],
@@ -211,24 +211,9 @@ def test_a_failing_program_says_where_and_what(project, program, says):
     assert "preview/evaluate" not in message
 
 
-@pytest.mark.parametrize(
-    ("program", "says"),
-    [
-        ("Thing('a')\nThing('a')", "two resources have the same type, name and parent"),
-        (
-            (
-                "class Remote(pulumi.ComponentResource):\n    def __init__(self): super().__init__('far:index:C', "
-                "'c', {}, None, True)\nRemote()"
-            ),
-            "far:index:C 'c' is built by a component provider",
-        ),
-        ("pulumi.runtime.call('far:index:C/method', {}, Thing('a'))", "method far:index:C/method runs in a provider"),
-    ],
-)
-def test_what_only_the_engine_can_do_is_refused_with_the_way_out(project, program, says):
-    with pytest.raises(ServiceError, match=r"fix: ") as caught:
-        evaluate(project(program), "dev")
-    assert says in str(caught.value)
+def test_two_resources_of_one_name_are_refused_with_the_way_out(project):
+    with pytest.raises(ServiceError, match=r"two resources have the same type, name and parent(.|\n)*fix: "):
+        evaluate(project("Thing('a')\nThing('a')"), "dev")
 
 
 def test_a_refusal_of_ours_in_a_program_passes_through(project):

@@ -166,6 +166,8 @@ def test_the_sdk_calls_what_stands_in_its_functions_places(project: Path, monkey
     ]
     monkeypatch.setattr(quick, "_INSTEAD", tuple(instead))
     evaluate(project, "dev")
+    (project / "__main__.py").write_text("import pulumi\npulumi.runtime.invoke('a:b:c', {})\n")
+    evaluate(project, "dev")
     assert {name for _, name, _ in instead} - called == {"asyncio"}
 
 

@@ -10,6 +10,7 @@ from sizewell.resources.recorded import UNKNOWN
 
 # "Not known yet". A string that contains it is unknown: it survives formatting in a program.
 UNKNOWN_MARK: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+MANY: Final = f"?{UNKNOWN_MARK}?["  # of an entry of a list whose length is not known either
 
 SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 RESOURCE: Final = "5cf8f73096256a8f31e491e813e4eb8e"

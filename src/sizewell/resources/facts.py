@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell.resources.graph import Graph
+from sizewell.resources.hidden import hidden_of
 from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
@@ -52,6 +53,7 @@ def facts(
     pricing: Pricing | None = None,
     decision: Mapping[str, object] | None = None,
     changes: Mapping[str, str] | None = None,
+    before: Plan | None = None,
     on: date | None = None,
     retention_visible: bool = True,
 ) -> StackFacts:
@@ -64,6 +66,7 @@ def facts(
         pricing: For budgets; None leaves those rules undetermined.
         decision: The committed decision as JSON with "sealed" (bool) beside its fields; None where there is none.
         changes: URN -> create | update | replace | delete against what stands; empty where nothing is compared.
+        before: What stands, for what goes; None where nothing is compared.
         on: The day on which expiries count.
         retention_visible: False where the recorder cannot see retain-on-delete.
 
@@ -83,6 +86,9 @@ def facts(
             checkpoints_in_stack=_any(store.checkpoints for store in all_stores),
         ),
         stores=all_stores,
+        stores_before=()
+        if before is None
+        else stores.stores(Graph(before, graph.environment), _all(lambda types: types.stores)),
         disks=read(graph, _all(lambda types: types.disks), Disk),
         openings=_openings(graph),
         grants=_grants(graph),
@@ -92,6 +98,7 @@ def facts(
         jobs=read(graph, _all(lambda types: types.jobs), Job) + pods.jobs(graph),
         pods=pods.pods(graph),
         purchases=read(graph, _all(lambda types: types.purchases), Purchase),
+        hidden=hidden_of(plan),
         pricing=pricing,
         decision=decision,
         changes=changes or {},

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from sizewell import logs
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
-from sizewell.resources.recorded import Plan
+from sizewell.resources.hidden import hidden_of
+from sizewell.resources.recorded import Hidden, Plan
 from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
+from sizewell.sizing.billing.tariff import unpriced as unpriced_line
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.money import Cost, LineItem, Unpriced, total
 
@@ -27,13 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How many resources of the plan were seen and what became of them; the five add up: detected = the other four."""
+    """How many resources of the plan were seen and what became of them; they add up: detected is all others together.
+
+    `not_judged` are those that hide what they make, and the places at which the program hides something.
+    """
 
     detected: int
     estimated: int
     free: int
     unpriced: int
     unknown: int
+    not_judged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,7 @@ class Pricing:
     unknown: tuple[tuple[str, str, str], ...]
     outside: tuple[str, ...]
     coverage: Coverage
+    hidden: tuple[Hidden, ...] = ()  # what the plan does not show: a line without a price each
     unused: frozenset[tuple[str, str]] = frozenset()  # (resource, measure) of the usage file that no price asked for
 
     def cost(self) -> Cost:
@@ -80,7 +87,14 @@ def price(
     unpriced: list[tuple[str, str, str]] = []
     unknown: list[tuple[str, str, str]] = []
     estimated = 0
+    by_urn = plan.by_urn()
+    hidden = hidden_of(plan)
+    hiding = {each.urn: each for each in hidden if each.urn}
     for resource in plan.resources:
+        if (hides := hiding.get(resource.urn)) is not None:
+            items.append(context.unpriced(resource, hides.what, _not_judged(hides)))
+            items.extend(context.traffic(resource))
+            continue
         kind = canonical(resource.type)
         pricer = PRICERS.get(kind)
         outcome: Outcome
@@ -106,6 +120,7 @@ def price(
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
             estimated += 1
+    items += [unpriced_line(each.name, each.what, _not_judged(each)) for each in hidden if not each.urn]
     _log(plan, items, free, unknown)
     # After the loop and not per resource: a commitment of the team covers the machines of the whole plan, and what the
     # first ones leave of it is for the next. Of several plans only the caller knows the order: `committed=False`.
@@ -118,12 +133,14 @@ def price(
         unknown=tuple(unknown),
         outside=tuple(dict.fromkeys(context.outside)),
         coverage=Coverage(
-            detected=len(plan.resources),
+            detected=len(plan.resources) + sum(not each.urn for each in hidden),
             estimated=estimated,
             free=len(free),
             unpriced=len(unpriced),
             unknown=len(unknown),
+            not_judged=sum(not each.urn or each.urn in by_urn for each in hidden),
         ),
+        hidden=hidden,
         unused=context.usage.unused(),
     )
 
@@ -146,3 +163,8 @@ def _log(
         logs.detail(__name__, "%s: %s: %s", item.resource, item.what, from_where)
     for urn, kind, reason in free:
         logs.detail(__name__, "%s: %s: free: %s", urn, kind, reason)
+
+
+def _not_judged(hidden: Hidden) -> str:
+    """Why nobody knows what is behind a resource or a place."""
+    return f"not judged: it may bring {hidden.may_hide}" + (f"; {hidden.why}" if hidden.why else "")

@@ -79,6 +79,20 @@ class RecordedResource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What a plan does not show: resources that somebody else renders, or that follow from what nobody knows yet."""
+
+    name: str  # of the resource that hides others, or the place in the program
+    what: str  # "Helm chart wordpress"
+    may_hide: str  # "pods, also with accelerators, load balancers and volumes"
+    why: str  # "the chart is in a repository"
+    fix: str = ""
+    urn: str = ""  # of the resource that hides others; "" for a place in the program
+    accelerators: bool = True  # it may hide some
+    digest: str = ""  # of the file that a place is in: where that changes, what the place makes may have changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """All resources of one stack, in order of registration."""
 
@@ -89,6 +103,7 @@ class Plan:
     config: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
     notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan
+    hidden: tuple[Hidden, ...] = ()  # what the source of the plan could not show; `resources.hidden` says all
 
     def by_urn(self) -> dict[str, RecordedResource]:
         return {resource.urn: resource for resource in self.resources}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sizewell.resources.recorded import Inapplicable, RecordedResource, Unknown
+from sizewell.resources.recorded import Hidden, Inapplicable, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, canonical
 
 if TYPE_CHECKING:
@@ -269,6 +269,8 @@ class StackFacts:
     jobs: tuple[Job, ...] = ()
     pods: tuple[Pods, ...] = ()
     purchases: tuple[Purchase, ...] = ()
+    stores_before: tuple[Store, ...] = ()  # of what stands, where something is compared
+    hidden: tuple[Hidden, ...] = ()  # what the plan does not show
     pricing: Pricing | None = None
     decision: Mapping[str, Any] | None = None  # the committed decision as JSON, with "sealed" (bool) beside it
     changes: Mapping[str, str] = field(default_factory=dict)  # URN -> create | update | replace | delete

@@ -20,7 +20,7 @@ from pulumi.runtime import rpc as pulumi_rpc
 from pulumi.runtime import stack as pulumi_stack
 from pulumi.runtime.proto import source_pb2
 
-from sizewell.sdk import outputs
+from sizewell.sdk import outputs, stand_ins
 
 _frozen = {"modules": 0}  # how many modules were loaded when the heap was last frozen
 
@@ -48,7 +48,9 @@ def quick() -> Iterator[None]:
 async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> object:
     """The SDK's own, without inputs that are not stated: it serializes each of them to leave it out after that."""
     # Not `inputs.items()`: a mapping of inputs may have an input of that name.
-    return await _SERIALIZE({key: inputs[key] for key in inputs if inputs[key] is not None}, *arguments, **named)
+    return await _SERIALIZE(
+        {key: stand_ins.without_counts(inputs[key]) for key in inputs if inputs[key] is not None}, *arguments, **named
+    )
 
 
 class Unlike(Exception):  # noqa: N818 - a signal to the evaluation, which tells the cause
@@ -82,5 +84,6 @@ _INSTEAD: Final[tuple[tuple[object, str, object], ...]] = (
     (pulumi_rpc, "resolve_properties", outputs.resolve_properties),
     (pulumi_rpc, "resolve_outputs", _resolve_outputs),
     (pulumi_rpc, "serialize_properties", _serialize_properties),
+    *stand_ins.INSTEAD,
     (pulumi_stack, "asyncio", SimpleNamespace(**{**vars(asyncio), "wait": _wait})),
 )

@@ -11,10 +11,20 @@ import pulumi
 from pulumi.runtime import settings
 from pulumi.runtime._callbacks import _CallbackServicer
 from pulumi.runtime.config import set_all_config
-from pulumi.runtime.proto import engine_pb2, resource_pb2
+from pulumi.runtime.proto import engine_pb2, provider_pb2, resource_pb2
 from pulumi.runtime.stack import run_in_stack
 
-__all__ = ["FOLDER", "Callbacks", "calls_the_monitor", "configure", "engine_pb2", "read_answer", "resource_pb2", "run"]
+__all__ = [
+    "FOLDER",
+    "Callbacks",
+    "calls_the_monitor",
+    "configure",
+    "engine_pb2",
+    "provider_pb2",
+    "read_answer",
+    "resource_pb2",
+    "run",
+]
 
 FOLDER: Final = str(Path(pulumi.__file__).parent)  # where the SDK's own lines are, in a traceback
 

@@ -59,6 +59,7 @@ class SizewellError(Exception):
     """Base of all errors meant for a user; `str()` is the whole message, `exit_code` what the CLI returns."""
 
     exit_code = 64
+    cause: tuple[str, ...] = ()  # what led to it, line by line, for whoever reads it as data
 
 
 class UsageError(SizewellError):

@@ -1,38 +1,18 @@
-"""What can be answered offline when a program calls a function of a provider.
+"""What can be answered offline when a program calls a function of a provider, from the stack's configuration.
 
-A string that only the cloud knows (an account number, an image id) is answered with the unknown mark: it can be
-formatted into other strings, and every input that it reaches is recorded as unknown. What has no entry is unknown as
-a whole.
+A string that only the cloud knows is answered with the unknown mark: it can be formatted into other strings, and every
+input that it reaches is recorded as unknown. All other calls have no answer here (see `sdk.stand_ins`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 
-from sizewell import csvtables
 from sizewell.recording.wire import UNKNOWN_MARK
 
 # Not equal to the mark itself: the SDK would turn that into None, and a program into the text "None".
 MARK: Final = f"?{UNKNOWN_MARK}?"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A row of answers.csv: a function of a provider, and those of its outputs that are text which a cloud knows."""
-
-    function: str
-    outputs: tuple[str, ...]
-    source: str
-
-
-@cache
-def _outputs() -> Mapping[str, tuple[str, ...]]:
-    return {row.function: row.outputs for row in csvtables.read(Answer, Path(__file__).parent / "data/answers.csv")}
-
 
 _ZONE_LETTERS: Final = ("a", "b", "c")
 
@@ -45,9 +25,6 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
     >>> offline_answer("aws:rds/getEngineVersion:getEngineVersion", {})
     (None, '')
     """
-    fields = _outputs().get(function)
-    if fields is not None:
-        return dict.fromkeys(fields, MARK), ""
     region = config.get("aws:region", "")
     if function == "aws:index/getRegion:getRegion" and region:
         return {"description": MARK, "endpoint": MARK, "id": region, "name": region, "region": region}, ""

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 ONE_AT_A_TIME = threading.RLock()  # modules, paths and the directory belong to the process
 
@@ -44,6 +45,7 @@ def isolated(program: Path, root: Path, *, replaces: Path | None) -> Iterator[io
                 sys.path[:0] = [str(root / "src"), str(root)]  # the package of that checkout, in either layout
             sys.path.insert(0, str(program))
             os.chdir(program)
+            os._exit = _leave
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # as the language host does
             sys.stdout = sys.stderr = prints
             yield prints
@@ -62,11 +64,20 @@ def forget(root: Path) -> None:
         del sys.path_importer_cache[path]
 
 
+class LeftError(BaseException):
+    """The program ended its process, which is whoever evaluates it, and not whatever else it is asked to be."""
+
+
+def _leave(status: int) -> NoReturn:
+    raise LeftError(f"the program ended its process: os._exit({status!r})")
+
+
 class _State:
     def __init__(self) -> None:
         self.path, self.argv = list(sys.path), list(sys.argv)
         self.environ, self.directory = dict(os.environ), Path.cwd()
         self.stdout, self.stderr = sys.stdout, sys.stderr
+        self.leave = os._exit
         self.asyncio_level = logging.getLogger("asyncio").level
 
     def restore(self) -> None:
@@ -78,6 +89,7 @@ class _State:
                 os.environ[key] = value
         os.chdir(self.directory)
         sys.stdout, sys.stderr = self.stdout, self.stderr
+        os._exit = self.leave
         logging.getLogger("asyncio").setLevel(self.asyncio_level)
         importlib.invalidate_caches()
 

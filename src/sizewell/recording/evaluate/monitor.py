@@ -7,19 +7,24 @@ A registration is answered as a provider would at preview: inputs come back, eve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from google.protobuf import empty_pb2, json_format, struct_pb2
 
 from sizewell import logs
+from sizewell.recording.contents import Unread, kubernetes
 from sizewell.recording.evaluate import values
 from sizewell.recording.evaluate.answers import offline_answer
 from sizewell.recording.evaluate.urns import STACK_TYPE, AliasSpec, alias_urns, urn_of
-from sizewell.resources.recorded import RecordedResource
-from sizewell.sdk.runtime import Callbacks, engine_pb2, read_answer, resource_pb2
+from sizewell.recording.wire import UNKNOWN_MARK
+from sizewell.resources.hidden import of_resource
+from sizewell.resources.recorded import Hidden, RecordedResource
+from sizewell.sdk.runtime import Callbacks, engine_pb2, provider_pb2, read_answer, resource_pb2
 from sizewell.sizing.providers import CLOUDS
 
 _FEATURES = (
@@ -36,6 +41,24 @@ _FEATURES = (
 )
 
 
+def _chart(arguments: Mapping[str, Any], root: Path) -> Iterable[dict[str, Any]]:
+    stated = json.loads(arguments.get("jsonOpts") or "{}")
+    return kubernetes.of_resource(
+        "kubernetes:helm.sh/v3:Chart", str(stated.get("release_name", "release")), stated, root
+    )
+
+
+_RENDERERS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Any], Path], Iterable[dict[str, Any]]]]] = {
+    "kubernetes:yaml:decode": (
+        ("kubernetes:yaml:ConfigFile", "kubernetes:yaml:ConfigGroup"),
+        lambda arguments, _: kubernetes.decoded(arguments.get("text") or ""),
+    ),
+    "kubernetes:helm:template": (("kubernetes:helm.sh/v3:Chart",), _chart),
+    "kubernetes:kustomize:directory": (
+        ("kubernetes:kustomize:Directory",),
+        lambda arguments, root: kubernetes.kustomization(arguments.get("directory") or "", root),
+    ),
+}
 _OUTPUTS_DIFFER = {cloud.provider.package: cloud.provider.outputs_differ for cloud in CLOUDS.values()}
 
 
@@ -73,17 +96,21 @@ class Monitor:
         answers: Mapping[str, Mapping[str, object]],
         loop: asyncio.AbstractEventLoop,
         narrow: AbstractSet[str] | None,
+        root: Path,
     ) -> None:
         self.resources: dict[str, RecordedResource] = {}
         self.order: dict[str, int] = {}
         self.outputs: dict[str, object] = {}
         self.notes: list[str] = []
         self.unanswered: list[str] = []
+        self.hidden: list[Hidden] = []
+        self.unread: dict[str, str] = {}  # why a renderer has made nothing, by the type of resource that asked
         self.sequence: Callable[[], int] = lambda: len(self.order)
         self.callbacks = Callbacks(self)
         self._project, self._stack, self._config, self._answers = project, stack, config, answers
         self._loop = loop
         self._narrow = narrow
+        self._root = root
         self._stack_transforms: list[str] = []
         self._transforms: dict[str, tuple[str, ...]] = {}  # of each resource that declares some, by URN
 
@@ -93,11 +120,6 @@ class Monitor:
         return resource_pb2.DeploymentInfo(supportedFeatures=_FEATURES)
 
     def RegisterResource(self, request: resource_pb2.RegisterResourceRequest) -> resource_pb2.RegisterResourceResponse:  # noqa: N802
-        if request.remote:
-            raise Unsupported(
-                f"{request.type} {request.name!r} is built by a component provider in a process of its own, "
-                "which offline evaluation does not start\n  fix: use --engine pulumi"
-            )
         place = self.sequence()
         urn = self._urn(request)
         tokens = tuple(callback.token for callback in request.transforms)
@@ -106,10 +128,16 @@ class Monitor:
         if request.type != STACK_TYPE:
             request = self._transformed(request)
             urn = self._urn(request)
+        if urn in self.resources and UNKNOWN_MARK in urn:  # named after what nobody knows: as many as one shows
+            return resource_pb2.RegisterResourceResponse(urn=urn)
         if urn in self.resources:
             raise Unsupported(f"two resources have the same type, name and parent: {urn}\n  fix: rename one of them")
         self.resources[urn] = self._record(urn, request)
         self.order[urn] = place
+        if request.remote:
+            why = "its provider runs in a process of its own, which offline evaluation does not start"
+            self.hidden.append(of_resource(self.resources[urn], why=why))
+            return resource_pb2.RegisterResourceResponse(urn=urn)
         return resource_pb2.RegisterResourceResponse(
             urn=urn,
             object=values.echo(
@@ -138,6 +166,8 @@ class Monitor:
 
     def Invoke(self, request: resource_pb2.ResourceInvokeRequest) -> resource_pb2.ResourceInvokeResponse:  # noqa: N802
         given: Mapping[str, object] | None = self._answers.get(request.tok)
+        if given is None and request.tok in _RENDERERS:
+            return self._rendered(request)
         if given is None:
             given, note = offline_answer(request.tok, self._config)
             if note and note not in self.notes:
@@ -149,11 +179,22 @@ class Monitor:
         answer = json_format.ParseDict(dict(given), struct_pb2.Struct())
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
-    def Call(self, request: resource_pb2.ResourceCallRequest) -> object:  # noqa: N802
-        raise Unsupported(
-            f"method {request.tok} runs in a provider, which offline evaluation does not start\n"
-            "  fix: use --engine pulumi"
-        )
+    def Call(self, request: Any) -> provider_pb2.CallResponse:  # noqa: N802
+        """A method runs in a provider: what it answers is unknown, whole, as the SDK reads one unknown field."""
+        self.unanswered.append(request.tok)
+        answer = json_format.ParseDict({"unknown": UNKNOWN_MARK}, struct_pb2.Struct())
+        return provider_pb2.CallResponse(**{"return": answer})
+
+    def _rendered(self, request: Any) -> resource_pb2.ResourceInvokeResponse:
+        """The objects that the Kubernetes provider would render for a resource of the program's own process."""
+        types, render = _RENDERERS[request.tok]
+        try:
+            objects = list(render(json_format.MessageToDict(request.args), self._root))
+        except Unread as error:
+            self.unread.update(dict.fromkeys(types, str(error)))
+            objects = []
+        answer = json_format.ParseDict({"result": json.loads(json.dumps(objects, default=str))}, struct_pb2.Struct())
+        return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
     def RegisterStackTransform(self, request: Any) -> empty_pb2.Empty:  # noqa: N802
         self._stack_transforms.append(request.token)

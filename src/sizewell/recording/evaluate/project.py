@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizewell.recording.wire import UNKNOWN_MARK
+from sizewell.resources.recorded import Hidden
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.places import read_yaml
 
@@ -21,7 +22,7 @@ class Project:
     program: Path  # a directory with __main__.py, or a file
     config: Mapping[str, str]
     secret_keys: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
 
 
 def read_project(root: Path, stack: str, *, program: Path | None = None) -> Project:
@@ -46,16 +47,18 @@ def read_project(root: Path, stack: str, *, program: Path | None = None) -> Proj
         )
     if program is None:
         program = root / str(settings.get("main") or ".")
-    config, secret_keys, notes = _configuration(settings, root, name, stack.rpartition("/")[2])
-    return Project(name=name, root=root, program=program.resolve(), config=config, secret_keys=secret_keys, notes=notes)
+    config, secret_keys, hidden = _configuration(settings, root, name, stack.rpartition("/")[2])
+    return Project(
+        name=name, root=root, program=program.resolve(), config=config, secret_keys=secret_keys, hidden=hidden
+    )
 
 
 def _configuration(
     settings: Mapping[str, object], root: Path, name: str, stack: str
-) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[dict[str, str], tuple[str, ...], tuple[Hidden, ...]]:
     config: dict[str, str] = {}
     secret_keys: list[str] = []
-    notes: list[str] = []
+    hidden: list[Hidden] = []
 
     def put(key: str, value: object) -> None:
         full = key if ":" in key else f"{name}:{key}"
@@ -79,13 +82,21 @@ def _configuration(
     if path.exists():
         file = _mapping(path)
         if file.get("environment"):
-            notes.append(f"{path.name}: `environment:` is not resolved offline; values from it are missing")
+            hidden.append(
+                Hidden(
+                    name=path.name,
+                    what="what follows from its `environment:`",
+                    may_hide="other sizes, counts and machine types than the defaults that are shown",
+                    why="environments are opened by Pulumi Cloud, and not offline",
+                    fix="judge the engine's plan: --engine pulumi, or --plan FILE",
+                )
+            )
         values = file.get("config") or {}
         if not isinstance(values, dict):
             raise UsageError(f"{path}: config: must be a mapping, got {type(values).__name__}")
         for key, value in values.items():
             put(str(key), value)
-    return config, tuple(secret_keys), tuple(notes)
+    return config, tuple(secret_keys), tuple(hidden)
 
 
 def _mapping(path: Path) -> dict[str, object]:

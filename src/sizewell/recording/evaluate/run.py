@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import linecache
+import ctypes
+import os
 import runpy
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import pulumi
-
-from sizewell import source
+from sizewell.recording.contents import expanded
+from sizewell.recording.evaluate.answers import MARK
+from sizewell.recording.evaluate.failures import explained, relative
 from sizewell.recording.evaluate.isolation import isolated
-from sizewell.recording.evaluate.monitor import Engine, Monitor, Unsupported
+from sizewell.recording.evaluate.monitor import Engine, Monitor
 from sizewell.recording.evaluate.project import Project, read_project
-from sizewell.resources.recorded import Plan
-from sizewell.sdk import runtime
+from sizewell.resources.hidden import FIX
+from sizewell.resources.recorded import Hidden, Plan, RecordedResource
+from sizewell.sdk import runtime, stand_ins
 from sizewell.sdk.quick import Unlike, quick
-from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
+from sizewell.sizing.errors import ServiceError, UsageError
 
 
 def run(
@@ -99,6 +101,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         answers=case.answers,
         loop=loop,
         narrow=narrow,
+        root=project.root,
     )
     outcome: list[BaseException] = []
 
@@ -113,30 +116,96 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         # A new thread has an empty context: settings, configuration and root resource of the SDK start from nothing.
         thread = threading.Thread(target=body, name=f"evaluate {stack}", daemon=True)
         thread.start()
-        thread.join()
+        thread.join(_seconds())
+        if thread.is_alive():
+            raise ServiceError(
+                f"stack {stack}: the program was not done after {_seconds():g} s: {_stopped(thread, project)}\n"
+                f"  fix: find what it waits for, or allow more with {SECONDS_VARIABLE}"
+            )
     error = outcome[0] if outcome else None
     if isinstance(error, Unlike):
         if narrow is not None:
             raise _Mismatch({resource.type for resource in monitor.recorded() if resource.name == error.name})
         error = error.__cause__
     if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
-        raise _explained(error, project, stack, monitor) from None
+        raise explained(error, project, stack, monitor) from None
     if engine.errors:
         raise ServiceError(f"stack {stack}: the program reported an error: {engine.errors[0]}")
-    return Plan(
+    plan = Plan(
         project=project.name,
         stack=stack,
-        resources=monitor.recorded(),
+        resources=tuple(_readable(resource) for resource in monitor.recorded()),
         outputs=monitor.outputs,
         config=dict(case.config),
         origin="evaluated",
-        notes=(*project.notes, *monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
+        notes=(*monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
+        hidden=(*project.hidden, *monitor.hidden),
     )
+    return expanded(plan, project.root, monitor.unread)
+
+
+def _digest(file: str) -> str:
+    try:
+        return sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _readable(resource: RecordedResource) -> RecordedResource:
+    """A resource whose name a reader can read, where the program made it of what nobody knows."""
+    return replace(resource, name=resource.name.replace(MARK, "?")) if MARK in resource.name else resource
+
+
+def _told_to(monitor: Monitor, project: Project) -> Callable[[str, str], None]:
+    """What is said where a program decides by what is not known."""
+
+    def tell(about: str, where: str) -> None:
+        file, _, line = where.rpartition(":")
+        place = f"{relative(file, project)}, line {line}"
+        hidden = Hidden(
+            name=place,
+            what="what the program makes there",
+            may_hide="more, fewer or other resources than are shown",
+            why=f"it follows from {about}",
+            fix=FIX,
+            digest=_digest(file),
+        )
+        if hidden not in monitor.hidden:
+            monitor.hidden.append(hidden)
+
+    return tell
+
+
+def _seconds() -> float:
+    """How long a program may take."""
+    stated = os.environ.get(SECONDS_VARIABLE, "")
+    try:
+        return float(stated or _SECONDS)
+    except ValueError:
+        raise UsageError(f"{SECONDS_VARIABLE}: must be a number of seconds, got {stated!r}") from None
+
+
+def _stopped(thread: threading.Thread, project: Project) -> str:
+    """Make a program that does not end go out of its loop, and say where it was."""
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
+    place = ""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(f"{project.root}/") and not place:
+            place = f"it was in {relative(frame.f_code.co_filename, project)}, line {frame.f_lineno}"
+        frame = frame.f_back
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
+    thread.join(1)
+    return place or "it waits in code of others"
+
+
+SECONDS_VARIABLE: Final = "SIZEWELL_EVALUATION_SECONDS"
+_SECONDS: Final = 300.0
 
 
 def _run_program(loop: asyncio.AbstractEventLoop, monitor: Monitor, engine: Engine, case: _Case) -> None:
     project = case.project
     asyncio.set_event_loop(loop)
+    stand_ins.tell_to(_told_to(monitor, project))
     executor = _Executor(monitor, loop)
     runtime.configure(
         project=project.name,
@@ -198,51 +267,3 @@ class _Executor(ThreadPoolExecutor):
         except BaseException as error:  # noqa: BLE001 - handed on
             self._loop.call_soon(future.set_exception, error)
         return future
-
-
-def _explained(error: BaseException, project: Project, stack: str, monitor: Monitor) -> SizewellError:
-    """The error as the user is told: a refusal of ours as it is, else the program's own last line."""
-    if isinstance(error, SizewellError):
-        return error
-    if isinstance(error, SystemExit):
-        return ServiceError(f"stack {stack}: the program called sys.exit({error.code!r})")
-    if isinstance(error, Unsupported | pulumi.RunError):
-        return ServiceError(f"stack {stack}: {error}")
-    if told := source.missing(error):
-        return UsageError(f"stack {stack}: {told}")
-    where = _last_line(error, project)
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    message = f"stack {stack}: the program failed{where}\n  {what}"
-    if isinstance(error, ModuleNotFoundError):
-        wanted = "-r requirements.txt" if (project.root / "requirements.txt").exists() else str(error.name)
-        message += (
-            f"\n  fix: install it for the Python that evaluates the program: {sys.executable} -m pip install {wanted}"
-        )
-    if monitor.unanswered:
-        calls = ", ".join(dict.fromkeys(monitor.unanswered))
-        message += f"\n  it asked the cloud for {calls}, which is unknown offline"
-    return ServiceError(message)
-
-
-def _last_line(error: BaseException, project: Project) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, SyntaxError) and error.filename:
-        return f" in {_relative(error.filename, project)}, line {error.lineno}: {(error.text or '').strip()}"
-    own = [
-        frame
-        for frame in frames
-        if frame.filename.startswith(f"{project.root}/")
-        and "site-packages" not in frame.filename
-        and not frame.filename.startswith((runtime.FOLDER, str(Path(__file__).parent)))
-    ]
-    if not own:
-        return ""
-    frame = own[-1]
-    linecache.checkcache(frame.filename)
-    line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
-    return f" in {_relative(frame.filename, project)}, line {frame.lineno}: {line}"
-
-
-def _relative(filename: str, project: Project) -> str:
-    path = Path(filename)
-    return str(path.relative_to(project.root)) if path.is_relative_to(project.root) else path.name

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from google.protobuf import struct_pb2
 
-from sizewell.recording.wire import RESOURCE, SIGNATURE, UNKNOWN_MARK, special
+from sizewell.recording.wire import MANY, RESOURCE, SIGNATURE, UNKNOWN_MARK, special
 from sizewell.resources.recorded import UNKNOWN
+
+_ANY_KEY = f"?{UNKNOWN_MARK}?"  # stands in a mapping for keys that are not known
 
 
 def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -28,9 +30,14 @@ def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> object:
     if kind == "bool_value":
         return value.bool_value
     if kind == "list_value":
-        return [_plain(item, f"{path}[{i}]", secrets) for i, item in enumerate(value.list_value.values)]
+        entries = value.list_value.values
+        if any(MANY in item.string_value for item in entries):
+            return UNKNOWN
+        return [_plain(item, f"{path}[{i}]", secrets) for i, item in enumerate(entries)]
     if kind == "struct_value":
         fields = value.struct_value.fields
+        if _ANY_KEY in fields:
+            return UNKNOWN
         if SIGNATURE in fields:
             raw = {key: _raw(item) for key, item in fields.items()}
             return special(raw[SIGNATURE], raw, path, secrets)

@@ -1,0 +1,85 @@
+"""What a resource renders, read where its content is at hand: manifests, charts, templates of CloudFormation and ARM.
+
+The engine's own plan has what the Kubernetes provider renders, and never what a cloud makes of a template. Both are
+added to a plan as children of the resource that brings them; what cannot be read is named with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sizewell.recording.contents import kubernetes, templates
+from sizewell.recording.contents.unread import Unread
+from sizewell.resources.hidden import of_resource, renders
+from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.values import canonical
+
+__all__ = ["Unread", "expanded"]
+
+
+def expanded(plan: Plan, root: Path, reasons: Mapping[str, str] | None = None) -> Plan:
+    """The plan with what its resources render, as far as that can be read below `root`, the project's directory.
+
+    `reasons` are those for which a renderer has made nothing, by its type, where the program asked it to.
+    """
+    parents = {resource.parent for resource in plan.resources}
+    told = {each.urn: each for each in plan.hidden if each.urn}
+    resources: list[RecordedResource] = []
+    for resource in plan.resources:
+        resources.append(resource)
+        if resource.urn in parents or not renders(resource):
+            continue
+        try:
+            inner = tuple(_children(resource, root, (reasons or {}).get(resource.type, "")))
+        except Unread as error:
+            told[resource.urn] = of_resource(resource, why=str(error))
+            continue
+        resources += inner
+        if inner:
+            told.pop(resource.urn, None)
+        else:
+            told.setdefault(resource.urn, of_resource(resource))
+    places = (each for each in plan.hidden if not each.urn)
+    return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
+
+
+def _children(resource: RecordedResource, root: Path, refused: str) -> Iterator[RecordedResource]:
+    if refused:
+        raise Unread(refused)
+    kind, inputs = canonical(resource.type), resource.inputs
+    if kind in templates.CLOUDFORMATION:
+        yield from _recorded(resource, templates.cloudformation(inputs))
+    elif kind in templates.ARM:
+        yield from _recorded(resource, templates.arm(inputs))
+    elif kind.startswith("kubernetes:"):
+        yield from _manifests(resource, kubernetes.of_resource(kind, resource.name, inputs, root))
+
+
+def _recorded(owner: RecordedResource, rows: Iterator[tuple[str, str, dict[str, Any]]]) -> Iterator[RecordedResource]:
+    """Resources of (type, name, inputs) below what brings them."""
+    for type_, name, inputs in rows:
+        yield RecordedResource(
+            urn=_urn(owner, type_, name), type=type_, name=name, inputs=inputs, parent=owner.urn,
+            protect=owner.protect, retain_on_delete=owner.retain_on_delete,
+        )  # fmt: skip
+
+
+def _manifests(owner: RecordedResource, objects: Iterator[dict[str, Any]]) -> Iterator[RecordedResource]:
+    rows = []
+    for each in kubernetes.flat(objects):
+        version, kind, metadata = each.get("apiVersion"), each.get("kind"), each.get("metadata")
+        if not isinstance(version, str) or not isinstance(kind, str):
+            raise Unread(f"an object has no apiVersion and kind: {str(each)[:60]}")
+        name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+        namespace = str(metadata.get("namespace", "")) if isinstance(metadata, dict) else ""
+        group = version if "/" in version else f"core/{version}"
+        rows.append((f"kubernetes:{group}:{kind}", "/".join(part for part in (namespace, name) if part), each))
+    yield from _recorded(owner, iter(rows))
+
+
+def _urn(owner: RecordedResource, type_: str, name: str) -> str:
+    head = owner.urn.rpartition("::")[0]
+    return f"{head}${type_}::{name}" if name else f"{head}${type_}::{owner.name}"

@@ -1,0 +1,237 @@
+"""Templates of CloudFormation and of Azure's resource manager: the resources in them, in Pulumi's own spelling.
+
+Parameters have their given or default values; what a function of the template language would work out is unknown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from sizewell import csvtables
+from sizewell.recording.contents.unread import Unread
+from sizewell.resources.recorded import UNKNOWN, Unknown
+
+CLOUDFORMATION: Final = ("aws:cloudformation/stack:Stack", "aws-native:cloudformation:Stack")
+ARM: Final = (
+    "azure-native:resources:Deployment",
+    "azure:core/resourceGroupTemplateDeployment:ResourceGroupTemplateDeployment",
+    "azure:core/templateDeployment:TemplateDeployment",
+)
+Row = tuple[str, str, dict[str, Any]]  # type, name, inputs
+_DATA: Final = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudType:
+    """A row of cloudformation.csv or arm.csv: a type of the template language, and the same in Pulumi's."""
+
+    type: str
+    token: str
+    renamed: tuple[tuple[str, str], ...] = ()  # properties that have another name there
+    lifted: str = ""  # a property whose own properties stand beside the others
+    source: str
+
+
+_AWS: Final = {row.type: row for row in csvtables.read(CloudType, _DATA / "cloudformation.csv")}
+_AZURE: Final = {row.type.lower(): row for row in csvtables.read(CloudType, _DATA / "arm.csv")}
+
+
+def cloudformation(inputs: Mapping[str, Any]) -> Iterator[Row]:
+    """The resources of a stack of CloudFormation whose template is in the program."""
+    body = _body(inputs, "templateBody", "templateUrl")
+    given = inputs.get("parameters")
+    parameters: dict[str, Any] = {}
+    for name, declared in _mapping(body.get("Parameters")).items():
+        parameters[name] = declared["Default"] if isinstance(declared, dict) and "Default" in declared else UNKNOWN
+    if isinstance(given, Mapping):
+        parameters |= given
+    elif isinstance(given, Unknown):
+        parameters = dict.fromkeys(parameters, UNKNOWN)
+    for name, resource in _mapping(body.get("Resources")).items():
+        kind = resource.get("Type") if isinstance(resource, dict) else None
+        if not isinstance(kind, str):
+            raise Unread(f"the resource {name} of its template has no Type")
+        row = _AWS.get(kind)
+        stated = _mapping(_resolved(resource.get("Properties") or {}, parameters))
+        yield row.token if row else _native(kind), str(name), _camel(stated, row)
+
+
+def _native(kind: str) -> str:
+    """The token of a type without a row: that of the provider which has all types of CloudFormation."""
+    parts = kind.split("::")
+    return f"aws-native:{parts[1].lower()}:{parts[-1]}" if len(parts) == 3 else f"aws-native:{kind}"
+
+
+def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        if len(value) == 1:
+            name, inner = next(iter(value.items()))
+            if name == "Ref":
+                return parameters.get(inner, UNKNOWN) if isinstance(inner, str) else UNKNOWN
+            if name.startswith("Fn::") or name == "Condition":
+                return UNKNOWN
+        return {key: _resolved(each, parameters) for key, each in value.items()}
+    return [_resolved(each, parameters) for each in value] if isinstance(value, list) else value
+
+
+def _camel(stated: Mapping[str, Any], row: CloudType | None) -> dict[str, Any]:
+    """Properties as Pulumi spells them: tags as a mapping, and the names that the table says."""
+    renamed = dict(row.renamed) if row else {}
+    flat = dict(stated)
+    if row and isinstance(inner := flat.get(row.lifted), dict):
+        del flat[row.lifted]
+        flat = {**inner, **flat}
+    return {renamed.get(key) or _first_lower(key): _inner(value) for key, value in flat.items()}
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, list):
+        if value and all(isinstance(each, dict) and {"Key", "Value"} <= each.keys() for each in value):
+            return {str(each["Key"]): each["Value"] for each in value}
+        return [_inner(each) for each in value]
+    if isinstance(value, dict):
+        return {_first_lower(str(key)): _inner(each) for key, each in value.items()}
+    return value
+
+
+def _first_lower(name: str) -> str:
+    """A name as it begins in Pulumi.
+
+    >>> _first_lower("InstanceType"), _first_lower("VPCZoneIdentifier"), _first_lower("AMIType")
+    ('instanceType', 'vpcZoneIdentifier', 'amiType')
+    """
+    capitals = len(name) - len(name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    lower = capitals if capitals in (1, len(name)) else capitals - 1
+    return name[:lower].lower() + name[lower:]
+
+
+def arm(inputs: Mapping[str, Any]) -> Iterator[Row]:
+    """The resources of a deployment of Azure's resource manager whose template is in the program."""
+    inner = inputs.get("properties")
+    if isinstance(inner, Unknown):
+        raise Unread("its template is known only after deployment")
+    stated = {**inputs, **inner} if isinstance(inner, Mapping) else inputs
+    key = next((each for each in ("template", "templateContent", "templateBody") if stated.get(each) is not None), "")
+    body = _body(stated, key or "template", "templateLink")
+    parameters: dict[str, Any] = {}
+    for name, declared in _mapping(body.get("parameters")).items():
+        parameters[name] = (
+            declared["defaultValue"] if isinstance(declared, dict) and "defaultValue" in declared else UNKNOWN
+        )
+    given = stated.get("parameters") or stated.get("parametersContent")
+    given = _parsed(given) if isinstance(given, str) else given
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        parameters[name] = value.get("value", UNKNOWN) if isinstance(value, Mapping) else value
+    yield from _arm_resources(body.get("resources"), parameters, "")
+
+
+def _arm_resources(listed: Any, parameters: Mapping[str, Any], parent: str) -> Iterator[Row]:
+    rows = list(listed.values()) if isinstance(listed, Mapping) else listed or []
+    if not isinstance(rows, Sequence) or isinstance(rows, str):
+        raise Unread("the resources of its template are not a list")
+    for number, resource in enumerate(rows):
+        if not isinstance(resource, Mapping) or not isinstance(resource.get("type"), str):
+            raise Unread(f"resource {number + 1} of its template has no type")
+        kind = f"{parent}/{resource['type']}" if parent and "." not in resource["type"] else resource["type"]
+        plain = _arm_resolved({k: v for k, v in resource.items() if k not in _ARM_OWN}, parameters)
+        name = _arm_resolved(resource.get("name"), parameters)
+        label = name if isinstance(name, str) else f"{kind.rpartition('/')[2]}-{number + 1}"
+        count = resource.get("copy")
+        properties = plain.pop("properties", {})
+        merged = {**properties, **plain} if isinstance(properties, Mapping) else plain
+        if kind.lower() == "microsoft.resources/deployments":
+            template = merged.get("template")
+            if not isinstance(template, Mapping):
+                raise Unread(f"the deployment {label} in its template has its own at another place")
+            yield from arm(merged)
+            continue
+        if count is not None:
+            raise Unread(f"{label} of its template is made several times, by `copy`")
+        yield _token(kind), label, merged
+        yield from _arm_resources(resource.get("resources"), parameters, kind)
+
+
+_ARM_OWN: Final = ("type", "apiVersion", "dependsOn", "resources", "comments", "copy", "condition", "name")
+
+
+def _arm_resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
+    if isinstance(value, str) and value.startswith("[") and value.endswith("]") and not value.startswith("[["):
+        inner = value[1:-1].strip()
+        if inner.startswith("parameters(") and inner.endswith(")") and inner.count("(") == 1:
+            return parameters.get(inner[11:-1].strip("'\" "), UNKNOWN)
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _arm_resolved(each, parameters) for key, each in value.items()}
+    return [_arm_resolved(each, parameters) for each in value] if isinstance(value, list) else value
+
+
+def _token(kind: str) -> str:
+    """The token of a type of the resource manager: by the table, else by how the provider names most of them.
+
+    >>> _token("Microsoft.Compute/virtualMachines"), _token("Microsoft.ContainerRegistry/registries")
+    ('azure-native:compute:VirtualMachine', 'azure-native:containerregistry:Registry')
+    """
+    if row := _AZURE.get(kind.lower()):
+        return row.token
+    namespace, *types = kind.split("/")
+    name = types[-1] if types else ""
+    single = (
+        f"{name[:-3]}y"
+        if name.endswith("ies")
+        else name[:-2]
+        if name.endswith(("sses", "xes"))
+        else name.removesuffix("s")
+    )
+    return f"azure-native:{namespace.lower().removeprefix('microsoft.')}:{single[:1].upper()}{single[1:]}"
+
+
+def _body(inputs: Mapping[str, Any], key: str, elsewhere: str) -> Mapping[str, Any]:
+    value = inputs.get(key)
+    if isinstance(value, Unknown):
+        raise Unread("its template is known only after deployment")
+    if value is None:
+        where = inputs.get(elsewhere)
+        raise Unread(f"its template is at {where}" if isinstance(where, str) else "its template is not in the program")
+    body = _parsed(value) if isinstance(value, str) else value
+    if not isinstance(body, Mapping):
+        raise Unread("its template is not a mapping")
+    return body
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with the short forms of CloudFormation's functions, whose results are unknown but for `!Ref`."""
+
+
+def _short(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    del loader
+    if suffix == "Ref" and isinstance(node, yaml.ScalarNode):
+        return {"Ref": node.value}
+    return {f"Fn::{suffix}": ""}
+
+
+_Loader.add_multi_constructor("!", _short)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise Unread(f"its template is neither JSON nor YAML: {' '.join(str(error).split())[:120]}") from None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, Unknown) or not isinstance(value, Mapping):
+        raise Unread("a part of its template is not a mapping")
+    return value

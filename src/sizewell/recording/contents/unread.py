@@ -1,0 +1,7 @@
+"""The one way in which content is not read."""
+
+from __future__ import annotations
+
+
+class Unread(Exception):  # noqa: N818 - no error of the user's: it is said beside the resource
+    """Content that is not at hand or cannot be read, with the reason."""

@@ -1,0 +1,211 @@
+"""Why a program could not be evaluated, as its user is told: where, what, and the one command that helps."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pulumi
+
+from sizewell import source
+from sizewell.recording.evaluate.isolation import LeftError
+from sizewell.recording.evaluate.monitor import Monitor, Unsupported
+from sizewell.recording.evaluate.project import Project
+from sizewell.sdk import runtime
+from sizewell.sizing.errors import ServiceError, SizewellError
+
+_ENGINE: Final = "use --engine pulumi, or --plan FILE with the output of `pulumi preview --json --show-sames`"
+_UNKNOWN_ARGUMENT: Final = re.compile(r"got an unexpected keyword argument '(\w+)'|Missing required property '(\w+)'")
+
+
+def explained(error: BaseException, project: Project, stack: str, monitor: Monitor) -> SizewellError:
+    """The error as the user is told: a refusal of ours as it is, else the program's own last line and a way out."""
+    if isinstance(error, SizewellError):
+        return error
+    if isinstance(error, SystemExit):
+        return ServiceError(f"stack {stack}: the program called sys.exit({error.code!r})\n  fix: {_mend(monitor)}")
+    if isinstance(error, LeftError):
+        return ServiceError(f"stack {stack}: {error}\n  fix: {_mend(monitor)}")
+    if isinstance(error, Unsupported | pulumi.RunError):
+        says = str(error)
+        more = "" if "fix: " in says or "pulumi config set" in says else f"\n  fix: {_mend(monitor)}"
+        return ServiceError(f"stack {stack}: {says}{more}")
+    told = _not_installed(error, project) or _of_another_release(error, project)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    message = f"stack {stack}: the program failed{last_line(error, project)}\n  {what}"
+    if told:
+        message += f"\n{told}"
+    elif monitor.unanswered:
+        calls = ", ".join(dict.fromkeys(monitor.unanswered))
+        message += f"\n  it asked the cloud for {calls}, which is unknown offline\n  fix: {_ENGINE}"
+    else:
+        message += f"\n  fix: {_mend(monitor)}"
+    failure = ServiceError(message)
+    failure.cause = tuple(_chain(error, project))
+    return failure
+
+
+def _mend(monitor: Monitor) -> str:
+    if monitor.unanswered:
+        return _ENGINE
+    return "correct the program or its configuration (`pulumi config set KEY VALUE`), or judge a plan (--plan FILE)"
+
+
+# -- packages ---------------------------------------------------------------------------------------------------------
+
+
+def _not_installed(error: BaseException, project: Project) -> str:
+    """What the program imports and nobody installed: all of it, with one command."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name or _is_installed(error.name.partition(".")[0]):
+        return ""
+    missing = list(dict.fromkeys([*_missing_of(project), error.name]))
+    wanted = [_requirement(name, project) for name in missing]
+    command = " ".join(shlex.quote(each) for each in dict.fromkeys(wanted))
+    others = f"  beside it, {', '.join(missing[:-1])} are missing\n" if len(missing) > 2 else ""
+    install = f"{sys.executable} -m pip install {command}"
+    return f"{others}  fix: install it for the Python that evaluates the program: {install}"
+
+
+def _is_installed(top: str) -> bool:
+    try:
+        return find_spec(top) is not None and top not in {"azure", "google"}  # namespaces of many packages
+    except (ImportError, ValueError):
+        return False
+
+
+def _missing_of(project: Project) -> Iterator[str]:
+    """Modules that the program's own files import at their top and that are not there."""
+    folder = project.program if project.program.is_dir() else project.program.parent
+    own = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+    for path in sorted(folder.glob("*.py")):
+        try:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, UnicodeDecodeError):
+            continue
+        for node in tree.body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            for top in (name.partition(".")[0] for name in names):
+                if top not in own and top not in sys.stdlib_module_names and not _is_there(top):
+                    yield top
+
+
+def _is_there(top: str) -> bool:
+    try:
+        return find_spec(top) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _requirement(module: str, project: Project) -> str:
+    """How pip calls the package of a module: as the program's requirements do, else by Pulumi's rule."""
+    if extra := source.extra_of(module):
+        return source.requirement(extra)
+    lines = _requirements(project)
+    name = module.partition(".")[0].replace("_", "-").lower()
+    fitting = [package for package in lines if package == name] or [
+        package for package in lines if package.startswith(f"{module.replace('.', '-').lower()}-")
+    ]
+    return lines[fitting[0]] if fitting else name if module.startswith("pulumi_") else module.partition(".")[0]
+
+
+def _requirements(project: Project) -> dict[str, str]:
+    """The lines of requirements.txt by the name of their package."""
+    folders = (project.program if project.program.is_dir() else project.program.parent, project.root)
+    lines: dict[str, str] = {}
+    for path in (folder / "requirements.txt" for folder in folders):
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                plain = line.partition("#")[0].strip()
+                if match := re.match(r"[A-Za-z0-9._-]+", plain):
+                    lines.setdefault(match[0].replace("_", "-").lower(), plain.replace(" ", ""))
+    return lines
+
+
+def _of_another_release(error: BaseException, project: Project) -> str:
+    """What a provider's package has no more, or not yet: the program was written for another release of it."""
+    lacking, package = "", ""
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.startswith("pulumi_"):
+        package, _, lacking = error.name.partition(".")
+        lacking = f"module `{lacking}`"
+    elif isinstance(error, ImportError) and error.name and error.name.startswith("pulumi_"):
+        match = re.search(r"cannot import name '(\w+)'", str(error))
+        package, lacking = error.name.partition(".")[0], f"`{match[1] if match else error.name}` in {error.name}"
+    elif isinstance(error, AttributeError) and error.obj is not None:
+        of = error.obj.__name__ if isinstance(error.obj, ModuleType) else type(error.obj).__module__
+        named = of if isinstance(error.obj, ModuleType) else type(error.obj).__qualname__
+        package, lacking = of.partition(".")[0], f"`{error.name}` in {named}"
+    elif isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(str(error))):
+        frames = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
+        package = next((part for parts in reversed(frames) for part in parts if part.startswith("pulumi_")), "")
+        called = re.match(r"([\w.]+?)(\.__init__|\._internal_init)?\(\)", str(error))
+        lacking = f"argument `{match[1]}` of {called[1]}" if match[1] and called else ""
+    if not package.startswith("pulumi_") or not lacking:
+        return ""
+    name = package.replace("_", "-")
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+    asked = _requirements(project).get(name, "")
+    older = asked if re.search(r"[<=~]", asked) else f"{name}<{version.partition('.')[0]}"
+    says = f" (its requirements.txt asks for {asked})" if asked and asked != name else ""
+    return (
+        f"  {package} {version}, which is installed, has no {lacking}: the program is for another release{says}\n"
+        f"  fix: {sys.executable} -m pip install {shlex.quote(older)}, or change the program to the installed release"
+    )
+
+
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+def last_line(error: BaseException, project: Project) -> str:
+    """The program's own last line before an error, "" where none is its own."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f" in {relative(error.filename, project)}, line {error.lineno}: {(error.text or '').strip()}"
+    lines = _own_lines(error, project)
+    return f" in {lines[-1]}" if lines else ""
+
+
+def _own_lines(error: BaseException, project: Project) -> list[str]:
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(f"{project.root}/")
+        and "site-packages" not in frame.filename
+        and not frame.filename.startswith((runtime.FOLDER, str(Path(__file__).parent)))
+    ]
+    lines = []
+    for frame in own:
+        linecache.checkcache(frame.filename)
+        text = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
+        lines.append(f"{relative(frame.filename, project)}, line {frame.lineno}: {text}")
+    return lines
+
+
+def _chain(error: BaseException, project: Project) -> Iterator[str]:
+    """Every error on the way, the first cause last, each with the program's lines that led to it."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield f"{type(current).__name__}: {current}"
+        yield from _own_lines(current, project)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def relative(filename: str, project: Project) -> str:
+    """A file as its project calls it."""
+    path = Path(filename)
+    return str(path.relative_to(project.root)) if path.is_relative_to(project.root) else path.name

@@ -1,0 +1,222 @@
+"""What a resource renders, where its content is at hand: read and judged; where it is not, named with the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from sizewell import csvtables
+from sizewell.recording.contents import expanded, kubernetes, templates
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources.hidden import hidden_of
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+
+GPU = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, namespace: serve}
+spec: {replicas: 1, template: {spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+
+
+def plan_of(type_: str, **inputs: object) -> Plan:
+    resource = RecordedResource(urn=f"urn:pulumi:dev::p::{type_}::it", type=type_, name="it", inputs=inputs)
+    return Plan(project="p", stack="dev", resources=(resource,))
+
+
+def rendered(root: Path, type_: str, **inputs: object) -> dict[str, RecordedResource]:
+    plan = expanded(plan_of(type_, **inputs), root)
+    assert hidden_of(plan) == ()
+    return {resource.name: resource for resource in plan.resources[1:]}
+
+
+def reason(root: Path, type_: str, **inputs: object) -> str:
+    plan = expanded(plan_of(type_, **inputs), root)
+    assert len(plan.resources) == 1
+    (hidden,) = hidden_of(plan)
+    return hidden.why
+
+
+# -- manifests ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs"),
+    [
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "k/gpu.yaml"}),
+        ("kubernetes:yaml/v2:ConfigGroup", {"files": ["k/*.yaml"]}),
+        ("kubernetes:yaml/v2:ConfigGroup", {"yaml": f"{GPU}---\n{CONFIG}"}),
+        ("kubernetes:yaml/v2:ConfigGroup", {"objs": [{"apiVersion": "v1", "kind": "List", "items": [json.loads(json.dumps(next(iter(kubernetes.decoded(GPU)))))]}]}),
+        ("kubernetes:kustomize/v2:Directory", {"directory": "k"}),
+    ],
+)  # fmt: skip
+def test_manifests_at_hand_are_read(tmp_path, monkeypatch, type_, inputs):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/gpu.yaml").write_text(GPU)
+    (tmp_path / "k/kustomization.yaml").write_text("resources: [gpu.yaml]\n")
+    if "files" in inputs:
+        (tmp_path / "k/kustomization.yaml").unlink()
+    made = rendered(tmp_path, type_, **inputs)
+    assert made["serve/chat"].type == "kubernetes:apps/v1:Deployment"
+    assert made["serve/chat"].inputs["spec"]["replicas"] == 1
+    assert made["serve/chat"].parent.endswith("::it")
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "why"),
+    [
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "https://team.example/app.yaml"}, "is not on this machine"),
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "gone.yaml"}, "gone.yaml: no such file"),
+        ("kubernetes:yaml/v2:ConfigFile", {"file": UNKNOWN}, "the name of its file is known only after deployment"),
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "broken.yaml"}, "not YAML: "),
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "list.yaml"}, "an object is not a mapping"),
+        ("kubernetes:yaml/v2:ConfigGroup", {"yaml": UNKNOWN}, "its YAML is known only after deployment"),
+        ("kubernetes:yaml/v2:ConfigGroup", {"yaml": "a: b"}, "an object has no apiVersion and kind"),
+        ("kubernetes:helm.sh/v3:Release", {"chart": "gone"}, "the chart gone is not on this machine"),
+        ("kubernetes:helm.sh/v3:Release", {"chart": "w", "repositoryOpts": {"repo": "https://c"}}, "in a repository"),
+        ("kubernetes:helm.sh/v4:Chart", {"chart": "oci://team.example/chart"}, "is not on this machine"),
+        ("kubernetes:helm.sh/v4:Chart", {"chart": "chart", "values": {"n": UNKNOWN}}, "its values are known only"),
+        ("kubernetes:helm.sh/v4:Chart", {"chart": "empty"}, "empty has no Chart.yaml"),
+        ("kubernetes:helm.sh/v4:Chart", {"chart": "chart"}, "`helm`, which renders it, is not on PATH; templates/a.yaml names accelerators"),
+        ("kubernetes:kustomize/v2:Directory", {"directory": "patched"}, "patches need `kustomize`"),
+        ("kubernetes:kustomize/v2:Directory", {"directory": "empty"}, "empty has no kustomization.yaml"),
+        ("aws:cloudformation/stack:Stack", {"templateUrl": "https://s3/t.json"}, "its template is at https://s3/t.json"),
+        ("aws:cloudformation/stack:Stack", {"templateBody": UNKNOWN}, "its template is known only after deployment"),
+        ("aws:cloudformation/stack:Stack", {"templateBody": "{a"}, "its template is neither JSON nor YAML"),
+        ("aws:cloudformation/stack:Stack", {"templateBody": '{"Resources": {"a": {}}}'}, "the resource a of its template has no Type"),
+        ("azure-native:resources:Deployment", {"properties": {"templateLink": {"uri": "https://x"}}}, "its template is not in the program"),
+        ("azure-native:resources:Deployment", {"properties": {"template": {"resources": [{}]}}}, "resource 1 of its template has no type"),
+    ],
+)  # fmt: skip
+def test_what_is_not_at_hand_is_named_with_the_reason(tmp_path, monkeypatch, type_, inputs, why):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "broken.yaml").write_text("a: [")
+    (tmp_path / "list.yaml").write_text("- a\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    (tmp_path / "chart/Chart.yaml").write_text("name: chart\nversion: 1.0.0\napiVersion: v2\n")
+    (tmp_path / "chart/templates/a.yaml").write_text(GPU)
+    (tmp_path / "patched").mkdir()
+    (tmp_path / "patched/kustomization.yaml").write_text("resources: []\npatches: []\n")
+    assert why in reason(tmp_path, type_, **inputs)
+
+
+def test_a_local_chart_is_rendered_by_helm(tmp_path, monkeypatch):
+    """`helm` stands in: what is asked of it, and that what it prints is judged."""
+    (tmp_path / "bin").mkdir()
+    helm = tmp_path / "bin/helm"
+    helm.write_text(f"#!/bin/sh\necho \"# $*\"\ncat <<'END'\n{GPU}\nEND\n")
+    helm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}/bin{os.pathsep}/usr/bin")
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart/Chart.yaml").write_text("name: chart\n")
+    made = rendered(tmp_path, "kubernetes:helm.sh/v3:Release", chart="./chart", namespace="serve", values={"a": 1})
+    assert "serve/chat" in made
+    helm.write_text("#!/bin/sh\necho 'parse error' >&2; exit 1\n")
+    assert "parse error" in reason(tmp_path, "kubernetes:helm.sh/v3:Release", chart="./chart")
+
+
+def test_what_the_programs_own_process_renders_is_answered(tmp_path):
+    pytest.importorskip("pulumi_kubernetes")
+    (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (tmp_path / "app.yaml").write_text(GPU)
+    (tmp_path / "__main__.py").write_text(
+        "import pulumi_kubernetes as k8s\n"
+        "k8s.yaml.ConfigFile('file', 'app.yaml')\n"
+        "k8s.helm.v3.Chart('shop', k8s.helm.v3.ChartOpts(chart='wordpress', fetch_opts=k8s.helm.v3.FetchOpts(repo='https://c')))\n"
+    )
+    plan = evaluate(tmp_path, "dev")
+    assert "kubernetes:apps/v1:Deployment" in {resource.type for resource in plan.resources}
+    assert [(each.name, each.why) for each in hidden_of(plan)] == [
+        ("shop", "its chart is in a repository, and not on this machine")
+    ]
+
+
+# -- templates ------------------------------------------------------------------------------------------------------------
+
+
+def test_cloudformation_is_read_in_pulumis_spelling(tmp_path):
+    body = """
+Parameters: {Kind: {Type: String, Default: p5.48xlarge}}
+Resources:
+  Machine:
+    Type: AWS::EC2::Instance
+    Properties: {InstanceType: !Ref Kind, ImageId: !GetAtt Image.Id, Tags: [{Key: owner, Value: ml}]}
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties: {LaunchTemplateData: {InstanceType: g6e.12xlarge}}
+  Strange: {Type: AWS::Thing::Other}
+"""
+    made = rendered(tmp_path, "aws:cloudformation/stack:Stack", templateBody=body)
+    assert made["Machine"].type == "aws:ec2/instance:Instance"
+    assert made["Machine"].inputs == {"instanceType": "p5.48xlarge", "ami": UNKNOWN, "tags": {"owner": "ml"}}
+    assert made["Template"].inputs == {"instanceType": "g6e.12xlarge"}
+    assert made["Strange"].type == "aws-native:thing:Other"
+    given = rendered(tmp_path, "aws:cloudformation/stack:Stack", templateBody=body, parameters={"Kind": "t3.micro"})
+    assert given["Machine"].inputs["instanceType"] == "t3.micro"
+    unknown = rendered(tmp_path, "aws:cloudformation/stack:Stack", templateBody=body, parameters=UNKNOWN)
+    assert unknown["Machine"].inputs["instanceType"] is UNKNOWN
+
+
+def test_azures_templates_are_read_in_pulumis_spelling(tmp_path):
+    template = {
+        "parameters": {"size": {"type": "string", "defaultValue": "Standard_ND96isr_H100_v5"}},
+        "resources": [
+            {
+                "type": "Microsoft.Compute/virtualMachines", "apiVersion": "2024-07-01", "name": "[concat('gpu', '1')]",
+                "location": "eastus", "properties": {"hardwareProfile": {"vmSize": "[parameters('size')]"}},
+                "resources": [{"type": "extensions", "name": "driver", "properties": {}}],
+            },
+            {"type": "Microsoft.Resources/deployments", "name": "inner", "properties": {"template": {"resources": [
+                {"type": "Microsoft.Storage/storageAccounts", "name": "store", "location": "eastus"}]}}},
+        ],
+    }  # fmt: skip
+    made = rendered(tmp_path, "azure-native:resources:Deployment", properties={"template": template})
+    machine = made["virtualMachines-1"]
+    assert machine.type == "azure-native:compute:VirtualMachine"
+    assert machine.inputs == {"hardwareProfile": {"vmSize": "Standard_ND96isr_H100_v5"}, "location": "eastus"}
+    assert made["driver"].type == "azure-native:compute:VirtualMachineExtension"
+    assert made["store"].type == "azure-native:storage:StorageAccount"
+    classic = "azure:core/resourceGroupTemplateDeployment:ResourceGroupTemplateDeployment"
+    text = rendered(
+        tmp_path,
+        classic,
+        templateContent=json.dumps(template),
+        parametersContent=json.dumps({"size": {"value": "Standard_B1s"}}),
+    )
+    assert text["virtualMachines-1"].inputs["hardwareProfile"]["vmSize"] == "Standard_B1s"
+
+
+@pytest.mark.parametrize("name", ["aws", "azure"])
+def test_every_row_of_the_tables_is_a_type_that_the_provider_has(name):
+    import pulumi
+
+    sdk = pytest.importorskip({"aws": "pulumi_aws", "azure": "pulumi_azure_native"}[name])
+    rows = templates._AWS if name == "aws" else templates._AZURE
+    for row in rows.values():
+        _, module, kind = row.token.split(":")
+        resource = getattr(
+            getattr(sdk, module.partition("/")[0] if module.partition("/")[0] != "lambda" else "lambda_"), kind
+        )
+        assert issubclass(resource, pulumi.CustomResource), row.token
+        known = {
+            getattr(each.fget, "_pulumi_name", "") for each in vars(resource).values() if isinstance(each, property)
+        }
+        known |= {
+            f"{each[0].lower()}{''.join(part.capitalize() for part in each.split('_'))[1:]}" for each in vars(resource)
+        }
+        for _, renamed in row.renamed:
+            assert renamed in known, (row.type, renamed)
+
+
+def test_every_row_has_a_source():
+    for folder in (Path(templates.__file__).parent / "data",):
+        assert {row.source for row in (*templates._AWS.values(), *templates._AZURE.values())} <= csvtables.sources(
+            folder
+        ).keys()

@@ -1,0 +1,266 @@
+"""What a program makes of values that nobody knows before deployment: shown where it can be, named where it cannot."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sizewell.recording.evaluate import evaluate
+from sizewell.recording.plans import completed
+from sizewell.resources import price
+from sizewell.resources.hidden import hidden_of
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
+
+aws = pytest.importorskip("pulumi_aws")
+
+START = "import pulumi\nimport pulumi_aws as aws\n"
+
+
+@pytest.fixture
+def plan(tmp_path: Path):
+    def run(program: str, config: str = "aws:region: us-west-2", **files: str) -> Plan:
+        (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+        (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {{{config}}}\n")
+        (tmp_path / "__main__.py").write_text(START + program)
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+        return evaluate(tmp_path, "dev")
+
+    return run
+
+
+def named(plan: Plan) -> dict[str, RecordedResource]:
+    return {resource.name: resource for resource in plan.resources}
+
+
+def test_a_look_up_of_something_unknown_is_answered_and_what_it_reaches_is_unknown(plan):
+    made = named(
+        plan("""
+subnets = aws.ec2.get_subnets(filters=[{"name": "vpc-id", "values": [aws.ec2.get_vpc(default=True).id]}])
+ami = aws.ec2.get_ami(most_recent=True, owners=["amazon"])
+aws.ec2.Instance("i", ami=ami.id, instance_type="t3.micro", subnet_id=subnets.ids[0], tags={"of": f"{ami.name}-x"})
+aws.lb.LoadBalancer("lb", subnets=subnets.ids)
+""")
+    )
+    assert made["i"].inputs == {
+        "ami": UNKNOWN, "instanceType": "t3.micro", "subnetId": UNKNOWN, "tags": {"of": UNKNOWN},
+    }  # fmt: skip
+    assert made["lb"].inputs["subnets"] is UNKNOWN, "a list of unknown length is not a list of two"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "for number, subnet in enumerate(subnets.ids): aws.efs.MountTarget(f'm{number}', file_system_id='f', subnet_id=subnet)",
+        "many = [aws.ebs.Volume(f'v-{each}', availability_zone='us-west-2a', size=1) for each in subnets.ids]",
+        "made = aws.ebs.Volume('v', availability_zone='us-west-2a', size=1) if len(subnets.ids) > 1 else None",
+        "made = aws.ebs.Volume('v', availability_zone='us-west-2a', size=1) if subnets.tags else None",
+    ],
+)
+def test_a_program_that_decides_by_an_unknown_answer_is_not_judged_in_silence(plan, line):
+    found = plan(f"subnets = aws.ec2.get_subnets()\n{line}\n")
+    assert [(each.name, "getSubnets" in each.why) for each in found.hidden] == [("__main__.py, line 4", True)]
+
+
+def test_an_answer_that_only_fills_inputs_hides_nothing(plan):
+    assert (
+        plan("aws.ebs.Volume('v', availability_zone=aws.ec2.get_subnet(id='s').availability_zone, size=1)").hidden == ()
+    )
+
+
+def test_what_is_made_of_an_unknown_output_is_recorded(plan):
+    found = plan("""
+lb = aws.lb.LoadBalancer("lb", subnets=["a"])
+lb.dns_name.apply(lambda name: aws.route53.Record("r", zone_id="z", name=name, type="A", ttl=3, records=["1.2.3.4"]))
+
+def machines(count):
+    for number in range(count):
+        aws.ec2.Instance(f"gpu{number}", ami="ami-1", instance_type="p5.48xlarge")
+
+pulumi.StackReference("org/network/dev").get_output("count").apply(machines)
+""")
+    made = named(found)
+    assert made["r"].inputs["name"] is UNKNOWN
+    assert made["gpu0"].inputs["instanceType"] == "p5.48xlarge"
+    assert [each.name for each in found.hidden] == ["__main__.py, line 8"], "how many is not known; one record is"
+
+
+def test_a_function_that_makes_resources_is_found_through_what_it_calls(plan, tmp_path):
+    helper = (
+        "import pulumi_aws as aws\n\ndef volume(size):\n    aws.ebs.Volume('v', availability_zone='a', size=size)\n"
+    )
+    found = plan(
+        "import helper\npulumi.StackReference('o/p/dev').get_output('size').apply(lambda size: helper.volume(size))\n",
+        **{"helper.py": helper},
+    )
+    assert named(found)["v"].inputs["size"] is UNKNOWN
+
+
+def test_what_cannot_be_made_of_an_unknown_value_is_named_with_the_reason(plan):
+    found = plan("""
+import json
+def from_text(text):
+    for each in json.loads(text):
+        aws.ec2.Instance(each, ami="ami-1", instance_type="p5.48xlarge")
+pulumi.StackReference("org/p/dev").get_output("machines").apply(from_text)
+""")
+    assert [each.name for each in found.hidden] == ["__main__.py, line 5"]
+    assert "JSONDecodeError" in found.hidden[0].why
+
+
+def test_a_function_that_makes_no_resources_is_not_run_with_a_stand_in(plan, tmp_path):
+    plan("""
+def write(text):
+    open("kubeconfig", "w").write(text)
+aws.lb.LoadBalancer("lb", subnets=["a"]).dns_name.apply(write)
+""")
+    assert not (tmp_path / "kubeconfig").exists()
+
+
+def test_a_component_of_another_provider_and_its_methods_are_named(plan):
+    found = plan("""
+class Vpc(pulumi.ComponentResource):
+    id: pulumi.Output[str]
+    def __init__(self): super().__init__("awsx:ec2:Vpc", "net", {"id": None}, None, True)
+net = Vpc()
+kubeconfig = pulumi.runtime.call("eks:index:Cluster/getKubeconfig", {}, net)
+aws.ec2.Instance("i", ami="ami-1", instance_type="t3.micro", subnet_id=net.id, tags={"k": kubeconfig})
+""")
+    assert named(found)["i"].inputs["subnetId"] is UNKNOWN
+    assert [(each.name, each.what) for each in found.hidden] == [("net", "component of awsx")]
+
+
+def test_an_environment_of_pulumi_cloud_is_named(tmp_path):
+    (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("environment: [gpu]\nconfig: {aws:region: us-west-2}\n")
+    (tmp_path / "__main__.py").write_text("import pulumi\n")
+    assert [each.name for each in evaluate(tmp_path, "dev").hidden] == ["Pulumi.dev.yaml"]
+
+
+# -- a program that does not end as it should ---------------------------------------------------------------------------
+
+
+def test_a_program_that_loops_is_stopped_with_its_place(plan, monkeypatch):
+    monkeypatch.setenv("SIZEWELL_EVALUATION_SECONDS", "0.5")
+    with pytest.raises(ServiceError, match=r"not done after 0\.5 s: it was in __main__\.py, line 4\n  fix: ") as caught:
+        plan("import time\nwhile True: time.sleep(0.01)\n")
+    assert "SIZEWELL_EVALUATION_SECONDS" in str(caught.value)
+
+
+def test_a_configuration_of_the_wrong_kind_says_how_to_set_it(plan):
+    with pytest.raises(ServiceError, match=r"not a valid 'int'\n  fix: .*pulumi config set"):
+        plan("pulumi.Config().require_int('n')", config="demo:n: many")
+
+
+@pytest.mark.parametrize("stated", ["soon", "3m"])
+def test_a_limit_that_is_no_number_is_refused(plan, monkeypatch, stated):
+    monkeypatch.setenv("SIZEWELL_EVALUATION_SECONDS", stated)
+    with pytest.raises(UsageError, match="must be a number of seconds"):
+        plan("")
+
+
+def test_a_program_that_ends_the_process_ends_itself_alone(plan):
+    with pytest.raises(ServiceError, match=r"the program ended its process: os\._exit\(0\)\n  fix: "):
+        plan("import os\nos._exit(0)\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("aws.no_such_module", "pulumi_aws [0-9.]+, which is installed, has no `no_such_module` in pulumi_aws"),
+        ("from pulumi_aws import nothing_here", "has no `nothing_here` in pulumi_aws"),
+        ("import pulumi_aws.not_here", "has no module `not_here`"),
+        ("aws.s3.Bucket('b', acl_of_old='x')", "has no argument `acl_of_old`"),
+        ("b = aws.s3.Bucket('b'); b.former_name", "has no `former_name` in Bucket"),
+    ],
+)
+def test_what_a_provider_has_no_more_is_named_as_that_with_the_release_to_install(plan, program, says):
+    with pytest.raises(SizewellError, match=says) as caught:
+        plan(program, **{"requirements.txt": "pulumi-aws>=5.0.0,<6.0.0\n"})
+    assert "-m pip install 'pulumi-aws>=5.0.0,<6.0.0'" in str(caught.value)
+
+
+def test_missing_packages_come_with_one_command_that_installs_all_of_them(plan):
+    with pytest.raises(SizewellError) as caught:
+        plan("import pulumi_nowhere\nimport not_there\n", **{"requirements.txt": "pulumi_nowhere==1.2\n"})
+    assert str(caught.value).rstrip().endswith("-m pip install pulumi_nowhere==1.2 not_there")
+
+
+def test_a_failure_carries_its_first_cause(plan):
+    with pytest.raises(ServiceError) as caught:
+        plan("""
+def read():
+    return {}["key"]
+try:
+    read()
+except KeyError as error:
+    raise ValueError("no zone") from error
+""")
+    cause = caught.value.cause
+    assert cause[0] == "ValueError: no zone"
+    assert cause[-2:] == ("__main__.py, line 7: read()", '__main__.py, line 5: return {}["key"]')
+
+
+# -- the state that was last deployed -----------------------------------------------------------------------------------
+
+
+def _state(*resources: RecordedResource, stack: str = "dev") -> Plan:
+    return Plan(project="demo", stack=stack, resources=resources)
+
+
+def _resource(type_: str, name: str, parent: str | None = None, **inputs: object) -> RecordedResource:
+    urn = f"urn:pulumi:dev::demo::{type_}::{name}"
+    return RecordedResource(urn=urn, type=type_, name=name, inputs=inputs, parent=parent)
+
+
+REMOTE = """
+class Vpc(pulumi.ComponentResource):
+    def __init__(self, size): super().__init__("awsx:ec2:Vpc", "net", {"size": size}, None, True)
+Vpc(1)
+"""
+
+
+def test_a_component_that_did_not_change_is_known_from_the_state(plan):
+    evaluated = plan(REMOTE)
+    component = _resource("awsx:ec2:Vpc", "net", size=1)
+    gateway = _resource("aws:ec2/natGateway:NatGateway", "net-0", component.urn)
+    whole = completed(evaluated, _state(component, gateway))
+    assert "net-0" in named(whole)
+    assert hidden_of(whole) == ()
+    changed = completed(evaluated, _state(_resource("awsx:ec2:Vpc", "net", size=2), gateway))
+    assert [each.name for each in hidden_of(changed)] == ["net"]
+
+
+def test_what_a_place_made_is_shown_as_it_stands_and_stays_open(plan):
+    evaluated = plan("""
+import json
+def from_text(text):
+    for each in json.loads(text): aws.ec2.Instance(each, ami="ami-1", instance_type="p5.48xlarge")
+pulumi.StackReference("org/p/dev").get_output("machines").apply(from_text)
+""")
+    whole = completed(evaluated, _state(_resource("aws:ec2/instance:Instance", "a", instanceType="p5.48xlarge")))
+    assert "a" in named(whole)
+    assert len(whole.hidden) == 1
+
+
+def test_the_state_of_another_stack_is_refused(plan):
+    with pytest.raises(UsageError, match=r"--state: it is of the stack prod of demo, not of dev of demo\n  fix: "):
+        completed(plan(REMOTE), _state(stack="prod"))
+
+
+# -- what it costs --------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_hidden_is_never_free_and_all_counts_add_up(plan):
+    found = plan(REMOTE + "\naws.iam.User('u')\naws.ec2.get_subnets().ids and aws.iam.User('v')\n")
+    pricing = price(found, load(), on=date(2026, 11, 21))
+    counts = pricing.coverage
+    assert counts.not_judged == 2
+    assert counts.detected == counts.estimated + counts.free + counts.unpriced + counts.unknown + counts.not_judged
+    assert [line.what for line in pricing.items if "not judged" in str(line.price)] == [
+        "component of awsx", "what the program makes there",
+    ]  # fmt: skip
