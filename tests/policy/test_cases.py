@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ def judged(case: dict[str, Any], *, mended: bool) -> Report:
         pricing=price(plan, catalog, on=ON),
         decision=case.get(f"{kind}decision", case.get("decision")),
         changes={urns[name]: change for name, change in changes.items()},
+        before=replace(plan, resources=recorded(case["before"], stack)) if "before" in case else None,
         on=ON,
     )
     rule = BY_ID[case["rule"]]
@@ -114,7 +116,7 @@ def with_mends(case: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_the_row_violates_its_rule(case: dict[str, Any]) -> None:
     report = judged(case, mended=False)
-    assert [result.outcome for result in report.results] == ["violation"] * len(report.results)
+    assert [result.outcome for result in report.results] == [case.get("outcome", "violation")] * len(report.results)
     assert report.results, "nothing was found"
     for result in report.results:
         assert result.message

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None
         plan = evaluate(tmp_path, "dev", program=program, config=CONFIG[cloud])
         assert len(plan.resources) > 2, program.__name__
         stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
-        report = judge(stated, read_config(DEFAULT_FILE), on=ON)
+        report = judge(stated, replace(read_config(DEFAULT_FILE), profile="standard"), on=ON)
         refused = [(r.rule, r.resource, r.message) for r in report.results if r.level == "mandatory"]
         assert refused == [], program.__name__
         known = ADVISED.get(f"{cloud} {program.__name__}", ADVISED.get(program.__name__, set()))

@@ -13,6 +13,7 @@ from sizewell.policy.config import Config, parse_config
 from sizewell.policy.engine import evaluate
 from sizewell.policy.rules import RULES
 from sizewell.resources import facts, price
+from sizewell.resources.recorded import Hidden
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ConfigError
 
@@ -30,21 +31,69 @@ GPU = [
 ]
 
 
-def judged(rows, profile):
-    plan = plan_of(rows, "dev")
+def report_of(rows, profile, hidden=()):
+    plan = replace(plan_of(rows, "dev"), hidden=tuple(hidden))
     stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
-    return evaluate(stated, parse_config({"profile": profile}), on=ON).results
+    return evaluate(stated, parse_config({"profile": profile} if profile else {}), on=ON)
 
 
-def test_a_web_application_is_no_business_of_the_accelerators():
-    assert judged(WEB, "accelerators") == ()
+def judged(rows, profile):
+    return report_of(rows, profile).results
+
+
+def test_a_web_application_passes_by_default_and_is_told_why():
+    report = report_of(WEB, "")
+    assert report.ok
+    assert report.results == ()
+    assert report.accelerators is False
+    assert report.summary().startswith(f"nothing here runs an accelerator; {len(report.elsewhere)} findings")
+    assert {each.rule for each in report.elsewhere} == {each.rule for each in judged(WEB, "standard")}
     assert any(result.level == "mandatory" for result in judged(WEB, "strict"))
 
 
-def test_of_a_mixed_stack_only_the_accelerators_are_judged():
-    found = judged([*WEB, *GPU], "accelerators")
-    assert "idle-exposure" in {result.rule for result in found if result.level == "mandatory"}
-    assert {result.resource for result in found} <= {"gpu", ""}
+def test_of_a_mixed_stack_accelerators_and_what_surrounds_them_are_judged():
+    shell = aws("ec2/SecurityGroup", "shell", ingress=[{"protocol": "tcp", "fromPort": 22, "toPort": 22, "cidrBlocks": ["0.0.0.0/0"]}])  # fmt: skip
+    public = aws("s3/BucketPolicy", "open", bucket="team-assets", policy='{"Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"*"}]}')  # fmt: skip
+    admin = aws("iam/RolePolicyAttachment", "admin", role="r", policyArn="arn:aws:iam::aws:policy/AdministratorAccess")
+    report = report_of([*WEB, *GPU, shell, public, admin], "")
+    refused = {(result.rule, result.resource) for result in report.results if result.level == "mandatory"}
+    assert {
+        ("idle-exposure", "gpu"),
+        ("ingress-from-world", "shell"),
+        ("bucket-policy-open", "open"),
+        ("administrator-role", "admin"),
+    } <= refused
+    assert not {"db", "front", "shop"} & {result.resource for result in report.results}
+    assert {"db"} <= {result.resource for result in report.elsewhere}
+    assert report_of([*WEB, shell, public, admin], "").ok, "without accelerators they are a web application's business"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [aws("ec2/Instance", "box", ami="ami-1", instanceType=ref("other"))],
+        [aws("ec2/LaunchTemplate", "lt", imageId="ami-1", instanceType=ref("other")), GPU[1]],
+    ],
+)
+def test_a_machine_type_that_nobody_knows_yet_is_not_green_in_silence(rows):
+    report = report_of([*rows, aws("ec2/Eip", "other")], "")
+    assert report.ok
+    assert "it is not known whether anything here runs an accelerator" in report.summary()
+    assert [(each.rule, each.outcome) for each in report.results] == [("not-judged", "undetermined")]
+
+
+def test_what_a_plan_does_not_show_is_listed_by_name_in_every_profile():
+    hidden = [Hidden(name="shop", what="Helm chart", may_hide="pods", why="it is in a repository", fix="pull it")]
+    for profile in ("", "standard", "strict"):
+        (found,) = report_of(WEB, profile, hidden).not_judged
+        assert (found.level, found.outcome) == ("advisory", "undetermined")
+        assert found.sentence() == "shop: Helm chart may bring pods: it is in a repository\n  fix: pull it"
+
+
+def test_a_store_of_checkpoints_alone_is_judged():
+    store = aws("s3/Bucket", "checkpoints", bucket="team-checkpoints", forceDestroy=True)
+    assert "nothing here" not in report_of([store], "").summary()
+    assert not report_of([store], "").ok
 
 
 def test_standard_advises_where_strict_refuses():
@@ -55,7 +104,7 @@ def test_standard_advises_where_strict_refuses():
     changed = {rule for (rule, urn), level in levels["strict"].items() if levels["standard"][rule, urn] != level}
     assert changed
     assert changed <= {rule.id for rule in RULES if rule.debatable}
-    assert parse_config({}).profile == "standard"
+    assert parse_config({}).profile == "accelerators"
     assert Config().profile == "strict"
 
 

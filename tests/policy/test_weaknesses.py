@@ -39,7 +39,7 @@ CONFIG = {
     "azure-native:location": "eastus",
     "azure-native:subscriptionId": "0000",
 }
-STANDARD = parse_config({})
+STANDARD = parse_config({"profile": "standard"})
 CASES = [pytest.param(cloud, each, id=f"{cloud}: {each.name}") for cloud, cases in CLOUDS.items() for each in cases]
 
 

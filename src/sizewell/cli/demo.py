@@ -49,9 +49,9 @@ def run() -> int:
     plans: dict[str, Plan] = {}
     judge = judging.for_preview(judging.config(None, root), root, decided_on)
 
-    def policies(plan: Plan, decision: object, changes: object) -> object:
+    def policies(plan: Plan, decision: object, changes: object, before: Plan | None) -> object:
         plans[plan.stack] = plan
-        return judge(plan, decision, changes)  # type: ignore[arg-type]
+        return judge(plan, decision, changes, before)  # type: ignore[arg-type]
 
     print("\n2. Evaluate the Pulumi programs of the stacks that follow from the committed decisions\n")
     with output.progress("evaluating the stacks") as tell:

@@ -106,6 +106,7 @@ def judge(
     on: date,
     changes: Mapping[str, str] | None = None,
     *,
+    before: Plan | None = None,
     prices: Mapping[str, Any] | None = None,
 ) -> Report:
     """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared.
@@ -127,7 +128,9 @@ def judge(
             "sealed": not decision.edited,
         }
     pricing = price(plan, catalog, on=on, **own)
-    return evaluate(facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, on=on), settings, on=on)
+    return evaluate(
+        facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, before=before, on=on), settings, on=on
+    )
 
 
 def for_preview(
@@ -136,21 +139,27 @@ def for_preview(
     on: date,
     prices: Mapping[str, Any] | None = None,
     environments: Mapping[str, str] | None = None,
-) -> Callable[[Plan, Decision | None, Mapping[str, str]], PolicyReport]:
+) -> Callable[[Plan, Decision | None, Mapping[str, str], Plan | None], PolicyReport]:
     """The policies as a function that a preview can call.
 
     `environments` are those of stacks that are not judged by what their own configuration says.
     """
 
-    def policies(plan: Plan, decision: Decision | None, changes: Mapping[str, str]) -> PolicyReport:
+    def policies(
+        plan: Plan, decision: Decision | None, changes: Mapping[str, str], before: Plan | None = None
+    ) -> PolicyReport:
         from sizewell.preview.records import PolicyFinding, PolicyReport
         from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
         if environments and plan.stack in environments:
             plan = replace(plan, config={**plan.config, ENVIRONMENT_KEY: environments[plan.stack]})
-        report = judge(plan, decision or decision_of(root, plan.stack), settings, on, changes, prices=prices)
+        report = judge(
+            plan, decision or decision_of(root, plan.stack), settings, on, changes, before=before, prices=prices
+        )
         return PolicyReport(
             passed=report.passed,
+            elsewhere=len(report.elsewhere),
+            summary=report.summary(),
             findings=tuple(
                 PolicyFinding(
                     policy=result.rule,

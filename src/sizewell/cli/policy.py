@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,14 @@ import click
 
 from sizewell.cli import judging, output, project
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import PATH, iso_date, stacks
+from sizewell.cli.parameters import INPUT, PATH, Choice, iso_date, stacks
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.policy.config import Config
     from sizewell.policy.engine import Report
+    from sizewell.resources.recorded import Plan
 
 DESCRIPTION = """Check what stacks would build against the policies: spend, correctness, safety, ownership.
 
@@ -28,6 +29,8 @@ needed.
 EXAMPLES = """examples:
   sizewell policy dev-aws                         one stack
   sizewell policy                                 every stack of the project
+  sizewell policy dev --profile standard          every resource, accelerator or not
+  sizewell policy --plan plan.json                a program in any language, by the engine's plan
   sizewell policy --list                          the rules, their levels and what each prevents
   sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`
 
@@ -38,6 +41,18 @@ exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
 @click.argument("stack", nargs=-1, shell_complete=stacks, help="stacks (default: all)")
+@click.option(
+    "--plan", multiple=True, type=INPUT, metavar="FILE", help="judge `pulumi preview --json --show-sames` instead"
+)
+@click.option(
+    "--engine", type=Choice(("auto", "offline", "pulumi")), default="auto", help="how the program is evaluated (auto)"
+)
+@click.option("--state", type=INPUT, metavar="FILE", help="what stands now, for what a program does not show")
+@click.option(
+    "--profile",
+    type=Choice(("accelerators", "standard", "strict")),
+    help="what is judged, instead of what the configuration says",
+)
 @click.option("--list", is_flag=True, help="list the rules instead")
 @click.option("--pack", type=PATH, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead")
 @click.option("--config", type=PATH, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")
@@ -56,21 +71,34 @@ def command(args: Arguments) -> int:
         if args.json:
             output.print_json({"schema": schema_of("policy-pack"), "files": [str(path) for path in written]})
         return 0
-    root = project.root()
+    root = Path.cwd() if args.plan else project.root()
     settings = judging.config(args.config, root)
+    if args.profile:
+        settings = replace(settings, profile=args.profile)
     if args.list:
         return _list(settings, as_json=args.json)
     from sizewell.preview.pipeline import stacks_of
+    from sizewell.recording.plans import from_file, planned, state_of
 
-    known = stacks_of(root)
-    project.must_be_stacks(args.stack, known)
+    known = () if args.plan else stacks_of(root)
+    if not args.plan:
+        project.must_be_stacks(args.stack, known)
     prices = judging.own_prices(args.usage, args.discounts)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     reports: dict[str, Report | SizewellError] = {}
+    state = state_of(args.state) if args.state else None
     with output.progress("evaluating") as tell:
-        for name in args.stack or known:
+        for path in args.plan:
+            plan = from_file(path, root).after
+            reports[plan.stack or path.stem] = _judged(root, plan, settings, on, prices)
+        for name in () if args.plan else args.stack or known:
             tell(f"evaluating {name}")
-            reports[name] = _report(root, name, settings, on, prices)
+            try:
+                plan = planned(root, name, engine=args.engine, state=state).after
+            except SizewellError as error:
+                reports[name] = error
+            else:
+                reports[name] = _judged(root, plan, settings, on, prices)
     if args.json:
         output.print_json({name: _document(report) for name, report in reports.items()})
     else:
@@ -80,25 +108,25 @@ def command(args: Arguments) -> int:
     return 1 if failed else max(errors, default=0)
 
 
-def _report(root: Path, stack: str, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
-    from sizewell.recording.evaluate import evaluate
-
+def _judged(root: Path, plan: Plan, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
     try:
-        decision = judging.decision_of(root, stack)
-        return judging.judge(evaluate(root, stack), decision, settings, on, prices=prices)
+        return judging.judge(plan, judging.decision_of(root, plan.stack), settings, on, prices=prices)
     except SizewellError as error:
         return error
 
 
 def _document(report: Report | SizewellError) -> dict[str, Any]:
     if isinstance(report, SizewellError):
-        return {"schema": schema_of("policy-report"), "error": str(report)}
+        return {"schema": schema_of("policy-report"), "error": str(report), "cause": list(report.cause)}
     results = [asdict(result) for result in report.results]
     return {
         "schema": schema_of("policy-report"),
         "ok": report.ok,
         "passed": report.passed,
         "rules": report.rules,
+        "summary": report.summary(),
+        "not_judged": len(report.not_judged),
+        "elsewhere": len(report.elsewhere),
         "results": results,
     }
 
@@ -107,6 +135,8 @@ def _print(reports: dict[str, Report | SizewellError]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
+    from sizewell.policy.engine import NOT_JUDGED
+
     console = output.console()
     for stack, report in reports.items():
         if isinstance(report, SizewellError):
@@ -114,10 +144,15 @@ def _print(reports: dict[str, Report | SizewellError]) -> None:
             console.print(f"  {report}")
             continue
         failed, warned = len(report.failed()), len(report.failed("advisory"))
-        counts = f": {failed} failed, {warned} advisory, {len(report.waived)} waived"
+        unseen = [each for each in report.not_judged if each.level == "advisory"]
+        hidden = f", {len(report.not_judged)} not judged" if report.not_judged else ""
+        counts = f": {failed} failed, {warned - len(unseen)} advisory, {len(report.waived)} waived{hidden}"
         console.print(Text.assemble((stack, "bold"), counts))
+        if summary := report.summary():
+            console.print(Padding(Text(summary), (0, 0, 0, 2)))
         for result in sorted(report.results, key=lambda result: (result.level != "mandatory", result.rule)):
-            state = result.outcome if result.outcome != "violation" else result.level
+            state: str = result.outcome if result.outcome != "violation" else result.level
+            state = "not judged" if result.rule == NOT_JUDGED and state == "undetermined" else state
             style = "red" if result.level == "mandatory" and result.outcome != "waived" else "yellow"
             line = Text.assemble((state, style), f" {result.rule}: {result.sentence()}")
             if result.reason:

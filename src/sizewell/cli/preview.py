@@ -51,6 +51,7 @@ GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 @click.option("--base", metavar="REF", help="compare with this git revision")
 @click.option("--base-state", type=INPUT, metavar="FILE", help="compare with the output of `pulumi stack export`")
 @click.option("--plan", multiple=True, type=INPUT, metavar="FILE", help="read `pulumi preview --json` instead")
+@click.option("--state", type=INPUT, metavar="FILE", help="what stands now, for what a program does not show")
 @click.option(
     "--engine", type=Choice(("auto", "offline", "pulumi")), default="auto", help="how the program is evaluated (auto)"
 )
@@ -76,7 +77,7 @@ def command(args: Arguments) -> int:
     root = Path.cwd() if args.plan else project.root()
     if not args.plan and args.base is None:
         project.must_be_stacks(args.stack, stacks_of(root))
-    for flag in ("base_state", "usage", "discounts"):
+    for flag in ("base_state", "state", "usage", "discounts"):
         path = getattr(args, flag)
         if path is not None and not path.exists():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
@@ -91,6 +92,7 @@ def command(args: Arguments) -> int:
                 stacks=tuple(args.stack),
                 base=args.base,
                 base_state=args.base_state,
+                state=args.state,
                 plan_files=tuple(args.plan),
                 engine=args.engine,
                 limits=limits,

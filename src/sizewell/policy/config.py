@@ -25,6 +25,7 @@ from sizewell.sizing.versions import content, schema_of
 
 DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
 Profile = Literal["accelerators", "standard", "strict"]
+DEFAULT_PROFILE: Final[Profile] = "accelerators"
 PROFILES: Final[tuple[Profile, ...]] = ("accelerators", "standard", "strict")
 _SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers", "waiver_days_max")
 WAIVER_DAYS_MAX: Final = 180
@@ -98,7 +99,7 @@ def parse_config(
     if not isinstance(data, Mapping):
         raise ConfigError([Fault(path="", found=data, allowed="a mapping")], subject=origin)
     faults.extend(_unknown("", str(key), _SECTIONS, "section") for key in data if key not in _SECTIONS)
-    profile = data.get("profile", "standard")
+    profile = data.get("profile", DEFAULT_PROFILE)
     if profile not in PROFILES:
         faults.append(Fault(path="profile", found=profile, allowed=" | ".join(PROFILES)))
     levels = _levels("levels", data.get("levels") or {}, by_id, faults)
@@ -294,10 +295,10 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
             "schema": {"const": schema_of("policy"), "description": "Version of the format; optional"},
             "profile": {
                 "enum": list(PROFILES),
-                "default": "standard",
+                "default": DEFAULT_PROFILE,
                 "description": (
-                    "accelerators: only stacks with accelerators; standard: rules that a careful team "
-                    "may decide differently only warn; strict: each rule at its own level"
+                    "accelerators: stacks that have some, with what surrounds them; standard: every resource, where "
+                    "rules that a careful team may decide differently only warn; strict: each rule at its own level"
                 ),
             },
             "levels": {"$ref": "#/$defs/levels_of_rules"},

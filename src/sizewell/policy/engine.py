@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from operator import itemgetter
 from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
 from sizewell.policy.rule import Level, Rule, Undetermined, Verdict, Violation
-from sizewell.resources.recorded import Unknown
+from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Fact, StackFacts
+from sizewell.resources.values import Flag
 
 Outcome = Literal["violation", "undetermined", "waived", "error"]
 
@@ -48,6 +49,8 @@ class Report:
     results: tuple[Result, ...]
     passed: int
     rules: int
+    elsewhere: tuple[Result, ...] = ()  # the profile asks about accelerators alone, and these are about other things
+    accelerators: Flag = True  # whether the stack runs some or keeps their checkpoints, where the profile asks that
 
     def failed(self, level: Level = "mandatory") -> tuple[Result, ...]:
         """What stops a change (mandatory) or only warns (advisory)."""
@@ -56,6 +59,22 @@ class Report:
     @property
     def waived(self) -> tuple[Result, ...]:
         return tuple(result for result in self.results if result.outcome == "waived")
+
+    @property
+    def not_judged(self) -> tuple[Result, ...]:
+        """What the plan does not show, and nobody accepted."""
+        return tuple(result for result in self.results if result.rule == NOT_JUDGED and result.outcome != "waived")
+
+    def summary(self) -> str:
+        """What the profile found nothing to ask about, and how much it left out; "" where it asks about everything."""
+        parts = []
+        if self.accelerators is not True:
+            unsure = isinstance(self.accelerators, Unknown)
+            parts.append("it is not known whether anything here runs an accelerator" if unsure else NOTHING)
+        if self.elsewhere:
+            count = len(self.elsewhere)
+            parts.append(f"{count:,} {'finding' if count == 1 else 'findings'} beside accelerators: {ALL} lists them")
+        return "; ".join(parts)
 
     @property
     def ok(self) -> bool:
@@ -79,6 +98,7 @@ def evaluate(
         from sizewell.policy.rules import RULES
 
         rules = RULES
+    rules_by_id = {rule.id: rule for rule in rules}
     results: list[Result] = []
     passed = 0
     ran = 0
@@ -110,12 +130,29 @@ def evaluate(
         passed += fine
         results.extend(waivers.applied(result) for result in judged)
     results.extend(waivers.faults())
-    if config.profile == "accelerators":
-        about = {rule.id for rule in rules if rule.about_accelerators}
-        results = _of_accelerators(results, facts, about)
-    return Report(results=tuple(results), passed=passed, rules=ran)
+    if config.profile != "accelerators":
+        return Report(results=tuple(results), passed=passed, rules=ran)
+    holds, may = _accelerators(facts, {rule.id for rule in rules if rule.about_accelerators}, results)
+    kept: list[Result] = []
+    elsewhere: list[Result] = []
+    for result in results:
+        rule_of = rules_by_id.get(result.rule)
+        if (
+            holds is not True
+            and rule_of is not None
+            and rule_of.about_accelerators
+            and result.outcome == "undetermined"
+        ):
+            kept.append(replace(result, level="advisory"))  # nobody knows whether there are any
+        else:
+            (kept if _concerns(result, rule_of, holds, may) else elsewhere).append(result)
+    return Report(results=tuple(kept), passed=passed, rules=ran, elsewhere=tuple(elsewhere), accelerators=holds)
 
 
+NOTHING: Final = "nothing here runs an accelerator"
+ALL: Final = "`sizewell policy --profile standard`"
+WITH_ACCELERATORS: Final = ("pools", "endpoints", "notebooks", "jobs", "pods", "purchases", "things")  # may have some
+NOT_JUDGED: Final = "not-judged"  # the rule that names what a plan does not show
 _OUTLIVED: Final = "exceptions that outlive their reason"
 _NOW: Final = "set it in the program, or waive the rule for this resource"
 _LATER: Final = "set it in the program, or let `pulumi up` check it once the cloud has answered"  # as the file allows
@@ -174,38 +211,47 @@ def _results(
                 level=unsure if unknown else level,
                 urn=urn,
                 resource=resource.name if resource is not None else "",
-                message=f"cannot be checked before {verdict.what} is known"
+                message=verdict.message or f"cannot be checked before {verdict.what} is known"
                 if isinstance(verdict, Undetermined)
                 else verdict.message,
-                fix=(_LATER if unsure != level else _NOW) if isinstance(verdict, Undetermined) else verdict.fix,
+                fix=verdict.fix or (_LATER if unsure != level else _NOW)
+                if isinstance(verdict, Undetermined)
+                else verdict.fix,
                 prevents=rule.prevents,
             )
         )
     return results, fine
 
 
-def _of_accelerators(results: list[Result], facts: StackFacts, about: AbstractSet[str]) -> list[Result]:
-    """Results on accelerators and the services that run them: none in a stack without accelerators.
+def _accelerators(
+    facts: StackFacts, about: AbstractSet[str], results: Iterable[Result]
+) -> tuple[Flag, AbstractSet[str]]:
+    """Whether a stack has accelerators or their checkpoints, and which resources have some or may have some.
 
     `about` are the rules that judge nothing else, whatever the type of the resource.
-
-    A resource of which nobody knows yet whether it has some is judged where its stack has others.
     """
     judged: tuple[Fact, ...] = (*facts.pools, *facts.endpoints, *facts.notebooks, *facts.jobs)
-    flags = [(fact.urn, getattr(fact, "accelerated", False)) for fact in judged]
-    flags += [(pods.urn, pods.accelerators if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators))
+    flags: list[tuple[str, Flag]] = [(fact.urn, getattr(fact, "accelerated", False)) for fact in judged]
+    flags += [(pods.urn, UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators))
               for pods in facts.pods]  # fmt: skip
     flags += [(purchase.urn, True) for purchase in facts.purchases]
-    has = {urn for urn, accelerated in flags if accelerated is True}
-    special = {result.urn for result in results if result.rule in about}
-    if not has and not special:
-        return [result for result in results if result.urn == "" and result.prevents == _OUTLIVED]
-    may = has | {urn for urn, accelerated in flags if isinstance(accelerated, Unknown)}
-    return [
-        result
-        for result in results
-        if result.urn in may or result.rule in about or result.urn == "" or result.outcome == "error"
-    ]
+    flags += [(store.urn, True) for store in (*facts.stores, *facts.stores_before) if store.checkpoints is True]
+    may = {urn for urn, flag in flags if isinstance(flag, Unknown) or flag}
+    told = {result.outcome for result in results if result.rule in about}
+    if any(flag is True for _, flag in flags) or told - {"undetermined"}:
+        return True, may
+    unsure = bool(may) or bool(told) or any(each.accelerators for each in facts.hidden)
+    return UNKNOWN if unsure else False, may
+
+
+def _concerns(result: Result, rule: Rule | None, holds: Flag, may: AbstractSet[str]) -> bool:
+    """Whether a result is about accelerators or what surrounds them, waived, or about what is not judged."""
+    if rule is None or result.rule == NOT_JUDGED or result.prevents == _OUTLIVED or result.outcome == "waived":
+        return True
+    if holds is not True:
+        return False
+    about = rule.about_accelerators or rule.around_accelerators
+    return about or result.urn in may or result.urn == "" or result.outcome == "error"
 
 
 class _Waivers:

@@ -8,7 +8,7 @@ A rule of a whole stack gets `StackFacts` and returns a list of (urn, verdict).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 
 from sizewell.policy.announcement import LEVELS, Announcement, Level, Parameter
@@ -48,9 +48,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Undetermined:
-    """What has to be known before the rule can pass."""
+    """What has to be known before the rule can pass; `message` and `fix` where a rule says that in its own words."""
 
     what: str
+    message: str = field(default="", repr=False)
+    fix: str = field(default="", repr=False)
 
 
 Verdict = Violation | Undetermined | None
@@ -66,6 +68,7 @@ class Rule(Announcement):
     clouds: tuple[str, ...] = tuple(CLOUDS)
     types: tuple[str, ...] = ()  # canonical type tokens, where only these are judged
     about_accelerators: bool = False  # it judges nothing else: the profile `accelerators` keeps all that it finds
+    around_accelerators: bool = False  # it judges what surrounds accelerators, in a stack that has some
     module: str = ""  # that declares it
 
     @property
@@ -90,6 +93,7 @@ def rule(
     debatable: bool = False,
     evaluator_only: bool = False,
     about_accelerators: bool = False,
+    around_accelerators: bool = False,
     clouds: tuple[str, ...] = tuple(CLOUDS),
     types: tuple[str, ...] = (),
 ) -> Callable[[Judge], Judge]:
@@ -116,6 +120,7 @@ def rule(
             clouds=clouds,
             types=types,
             about_accelerators=about_accelerators,
+            around_accelerators=around_accelerators,
             module=judge.__module__,
         )
         return judge

@@ -16,6 +16,7 @@ from sizewell.sizing.units import plural
     "bucket-public",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="data and weights exposed to the internet",
 )
 def bucket_public(store: Store, _: Parameters) -> Verdict:
@@ -37,6 +38,7 @@ def bucket_public(store: Store, _: Parameters) -> Verdict:
     "container-public",
     area="safety",
     subject="things",
+    around_accelerators=True,
     prevents="weights and data readable by anyone",
     clouds=("azure",),
     types=("azure-native:storage:BlobContainer",),
@@ -65,6 +67,7 @@ _EVERYBODY: Final = ("*", "AWS:*")
     "bucket-policy-open",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="data and queues open to anyone",
     clouds=("aws",),
     types=(

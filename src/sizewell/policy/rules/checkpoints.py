@@ -15,6 +15,7 @@ _CLOUDS_THAT_REFUSE: Final = ("aws", "gcp")
     "checkpoint-protected",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="checkpoints lost with their stack",
 )
 def checkpoint_protected(store: Store, _: Parameters) -> Verdict:
@@ -42,6 +43,7 @@ def checkpoint_protected(store: Store, _: Parameters) -> Verdict:
     "checkpoint-retained",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="checkpoints lost with their stack",
     debatable=True,
     evaluator_only=True,
@@ -67,6 +69,7 @@ def checkpoint_retained(store: Store, _: Parameters) -> Verdict:
     "checkpoint-versioned",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="good checkpoints overwritten by broken ones",
 )
 def checkpoint_versioned(store: Store, _: Parameters) -> Verdict:
@@ -90,6 +93,7 @@ def checkpoint_versioned(store: Store, _: Parameters) -> Verdict:
     "checkpoint-locked",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="checkpoints deleted by a faulty script or a stolen key",
     levels={"dev": "advisory"},
     debatable=True,
@@ -153,6 +157,7 @@ def checkpoint_account_unlocked(facts: StackFacts, _: Parameters) -> StackVerdic
     "checkpoint-expires",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="checkpoints deleted by a lifecycle rule",
 )
 def checkpoint_expires(store: Store, _: Parameters) -> Verdict:
@@ -176,6 +181,7 @@ def checkpoint_expires(store: Store, _: Parameters) -> Verdict:
     "checkpoint-deletable",
     area="safety",
     subject="stores",
+    around_accelerators=True,
     prevents="data deleted together with its bucket",
 )
 def checkpoint_deletable(store: Store, _: Parameters) -> Verdict:
@@ -277,6 +283,7 @@ _DELETING_ACTIONS_AZURE: Final = (
     "writer-can-delete",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="checkpoints deleted by the job that wrote them",
 )
 def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
@@ -309,3 +316,37 @@ def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
         "a compromised machine can delete every checkpoint that it wrote",
         f"drop {', '.join(bad)} from the policy",
     )
+
+
+@rule(
+    "checkpoint-given-up",
+    area="safety",
+    subject="stack",
+    around_accelerators=True,
+    prevents="checkpoints deleted by a change that looks harmless",
+    evaluator_only=True,
+)
+def checkpoint_given_up(facts: StackFacts, _: Parameters) -> StackVerdicts:
+    """A change neither removes a checkpoint store nor takes its protection away: both are decided on their own.
+
+    >>> from sizewell.policy.examples import stack, store
+    >>> checkpoint_given_up(stack(stores_before=(store(checkpoints=True),)), {})[0][1].message
+    'the checkpoint store example is removed: its checkpoints are deleted with it'
+    """
+    now = {alias: resource for resource in facts.graph.plan.resources for alias in (resource.urn, *resource.aliases)}
+    verdicts: list[tuple[str, Verdict]] = []
+    for store in facts.stores_before:
+        if store.checkpoints is not True:
+            continue
+        stands = now.get(store.urn)
+        if stands is None and not store.retained:
+            verdicts.append(("", Violation(
+                f"the checkpoint store {store.name} is removed: its checkpoints are deleted with it",
+                "keep it, or move the checkpoints first and waive this with the place that they moved to",
+            )))  # fmt: skip
+        elif stands is not None and store.protect and not stands.protect:
+            verdicts.append((store.urn, Violation(
+                f"the checkpoint store {store.name} loses its protection: the next change can delete it",
+                "leave protect on, or waive this with what happens to the checkpoints",
+            )))  # fmt: skip
+    return verdicts or [("", None)]

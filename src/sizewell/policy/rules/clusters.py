@@ -15,6 +15,7 @@ from sizewell.resources.values import Flag, either, flag, get, items
     "cluster-public-endpoint",
     area="safety",
     subject="clusters",
+    around_accelerators=True,
     prevents="unauthorized access to the cluster's API",
     levels={"dev": "advisory"},
 )
@@ -66,6 +67,7 @@ _VERBS_THAT_READ: Final = {"get", "list", "watch", "*"}
     "cluster-admin",
     area="safety",
     subject="things",
+    around_accelerators=True,
     prevents="one compromised pod with control of the whole cluster",
     clouds=("kubernetes",),
     types=(*_BINDINGS, *_ROLE_KINDS),

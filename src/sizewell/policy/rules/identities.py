@@ -27,6 +27,7 @@ _ADMINISTRATOR_ROLES: Final = {
     "administrator-role",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="one compromised machine with control of the whole account",
 )
 def administrator_role(grant: Grant, _: Parameters) -> Verdict:
@@ -70,6 +71,7 @@ _GIVING: Final = (  # of Azure: whoever has it gives itself every other right
     "wildcard-permission",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="excessive rights on machines",
     clouds=("aws", "azure"),
     types=(
@@ -124,6 +126,7 @@ _RESOURCE_POLICIES: Final = (  # say who may use the resource, and pass no role
     "pass-role-open",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="a deployer that makes itself administrator",
     clouds=("aws",),
 )
@@ -158,6 +161,7 @@ _BROAD_ROLES: Final = ("admin", "Admin", "owner", "editor")
     "broad-project-role",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="rights over other teams' data",
     clouds=("gcp",),
     types=tuple(
@@ -189,6 +193,7 @@ def broad_project_role(grant: Grant, _: Parameters) -> Verdict:
     "assignment-scope",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="rights over other teams' resources",
     clouds=("azure",),
     types=("azure-native:authorization:RoleAssignment",),
@@ -220,6 +225,7 @@ def assignment_scope(grant: Grant, _: Parameters) -> Verdict:
     "public-member",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="data and services open to anyone",
     clouds=("gcp",),
 )
@@ -248,6 +254,7 @@ def public_member(grant: Grant, _: Parameters) -> Verdict:
     "open-trust",
     area="safety",
     subject="grants",
+    around_accelerators=True,
     prevents="outsiders who assume your roles",
     clouds=("aws",),
     types=("aws:iam/role:Role",),
@@ -337,6 +344,7 @@ _COMPARISON: Final = re.compile(r"==|\bin\b|startsWith|matches|endsWith|contains
     "federation-condition",
     area="safety",
     subject="things",
+    around_accelerators=True,
     prevents="outsiders with your project's credentials",
     clouds=("gcp",),
     types=("gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider",),
@@ -365,6 +373,7 @@ def federation_condition(thing: Thing, _: Parameters) -> Verdict:
     "federated-subject",
     area="safety",
     subject="things",
+    around_accelerators=True,
     prevents="outsiders with rights in your subscription",
     clouds=("azure",),
     types=("azure-native:managedidentity:FederatedIdentityCredential",),

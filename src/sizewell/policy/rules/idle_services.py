@@ -68,15 +68,16 @@ _PLAIN_RESOURCES: Final = ("cpu", "memory", "None")  # what is not an accelerato
 
 def _container_app(inputs: Mapping[str, Any]) -> Flag:
     listed = items(get(inputs, "template", "containers"))
-    least = count(get(inputs, "template", "scale", "minReplicas", default=0))
-    if isinstance(listed, Unknown) or contains_unknown(listed) or least is UNKNOWN:
+    if isinstance(listed, Unknown):
         return UNKNOWN
-    stated = inputs.get("workloadProfileName")
-    if stated is UNKNOWN:
-        return UNKNOWN if least else False
-    name = str(stated or "")
-    asks = "gpu" in name.lower() or any(get(container, "resources", "gpu") for container in listed)
-    return asks and bool(least)
+    least = count(get(inputs, "template", "scale", "minReplicas", default=0))
+    name = inputs.get("workloadProfileName")
+    asked = [get(container, "resources", "gpu") for container in listed]
+    asks = either(
+        UNKNOWN if name is UNKNOWN else "gpu" in str(name or "").lower(),
+        *(UNKNOWN if gpu is UNKNOWN else bool(gpu) for gpu in asked),
+    )
+    return every(asks, UNKNOWN if least is UNKNOWN else bool(least))
 
 
 def _environment(inputs: Mapping[str, Any]) -> Flag:

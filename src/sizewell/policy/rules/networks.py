@@ -27,6 +27,7 @@ WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
     "ingress-from-world",
     area="safety",
     subject="openings",
+    around_accelerators=True,
     prevents="unauthorized access to machines",
 )
 def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
@@ -55,6 +56,7 @@ def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     "web-port-from-world",
     area="safety",
     subject="stack",
+    around_accelerators=True,
     prevents="requests by outsiders on your accelerators",
 )
 def web_port_from_world(facts: StackFacts, _: Parameters) -> StackVerdicts:
