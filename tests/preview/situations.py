@@ -29,6 +29,7 @@ class Counts:
     free: int = 0
     unpriced: int = 0
     unknown: int = 0
+    not_judged: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class HandPricing:
     free: tuple = ()
     outside: tuple = ()
     coverage: Counts = Counts()
+    hidden: tuple = ()
 
 
 def dec(text):

@@ -224,8 +224,8 @@ def gitlab(repository, tmp_path):
 def test_a_program_that_ends_the_process_is_no_green_check(repository, tmp_path):
     repository.program(text="import os\nos._exit(0)\n")
     done, outputs, _ = script(repository, "preview", tmp_path, STACKS="dev")
-    assert done.returncode == 69
-    assert outputs["exit-code"] == "69"
+    assert outputs["exit-code"] == "69", done.stderr  # the job fails by it, once the comment says why
+    assert "the program ended its process: os._exit(0)" in done.stderr
 
 
 def test_packages_of_the_checkout_are_not_those_of_the_action(repository, tmp_path):

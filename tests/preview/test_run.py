@@ -14,6 +14,7 @@ import pytest
 from sizewell.preview import records
 from sizewell.preview.base import worktree
 from sizewell.preview.pipeline import Request, run_preview, stacks_of
+from sizewell.preview.render.text import headline
 from sizewell.sizing.errors import ServiceError, UsageError
 
 ON = date(2026, 10, 1)
@@ -292,13 +293,30 @@ def test_an_engine_that_is_not_there(repository, monkeypatch):
         repository.preview(engine="pulumi")
 
 
-def test_auto_says_what_only_the_engine_can_do_where_there_is_none(repository, monkeypatch):
-    remote = "import pulumi\npulumi.ComponentResource('far:index:C', 'c', {}, None, True)\n"
-    repository.program(text=remote)
+def test_a_component_that_only_the_engine_shows_is_open_where_there_is_none(repository, monkeypatch):
+    repository.program(text=REMOTE)
     monkeypatch.setenv("PATH", "/nonexistent")
     preview = repository.preview()
-    assert "use --engine pulumi" in preview.stacks[0].failed
-    assert preview.exit_code == 69
+    assert preview.stacks[0].coverage.not_judged == 1
+    assert "+ ?" in headline(preview)
+    assert preview.exit_code == 3
+
+
+def test_auto_asks_the_engine_for_such_a_component_and_keeps_its_own_plan_where_that_fails(
+    repository, monkeypatch, tmp_path
+):
+    repository.program(text=REMOTE)
+    fake = tmp_path / "bin/pulumi"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ncat {FIXTURES / 'preview-change-sames.json'}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    assert repository.preview().stacks[0].coverage.not_judged == 0
+    fake.write_text("#!/bin/sh\nexit 255\n")
+    assert repository.preview().stacks[0].coverage.not_judged == 1
+
+
+REMOTE = "import pulumi\npulumi.ComponentResource('far:index:C', 'c', {}, None, True)\n"
 
 
 def test_an_engine_that_fails_is_quoted(repository, monkeypatch, tmp_path):
@@ -325,7 +343,7 @@ def test_the_engine_gives_both_sides(repository, monkeypatch, tmp_path):
 def test_policies_come_from_the_caller(repository):
     seen = []
 
-    def judge(plan, decision, changes):
+    def judge(plan, decision, changes, before):
         seen.append((plan.stack, decision, changes))
         finding = records.PolicyFinding(policy="p", level="mandatory", message="no")
         return records.PolicyReport(findings=(finding,), passed=3)
@@ -346,9 +364,9 @@ def test_policies_hear_what_changes_and_stop_the_replacement_of_a_scarce_machine
     judge = judging.for_preview(Config(), repository.root, ON)
     heard = []
 
-    def policies(plan, decision, changes):
+    def policies(plan, decision, changes, before):
         heard.append(dict(changes))
-        return judge(plan, decision, changes)
+        return judge(plan, decision, changes, before)
 
     def replaced():
         heard.clear()

@@ -91,7 +91,7 @@ def _days(day: str, on: date) -> int:
         return 0
 
 
-def failed_stack(stack: str, project: str, why: str) -> records.Stack:
+def failed_stack(stack: str, project: str, why: str, cause: tuple[str, ...] = ()) -> records.Stack:
     """A stack whose program or prices failed: no figure, and the reason."""
     nothing = ZERO
     return records.Stack(
@@ -105,6 +105,7 @@ def failed_stack(stack: str, project: str, why: str) -> records.Stack:
         unchanged=records.Unchanged(usd_per_month=nothing),
         coverage=records.Coverage(),
         failed=why,
+        cause=cause,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from sizewell.preview.describe import Described, describe, how_priced, label_of,
 from sizewell.preview.missing import failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
-from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Account
@@ -47,6 +47,8 @@ class CoverageLike(Protocol):
     def unpriced(self) -> int: ...
     @property
     def unknown(self) -> int: ...
+    @property
+    def not_judged(self) -> int: ...
 
 
 class PricingLike(Protocol):
@@ -60,6 +62,8 @@ class PricingLike(Protocol):
     def outside(self) -> tuple[str, ...]: ...
     @property
     def coverage(self) -> CoverageLike: ...
+    @property
+    def hidden(self) -> tuple[Hidden, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +130,13 @@ def compare(
     _put_changes(changes, (before, after), renamed, (was, now))
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
+    rewritten = _rewritten(before.pricing.hidden if before else (), after.pricing.hidden)
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
     same: list[records.Row] = []
     for name in [*now, *(name for name in was if name not in now)]:
         row = _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
+        if row.sign == "=" and name in rewritten:
+            row = replace(row, sign="~")
         if row.sign == "=":
             same.append(row)
             unchanged += row.after
@@ -177,6 +184,12 @@ def compare(
         policies=policies,
         notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure))),
     )
+
+
+def _rewritten(before: Iterable[Hidden], after: Iterable[Hidden]) -> frozenset[str]:
+    """Places that make something which nobody sees, in files that this change edits: what it is may have changed."""
+    was = {(each.name, each.digest) for each in before}
+    return frozenset(each.name for each in after if not each.urn and (each.name, each.digest) not in was)
 
 
 def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
@@ -465,6 +478,7 @@ def _coverage(counts: Any) -> records.Coverage:
         free=counts.free,
         unpriced=counts.unpriced,
         unknown=counts.unknown,
+        not_judged=counts.not_judged,
     )
 
 

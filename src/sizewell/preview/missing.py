@@ -13,7 +13,7 @@ from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import cloud_of
 from sizewell.sizing.money import LineItem, Unpriced
 
-RULE: Final = "unpriced-resource"  # whose waivers count
+RULES: Final = ("unpriced-resource", "not-judged")  # whose waivers count
 _SERVICES: Final = (  # that run accelerators, whether or not an input names a machine
     "aws:sagemaker/", "aws:bedrock/", "aws:ec2/capacityBlockReservation:",
     "gcp:vertex/", "gcp:tpu/", "gcp:notebooks/", "gcp:workbench/",
@@ -30,7 +30,7 @@ def failing_of(
 ) -> tuple[str, ...]:
     """Lines without a price that nobody accepted: all of them where nothing is compared, since nothing stood before."""
     by_urn = after.by_urn()
-    waived = {each.resource for each in (policies.findings if policies else ()) if each.policy == RULE and each.waived}
+    waived = {each.resource for each in (policies.findings if policies else ()) if each.policy in RULES and each.waived}
     return tuple(
         dict.fromkeys(
             f"{line.component}: {line.what}: {line.price.reason}"

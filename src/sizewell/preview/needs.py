@@ -58,8 +58,9 @@ def needs_of(
     if before is not None:
         needs += _gone(before, after, billed={row.component for row in rows if row.lines or row.unpriced})
         needs += _replaced(before, after, changes)
+        needs += _unprotected(before, after)
     needs += _purchases(rows, decision)
-    order = ("destroys", "replaces", "keeps", "purchases")
+    order = ("destroys", "replaces", "unprotects", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
 
 
@@ -144,14 +145,47 @@ def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Itera
         words = [f"{resource.name} ({why} changed)" if why else resource.name for resource, why in pairs[:3]]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
         data = _data_in_words([was.get(each.urn, each) for each in resources])
+        held = [each.name for each in resources if was.get(each.urn, each).protect]
+        refused = f"; {held[0]} is protected: pulumi up fails before it replaces it" if held else ""
         yield records.Need(
             kind="replaces",
             component=label,
-            text=f"replaces {', '.join(words)}{more}" + (f": {data} is deleted with its contents" if data else ""),
+            text=f"replaces {', '.join(words)}{more}"
+            + (f": {data} is deleted with its contents" if data else "")
+            + refused,
             brief=f"replaces {data or _count(len(pairs), 'resource')}",
             resources=tuple(resource.urn for resource in resources),
             data=bool(data),
         )
+
+
+def _unprotected(before: Plan, after: Plan) -> Iterable[records.Need]:
+    """What loses its protection: the next change may delete it, and this one looks harmless."""
+    old, new = before.by_urn(), after.by_urn()
+    for resource in after.resources:
+        names = (resource.urn, *resource.aliases)
+        was = next((old[urn] for urn in names if urn in old), None)
+        if was is None or not resource.custom or resource.type.startswith("pulumi:"):
+            continue
+        lost = [
+            word
+            for word, then, now in (
+                ("protect", was.protect, resource.protect),
+                ("retain on delete", was.retain_on_delete, resource.retain_on_delete),
+            )
+            if then and not now
+        ]
+        if lost:
+            holder = DATA.get(canonical(resource.type))
+            what = holder.word if holder else "resource"
+            yield records.Need(
+                kind="unprotects",
+                component=label_of(resource, new),
+                text=f"takes {' and '.join(lost)} from {what} {resource.name}: the next change can delete it",
+                brief=f"unprotects a {what}",
+                resources=(resource.urn,),
+                data=holder is not None,
+            )
 
 
 def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterable[records.Need]:

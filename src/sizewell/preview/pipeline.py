@@ -10,9 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
-from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
 from sizewell.preview.base import Worktree, worktree
@@ -23,6 +22,7 @@ from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.recording.plans import Engine
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from sizewell.resources.usage import Usage
     from sizewell.sizing.catalog.catalog import Catalog
     from sizewell.sizing.money import LineItem
-
-Engine = Literal["auto", "offline", "pulumi"]
-ONLY_THE_ENGINE: Final = "use --engine pulumi"  # how the evaluator ends a refusal that the engine can answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +49,7 @@ class Request:
     stacks: tuple[str, ...] = ()  # none named: every stack of the project
     base: str | None = None
     base_state: Path | None = None
+    state: Path | None = None  # what stands, for what an evaluated program does not show; `base_state` where given
     plan_files: tuple[Path, ...] = ()
     engine: Engine = "auto"
     limits: Limits = NO_LIMITS
@@ -59,7 +57,9 @@ class Request:
     max_age_s: float | None = None  # of the newest price; None: any age is only said
     usage: Path | None = None
     discounts: Path | None = None
-    policies: Callable[[Plan, Decision | None, Mapping[str, str]], records.PolicyReport | None] | None = None
+    policies: Callable[[Plan, Decision | None, Mapping[str, str], Plan | None], records.PolicyReport | None] | None = (
+        None
+    )
     new_only: bool = False  # findings that the base has as well do not count
     judge: tuple[str, ...] = ()  # what this change says of limits and policies and what therefore did not judge it
     base_prices: BasePrices | None = None  # where the change changes prices: its limits hold at these as well
@@ -154,6 +154,7 @@ class _Head:
     replaced: frozenset[str] | None = None  # None: no engine said
     label: str = ""
     failed: str = ""
+    cause: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,7 +208,7 @@ def _heads(request: Request) -> dict[str, _Head]:
     if request.plan_files:
         heads = {}
         for path in request.plan_files:
-            stack, head = _from_file(path)
+            stack, head = _from_file(path, request.root)
             if request.stacks and stack not in request.stacks:
                 raise UsageError(
                     f"--plan {path}: it is for the stack {stack}, not of {', '.join(request.stacks)}\n"
@@ -227,41 +228,32 @@ def _heads(request: Request) -> dict[str, _Head]:
     return heads
 
 
-def _from_file(path: Path) -> tuple[str, _Head]:
-    from sizewell.recording.sources import PreviewFile, read_plan_file
+def _from_file(path: Path, root: Path) -> tuple[str, _Head]:
+    from sizewell.recording.plans import from_file
 
-    read = read_plan_file(path)
-    if isinstance(read, PreviewFile):
-        stack = read.after.stack or path.stem
-        return stack, _Head(after=read.after, before=read.before, replaced=read.replaced, label="the engine's state")
-    return read.stack or path.stem, _Head(after=read)
+    read = from_file(path, root)
+    head = _Head(after=read.after, before=read.before, replaced=read.replaced, label=read.label)
+    return read.after.stack or path.stem, head
 
 
 def _head(request: Request, stack: str) -> _Head:
-    from sizewell.recording.evaluate import evaluate
+    from sizewell.recording.plans import planned
 
-    if request.engine != "pulumi":
-        try:
-            plan = evaluate(request.root, stack)
-            logs.log(__name__, "%s: evaluated, %d resources", stack, len(plan.resources))
-            return _Head(after=plan)
-        except UsageError:
-            raise
-        except SizewellError as error:
-            if request.engine == "offline" or ONLY_THE_ENGINE not in str(error):
-                return _Head(failed=str(error))
-            reason = error
-    else:
-        reason = None
-    from sizewell.recording.sources.engine import available, preview_with_engine
-
-    if not available():
-        return _Head(failed=str(reason))
     try:
-        file = preview_with_engine(request.root, stack)
+        read = planned(request.root, stack, engine=request.engine, state=_stands(request))
+    except UsageError:
+        raise
     except SizewellError as error:
-        return _Head(failed=str(error))
-    return _Head(after=file.after, before=file.before, replaced=file.replaced, label="the engine's state")
+        return _Head(failed=str(error), cause=error.cause)
+    return _Head(after=read.after, before=read.before, replaced=read.replaced, label=read.label)
+
+
+def _stands(request: Request) -> Plan | None:
+    """What stands now, where a file says it."""
+    from sizewell.recording.plans import state_of
+
+    path = request.state or request.base_state
+    return None if path is None else state_of(path)
 
 
 @contextmanager
@@ -307,6 +299,7 @@ class _Sides:
 
     name: str
     failed_as: str = ""  # why there is no `after`
+    cause: tuple[str, ...] = ()
     before: Side | None = None
     after: Side | None = None
     base_at_own_prices: Pricing | None = None
@@ -319,7 +312,7 @@ class _Sides:
 
 def _sides_of(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
     if head is not None and head.after is None:
-        return _Sides(name=name, failed_as=head.failed)
+        return _Sides(name=name, failed_as=head.failed, cause=head.cause)
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
         gone, after = False, head.after
@@ -371,7 +364,7 @@ def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list
     return [
         _stack(request, each, each.after, pricing)
         if each.after is not None
-        else failed_stack(each.name, _project(request.root), each.failed_as)
+        else failed_stack(each.name, _project(request.root), each.failed_as, each.cause)
         for each in stacks
     ]
 
@@ -436,9 +429,9 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     decision, note = _decision(request.root, name)
     judged, changes = None, changed(before, after, sides.replaced)
     if request.policies is not None and not gone:
-        judged = request.policies(after, decision, {urn: change.kind for urn, change in changes.items()})
+        judged = request.policies(after, decision, {urn: change.kind for urn, change in changes.items()}, before)
         if judged is not None and request.new_only and before is not None:
-            earlier = request.policies(before, decision, {})
+            earlier = request.policies(before, decision, {}, None)
             judged = _only_new(judged, earlier) if earlier is not None else judged
     result = compare(
         name,
@@ -509,9 +502,10 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
         return Plan(project="", stack=name, resources=(), origin=base.label), base.label, ""  # a new stack
     request.progress(f"evaluating {name} at {base.label}")
     from sizewell.recording.evaluate import evaluate
+    from sizewell.recording.plans import completed
 
     try:
-        plan = evaluate(base.tree.root, name, replaces=request.root.resolve())
+        plan = completed(evaluate(base.tree.root, name, replaces=request.root.resolve()), _stands(request))
     except SizewellError as error:
         return None, base.label, f"the base {base.label} does not build: {error}"
     return replace(plan, origin=f"base {base.label}"), base.label, ""

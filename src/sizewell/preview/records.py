@@ -86,7 +86,7 @@ class Row:
 class Need(_Record):
     """Something that a person has to decide, destroyed data first."""
 
-    kind: Literal["destroys", "replaces", "keeps", "purchases"]
+    kind: Literal["destroys", "replaces", "unprotects", "keeps", "purchases"]
     component: str
     text: str
     brief: str = ""  # the same in three or four words, for a headline
@@ -112,6 +112,7 @@ class Coverage(_Record):
     free: int = 0
     unpriced: int = 0
     unknown: int = 0
+    not_judged: int = 0  # those that hide what they make, and the places at which the program does
 
 
 class Budget(_Record):
@@ -160,6 +161,8 @@ class PolicyReport(_Record):
 
     findings: tuple[PolicyFinding, ...] = ()
     passed: int = 0
+    elsewhere: int = 0  # findings on what the profile does not ask about
+    summary: str = ""  # what the profile asked about, in one sentence
 
     @property
     def failed(self) -> tuple[PolicyFinding, ...]:
@@ -285,6 +288,7 @@ class Stack(_Record):
     ownership: tuple[OwnershipMonth, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str = ""  # why there is no figure for the head
+    cause: tuple[str, ...] = ()  # what led to that, line by line, the first cause last
 
     @property
     def ceiling_change_usd_per_month(self) -> Decimal:

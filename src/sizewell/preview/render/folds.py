@@ -190,7 +190,10 @@ def _policies(stack: records.Stack) -> Iterator[str]:
         )
     if in_base:
         yield f"- {plural(in_base, 'finding')} that the base has as well"
-    if not stack.policies.findings:
+    if stack.policies.summary:
+        yield ""
+        yield f"{words(stack.policies.summary)}."
+    elif not stack.policies.findings:
         yield "All policies passed."
 
 
@@ -210,11 +213,7 @@ def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -
     yield from listed
     if listed:
         yield ""
-    counts = stack.coverage
-    yield (
-        f"Resources: {counts.detected} detected, {counts.estimated} estimated, {counts.free} free, "
-        f"{counts.unpriced} unpriced, {counts.unknown} of unknown type.  "
-    )
+    yield f"{text.covered(stack.coverage)}.  "
     if stack.free:
         kinds = ", ".join(f"{count} x {kind}" for kind, count in list(stack.free.items())[:12])
         yield f"Free: {words(kinds)}.  "

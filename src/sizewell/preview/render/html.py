@@ -56,6 +56,7 @@ def _missing(stacks: Iterable[records.Stack]) -> int:
 
 def _alerts(preview: records.Preview) -> list[str]:
     alerts = text.destroyed(preview)
+    alerts += [f"Not known: {line}" for line in text.unknowns(preview)[:3]] if preview.before else []
     for stack in preview.stacks:
         if stack.failed:
             alerts.append(f"No price for {stack.stack}: {stack.failed}")
@@ -237,20 +238,17 @@ def _policies(stack: records.Stack) -> dict[str, object] | None:
     if stack.policies is None:
         return None
     findings = text.findings(stack.policies)
-    return {"findings": findings, "passed": f"All {'other ' if findings else ''}policies passed"}
+    passed = stack.policies.summary or f"All {'other ' if findings else ''}policies passed"
+    return {"findings": findings, "passed": passed}
 
 
 def _without_price(stack: records.Stack) -> dict[str, object]:
     new, before = text.missing_prices(stack)
-    counts = stack.coverage
     return {
         "unpriced": new,
         "unpriced_before": before,
         "unpriced_before_title": f"{plural(len(before), 'unpriced line')} that the base has as well",
         "outside": stack.outside,
         "notes": stack.notes,
-        "covered": (
-            f"{counts.detected} resources: {counts.estimated} estimated, {counts.free} free, "
-            f"{counts.unpriced} unpriced, {counts.unknown} of unknown type"
-        ),
+        "covered": text.covered(stack.coverage),
     }

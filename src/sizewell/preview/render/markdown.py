@@ -17,6 +17,8 @@ from sizewell.sizing.units import plural
 
 LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
+MOST_DATA = 4  # losses before the figures
+MOST_UNKNOWN = 3  # lines without a price behind the headline
 MOST_ROWS = 12  # of one kind of alarm on the first screen, before they are counted
 
 
@@ -76,18 +78,21 @@ def _title(preview: records.Preview) -> str:
 
 def _headlines(preview: records.Preview) -> Iterator[str]:
     destroyed = [
-        f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {words(need.brief)}  "
+        f"**{text.peril(need)}**: {code(stack.stack)} {code(need.component)} {text.each_of(need)}{words(need.brief)}  "
         for stack in preview.stacks
-        for need in stack.needs
-        if need.data and need.kind in ("destroys", "replaces")
+        for need in text.losses(stack)
     ]
-    yield from _some(destroyed, f"**Data**: {len(destroyed)} losses in all, each among the decisions below  ")
+    yield from _some(
+        destroyed, f"**Data**: {len(destroyed)} losses in all, each among the decisions below  ", MOST_DATA
+    )
     failed = [stack for stack in preview.stacks if stack.failed]
     failures = [f"**No price for {code(stack.stack)}**: {words(stack.failed)}  " for stack in failed]
     yield from _some(failures, f"**No price** for {len(failed)} stacks in all  ")
     if len(failed) == len(preview.stacks):
         return
     yield f"**{text.headline(preview)}**  "
+    unknown = [f"**Not known**: {words(line)}  " for line in text.unknowns(preview)] if preview.before else []
+    yield from _some(unknown, f"**Not known**: {len(unknown)} lines in all, listed below  ", MOST_UNKNOWN)
     sentence = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if sentence:
         yield f"{sentence[0].upper()}{sentence[1:]}  "
@@ -120,10 +125,10 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
         yield words(prices)
 
 
-def _some(lines: list[str], all_of_them: str) -> Iterator[str]:
+def _some(lines: list[str], all_of_them: str, most: int = MOST_ROWS) -> Iterator[str]:
     """The first lines, and how many there are where that is not all."""
-    yield from lines[:MOST_ROWS]
-    if len(lines) > MOST_ROWS:
+    yield from lines[:most]
+    if len(lines) > most:
         yield all_of_them
 
 
@@ -137,6 +142,8 @@ def _counts(preview: records.Preview) -> str:
     parts.append(f"**{new} unpriced**" if new else "0 unpriced")
     if in_base:
         parts.append(f"{in_base} unpriced in the base too")
+    if hidden := sum(stack.coverage.not_judged for stack in preview.stacks):
+        parts.append(f"**{hidden} not judged**")
     weak = sum(text.low_confidence(stack) for stack in preview.stacks)
     if weak:
         parts.append(f"{plural(weak, 'low-confidence line')}")

@@ -48,6 +48,8 @@ def _headline(console: Console, preview: records.Preview) -> None:
     if not all(stack.failed for stack in preview.stacks):
         line = text.headline(preview)
         console.print(Text(line, style="bold"))
+        for unknown in text.unknowns(preview)[:MOST_UNKNOWN] if preview.before else ():
+            console.print(Text(f"Not known: {_plain(unknown)}", style="yellow"))
     moved = text.moved(preview.prices_moved_usd_per_month, preview.change_usd_per_month)
     if moved:
         console.print(Text(f"{moved[0].upper()}{moved[1:]}"))
@@ -60,6 +62,9 @@ def _headline(console: Console, preview: records.Preview) -> None:
         console.print(Text(_plain(old), style="yellow"))
     for rail in text.broken(preview.guardrails):
         console.print(Text(f"Over the limit: {rail}", style="red"))
+
+
+MOST_UNKNOWN = 3  # lines without a price behind the headline; all of them are listed below
 
 
 def _table(*columns: tuple[str, dict[str, object]]) -> Table:
@@ -174,14 +179,9 @@ def _lists(console: Console, stack: records.Stack) -> None:
         _item(console, f"outside the totals: {line}")
     for note in stack.notes:
         _item(console, f"note: {note}")
-    counts = stack.coverage
-    console.print(
-        Text(
-            f"{plural(counts.detected, 'resource')}: {counts.estimated} estimated, {counts.free} free, "
-            f"{counts.unpriced} unpriced, {counts.unknown} of unknown type",
-            style="dim",
-        )
-    )
+    if stack.policies is not None and stack.policies.summary:
+        _item(console, f"policies: {stack.policies.summary}")
+    console.print(Text(text.covered(stack.coverage), style="dim"))
 
 
 def _item(console: Console, line: str, style: str = "") -> None:

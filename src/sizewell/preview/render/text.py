@@ -175,11 +175,16 @@ def _why_open(stacks: Sequence[records.Stack]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What stands behind a figure that something is missing from: " + ?", or "" where nothing is."""
+    """What stands behind a figure that something is missing from: " + ?", or "" where nothing is.
+
+    `more` and `less`: whether what has no price can make the change larger, or smaller, than the figure.
+    """
 
     before: str = ""
     after: str = ""
     change: str = ""
+    more: bool = False
+    less: bool = False
 
 
 def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
@@ -187,21 +192,37 @@ def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
 
     What has no price on either side and does not change is missing from both sums and from no difference.
     """
-    before = after = change = False
+    before = after = more = less = False
     for stack in stacks:
         before |= bool(stack.failed or stack.base_failed)
         after |= bool(stack.failed)
-        change |= bool(stack.failed or stack.base_failed)
+        more |= bool(stack.failed or stack.base_failed)
+        less |= bool(stack.failed or stack.base_failed)
         for row in (*stack.rows, *stack.unchanged.rows):
-            lacks = any(
-                line.usd is None and line.cadence == "monthly" and unit in ("", line.unit) for line in row.lines
-            )
-            earlier = bool(row.unpriced_before) and (lacks or not row.unpriced)
-            later = lacks and row.sign != "-"
+            earlier, later = _lacks(row, unit)
             before |= earlier
             after |= later
-            change |= row.sign != "=" and (earlier or later)
-    return Open(*(" + ?" if missing else "" for missing in (before, after, change)))
+            more |= row.sign != "=" and later
+            less |= row.sign != "=" and earlier
+    marks = [" + ?" if missing else "" for missing in (before, after, more or less)]
+    return Open(before=marks[0], after=marks[1], change=marks[2], more=more, less=less)
+
+
+def _lacks(row: records.Row, unit: str = "") -> tuple[bool, bool]:
+    """Whether something in a row has no price before the change, and after it."""
+    lacks = any(line.usd is None and line.cadence == "monthly" and unit in ("", line.unit) for line in row.lines)
+    return bool(row.unpriced_before) and (lacks or not row.unpriced), lacks and row.sign != "-"
+
+
+def unknowns(preview: records.Preview) -> list[str]:
+    """What has no price in what changes, with the reason and the estimate that it names."""
+    lines: dict[str, None] = {}
+    for stack in preview.stacks:
+        for row in stack.rows:
+            earlier, later = _lacks(row)
+            for text in (*(row.unpriced if later else ()), *(row.unpriced_before if earlier else ())):
+                lines[f"{row.component}: {text}"] = None
+    return list(lines)
 
 
 def figures(
@@ -227,7 +248,7 @@ def figures(
 
 
 def headline(preview: records.Preview) -> str:
-    """Run-rate and one-off, never added; what has no price is a "?" beside them, not a zero."""
+    """Run-rate and one-off, never added; where something has no price, what is known and which way the rest goes."""
     change, before, after, bought = preview.change_usd_per_month, preview.before, preview.after, preview.bought
     missing = open_ends(preview.stacks)
     now = dollars(after.usd_per_month.expected)
@@ -237,14 +258,33 @@ def headline(preview: records.Preview) -> str:
     elif change == 0 and not missing.change and not any(stack.rows for stack in preview.stacks):
         text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
     else:
-        text = f"Run-rate {dollars(change, sign=True)}/month{missing.change}"
+        text = f"Run-rate {_change(change, missing)}"
         was = f"{dollars(before.usd_per_month.expected)}{missing.before}"
         text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
-        text += f", ceiling {dollars(ceiling, sign=True)}{missing.change}" if ceiling != change else ""
+        text += f", ceiling {_change(ceiling, missing)}" if ceiling != change else ""
     if shown := one_off(bought, preview.stacks, dollars(bought.expected, sign=True)):
         text += f", one-off {shown}, not refundable"
     return text
+
+
+def _change(change: Decimal, missing: Open) -> str:
+    """A change per month; where something has no price, the bound that is sure, or that it is not known.
+
+    >>> _change(Decimal(-733), Open()), _change(Decimal(-733), Open(more=True))
+    ('-$733/month', 'change not known: -$733/month in what has a price, more in what has none')
+    >>> _change(Decimal(120), Open(more=True)), _change(Decimal(0), Open(less=True))
+    ('up by at least $120/month', 'down by an amount that is not known')
+    """
+    if not (missing.more or missing.less):
+        return f"{dollars(change, sign=True)}/month"
+    known = f"{dollars(change, sign=True)}/month in what has a price"
+    if missing.more and missing.less:
+        return f"change not known: {known}, more or less in what has none"
+    if change and (change > 0) != missing.more:
+        return f"change not known: {known}, {'more' if missing.more else 'less'} in what has none"
+    way = "up" if missing.more else "down"
+    return f"{way} by at least {dollars(abs(change))}/month" if change else f"{way} by an amount that is not known"
 
 
 def one_off(bought: records.Money, stacks: Iterable[records.Stack], amount: str) -> str:
@@ -356,6 +396,18 @@ def grouped(listed: list[records.PolicyFinding]) -> list[records.PolicyFinding]:
     return groups
 
 
+def covered(counts: records.Coverage) -> str:
+    """What became of the resources of a stack, all of them."""
+    parts = (
+        f"{counts.estimated:,} estimated",
+        f"{counts.free:,} free",
+        f"{counts.unpriced:,} unpriced",
+        f"{counts.unknown:,} of unknown type",
+        f"{counts.not_judged:,} not judged",
+    )
+    return f"{plural(counts.detected, 'resource')}: {', '.join(parts)}"
+
+
 def low_confidence(stack: records.Stack) -> int:
     """Lines of the bill that rest on more than a list price and stated usage."""
     return sum(bool(line.confidence) for row in stack.rows for line in row.lines if row.sign != "-")
@@ -369,8 +421,17 @@ def peril(need: records.Need) -> str:
 def destroyed(preview: records.Preview) -> list[str]:
     """What data goes, stack and component first: it is said before any dollars."""
     return [
-        f"{peril(need)}: {stack.stack} {need.component} {need.brief}"
+        f"{peril(need)}: {stack.stack} {need.component} {each_of(need)}{need.brief}"
         for stack in preview.stacks
-        for need in stack.needs
-        if need.data and need.kind in ("destroys", "replaces")
+        for need in losses(stack)
     ]
+
+
+def each_of(need: records.Need) -> str:
+    """What stands before a decision where it is of several components."""
+    return "each " if need.text.startswith("each ") else ""
+
+
+def losses(stack: records.Stack) -> list[records.Need]:
+    """What data goes in a stack, the same of several components as one."""
+    return merged_needs(tuple(need for need in stack.needs if need.data and need.kind in ("destroys", "replaces")))

@@ -1,0 +1,145 @@
+"""A headline that nobody approves wrongly: with a side unpriced it claims no saving, no cost and no "no change"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from sizewell.preview.assemble import assemble
+from sizewell.preview.diff import Side, compare
+from sizewell.preview.records import Preview, Provenance
+from sizewell.preview.render import markdown, terminal, text
+from sizewell.resources.pricing import price
+from sizewell.resources.recorded import UNKNOWN, Hidden, Plan, RecordedResource
+from sizewell.sizing.catalog import load
+
+ON = date(2026, 10, 1)
+GPU = ("aws:ec2/instance:Instance", {"instanceType": "g6.xlarge", "availabilityZone": "us-east-1a"})
+WEB = ("aws:ec2/instance:Instance", {"instanceType": "g6e.xlarge", "availabilityZone": "us-east-1a"})
+NEW = ("aws:quantum/thing:Thing", {"size": 8})  # no price rule
+UNSIZED = ("aws:ec2/instance:Instance", {"instanceType": UNKNOWN, "availabilityZone": "us-east-1a"})
+CHART = ("kubernetes:helm.sh/v3:Release", {"chart": "wordpress", "version": "1"})
+PLACE = Hidden(name="__main__.py, line 9", what="what the program makes there", may_hide="more", why="", digest="a")
+
+
+def resource(name: str, row: tuple[str, dict[str, object]], **options: object) -> RecordedResource:
+    type_, inputs = row
+    return RecordedResource(urn=f"urn:pulumi:dev::p::{type_}::{name}", type=type_, name=name, inputs=inputs, **options)
+
+
+def preview(
+    before: dict[str, object],
+    after: dict[str, object],
+    hidden: tuple[tuple[Hidden, ...], tuple[Hidden, ...]] = ((), ()),
+) -> Preview:
+    sides = []
+    for rows, places in zip((before, after), hidden, strict=True):
+        resources = tuple(
+            row if isinstance(row, RecordedResource) else resource(name, row) for name, row in rows.items()
+        )
+        plan = Plan(project="p", stack="dev", resources=resources, config={"aws:region": "us-east-1"}, hidden=places)
+        sides.append(Side(plan=plan, pricing=price(plan, load(), on=ON)))
+    stack = compare("dev", *sides, base="main", replaced=frozenset())
+    return assemble([stack], on=ON, provenance=Provenance())
+
+
+UNSAFE = [
+    pytest.param({"a": GPU}, {"b": NEW}, "change not known: -$", "more in what has none", id="swapped for something unpriced"),
+    pytest.param({"a": GPU}, {"b": UNSIZED}, "change not known: -$", "more in what has none", id="swapped for an unknown size"),
+    pytest.param({"a": GPU}, {"a": UNSIZED}, "change not known: -$", "more in what has none", id="its size became unknown"),
+    pytest.param({"a": GPU}, {"c": CHART}, "change not known: -$", "more in what has none", id="swapped for a chart"),
+    pytest.param({}, {"c": CHART}, "up by an amount that is not known", "", id="a chart is added"),
+    pytest.param({}, {"a": GPU, "b": NEW}, "up by at least $", "", id="a price and none are added"),
+    pytest.param({"b": NEW}, {}, "down by an amount that is not known", "", id="something unpriced goes"),
+    pytest.param({"a": GPU, "b": NEW}, {}, "down by at least $", "", id="a price and none go"),
+    pytest.param({"b": NEW}, {"a": GPU}, "change not known: +$", "less in what has none", id="something unpriced becomes priced"),
+    pytest.param({"b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: +$0", "more or less", id="something unpriced changes"),
+    pytest.param({"c": CHART}, {"c": (CHART[0], {"chart": "wordpress", "version": "2"})}, "change not known: +$0", "more or less", id="a chart's version changes"),
+    pytest.param({"a": GPU, "b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: -$", "more or less", id="a saving beside a change"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "says", "way"), UNSAFE)
+def test_nothing_is_claimed_while_a_side_has_no_price(before, after, says, way):
+    changed = preview(before, after)
+    headline = text.headline(changed)
+    assert says in headline
+    assert way in headline
+    assert not headline.startswith(("Run-rate -", "Run-rate +", "Run-rate unchanged"))
+    for shown in (markdown.render(changed), terminal.render(changed, width=200)):
+        assert says.replace("$", "") in shown.replace("\\", "").replace("$", "")
+        assert "Not known" in shown
+
+
+def test_the_estimate_that_a_missing_price_has_is_said():
+    catalog = load()
+    row = next(
+        (kind, region)
+        for (cloud, kind), shape in catalog.shapes_by_type.items()
+        if cloud == "aws" and shape.accelerators
+        for region in catalog.estimates("aws", kind, ON)
+    )
+    inputs = {"instanceType": row[0], "availabilityZone": f"{row[1]}a"}
+    changed = preview({"a": GPU}, {"b": ("aws:ec2/instance:Instance", inputs)})
+    assert "sister regions" in text.unknowns(changed)[0]
+    assert "sister regions" in markdown.render(changed).partition("| |")[0]
+
+
+def test_what_is_known_on_both_sides_is_said_as_before():
+    assert text.headline(preview({"a": GPU}, {"a": WEB})).startswith("Run-rate +$")
+    assert text.headline(preview({"a": GPU, "b": NEW}, {"a": GPU, "b": NEW})).startswith("Run-rate unchanged at $")
+
+
+def test_a_place_whose_file_did_not_change_is_no_change_and_one_whose_file_did_is_open():
+    same = preview({"a": GPU}, {"a": GPU}, ((PLACE,), (PLACE,)))
+    assert "unchanged" in text.headline(same)
+    edited = preview({"a": GPU}, {"a": GPU}, ((PLACE,), (replace(PLACE, digest="b"),)))
+    assert "change not known: +$0/month" in text.headline(edited)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "says"),
+    [
+        ({"protect": True}, {}, "takes protect from bucket data: the next change can delete it"),
+        ({"retain_on_delete": True}, {}, "takes retain on delete from bucket data"),
+        ({"protect": True, "retain_on_delete": True}, {}, "takes protect and retain on delete from bucket data"),
+    ],
+)
+def test_a_protection_that_goes_is_a_decision(was, now, says):
+    bucket = ("aws:s3/bucket:Bucket", {"bucket": "data"})
+    changed = preview({"data": resource("data", bucket, **was)}, {"data": resource("data", bucket, **now)})
+    (need,) = changed.stacks[0].needs
+    assert need.kind == "unprotects"
+    assert says in need.text
+    assert not changed.silent
+    assert not preview({"data": resource("data", bucket)}, {"data": resource("data", bucket, **was)}).stacks[0].needs
+
+
+def test_what_the_engine_will_refuse_is_said():
+    volume = ("aws:ebs/volume:Volume", {"size": 100, "availabilityZone": "us-east-1a"})
+    moved = ("aws:ebs/volume:Volume", {"size": 100, "availabilityZone": "us-east-1b"})
+    sides = [
+        Plan(
+            project="p", stack="dev", resources=(resource("v", row, protect=True),), config={"aws:region": "us-east-1"}
+        )
+        for row in (volume, moved)
+    ]
+    urn = sides[0].resources[0].urn
+    stack = compare(
+        "dev", *(Side(plan=plan, pricing=price(plan, load(), on=ON)) for plan in sides), replaced=frozenset({urn})
+    )
+    assert "v is protected: pulumi up fails before it replaces it" in stack.needs[0].text
+
+
+def test_a_long_list_of_losses_leaves_room_for_the_figures():
+    volumes = {
+        f"scratch-{n}": ("aws:ebs/volume:Volume", {"size": 100 + n, "availabilityZone": "us-east-1a"})
+        for n in range(40)
+    }
+    shown = markdown.render(preview({"a": GPU, **volumes}, {"a": GPU})).splitlines()
+    losses = [line for line in shown if "Destroys data" in line]
+    assert len(losses) <= markdown.MOST_DATA
+    assert any("40 losses in all" in line for line in shown[:10])
+    assert any(line.startswith("**Run-rate") for line in shown[:10])
