@@ -156,7 +156,7 @@ class Judges:
         shutil.copy(HERE / "plain_program.py", work / "__main__.py")
         harness._virtual_environment(work / ".venv", warm=True)
         standard = folder / "policy.yaml"
-        standard.write_text("{}\n", encoding="utf-8")
+        standard.write_text("profile: standard\n", encoding="utf-8")
         environment = {
             **harness.environment(folder),
             "SIZEWELL_STANDIN_TRUSTS": "1",  # the programs' weaknesses are ours to find

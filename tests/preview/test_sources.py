@@ -210,3 +210,12 @@ def test_the_evaluator_and_the_engine_agree_on_the_same_program(tmp_path):
         for field in ("type", "name", "inputs", "parent", "custom", "protect", "retain_on_delete", "dependencies",
                       "property_dependencies", "provider", "secret_paths"):  # fmt: skip
             assert getattr(mine, field) == getattr(resource, field), (urn, field)
+
+
+def test_a_preview_that_failed_before_its_first_step_is_named_as_that(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_text(
+        '{"diagnostics": [{"message": "error: no stack named dev\\n", "severity": "error"}], "duration": 1}'
+    )
+    with pytest.raises(UsageError, match=r"the preview that wrote it failed: error: no stack named dev\n  fix: "):
+        read_plan_file(file)

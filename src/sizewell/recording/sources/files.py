@@ -45,7 +45,7 @@ def read_plan_file(path: Path) -> PreviewFile | Plan:
     seen = set()
     with _opened(path) as stream:
         for key in stream.members():
-            if key == "steps":
+            if key in {"steps", "diagnostics"}:  # a preview that failed has no steps
                 return read_preview(path)
             if key == "deployment":
                 return read_state(path)
