@@ -64,7 +64,7 @@ def test_a_lease_is_a_tag(project: Project, sizewell: Sizewell) -> None:
     keep = ("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27")
     done = sizewell(*keep, "--reason", "a demo, on  Friday")
     assert done.code == 0, done.err
-    assert "kept through 2026-11-27 (UTC): a demo, on Friday" in done.out
+    assert "kept until 2026-11-27 is over in every time zone: a demo, on Friday" in done.out
     tags = json.loads(project.pulumi("stack", "tag", "ls", "--stack", "dev-aws", "--json"))
     assert tags["sizewell:keep"] == "2026-11-27 a demo, on Friday"
     plan = json.loads(sizewell("teardown", "plan", "--at", "2026-11-20T12:00:00Z", "--format", "json").out)
@@ -167,9 +167,11 @@ def test_a_report_without_a_run_says_so(project: Project, sizewell: Sizewell) ->
 
 
 def test_an_unsure_run_halts_and_changes_nothing(project: Project, sizewell: Sizewell) -> None:
-    project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"), ROLE)
+    for name in ("dev-aws", "dev-b", "dev-c"):
+        project.stack(name, world.component(name, "train", expires="2026-01-31"), ROLE)
     done = sizewell("teardown", "run")
     assert (done.code, "halted" in done.err) == (69, True), done.err
+    assert "dev-aws/train, dev-b/train, dev-c/train" in done.err
     assert not list((project.folder / "journal").glob("**/*.json"))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import yaml
 
 from sizewell.sizing.errors import ConfigError
 from sizewell.teardown.config import parse_config, read_config
-from sizewell.teardown.records import Limits
+from sizewell.teardown.records import Limits, Rules
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/howto/tear-down.md").read_text(encoding="utf-8")
@@ -23,7 +24,9 @@ MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
 def test_the_project_s_own_settings_are_the_defaults() -> None:
-    assert read_config(ROOT).limits() == Limits()
+    limits = read_config(ROOT).limits()
+    assert limits.environments == {name: Rules() for name in ("dev", "staging", "prod")}
+    assert replace(limits, environments=None) == Limits()
 
 
 def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
@@ -38,7 +41,7 @@ def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
     assert not config.open_at("qa", MONDAY)  # not named: never
     protection = config.protection("dev-gcp")
     assert protection is not None
-    assert protection.until == date(2026, 12, 31)
+    assert protection.until == datetime(2027, 1, 1, 12, tzinfo=UTC)  # the day is over everywhere
     assert "prod" not in config.limits().empty_days
 
 
@@ -56,9 +59,18 @@ def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
         ({"environments": {"dev": {"empty_days": 3}}, "stack_grace_hours": 49}, "environments.dev.empty_days"),
         ({"protected": {"dev-aws": {"until": "2026-12-31"}}}, "reason"),
         ({"protected": {"dev-aws": {"reason": "x"}}}, "until"),
+        ({"protected": {"dev-aws": {"until": "friday", "reason": "x"}}}, "until"),
+        ({"environments": {"prod": {}, "Production": {}}}, "prod, Production are all prod"),
         ({"limits": {}}, "limits"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_by_its_path(change: dict[str, Any], where: str) -> None:
     with pytest.raises(ConfigError, match=where):
         parse_config({"schema": "sizewell.teardown/1", "journal": "s3://b/x", **change})
+
+
+def test_environments_are_known_by_what_they_mean() -> None:
+    named = {"Production": {"expiry": "firm"}, "development": {"empty_days": 3}}
+    config = parse_config({"schema": "sizewell.teardown/1", "journal": "s3://b/x", "environments": named})
+    assert config.limits().environments == {"prod": Rules(firm=True), "dev": Rules()}
+    assert config.limits().empty_days == {"dev": 3}

@@ -4,37 +4,64 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 from timelines import CASES, NOON, document
 
 from sizewell.teardown import decide as rules
-from sizewell.teardown.decide import IDLE_CLAUSES, MACHINELESS_CLAUSES, STACK_CLAUSES, decide, leased, protected
-from sizewell.teardown.records import Limits
+from sizewell.teardown.clauses import UNKNOWN, UNKNOWN_WITHOUT_MACHINES, USE, USE_WITHOUT_MACHINES
+from sizewell.teardown.decide import HOLDS, decide
+from sizewell.teardown.records import Limits, Rules
 from sizewell.teardown.timeline import facts_at, parse_timeline, recorded, replay
 
 LIMITS = Limits()
+FIRM = replace(LIMITS, environments={name: Rules(firm=True) for name in ("dev", "staging", "prod")})
+
+
+@dataclass(frozen=True)
+class Hours:
+    """A window that is open or not, and opens at a time."""
+
+    opens: datetime | None
+
+    def open_at(self, at: datetime) -> bool:
+        return self.opens == at
+
+    def next_open(self, at: datetime) -> datetime | None:
+        return self.opens
+
+
+def limits_of(case: dict[str, Any]) -> Limits:
+    """The limits that a case names, else the defaults."""
+    window = case.get("window")
+    if window is not None:
+        hours = Hours(NOON if window == "open" else NOON + timedelta(hours=8))
+        return replace(LIMITS, environments={"dev": Rules(windows=(hours,))})
+    return replace(FIRM if case.get("expiry") == "firm" else LIMITS, production=frozenset(case.get("production", ())))
+
+
 STOPS = ("empty", "destroy")
 
 
-def verdicts(data: dict[str, Any], at: datetime = NOON) -> tuple[str, str]:
-    """The action on the stack, and on its pool."""
-    stack, (pool,) = decide(facts_at(parse_timeline(data, "timeline"), at), LIMITS, at)
+def verdicts(case: dict[str, Any], at: datetime = NOON) -> tuple[str, str]:
+    """The action on the stack, and on its pool, of a case."""
+    stack, (pool,) = decide(facts_at(parse_timeline(document(case), "timeline"), at), limits_of(case), at)
     return stack.action, pool.action
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_labels(case: dict[str, Any]) -> None:
     timeline = parse_timeline(document(case), case["name"])
-    ((_, stack, (pool,)),) = replay(timeline, LIMITS)
+    ((_, stack, (pool,)),) = replay(timeline, limits_of(case))
     if "label" in case:
         assert pool.action == case["label"], pool
         assert pool.reason
@@ -51,52 +78,51 @@ def test_there_are_labels_of_every_kind() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("clause", STACK_CLAUSES, ids=lambda clause: clause.__name__)
-def test_each_clause_on_stacks_is_needed(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one clause taken away some stack is decided otherwise."""
-    monkeypatch.setattr(rules, "STACK_CLAUSES", tuple(other for other in STACK_CLAUSES if other is not clause))
-    cases = [case for case in CASES if "stack" in case]
-    assert [case["name"] for case in cases if verdicts(document(case))[0] != case["stack"]]
+FACTS = [facts_at(parse_timeline(document(case), case["name"]), NOON) for case in CASES]
 
 
-@pytest.mark.parametrize("clause", MACHINELESS_CLAUSES, ids=lambda clause: clause.__name__)
-def test_each_clause_on_pools_without_machines_is_needed(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one clause taken away some stack is destroyed under what is in use."""
-    clauses = tuple(other for other in MACHINELESS_CLAUSES if other is not clause)
-    monkeypatch.setattr(rules, "MACHINELESS_CLAUSES", clauses)
-    cases = [case for case in CASES if case.get("stack", "destroy") != "destroy"]
-    assert [case["name"] for case in cases if verdicts(document(case))[0] == "destroy"]
+def said() -> list[list[tuple[str, str]]]:
+    """What is done with the stack and the pool of each labelled timeline, and what their owner is told of."""
+    made = []
+    for case, facts in zip(CASES, FACTS, strict=True):
+        stack, pools = decide(facts, limits_of(case), NOON)
+        made.append([(verdict.action, verdict.about) for verdict in (stack, *pools)])
+    return made
 
 
-@pytest.mark.parametrize("clause", [each for each in IDLE_CLAUSES if each not in (protected, leased)])
-def test_each_clause_keeps_a_stack_past_its_end(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one clause of idleness taken away a stack past its end is kept for another reason, or not at all."""
-    ended = [document(case) for case in CASES if "stack" in case and case["name"].startswith("ended")]
-
-    def said(data: dict[str, Any]) -> Any:
-        try:
-            return decide(facts_at(parse_timeline(data, "timeline"), NOON), LIMITS, NOON)[0]
-        except (KeyError, ValueError):  # what later clauses rely on is not there
-            return None
-
-    before = [said(data) for data in ended]
-    monkeypatch.setattr(rules, "IDLE_CLAUSES", tuple(other for other in IDLE_CLAUSES if other is not clause))
-    assert [said(data) for data in ended] != before, f"no stack needs {clause.__name__}"
+SAID = said()
 
 
-@pytest.mark.parametrize("clause", IDLE_CLAUSES, ids=lambda clause: clause.__name__)
-def test_each_clause_is_needed(clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("hold", HOLDS, ids=lambda hold: hold.__name__)
+def test_each_reason_of_the_order_is_needed(hold: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one reason taken away some timeline is decided otherwise."""
+    monkeypatch.setattr(rules, "HOLDS", tuple(other for other in HOLDS if other is not hold))
+    assert said() != SAID
+
+
+GROUPS = {
+    "USE": USE,
+    "UNKNOWN": UNKNOWN,
+    "USE_WITHOUT_MACHINES": USE_WITHOUT_MACHINES,
+    "UNKNOWN_WITHOUT_MACHINES": UNKNOWN_WITHOUT_MACHINES,
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "clause"),
+    [(group, clause) for group, clauses in GROUPS.items() for clause in clauses],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_each_clause_is_needed(group: str, clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one clause taken away some timeline is decided otherwise."""
-    monkeypatch.setattr(rules, "IDLE_CLAUSES", tuple(other for other in IDLE_CLAUSES if other is not clause))
-    differing = []
-    for case in CASES:
-        if "label" in case:
-            try:
-                action = verdicts(document(case))[1]
-            except (KeyError, ValueError):  # what later clauses rely on is not there
-                action = "failed"
-            differing += [case["name"]] if action != case["label"] else []
-    assert differing, f"no timeline needs {clause.__name__}"
+    monkeypatch.setattr(rules, group, tuple(other for other in GROUPS[group] if other is not clause))
+    assert said() != SAID, f"no timeline needs {clause.__name__}"
+
+
+@pytest.mark.parametrize("clause", ["machines_left", "used_before"])
+def test_each_clause_on_stacks_alone_is_needed(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, clause, lambda _: None)
+    assert said() != SAID
 
 
 minutes = st.integers(-600, -1)
@@ -104,36 +130,60 @@ minutes = st.integers(-600, -1)
 
 @st.composite
 def timelines(draw: st.DrawFn) -> dict[str, Any]:
-    """Pools with any mixture of use, gaps, machines, notices, jobs and words."""
+    """Pools and stacks with any mixture of use, gaps, machines, notices, jobs, words, ends, updates and odd samples."""
     names = draw(st.sampled_from([["a"], ["a", "b"]]))
     use: dict[str, list[Any]] = {}
+    late = draw(st.sampled_from([0, 0, 0, 5, 40]))
     for machine in names:
         for number in range(4):
             start = draw(st.sampled_from([-600, -480, -100, -30]))
             cut = draw(st.integers(start, 0))
             first, second = draw(st.sampled_from([0, 0, 0, 3, 60])), draw(st.sampled_from([0, 0, 0, 4.9, 5, 90]))
-            use[f"{machine}/{number}"] = [[start, cut, first], [cut, draw(st.sampled_from([0, 0, 0, -5])), second]]
+            runs = [[start, cut, first], [cut, draw(st.sampled_from([0, 0, 0, -late, -5])), second]]
+            use[f"{machine}/{number}"] = draw(st.sampled_from([runs, runs, runs[::-1], [*runs, runs[0]]]))
     case: dict[str, Any] = {
         "use": use,
+        "late_m": late,
         "counted": [[draw(st.sampled_from([-600, -480, -50])), 0, names]],
-        "notices": draw(st.lists(minutes, max_size=3)),
-        "environment": draw(st.sampled_from(["dev", "dev", "staging", "prod"])),
+        "notices": [
+            {"at": at, "heard": draw(st.sampled_from([True, True, True, False]))}
+            for at in draw(st.lists(minutes, max_size=3))
+        ],
+        "environment": draw(st.sampled_from(["dev", "dev", "Dev", "staging", "prod", "Production"])),
         "capacity": draw(st.sampled_from(["on-demand", "spot", "block", "queued"])),
         "action": draw(st.sampled_from(["scale-to-zero", "scale-to-zero", "notify"])),
         "nodes_min": draw(st.integers(0, 2)),
         "saves": draw(st.lists(minutes, max_size=1)),
-        "stack_notices": draw(st.sampled_from([[], [-20], [-4000], [-12000, -4000]])),
+        "stack_notices": draw(st.sampled_from([[], [-20], [-4000], [-12000, -4000], [{"at": -4000, "heard": False}]])),
     }
     if draw(st.booleans()):
         case["expires_at"] = str((NOON + timedelta(days=draw(st.integers(-4, 2)))).date())
-    if draw(st.integers(0, 3)) == 0:  # its machines were taken away, or it never had one
-        start, _, _ = case["counted"][0]
+        if draw(st.integers(0, 3)) == 0:
+            case["expiry"] = "firm"
+            case["stack_notices"] = [{"at": draw(st.integers(-3000, -1)), "about": f"end {case['expires_at']} last"}]
+    start, _, _ = case["counted"][0]
+    kind = draw(st.sampled_from(["stays", "stays", "stays", "gone", "replaced"]))
+    if kind == "gone":  # its machines were taken away, or it never had one
         case["gone"] = draw(st.sampled_from([start, -200, -100, -10]))
         case["counted"] = [[start, case["gone"], names], [case["gone"], 0, []]]
+    if kind == "replaced":  # the last machine came instead of another one, which worked or did not
+        case["replaced"] = draw(st.integers(start + 1, -1))
+        case["counted"] = [[start, case["replaced"], [*names[:-1], "c"]], [case["replaced"], 0, names]]
+        case["more"] = {"c/0": [[start, case["replaced"], draw(st.sampled_from([0, 90]))]]}
     if draw(st.integers(0, 4)) == 0:
         case["jobs"] = [{"name": "j", "state": draw(st.sampled_from(["queued", "running"])), "since": draw(minutes)}]
-    if draw(st.integers(0, 6)) == 0:
-        case["leases"] = [{"until": str((NOON + timedelta(days=draw(st.integers(-2, 2)))).date()), "reason": "x"}]
+    for what in ("leases", "protected", "updates", "wakes", "updated", "dependents", "unproved"):
+        if draw(st.integers(0, 9)) == 0:
+            until = (NOON + timedelta(minutes=draw(st.integers(-3000, 600)))).isoformat()
+            case[what] = {
+                "leases": [{"until": until, "reason": "x"}],
+                "protected": {"until": until, "reason": "x"},
+                "updates": [{"since": draw(minutes), "over": draw(st.sampled_from(["", "", "gone"]))}],
+                "wakes": [draw(minutes)],
+                "updated": [draw(minutes)],
+                "dependents": ["apps"],
+                "unproved": "a part is missing",
+            }[what]
     return case
 
 
@@ -141,49 +191,89 @@ def used_within(case: dict[str, Any], within: int) -> bool:
     """Whether any accelerator worked in the last minutes: by the case's own words, not by the code under test."""
     return any(
         value >= 5 and end > max(start, -within)
-        for runs in case["use"].values()
+        for runs in (*case["use"].values(), *case.get("more", {}).values())
         for start, end, value in runs
         if end > start
     )
 
 
 def seen_now(case: dict[str, Any]) -> bool:
-    """Whether the newest sample of each accelerator is there."""
-    return all(any(start < end == 0 for start, end, _ in runs) for runs in case["use"].values())
+    """Whether the newest sample of each accelerator is there, as late as they come."""
+    return all(
+        any(start < end and end >= -min(case["late_m"], 15) for start, end, _ in runs) for runs in case["use"].values()
+    )
+
+
+def held(case: dict[str, Any]) -> bool:
+    """The oracle: leased, protected, being updated, woken, saved, waited for: never, whatever else is so."""
+    words = [*case.get("leases", ()), *([case["protected"]] if "protected" in case else [])]
+    return (
+        any(word["until"] > NOON.isoformat() for word in words)
+        or any(not update["over"] for update in case.get("updates", ()))
+        or any(at > -105 for at in case.get("wakes", ()))
+        or any(at > -60 for at in case["saves"])
+        or "jobs" in case
+        or case["environment"].lower().startswith("prod")
+    )
+
+
+def heard_since(case: dict[str, Any], notices: list[Any], grace: int) -> bool:
+    """Whether somebody heard so long ago, and after each lease, wake, update and machine that came."""
+    words = [*case.get("leases", ()), *([case["protected"]] if "protected" in case else [])]
+    ended = [(datetime.fromisoformat(word["until"]) - NOON).total_seconds() / 60 for word in words]
+    last = max([*ended, *case.get("wakes", ()), *case.get("updated", ()), case.get("replaced", -(10**6))])
+    told = [notice if isinstance(notice, dict) else {"at": notice} for notice in notices]
+    return any(each.get("heard", True) and last <= each["at"] <= -grace for each in told)
 
 
 def check(case: dict[str, Any]) -> None:
-    stack, pool = verdicts(document(case))
+    stack, pool = verdicts(case)
     if stack in STOPS:
         assert case["expires_at"] < str(NOON.date())
-        assert any(notice <= -24 * 60 for notice in case["stack_notices"])
-        assert case["environment"] != "prod"
-        assert "jobs" not in case
-        assert all(lease["until"] < str(NOON.date()) for lease in case.get("leases", []))
-        assert all(save <= -60 for save in case["saves"])
+        assert not {"dependents", "unproved"} & set(case)
+        if case.get("expiry") == "firm":  # passes over use alone: its last notice is of no idleness
+            case = {key: value for key, value in case.items() if key not in ("jobs", "wakes", "replaced")} | {
+                "saves": []
+            }
+        assert not held(case)
+        assert heard_since(case, case["stack_notices"], 24 * 60)
+        if case.get("expiry") == "firm":
+            return
         if "gone" in case:
             assert case["gone"] == case["counted"][0][0] or case["gone"] < -105
         else:
             assert not used_within(case, 105)
             assert seen_now(case)
+            assert case["capacity"] in ("on-demand", "spot")
     if pool in STOPS:
         assert "gone" not in case
+        assert not held(case)
         assert not used_within(case, 105)
         assert seen_now(case)
-        assert case["environment"] != "prod"
         assert case["capacity"] in ("on-demand", "spot")
         assert case["action"] == "scale-to-zero"
-        assert len(case["counted"][0][2]) > case["nodes_min"]
-        assert any(notice <= -60 for notice in case["notices"])
-        assert "jobs" not in case
-        assert all(lease["until"] < str(NOON.date()) for lease in case.get("leases", []))
-        assert all(save <= -60 for save in case["saves"])
+        assert len(case["counted"][-1][2]) > case["nodes_min"]
+        assert heard_since(case, case["notices"], 60)
 
 
 @settings(max_examples=300, deadline=None)
 @given(timelines())
 def test_nothing_that_is_used_or_spoken_for_is_stopped(case: dict[str, Any]) -> None:
     check(case)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "stops",
+    [
+        lambda case: verdicts(case)[1] == "empty",
+        lambda case: verdicts(case)[0] == "destroy" and "expiry" not in case,
+        lambda case: verdicts(case)[0] == "destroy" and "expiry" in case and used_within(case, 45),
+    ],
+    ids=["empty", "destroy", "firm"],
+)
+def test_what_is_generated_reaches_each_stop(stops: Any) -> None:
+    find(timelines(), stops, settings=settings(max_examples=20_000, deadline=None, derandomize=True))
 
 
 @pytest.mark.soak
@@ -197,19 +287,16 @@ def test_nothing_is_stopped_in_ten_thousand(case: dict[str, Any]) -> None:
 @given(timelines(), st.sampled_from(["a/0", "a/3"]), st.integers(-44, -3))
 def test_one_more_minute_of_use_never_stops_more(case: dict[str, Any], device: str, minute: int) -> None:
     used = {**case, "use": {**case["use"], device: [*case["use"][device], [minute, minute + 1, 95]]}}
-    before, after = verdicts(document(case))[1], verdicts(document(used))[1]
+    before, after = verdicts(case)[1], verdicts(used)[1]
     assert after not in STOPS, (before, after)
 
 
 @settings(max_examples=150, deadline=None)
 @given(timelines())
 def test_fewer_samples_never_stop_more(case: dict[str, Any]) -> None:
-    data = document(case)
-    before = verdicts(data)[1]
-    for device in data["pools"][0]["utilization_percent"]:
-        data["pools"][0]["utilization_percent"][device] = []
-        break
-    after = verdicts(data)[1]
+    before = verdicts(case)[1]
+    first = next(iter(case["use"]))
+    after = verdicts({**case, "use": {**case["use"], first: []}})[1]
     assert after not in STOPS or before in STOPS
 
 
@@ -223,9 +310,9 @@ def test_what_is_recorded_decides_the_same(case: dict[str, Any]) -> None:
 def test_what_came_later_is_not_known() -> None:
     """A look at 11:00 sees nothing of the use at 11:30."""
     case = next(case for case in CASES if case["name"] == "never used")
-    data = document({**case, "use": {"*": [[-480, -30, 0], [-30, 0, 90]]}, "notices": [-200]})
-    assert verdicts(data, NOON - timedelta(hours=1))[1] == "empty"
-    assert verdicts(data)[1] == "keep"
+    case = {**case, "use": {"*": [[-480, -30, 0], [-30, 0, 90]]}, "notices": [-200]}
+    assert verdicts(case, NOON - timedelta(hours=1))[1] == "empty"
+    assert verdicts(case)[1] == "keep"
 
 
 def test_a_replay_tells_first_and_stops_after_the_grace() -> None:
@@ -271,17 +358,20 @@ def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[
 
 
 @pytest.mark.parametrize("hours", [-5, 0, 9, 14])
-@pytest.mark.parametrize(("minutes", "action"), [(11 * 60 + 59, "keep"), (12 * 60, "destroy")])
-def test_the_last_day_of_a_lease_is_a_day_in_utc(hours: int, minutes: int, action: str) -> None:
-    """In whichever zone a look's time is written: the same instant has the same verdict."""
-    lease = {"until": "2026-11-20", "reason": "demo tonight"}
+@pytest.mark.parametrize(
+    ("until", "ends"),
+    [("2026-11-20T23:00+01:00", 10 * 60), ("2026-11-20", 24 * 60), ("2026-11-20T12:00", 12 * 60)],
+)
+def test_a_lease_ends_at_its_instant_and_its_end_is_no_stop(hours: int, until: str, ends: int) -> None:
+    """In whichever zone a look's time is written. A day or a time without a zone is read for where it ends last."""
+    lease = {"until": until, "reason": "demo tonight"}
     case = {"use": {}, "expires_at": "2026-11-18", "stack_notices": [-4000]}
-    timeline = parse_timeline(document({**case, "leases": [lease], "counted": [[-480, 900, []]]}), "a lease")
-    at = (NOON + timedelta(minutes=minutes)).astimezone(timezone(timedelta(hours=hours)))
-    stack, _ = decide(facts_at(timeline, at), Limits(), at)
-    assert stack.action == action
-    again = timeline.model_copy(update={"steps": (at,)})
-    assert next(replay(again, Limits()))[1].action == action
+    timeline = parse_timeline(document({**case, "leases": [lease], "counted": [[-480, 4000, []]]}), "a lease")
+    looks = [(ends - 1, "keep"), (ends, "warn"), (ends + 24 * 60 - 1, "warn"), (ends + 24 * 60, "destroy")]
+    zone = timezone(timedelta(hours=hours))
+    steps = tuple((NOON + timedelta(minutes=minutes)).astimezone(zone) for minutes, _ in looks)
+    seen = [stack.action for _, stack, _ in replay(timeline.model_copy(update={"steps": steps}), LIMITS)]
+    assert seen == [action for _, action in looks]
 
 
 @pytest.mark.parametrize("percent", [-1, 90])

@@ -117,10 +117,20 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
     journal = Journal(connect(config.journal))
     for name in ("dev-a", "dev-b"):
         told = NOW - timedelta(minutes=30)
-        journal.write("notice", told, stack=name, subject="train", about="idle", action="warn", why="", owner="")
+        journal.write(
+            "notice",
+            told,
+            stack=name,
+            subject="train",
+            about="idle",
+            action="warn",
+            why="",
+            owner="",
+            heard=["webhook 0"],
+        )
     journal.write(
         "notice", NOW - timedelta(days=4), stack="dev-c", subject="", about="end 2026-11-17 7 days", action="warn",
-        why="", owner="",
+        why="", owner="", heard=["webhook 0"],
     )  # fmt: skip
 
     def once(at: datetime) -> list[run.Result]:
@@ -139,6 +149,7 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
             exports=folder / "exports",
             project="sizewell",
             yes=True,
+            send=lambda _, __: None,
             now=lambda: at,
         )
         return runner.run(make_plan(fresh(), "sizewell", at)[0])
@@ -187,7 +198,7 @@ def test_a_run_killed_anywhere_comes_to_the_same_end(
 # Locks ----------------------------------------------------------------------------------------------------------------
 
 
-def _race(uri: str, rounds: int, start: Any, won: Any) -> None:
+def _race(uri: str, rounds: int, start: Any, won: Any, over: Any) -> None:
     start.wait()
     for number in range(rounds):
         try:
@@ -195,13 +206,15 @@ def _race(uri: str, rounds: int, start: Any, won: Any) -> None:
             won.put(number)
         except HeldError:
             pass
+    over.wait()  # what a process that is gone holds is free
 
 
 def race(rounds: int) -> None:
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as folder:
-        start, won = context.Event(), context.Queue()
-        processes = [context.Process(target=_race, args=(f"file://{folder}/j", rounds, start, won)) for _ in range(8)]
+        start, won, over = context.Event(), context.Queue(), context.Barrier(8)
+        racer = (f"file://{folder}/j", rounds, start, won, over)
+        processes = [context.Process(target=_race, args=racer) for _ in range(8)]
         for process in processes:
             process.start()
         start.set()

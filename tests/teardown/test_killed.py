@@ -141,7 +141,17 @@ def evening(folder: Path) -> None:
     journal = Journal(connect(f"file://{folder}/journal"))
     for name in pools():
         told = NOW - timedelta(minutes=30)
-        journal.write("notice", told, stack=name, subject="train", about="idle", action="warn", why="", owner="")
+        journal.write(
+            "notice",
+            told,
+            stack=name,
+            subject="train",
+            about="idle",
+            action="warn",
+            why="",
+            owner="",
+            heard=["webhook 0"],
+        )
     for number in range(ENDED):
         name = f"dev-ended-{number}"
         ended = world.component(name, "train", expires="2026-11-17", guard=None)
@@ -150,7 +160,15 @@ def evening(folder: Path) -> None:
         shelf.put(name, ended, world.group(name, "train", name), kept, *others)
         told = NOW - timedelta(days=4)
         journal.write(
-            "notice", told, stack=name, subject="", about="end 2026-11-17 7 days", action="warn", why="", owner=""
+            "notice",
+            told,
+            stack=name,
+            subject="",
+            about="end 2026-11-17 7 days",
+            action="warn",
+            why="",
+            owner="",
+            heard=["webhook 0"],
         )
     machines = dict.fromkeys(shelf.states, 2)
     Disk(folder).write({"states": shelf.states, "versions": shelf.versions, "machines": machines})
@@ -212,6 +230,7 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
             exports=folder / "exports",
             project="sizewell",
             yes=True,
+            send=lambda _, __: None,
             now=lambda: at,
         )
         runner.run(make_plan(fresh(), "sizewell", at)[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ from sizewell.teardown.queues import queue_of
 from sizewell.teardown.records import Job
 from sizewell.teardown.report import monthly_report
 from sizewell.teardown.telemetry import cloudwatch
-from sizewell.teardown.timeline import read_timeline, replay
+from sizewell.teardown.timeline import parse_timeline, read_timeline, recorded, replay
 from sizewell.teardown.units import Unit
 from tests.teardown import world
 from tests.teardown.world import Shelf, ShelfBackend
@@ -62,6 +62,7 @@ class Evening:
     settings: dict[str, Any]
     now: datetime
     client: Aws | None = None  # None: moto's, as it is
+    statuses: list[gather.StackStatus] = field(default_factory=list)
 
     @property
     def config(self) -> TeardownConfig:
@@ -83,7 +84,17 @@ class Evening:
         )
 
     def plan(self, **more: Any) -> Any:
-        return make_plan(self.reader(**more), "sizewell", self.now)[0]
+        """The plan; and each of its verdicts is that of a replay of what was seen."""
+        plan, self.statuses = make_plan(self.reader(**more), "sizewell", self.now)
+        for status in self.statuses:
+            if status.facts is not None and status.verdict.clause != "nothing":
+                seen = json.loads(json.dumps(recorded(status.facts, self.now)))
+                ((_, verdict, pools),) = replay(parse_timeline(seen, status.name), self.config.limits())
+                assert verdict == status.verdict
+                worded = {"reason": ""}  # of a pool without a guard the plan says so
+                again = [replace(pool.verdict, **worded) for pool in status.pools]
+                assert [replace(pool, **worded) for pool in pools] == again
+        return plan
 
     def pool(self, stack: str = "dev-aws") -> Any:
         return next(one for one in self.plan().stacks if one.stack == stack).pools[0]
@@ -97,18 +108,29 @@ class Evening:
             exports=self.folder / "exports",
             project="sizewell",
             now=lambda: self.now,
-            **{"yes": True, **more},
+            **{"yes": True, "send": lambda url, body: None, **more},
         )
 
     def run(self, chosen: Any = None, **more: Any) -> list[run.Result]:
-        return self.runner(**more).run(self.plan(), chosen)
+        plan = self.plan()
+        return self.runner(**{"statuses": self.statuses, **more}).run(plan, chosen)
 
     def outcomes(self, **more: Any) -> list[tuple[str, str, str]]:
         return [(result.stack, result.action, result.outcome) for result in self.run(**more)]
 
     def told(self, about: str = "idle", minutes: float = 15, stack: str = "dev-aws", subject: str = "train") -> None:
         at = self.now - timedelta(minutes=minutes)
-        self.journal.write("notice", at, stack=stack, subject=subject, about=about, action="warn", why="idle", owner="")
+        self.journal.write(
+            "notice",
+            at,
+            stack=stack,
+            subject=subject,
+            about=about,
+            action="warn",
+            why="idle",
+            owner="",
+            heard=["webhook 0"],
+        )
 
 
 def group(name: str, size: int = 1) -> list[str]:
@@ -235,12 +257,12 @@ def test_an_idle_pool_is_told_then_emptied(evening):
 @pytest.mark.parametrize(
     ("values", "action", "clause"),
     [
-        ({0: 0, 1: 0, 2: 0, 3: 80}, "keep", "in_use"),
+        ({0: 0, 1: 0, 2: 0, 3: 80}, "keep", "busy"),
         ({0: 0, 1: 0, 2: 0}, "unknown", "unseen"),
         ({}, "unknown", "unseen"),
         ({0: 0, 1: 0, 2: 0, 3: lambda minute: None if minute < 12 else 0}, "unknown", "unseen"),
         ({0: 0, 1: 0, 2: 0, 3: lambda minute: None if minute % 2 else 0}, "unknown", "unseen"),
-        ({0: 0, 1: 0, 2: 0, 3: lambda minute: 90 if minute == 2 else 0}, "keep", "in_use"),
+        ({0: 0, 1: 0, 2: 0, 3: lambda minute: 90 if minute == 2 else 0}, "keep", "busy"),
         ({0: 0, 1: 0, 2: 0, 3: 130}, "unknown", "impossible"),
     ],
 )
@@ -276,7 +298,7 @@ def test_what_is_spared_is_told_with_the_reason(evening, record, says):
     stack(evening, **record)
     evening.told()
     row = evening.pool()
-    assert (row.action, row.clause) == ("warn", "spared")
+    assert (row.action, row.clause) == ("warn", "prepaid" if "prepaid" in says else "spared")
     assert says in row.why
 
 
@@ -484,11 +506,14 @@ def test_missing_telemetry_halts_all(evening):
     stack(evening)
     evening.told()
     stack(evening, "dev-b", values={})
-    assert evening.plan().halted
+    assert not evening.plan().halted  # one pool that nobody sees is kept, and halts no other
+    for name in ("dev-c", "dev-d"):
+        stack(evening, name, values={})
+    assert evening.plan().halted.endswith("is missing (45 % halts): dev-b/train, dev-c/train, dev-d/train")
     with pytest.raises(ServiceError, match="halted"):
         evening.run()
     assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
-    evening.settings = {"halt_missing_percent": 60}
+    evening.settings = {"halt_missing_percent": 80}
     assert ("dev-aws", "empty", "done") in evening.outcomes()
 
 
@@ -499,9 +524,14 @@ def test_outside_of_its_window_nothing_is_stopped(evening):
     hour = (evening.now.hour + 3) % 24
     closed |= {"start": f"{hour:02}:00", "end": f"{(hour + 1) % 24:02}:00"}
     evening.settings = {"environments": {"dev": {"empty_days": 14, "windows": [closed]}}}
-    assert evening.outcomes() == [("dev-aws", "empty", "held back")]
+    row = evening.pool()
+    assert (row.action, row.clause, row.next_step) == ("warn", "window", "empty")
+    assert (row.next_at.hour, row.next_at > evening.now) == (hour, True)
+    assert evening.outcomes() == []  # it waits, and nothing went wrong
     evening.settings = {"environments": {"staging": {"empty_days": 14}}}
-    assert evening.outcomes() == [("dev-aws", "empty", "held back")]  # dev is not named at all
+    assert evening.pool().clause == "spared"  # dev is not named at all
+    assert evening.outcomes() == []
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
 
 
 def expired(
@@ -544,7 +574,7 @@ BUSY = {**IDLE, 0: 95.0}
             {**IDLE, 0: lambda minute: 90 if minute == 15 else 0},
             {},
             "warn",
-            "but used or not seen within 10 minutes before",
+            "but used within 10 minutes before",
         ),
         ({}, {}, "unknown", "reports nothing"),
         ({0: 0, 1: 0, 2: 0}, {}, "unknown", "accelerator 3 of i-"),
@@ -565,7 +595,7 @@ def test_a_stack_past_its_end_stays_while_a_pool_is_in_use_or_unknown(evening, v
         assert says in row.why
     told = [result for result in evening.run() if result.stack == "dev-aws"]
     assert [(each.pool, each.action, each.outcome) for each in told] == [("", "notice", "told")]
-    assert "is destroyed once its pools are known to be idle: it expired on " in told[0].detail
+    assert "is destroyed once nothing holds it any more: it expired on " in told[0].detail
     assert [result for result in evening.run() if result.stack == "dev-aws"] == []  # once a day
     assert evening.shelf.destroyed == []
 
@@ -617,14 +647,19 @@ def test_production_past_its_end_is_reported(evening, values):
     assert (evening.run(), evening.shelf.destroyed) == ([], [])  # once
 
 
-def test_a_lease_holds_past_the_end_through_its_last_day(evening):
+def test_a_lease_holds_past_the_end_until_its_instant(evening):
+    """Its end is no stop: the owner is told anew, and has the grace again."""
+    evening.settings = {"stack_grace_hours": 2}
     expired(evening)
-    today = evening.now.date()
-    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today} demo tonight"}
+    end = evening.now.date() - timedelta(days=3)
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{evening.now + timedelta(minutes=1):%Y-%m-%dT%H:%MZ} demo tonight"}
     (one,) = evening.plan().stacks
     assert (one.row.action, one.row.clause, one.pools[0].clause) == ("keep", "leased", "leased")
     assert (evening.run(), evening.shelf.destroyed) == ([], [])
-    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today - timedelta(days=1)} demo yesterday"}
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{evening.now - timedelta(hours=3):%Y-%m-%dT%H:%MZ} demo"}
+    assert evening.outcomes() == [("dev-aws", "notice", "told"), ("dev-aws", "empty", "done")]
+    assert evening.shelf.destroyed == []
+    evening.told(f"end {end} 0 days", minutes=150, subject="")
     assert evening.outcomes() == [("dev-aws", "destroy", "done")]
 
 
@@ -632,7 +667,6 @@ def test_a_lease_holds_past_the_end_through_its_last_day(evening):
     ("size", "record"),
     [
         (0, {}),
-        (1, {"capacityMode": "capacity-block"}),
         (1, {"guard": {**world.GUARD, "action": "notify"}}),
         (1, {"nodesMin": 1}),
     ],
@@ -759,15 +793,15 @@ QUEUED = {"EndpointName": "sizewell-chat"}
     ("use", "asked", "machines", "verdict"),
     [
         (0.0, {}, 2, ("warn", "spared")),
-        (0.0, {"Invocations": ENDPOINT}, 2, ("keep", "asked")),
-        (0.0, {"Invocations": IN_A_COMPONENT}, 2, ("keep", "asked")),
-        (0.0, {"ApproximateBacklogSize": QUEUED}, 2, ("keep", "asked")),
+        (0.0, {"Invocations": ENDPOINT}, 2, ("keep", "requests_came")),
+        (0.0, {"Invocations": IN_A_COMPONENT}, 2, ("keep", "requests_came")),
+        (0.0, {"ApproximateBacklogSize": QUEUED}, 2, ("keep", "requests_came")),
         (0.0, {"Invocations": {**ENDPOINT, "EndpointName": "another"}}, 2, ("warn", "spared")),
-        (400.0, {}, 2, ("keep", "in_use")),  # four GPUs, added up
-        (None, {}, 2, ("unknown", "asked")),
-        (lambda minute: 0.0 if minute % 2 else None, {}, 2, ("unknown", "asked")),
+        (400.0, {}, 2, ("keep", "busy")),  # four GPUs, added up
+        (None, {}, 2, ("unknown", "requests_uncounted")),
+        (lambda minute: 0.0 if minute % 2 else None, {}, 2, ("unknown", "requests_uncounted")),
         (0.0, {}, 0, ("keep", "nothing_to_take")),
-        (0.0, {}, None, ("unknown", "nothing_to_take")),  # serverless: it has no machines
+        (0.0, {}, None, ("unknown", "uncounted")),  # serverless: it has no machines
     ],
 )
 def test_an_endpoint_is_idle_by_its_requests_and_told_of_alone(evening, use, asked, machines, verdict):
@@ -891,9 +925,10 @@ def test_a_killed_update_is_no_state_to_destroy_from(evening):
     expired(evening)
     lost = world.resource("dev-aws", "aws:ec2/instance:Instance", "lost", "")
     evening.shelf.pending["dev-aws"] = [{"type": "creating", "resource": lost}]
-    (result,) = evening.run()
-    assert result.outcome == "held back"
+    result, emptied = evening.run()
+    assert (result.action, result.outcome, evening.shelf.destroyed) == ("notice", "told", [])
     assert "sizewell reconcile dev-aws lists them" in result.detail
+    assert (emptied.action, emptied.outcome) == ("empty", "done")  # a size is in the cloud alone
 
 
 def test_an_engine_that_fails_is_said_and_tried_again(evening):
@@ -1002,7 +1037,8 @@ def test_an_update_that_began_after_the_plan_holds_everything_back(evening):
     plan = evening.plan()
     evening.shelf.updating.add("dev-aws")
     (result,) = evening.runner().run(plan)
-    assert (result.outcome, result.detail) == ("held back", "an update of it is under way")
+    assert result.outcome == "held back"
+    assert "it is keep: an update of it has been running since" in result.detail
     assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
 
 

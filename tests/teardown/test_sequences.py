@@ -108,7 +108,7 @@ class Site:
         journal = Journal(connect(self.config.journal))
         told = NOW - timedelta(days=4)
         about = {"stack": STACK, "subject": "", "about": "end 2026-11-17 7 days", "action": "warn", "why": ""}
-        journal.write("notice", told, **about, owner="")
+        journal.write("notice", told, **about, owner="", heard=["webhook 0"])
 
     def up(self) -> None:
         ended = world.component(STACK, "train", expires="2026-11-17")
@@ -146,6 +146,7 @@ class Site:
             exports=self.folder / "exports",
             project="sizewell",
             yes=True,
+            send=lambda _, __: None,
             data=[STACK],
             now=lambda: self.now,
         )

@@ -21,6 +21,8 @@ from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act, writing
 from sizewell.teardown.clients import must_be_own
 from sizewell.teardown.clock import must_be_right
+from sizewell.teardown.config import Prometheus
+from sizewell.teardown.queues import queue_of, requests_of
 from sizewell.teardown.telemetry import azure as azure_telemetry
 from sizewell.teardown.telemetry import cloudwatch, google, prometheus, vertex
 from sizewell.teardown.telemetry.observation import counted_before, history
@@ -137,6 +139,7 @@ def test_gke_counts_machines_and_tells_accelerators_apart(server: Server) -> Non
     assert {device: list(one.values) for device, one in seen.utilization_percent.items()} == {
         ("gke-g-1", 0): [0.0, 0.0],
         ("gke-g-1", 1): [0.0, 7.0],
+        ("gone", 0): [99.0],  # what a machine that left worked on, its successor loads
     }
     asked = unquote(next(path for path in server.asked if "duty_cycle" in path))
     assert 'resource.labels.cluster_name="training"' in asked.replace("+", " ")
@@ -339,10 +342,55 @@ def test_prometheus_has_samples_and_queues(server: Server) -> None:
     of = {"metric": {"Hostname": "a", "gpu": "3"}, "values": values}
     other = {"metric": {"Hostname": "not of the pool", "gpu": "0"}, "values": values}
     server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": [of, other]}}))
-    found = prometheus.samples(api, "DCGM_FI_DEV_GPU_UTIL", label="Hostname", machines={"a"}, at=NOW, seconds=60)
+    found = prometheus.samples(api, "DCGM_FI_DEV_GPU_UTIL", label="Hostname", machines="a".__eq__, at=NOW, seconds=60)
     assert {device: list(one.values) for device, one in found.items()} == {("a", 3): [0.0, 12.5]}
     server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": [{"value": [0, "4"]}]}}))
     assert prometheus.count(api, "sum(kueue_pending_workloads)", NOW) == 4
+
+
+def test_jobs_are_as_old_as_the_time_for_which_some_have_waited(server: Server) -> None:
+    """A count has no age: what has been above zero without a gap has one, and a gap begins it anew."""
+    api = prometheus.reader(server.url, Deadline(30))
+    ages = [900, 600, 300, 0]
+    values = [[NOW.timestamp() - age, count] for age, count in zip(ages, ["2", "0", "1", "3"], strict=True)]
+    server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": [{"values": values}]}}))
+    assert prometheus.positive_since(api, "sum(pending)", NOW, 86_400) == NOW.timestamp() - 300
+    asked = parse_qs(urlsplit(server.asked[-1].partition(" ")[2]).query)
+    assert asked["query"] == ["(sum(pending))[86400s:300s]"]
+    server.reply("GET /api/v1/query", Reply({"status": "success", "data": {"result": []}}))
+    assert prometheus.positive_since(api, "sum(pending)", NOW, 86_400) == NOW.timestamp()
+
+
+def test_a_pool_is_asked_for_its_own_queue_and_its_requests_without_probes(server: Server) -> None:
+    def answer(path: str, _: Any) -> Reply:
+        query = parse_qs(urlsplit(path).query)["query"][0]
+        if query.endswith("s]"):
+            values = [[NOW.timestamp() - 60, "0.5" if "success" in query else "1"], [NOW.timestamp(), "0"]]
+            return Reply({"status": "success", "data": {"result": [{"values": values}]}})
+        value = "1" if 'cluster_queue="busy"' in query and "pending" in query else "0"
+        return Reply({"status": "success", "data": {"result": [{"value": [0, value]}]}})
+
+    server.answers["GET /api/v1/query"] = answer
+    queues = {
+        name: {
+            "queued": f'sum(kueue_pending_workloads{{cluster_queue="{name}"}})',
+            "running": f'sum(kueue_admitted_active_workloads{{cluster_queue="{name}"}})',
+        }
+        for name in ("busy", "idle")
+    }
+    queues["idle"]["requests"] = "sum(rate(vllm:request_success_total[1m]))"
+    stated = Prometheus.model_validate({"url": server.url, "pools": queues})
+    of = {name: Unit(name=name, urn="u", cloud="gcp", region="r", sized_by="gke-node-pools") for name in queues}
+    assert [job.state for job in queue_of(of["busy"], stated, NOW)[1]] == ["queued"]
+    assert queue_of(of["idle"], stated, NOW) == ("asked", ())
+    served = requests_of(of["idle"], stated, NOW, 600)
+    assert served is not None
+    assert list(served.values) == [0.5, 0.0]
+    assert requests_of(of["busy"], stated, NOW, 600) is None
+    server.reply("GET /api/v1/query", Reply({}, 500))
+    refused = requests_of(of["idle"], stated, NOW, 600)
+    assert refused is not None  # asked for and not answered: not the same as not asked
+    assert not len(refused.values)
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,15 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "nodes_min": case.get("nodes_min", 0),
         "capacity": case.get("capacity", "on-demand"),
         "guard": guard,
-        "utilization_percent": samples(case["use"], devices, case.get("lost", {})),
+        "utilization_percent": {
+            **samples(case["use"], devices, case.get("lost", {})),
+            **samples(case.get("more", {}), list(case.get("more", {})), {}),
+        },
+        "period_s": case.get("period_s", 60),
         "power_w": samples(case.get("power", {}), devices, {}),
         "processes": samples(case.get("processes", {}), devices, {}),
+        "memory_percent": samples(case.get("memory", {}), devices, {}),
+        "sm_percent": samples(case.get("sm", {}), devices, {}),
         "idle_power_w": case.get("idle_power_w"),
         "requests_per_s": None if requests is None else [[time(a), time(b), value] for a, b, value in requests],
         "jobs": jobs,
@@ -49,23 +55,36 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "late_s": 60 * case.get("late_m", 0),
         "saves": [time(save) for save in case.get("saves", [])],
         "parts": [time(part) for part in case.get("parts", [])],
-        "notices": [time(notice) for notice in case.get("notices", [-70])],
+        "notices": notices(case.get("notices", [-70])),
+        "wakes": [time(wake) for wake in case.get("wakes", [])],
+        "episodes": [{"since": time(since), "until": time(until)} for since, until in case.get("episodes", [])],
         "usd_per_hour": 31.4,
     }
     if "checkpoint_interval_m" in case:
         pool["checkpoint_interval_s"] = 60 * case["checkpoint_interval_m"]
     return {
         "schema": "sizewell.timeline/1",
-        "stack": "dev-aws",
+        "stack": case.get("stack_name", "dev-aws"),
         "environment": case.get("environment", "dev"),
         "created": time(case.get("created", min(-43200, counted[0][0]))),
         "expires_at": case.get("expires_at"),
         "protected": case.get("protected"),
         "leases": case.get("leases", []),
-        "notices": [time(notice) for notice in case.get("stack_notices", [])],
+        "notices": notices(case.get("stack_notices", [])),
+        "receivers": case.get("receivers"),
+        "updates": [{"by": "ana@laptop", **each, "since": time(each["since"])} for each in case.get("updates", [])],
+        "updated": [time(update) for update in case.get("updated", [])],
+        "pending": case.get("pending", []),
+        "dependents": case.get("dependents", []),
+        "unproved": case.get("unproved", ""),
         "pools": [pool],
         "steps": [NOON.isoformat()],
     }
+
+
+def notices(given: list[Any]) -> list[Any]:
+    """Minutes, or {at: minutes, about, heard}."""
+    return [{**notice, "at": time(notice["at"])} if isinstance(notice, dict) else time(notice) for notice in given]
 
 
 def samples(use: dict[str, Any], devices: list[str], lost: dict[str, float]) -> dict[str, list[Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 from sizewell.recording.sources.state import PendingOperation, StateResource
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown.backend import Backend, Listed
+from sizewell.teardown.enginelocks import EngineLock
 
 ACCOUNT = "123456789012"
 GUARD = {
@@ -103,6 +104,8 @@ class Shelf:
     destroyed: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
     writers: list[Mapping[str, str]] = field(default_factory=list)  # settings under which states were written otherwise
     locked: str = ""  # the engine's refusal of a destroy
+    locks: list[EngineLock] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
 
     def put(self, stack: str, *resources: dict[str, Any]) -> None:
         root = resource(stack, "pulumi:pulumi:Stack", f"sizewell-{stack}", "")
@@ -145,8 +148,16 @@ class ShelfBackend(Backend):
     def remove_tag(self, stack: str, key: str) -> None:
         del self.shelf.tags[stack][key]
 
+    def locks(self) -> tuple[EngineLock, ...]:
+        return tuple(self.shelf.locks)
+
+    def cancel(self, stack: str) -> str:
+        self.shelf.cancelled.append(stack)
+        self.shelf.locks = [lock for lock in self.shelf.locks if lock.stack != stack]
+        return "cancelled"
+
     def configuration(self, stack: str) -> dict[str, Any]:
-        return self.shelf.configurations.get(stack, {})
+        return self.shelf.configurations.get(stack, {"sizewell:notify": {"webhooks": ["https://hooks.example/x"]}})
 
     def protect(self, stack: str, urns: Any, *, environment: Mapping[str, str]) -> str:
         self.shelf.writers.append(environment)

@@ -18,7 +18,7 @@ from sizewell.sizing.versions import schema_of
 if TYPE_CHECKING:
     from sizewell.teardown.units import StackParts
 
-DESCRIPTION = """Keep a stack: teardown neither scales down nor destroys anything of it until the end of a day.
+DESCRIPTION = """Keep a stack: teardown neither scales down nor destroys anything of it until a day is over.
 
 The lease is a stack tag in the backend (sizewell:keep). A lease is not enough for a stack that
 expires before it ends, as ttl-STACK does not read tags: the command then changes the expiry date in
@@ -44,6 +44,7 @@ DAYS_MAX = 90
 def command(args: Arguments) -> int:
     from sizewell.teardown.backend import LEASE_TAG, Backend
     from sizewell.teardown.gather import lease_of
+    from sizewell.teardown.records import end_of
 
     root = project.root()
     stack: str = args.stack
@@ -62,12 +63,12 @@ def command(args: Arguments) -> int:
         return 0
     backend.set_tag(stack, LEASE_TAG, f"{until.isoformat()} {reason}")
     lease = lease_of(backend.tags(stack), stack)
-    if lease is None or lease.until != until:
+    if lease is None or lease.until != end_of(until):
         raise UsageError(
             f"{stack}: the backend did not store the tag {LEASE_TAG}\n  fix: use a backend with stack tags"
         )
     guards = "its idle guards stay on: a pool that is idle for their window and grace is still scaled down"
-    _say(args, [f"{stack}: kept through {until} (UTC): {reason}", guards], until=until, held="lease")
+    _say(args, [f"{stack}: kept until {until} is over in every time zone: {reason}", guards], until=until, held="lease")
     return 0
 
 

@@ -101,6 +101,7 @@ def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], StatusRead
             backend=Backend(root=root),
             config=config,
             accounts=lambda stack: accounts(root, stack),
+            receivers=lambda stack: receivers(root, stack),
             catalog=catalog,
             journal=journal.read(),
             cache=states / _place(root),
@@ -113,6 +114,15 @@ def accounts(root: Path, stack: str) -> Sequence[str]:
     """`sizewell:accounts` of a stack's configuration; () where it names none."""
     stated = project.configuration(root, stack).get("accounts") or ()
     return tuple(str(account) for account in stated) if isinstance(stated, list) else ()
+
+
+def receivers(root: Path, stack: str) -> int | None:
+    """How many receivers `sizewell:notify` names for a stack; None where a secret keeps that to itself."""
+    stated = project.configuration(root, stack).get("notify") or {}
+    if not isinstance(stated, dict) or "secure" in stated:
+        return None
+    lists = [stated.get(kind) or () for kind in ("emails", "webhooks", "pagerduty")]
+    return sum(len(each) for each in lists) if all(isinstance(each, list | tuple) for each in lists) else None
 
 
 def project_name(root: Path) -> str:

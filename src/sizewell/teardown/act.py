@@ -83,6 +83,11 @@ def destroy(
     return backend.destroy(stack, environment=environment)
 
 
+def cancel(backend: Backend, stack: str) -> str:
+    """Take away the lock of an engine that no longer runs, which `enginelocks.over` is sure of."""
+    return backend.cancel(stack)
+
+
 def protect(backend: Backend, stack: str, urns: Sequence[str], *, environment: Mapping[str, str]) -> str:
     """Protect resources of a stack, so that its destroy leaves them."""
     return backend.protect(stack, urns, environment=environment)

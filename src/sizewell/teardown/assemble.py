@@ -8,7 +8,8 @@ from datetime import UTC, datetime, time
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
-from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, missing_share
+from sizewell.teardown.clauses import unwatched
+from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, blind
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
 from sizewell.teardown.units import backup_of
 from sizewell.teardown.usage import PoolUsage
@@ -24,9 +25,13 @@ def make_plan(
     """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not respond."""
     statuses = reader.all(at, only, progress)
     listed = {stack.name: stack for stack in reader.backend.stacks()}
-    missing = 100 * missing_share(statuses)
-    limit = reader.config.halt_missing_percent
-    halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts)" if missing >= limit else ""
+    names, total = blind(statuses)
+    missing = 100 * len(names) / total if total else 0.0
+    limit, least = reader.config.halt_missing_percent, reader.config.halt_missing_pools
+    # A share and a number: of two pools one is half, and its own verdict keeps it. Many at once are a broken source.
+    halts = missing >= limit and len(names) >= least
+    named = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts): {named}" if halts else ""
     return (
         Plan(
             project=project,
@@ -53,9 +58,15 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         why=verdict.reason,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
+        about=verdict.about,
+        tell=verdict.tell,
+        episode=verdict.episode.name if verdict.episode else "",
         saves_usd_per_month=monthly(saves) if verdict.action == "destroy" else None,
     )
-    notes = [*(["an update of it is under way"] if status.updating else [])]
+    update = status.facts.update if status.facts else None
+    notes = []
+    if update is not None:
+        notes.append(f"the engine's lock on it: {update.by}{f'; {update.over}' if update.over else ''}")
     if parts is None:
         return StackPlan(stack=name, owner="", environment="", row=row, notes=tuple(notes))
     if parts.pending:
@@ -180,6 +191,10 @@ def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
         saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
+        about=verdict.about,
+        tell=verdict.tell,
+        episode=verdict.episode.name if verdict.episode else "",
+        unwatched=unwatched(pool) if machines else (),
         spans=tuple(
             Span(
                 start=datetime.fromtimestamp(span.start_s, UTC),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell.sizing.errors import ServiceError, UsageError
+from sizewell.teardown.enginelocks import EngineLock, locks
 
 LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
@@ -51,6 +52,19 @@ class Backend:
             )
             for stack in data
         ]
+
+    def url(self) -> str:
+        """Where the backend is. ServiceError without a login."""
+        data = self._json("whoami", "--verbose", "--json")
+        return str(data.get("url") or "") if isinstance(data, dict) else ""
+
+    def locks(self) -> tuple[EngineLock, ...]:
+        """The engine's locks on the stacks of a backend that says nothing of them in its list."""
+        return locks(self.url())
+
+    def cancel(self, stack: str) -> str:
+        """Take the engine's lock away from a stack whose engine was killed."""
+        return self._run("cancel", checked(stack), "--yes")
 
     def export(self, stack: str, path: Path) -> None:
         """The raw state, secrets encrypted as they are: never with --show-secrets, which under a wrong passphrase has

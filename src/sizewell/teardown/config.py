@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import locating, read_yaml
+from sizewell.sizing.records.stackname import normal_environment
 from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
-from sizewell.teardown.records import Limits, Protection
+from sizewell.teardown.records import Limits, Protection, Rules, until_of
 
 SCHEMA: Final = "sizewell.teardown/1"
 PATH: Final = "stacks/config/teardown.yaml"
@@ -63,6 +64,13 @@ class Window(_Part):
             start <= at < end for day in days for start, end in [self._span(day)] if DAYS[day.weekday()] in self.days
         )
 
+    def next_open(self, at: datetime) -> datetime | None:
+        """When it opens next; None where it is open."""
+        today = at.astimezone(ZoneInfo(self.time_zone)).date()
+        days = [today + timedelta(days=number) for number in range(9)]
+        starts = [self._span(day)[0] for day in days if DAYS[day.weekday()] in self.days]
+        return None if self.open_at(at) else min(start for start in starts if start > at)
+
     def _span(self, day: date) -> tuple[datetime, datetime]:
         """From when until when the window of a day is open."""
         zone = ZoneInfo(self.time_zone)
@@ -93,12 +101,19 @@ class Environment(_Part):
 
     empty_days: float | None = Field(default=None, gt=0)  # None: empty stacks are reported, never destroyed
     windows: tuple[Window, ...] = ()  # none: at any time
+    expiry: Literal["idle", "firm"] = "idle"  # firm: an end destroys what is in use too, after a last notice
+
+
+def _until(value: object) -> str:
+    text = str(value.isoformat() if isinstance(value, date) else value)
+    until_of(text)
+    return text
 
 
 class Protected(_Part):
-    """A stack that stays, through the whole of a day."""
+    """A stack that stays until a time, or through the whole of a day."""
 
-    until: date
+    until: Annotated[str, BeforeValidator(_until)]
     reason: str = Field(min_length=1)
 
 
@@ -123,14 +138,25 @@ class Mail(_Part):
     password_env: str = ""  # name of the variable with its password
 
 
-class Prometheus(_Part):
-    """A Prometheus API that has the metrics or the queues of a stack's cluster."""
+class Queries(_Part):
+    """Queries of a queue and a service, each of one value."""
+
+    queued: str = ""  # how many jobs wait, such as sum(kueue_pending_workloads{cluster_queue="train"})
+    running: str = ""  # how many run
+    requests: str = ""  # requests per second, by a counter that probes do not raise
+
+
+class Prometheus(Queries):
+    """A Prometheus API that has the metrics, the queues or the requests of a stack's cluster."""
 
     url: str = Field(pattern=r"^https?://")
     token_env: str = ""  # name of the variable with a bearer token; "": none is sent
     scrape_s: float = Field(default=30.0, gt=0)
-    queued: str = ""  # a query whose value is the number of jobs that wait, such as sum(kueue_pending_workloads)
-    running: str = ""  # a query whose value is the number of jobs that run
+    pools: Mapping[str, Queries] = {}  # by pool: instead of those of the whole cluster
+
+    def queries(self, pool: str) -> Queries:
+        """The queries of a pool: its own, or those of the whole cluster."""
+        return self.pools.get(pool, self)
 
 
 class TeardownConfig(_Part):
@@ -145,6 +171,8 @@ class TeardownConfig(_Part):
     at_most_stacks: int = Field(default=5, ge=0)
     at_most_percent: float = Field(default=20, ge=0, le=100)
     halt_missing_percent: float = Field(default=45, gt=0, le=100)
+    halt_missing_pools: int = Field(default=3, ge=1)  # fewer without telemetry are kept, and halt nothing else
+    update_hours_max: float = Field(default=6, gt=0)  # an older lock of the engine is reported: its engine may be dead
     clock_off_s_max: float = Field(default=300, gt=0)
     plan_hours_max: float = Field(default=4, gt=0)  # an older plan is not acted on
     environments: Mapping[str, Environment] = {
@@ -152,6 +180,7 @@ class TeardownConfig(_Part):
         "staging": Environment(empty_days=14),
         "prod": Environment(),
     }
+    production: tuple[str, ...] = ()  # production stacks that may be stopped; all others are reported alone
     protected: Mapping[str, Protected] = {}
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
     prometheus: Mapping[str, Prometheus] = {}  # by stack
@@ -166,16 +195,25 @@ class TeardownConfig(_Part):
             stack_grace_s=self.stack_grace_hours * 3600,
             expiry_notice_days=self.expiry_notice_days,
             empty_days={
-                name: environment.empty_days
+                normal_environment(name): environment.empty_days
                 for name, environment in self.environments.items()
                 if environment.empty_days is not None
             },
+            update_s_max=self.update_hours_max * 3600,
+            environments={
+                normal_environment(name): Rules(windows=environment.windows, firm=environment.expiry == "firm")
+                for name, environment in self.environments.items()
+            },
+            production=frozenset(self.production),
         )
 
     def protection(self, stack: str) -> Protection | None:
         """A person's word that the stack stays."""
         word = self.protected.get(stack)
-        return None if word is None else Protection(until=word.until, reason=word.reason)
+        if word is None:
+            return None
+        until, unclear = until_of(word.until)
+        return Protection(until=until, reason=word.reason, unclear=unclear)
 
     def deleter(self, accounts: Sequence[str], environment: str) -> Mapping[str, str]:
         """Settings of the identity that deletes in a stack's account and environment; {} where none is named."""
@@ -187,8 +225,8 @@ class TeardownConfig(_Part):
 
     def open_at(self, environment: str, at: datetime) -> bool:
         """Whether a stack of an environment may be stopped at a time. One that the file does not name never may."""
-        named = self.environments.get(environment)
-        return named is not None and (not named.windows or any(window.open_at(at) for window in named.windows))
+        rules = self.limits().rules(environment)
+        return rules is not None and rules.opens(at) == at
 
 
 def read_config(root: Path) -> TeardownConfig:
@@ -215,9 +253,13 @@ def parse_config(data: Any) -> TeardownConfig:
 
 
 def _hasty(config: TeardownConfig) -> Iterator[Fault]:
-    """Environments in which the owners of empty stacks would be notified again and again, and nothing be destroyed: a
-    notice counts for `empty_days`, and a run has to come after its grace and before the notice lapses.
+    """Environments that are named twice, and those in which the owners of empty stacks would be notified over and over
+    and nothing be destroyed.
     """
+    names = [normal_environment(name) for name in config.environments]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        spelled = ", ".join(each for each in config.environments if normal_environment(each) == name)
+        yield Fault(path="environments", message=f"{spelled} are all {name}", fix="name it once")
     least = 2 * config.stack_grace_hours / 24
     for name, environment in config.environments.items():
         if environment.empty_days is not None and environment.empty_days < least:

@@ -28,23 +28,32 @@ from sizewell.teardown.backend import LEASE_TAG, Backend, Listed
 from sizewell.teardown.clients import client_of, must_be_own
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.decide import decide
+from sizewell.teardown.enginelocks import EngineLock, update_of
 from sizewell.teardown.exports import Exports
 from sizewell.teardown.journal import Journal
-from sizewell.teardown.queues import queue_of
+from sizewell.teardown.queues import queue_of, requests_of
 from sizewell.teardown.reading import Question
-from sizewell.teardown.records import Counted, Pool, Protection, Stack, Verdict
+from sizewell.teardown.records import Counted, Episode, Pool, Protection, Stack, Update, Verdict, until_of
 from sizewell.teardown.saves import Saves, Times
 from sizewell.teardown.standing import Standing, standing, usd_per_hour
 from sizewell.teardown.telemetry import pools as telemetry
 from sizewell.teardown.telemetry.observation import Observation
 from sizewell.teardown.telemetry.pools import limits_of, must_be_measurable
 from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
-from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans
+from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans, idle_episodes
 
-# What earlier runs kept: how busy pools were, by stack; since when they had no machine, by stack and pool.
-Kept = tuple[dict[str, list[PoolUsage]], dict[tuple[str, str], list[tuple[float, float]]]]
 LOG: Final = logging.getLogger(__name__)
-NOTICE_S_MAX: Final = 86_400.0  # an older notice is given again: samples are asked for as far back as it
+SEEN_S_MAX: Final = 86_400.0  # samples are asked for no further back, to find out whether a notice still counts
+_REFERENCE: Final = "pulumi:pulumi:StackReference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What earlier runs kept, by stack and pool."""
+
+    usage: Mapping[str, Sequence[PoolUsage]]  # by stack alone
+    empty: Mapping[tuple[str, str], Sequence[tuple[float, float]]]  # since when, and until when, it had no machine
+    idle: Mapping[tuple[str, str], Episode]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +88,7 @@ class StackStatus:
     verdict: Verdict
     pools: tuple[PoolStatus, ...] = ()
     fault: str = ""
-    updating: bool = False
+    updated: str = ""  # when its state was written last, as the backend says it
     beside: tuple[str, ...] = ()  # stacks that stand beside it: its end, its images, its checkpoints
     stores: tuple[str, ...] = ()
 
@@ -94,7 +103,10 @@ class StatusReader:
     catalog: Catalog
     journal: Journal | None = None
     cache: Path | None = None
+    receivers: Callable[[str], int | None] = lambda _: None  # how many `sizewell:notify` names; None: not known
     _usage: Kept | None = None
+    _locks: Mapping[str, Sequence[EngineLock]] | None = None
+    _references: dict[str, frozenset[str]] = field(default_factory=dict)  # by stack that stands: those that it reads
     _reading: Lock = field(default_factory=Lock)
     _clouds: dict[tuple[str, str], Client] = field(default_factory=dict)
     _saves: Saves = field(default_factory=Saves)
@@ -110,6 +122,7 @@ class StatusReader:
             progress(f"looking at {name}")
             return self.one(listed, name, at)
 
+        self._engine_locks()  # once, before twenty-four threads ask for them
         with ThreadPoolExecutor(max_workers=24) as threads:
             return list(threads.map(read, wanted))
 
@@ -122,13 +135,21 @@ class StatusReader:
             reason = str(error).partition("\n")[0]
             LOG.info("%s cannot be read: %s", name, reason)
             verdict = Verdict(subject=name, action="unknown", clause="unread", reason=reason)
-            return StackStatus(name=name, parts=None, facts=None, verdict=verdict, fault=str(error), beside=beside)
+            return StackStatus(
+                name=name,
+                parts=None,
+                facts=None,
+                verdict=verdict,
+                fault=str(error),
+                beside=beside,
+                updated=listed[name].updated,
+            )
 
     def usage(self, stack: str, at: datetime) -> list[PoolUsage]:
         """How busy the pools of a stack were in the hours that runs have kept. ServiceError where the journal does not
         respond.
         """
-        return self._kept(at)[0].get(stack, [])
+        return list(self._kept(at).usage.get(stack, ()))
 
     def _kept(self, at: datetime) -> Kept:
         with self._reading:
@@ -137,24 +158,27 @@ class StatusReader:
                 by_stack: dict[str, list[PoolUsage]] = {}
                 for usage in added_up(kept):
                     by_stack.setdefault(usage.stack, []).append(usage)
-                self._usage = (by_stack, empty_spans(kept))
+                self._usage = Kept(usage=by_stack, empty=empty_spans(kept), idle=idle_episodes(kept))
             return self._usage
 
     def state(self, stack: Listed) -> State:
         """The state of a stack."""
-        return Exports(self.backend, self.cache).state(stack)
+        state = Exports(self.backend, self.cache).state(stack)
+        stands = any(each.custom and not each.type.startswith("pulumi:") for each in state.resources)
+        named = (str(each.inputs.get("name") or each.id) for each in state.resources if each.type == _REFERENCE)
+        self._references[stack.name] = frozenset(named) if stands else frozenset()
+        return state
 
     def standing(self, listed: Mapping[str, Listed], name: str, on: date) -> Standing:
         """What a stack and those beside it would go on costing."""
         return standing(Exports(self.backend, self.cache), listed, name, self.catalog, on)
 
     def _status(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> StackStatus:
-        parts = stack_parts(self.state(listed[name]), name)
+        state = self.state(listed[name])
+        parts = stack_parts(state, name)
         stores = self._stores(listed, name)
         lease = lease_of(self.backend.tags(name), name)
-        notices = self._notices(name, parts, at)
         saved = self._saves.below(stores)
-        limits = self.config.limits()
         observed = together({unit.urn: partial(self.observe, unit, name, at) for unit in parts.units}, at_once=4)
         pools = []
         for unit in parts.units:
@@ -168,40 +192,91 @@ class StatusReader:
             pools=tuple(pool for _, pool, _ in pools),
             expires_at=parts.expires_at,
             protected=self.config.protection(name),
-            leases=(lease,) if lease else (),
-            notices_s=notices,
+            leases=(*((lease,) if lease else ()), *(self.journal.leases(name) if self.journal else ())),
+            notices=self.journal.told(name, "") if self.journal else (),
+            receivers=self.receivers(name),
+            update=self._update(listed[name], parts.project, at),
+            updated_s=self._updated_s(name, state),
+            pending=parts.pending,
         )
-        verdict, verdicts = decide(facts, limits, at)
-        for given in (verdict, *verdicts):
-            LOG.debug("%s: %s: %s (%s): %s", name, given.subject, given.action, given.clause, given.reason)
-        if parts.going == 0:  # destroyed, or never built: a second destroy would do nothing again and again
-            left = f"only {len(parts.protected)} protected resources remain" if parts.protected else "nothing stands"
-            verdict = replace(verdict, action="keep", clause="nothing", reason=left, next_step="", next_at=None)
-        return StackStatus(
+        status = StackStatus(
             name=name,
             parts=parts,
             facts=facts,
-            verdict=verdict,
+            verdict=Verdict(subject=name, action="unknown", clause="undecided", reason=""),
             pools=tuple(
-                PoolStatus(unit=unit, pool=pool, evidence=evidence, verdict=_worded(unit, given))
-                for (unit, pool, evidence), given in zip(pools, verdicts, strict=True)
+                PoolStatus(
+                    unit=unit,
+                    pool=pool,
+                    evidence=evidence,
+                    verdict=Verdict(subject=unit.name, action="unknown", clause="undecided", reason=""),
+                )
+                for unit, pool, evidence in pools
             ),
-            updating=listed[name].updating,
+            updated=listed[name].updated,
             beside=beside,
             stores=stores,
         )
+        status = self.decided(status, facts, at)
+        if status.verdict.action == "destroy" or status.verdict.next_step == "destroy":
+            dependents = self._dependents(listed, name, parts.project)
+            status = self.decided(status, replace(facts, dependents=dependents), at) if dependents else status
+        return status
 
-    def _notices(self, name: str, parts: StackParts, at: datetime) -> tuple[float, ...]:
-        """When the owner was notified of the end that is next: the date, or else the emptiness of the last days."""
-        if self.journal is None:
-            return ()
-        end = parts.expires_at
-        soon = max(self.config.expiry_notice_days, default=0)
-        if end is not None and (end - at.date()).days <= soon:
-            return self.journal.notices(name, "", f"end {end.isoformat()}")
-        days = self.config.limits().empty_days.get(parts.environment, 0.0)
-        given = self.journal.notices(name, "", "empty")
-        return tuple(given_s for given_s in given if at.timestamp() - given_s <= days * 86_400)
+    def decided(self, status: StackStatus, facts: Stack, at: datetime) -> StackStatus:
+        """A stack with the verdicts that follow from its facts."""
+        parts = status.parts
+        assert parts is not None  # noqa: S101  (facts are of a stack that was read)
+        verdict, verdicts = decide(facts, self.config.limits(), at)
+        for given in (verdict, *verdicts):
+            LOG.debug("%s: %s: %s (%s): %s", status.name, given.subject, given.action, given.clause, given.reason)
+        if parts.going == 0:  # destroyed, or never built: a second destroy would do nothing again and again
+            left = f"only {len(parts.protected)} protected resources remain" if parts.protected else "nothing stands"
+            verdict = Verdict(subject=status.name, action="keep", clause="nothing", reason=left)
+        pools = tuple(
+            replace(pool, verdict=_worded(pool.unit, given)) for pool, given in zip(status.pools, verdicts, strict=True)
+        )
+        return replace(status, facts=facts, verdict=verdict, pools=pools)
+
+    def _update(self, listed: Listed, project: str, at: datetime) -> Update | None:
+        """The update of a stack that runs, by the backend's own word or by the engine's locks in it."""
+        if listed.updating:
+            return Update(by="as the backend says", since_s=at.timestamp())
+        held = [lock for lock in self._engine_locks().get(listed.name, ()) if not project or lock.project == project]
+        return update_of(held, self.journal.records if self.journal else (), at)
+
+    def _engine_locks(self) -> Mapping[str, Sequence[EngineLock]]:
+        with self._reading:
+            if self._locks is None:
+                self._locks = {}
+                by_stack: dict[str, list[EngineLock]] = {}
+                for lock in self.backend.locks():
+                    by_stack.setdefault(lock.stack, []).append(lock)
+                self._locks = by_stack
+            return self._locks
+
+    def _updated_s(self, name: str, state: State) -> float | None:
+        """When somebody updated a stack last; what teardown itself wrote is no update."""
+        if state.saved is None:
+            return None
+        saved_s = state.saved.timestamp()
+        return None if self.journal is not None and self.journal.own_update(name, saved_s) else saved_s
+
+    def _dependents(self, listed: Mapping[str, Listed], name: str, project: str) -> tuple[str, ...]:
+        """Stacks of the project that stand and read the outputs of a stack; those beside it go with it."""
+        others = [other for other in listed if cluster_of(other) != name]
+        missing = [other for other in others if other not in self._references]
+        with ThreadPoolExecutor(max_workers=8) as threads:
+            list(threads.map(lambda other: self.state(listed[other]), missing))
+        wanted = {name, f"{project}/{name}"}
+        return tuple(
+            sorted(
+                other
+                for other in others
+                for reference in self._references.get(other, ())
+                if reference == name or "/".join(reference.split("/")[-2:]) in wanted
+            )
+        )
 
     def _stores(self, listed: Mapping[str, Listed], name: str) -> tuple[str, ...]:
         keeper = f"checkpoints-{name}"
@@ -213,22 +288,24 @@ class StatusReader:
         seconds = guard.window_s + guard.grace_s
         if not unit.serving and not unit.managed:
             must_be_measurable(unit)
-            seconds = max(seconds, self._notice_age_s(unit, stack, at))
+            seconds = max(seconds, self._unseen_s(unit, stack, at))
         client = self.cloud(unit.cloud, stack)
         must_be_own(unit, self.accounts(stack))
         stated = self.config.prometheus.get(stack)
         return telemetry.observe(client, Question(unit=unit, stack=stack, at=at, seconds=seconds, prometheus=stated))
 
-    def _notice_age_s(self, unit: Unit, stack: str, at: datetime) -> float:
-        """How long ago the youngest notice was given whose grace is over; 0 where there is none, or it is too old.
-
-        Between such a notice and now every sample counts: use after it takes it back.
+    def _unseen_s(self, unit: Unit, stack: str, at: datetime) -> float:
+        """Since when samples say whether a notice still counts: since the last run saw the pool idle, or else since the
+        youngest notice whose grace is over; 0 where neither is, or it is too long ago.
         """
+        if self.journal is None:
+            return 0.0
+        seen = self._kept(at).idle.get((stack, unit.name))
+        ages = [at.timestamp() - seen.until_s] if seen else []
         grace_s = limits_of(unit).grace_s
-        given = self.journal.notices(stack, unit.name, "idle") if self.journal else ()
-        ages = (at.timestamp() - given_s for given_s in given)
-        youngest = min((age_s for age_s in ages if age_s >= grace_s), default=0.0)
-        return youngest if youngest <= NOTICE_S_MAX else 0.0
+        told = (at.timestamp() - notice.at_s for notice in self.journal.told(stack, unit.name) if notice.heard)
+        ages += [age_s for age_s in told if age_s >= grace_s]
+        return min((age_s + 300 for age_s in ages if 0 <= age_s <= SEEN_S_MAX), default=0.0)
 
     def cloud(self, name: str, stack: str) -> Client:
         """A client of a cloud for a stack, after its login was compared with the stack's accounts."""
@@ -256,7 +333,10 @@ class StatusReader:
         # A store that does not respond counts as written just now, so that `saved` in decide.py keeps the pool. An
         # empty tuple would say that nothing was ever saved, and let it be emptied.
         manifests, parts = ((at.timestamp(),), ()) if isinstance(saved, ServiceError) else saved
-        queue, jobs = queue_of(unit, self.config.prometheus.get(stack), at)
+        manifests, parts = (tuple(min(each, at.timestamp()) for each in times) for times in (manifests, parts))
+        stated, guard = self.config.prometheus.get(stack), limits_of(unit)
+        queue, jobs = queue_of(unit, stated, at)
+        asked = requests_of(unit, stated, at, guard.window_s + guard.grace_s + known.late_s)
         counted = self._with_earlier(known.counted, stack, unit, at)
         machines = counted[-1].machines if counted else frozenset()
         return Pool(
@@ -265,18 +345,23 @@ class StatusReader:
             counted=counted,
             nodes_min=unit.nodes_min,
             capacity=unit.capacity,
-            guard=limits_of(unit),
+            guard=guard,
             period_s=known.period_s,
             late_s=known.late_s,
             utilization_percent=known.utilization_percent,
             power_w=known.power_w,
+            processes=known.processes,
+            memory_percent=known.memory_percent,
+            sm_percent=known.sm_percent,
             idle_power_w=self.config.idle_power_w.get(unit.instance_type),
-            requests_per_s=known.requests_per_s,
+            requests_per_s=known.requests_per_s if asked is None else asked,
             jobs=jobs,
             queue=queue,
             saves_s=manifests,
             parts_s=parts,
-            notices_s=self.journal.notices(stack, unit.name, "idle") if self.journal else (),
+            notices=self.journal.told(stack, unit.name) if self.journal else (),
+            wakes_s=self.journal.wakes_s(stack, unit.name) if self.journal else (),
+            episodes=(episode,) if (episode := self._kept(at).idle.get((stack, unit.name))) else (),
             usd_per_hour=usd_per_hour(self.catalog, unit, len(machines), at.date()),
         )
 
@@ -284,7 +369,7 @@ class StatusReader:
         """What earlier runs counted before it: some clouds say for two days alone that a pool had no machine."""
         if not counted or counted[0].machines:
             return counted
-        before = self._kept(at)[1].get((stack, unit.name), ())
+        before = self._kept(at).empty.get((stack, unit.name), ())
         return (replace(counted[0], start_s=empty_since(counted[0].start_s, before)), *counted[1:])
 
 
@@ -325,29 +410,32 @@ def lease_of(tags: Mapping[str, str], stack: str) -> Protection | None:
     text = tags.get(LEASE_TAG)
     if text is None:
         return None
-    day, _, reason = text.partition(" ")
+    word, _, reason = text.partition(" ")
     try:
-        return Protection(until=date.fromisoformat(day), reason=reason or "no reason given")
+        until, unclear = until_of(word)
+        return Protection(until=until, reason=reason or "no reason given", unclear=unclear)
     except ValueError:
         raise ServiceError(
-            f"{stack}: its tag {LEASE_TAG} is {text!r}, not a date and a reason\n"
+            f"{stack}: its tag {LEASE_TAG} is {text!r}, not a date or time and a reason\n"
             f"  fix: sizewell keep {stack} --until DATE --reason TEXT"
         ) from None
 
 
-def missing_share(stacks: Sequence[StackStatus]) -> float:
-    """Share of the pools with machines, or of unknown size, of which telemetry is missing; stacks that cannot be read
-    count as one.
+def blind(stacks: Sequence[StackStatus]) -> tuple[tuple[str, ...], int]:
+    """The pools with machines, or of unknown size, of which telemetry is missing, and how many there are in all; a
+    stack that cannot be read counts as one.
     """
-    total = missing = 0
+    total, names = 0, []
     for stack in stacks:
         if stack.fault:
-            total, missing = total + 1, missing + 1
+            total += 1
+            names.append(stack.name)
         if stack.verdict.clause == "nothing":  # destroyed: what is left of its components has nothing to measure
             continue
         for pool in stack.pools:
             if pool.unit.kind != "pool" or (pool.verdict.clause == "nothing_to_take" and pool.verdict.action == "keep"):
                 continue
             total += 1
-            missing += pool.verdict.clause == "unseen" or bool(pool.evidence.missing)
-    return missing / total if total else 0.0
+            if pool.verdict.clause == "unseen" or pool.evidence.missing:
+                names.append(f"{stack.name}/{pool.pool.name}")
+    return tuple(names), total

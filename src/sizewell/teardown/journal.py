@@ -15,17 +15,22 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from typing import Any, Final
 
 from sizewell.launch.scripts import store as object_store
 from sizewell.launch.scripts.store import MissingError, RefusedError, Store, StoreError, TakenError
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.versions import content, schema_of
+from sizewell.teardown import processes
+from sizewell.teardown.records import Protection, Told, until_of
 
 LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
@@ -99,18 +104,52 @@ class Journal:
         with ThreadPoolExecutor(max_workers=16) as threads:
             return list(zip(names, threads.map(self._got, names), strict=True))
 
-    def notices(self, stack: str, subject: str, about: str = "") -> tuple[float, ...]:
-        """When the owner of a stack was notified that a pool of it (`subject`), or it (""), would go; `about` an end or
-        emptiness: a notice about another end says nothing about this one.
-        """
+    def told(self, stack: str, subject: str) -> tuple[Told, ...]:
+        """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first."""
+        return tuple(
+            Told(
+                at_s=datetime.fromisoformat(record["at"]).timestamp(),
+                about=str(record["about"]),
+                heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
+            )
+            for record in self.records
+            if record["kind"] == "notice" and record["stack"] == stack and record["subject"] == subject
+        )
+
+    def wakes_s(self, stack: str, pool: str) -> tuple[float, ...]:
+        """When somebody woke a pool."""
         return tuple(
             datetime.fromisoformat(record["at"]).timestamp()
             for record in self.records
-            if record["kind"] == "notice"
-            and record["stack"] == stack
-            and record["subject"] == subject
-            and record["about"].startswith(about)
+            if record.get("action") == "wake" and record["stack"] == stack and record["subject"] == pool
         )
+
+    def leases(self, stack: str) -> tuple[Protection, ...]:
+        """The leases of a stack that are recorded here, those that ended too: a later one ends the one before it."""
+        given = [record for record in self.records if record["kind"] == "lease" and record["stack"] == stack]
+        leases = []
+        for record, later in zip_longest(given, given[1:]):
+            until, unclear = until_of(str(record["until"]))
+            if later is not None:
+                until = min(until, datetime.fromisoformat(later["at"]))
+            since_s = datetime.fromisoformat(record["at"]).timestamp()
+            leases.append(Protection(until=until, reason=str(record["reason"]), since_s=since_s, unclear=unclear))
+        return tuple(leases)
+
+    def own_update(self, stack: str, at_s: float) -> bool:
+        """Whether the state of a stack was written then by an act of teardown: that is nobody's update."""
+        began = math.inf
+        for record in self.records:
+            if record["stack"] != stack or record.get("action") != "destroy":
+                continue
+            when = datetime.fromisoformat(record["at"]).timestamp()
+            if record["kind"] == "begin":
+                began = when
+            elif record["kind"] in ("done", "failed"):
+                if began - 60 <= at_s <= when + 60:
+                    return True
+                began = math.inf
+        return began - 60 <= at_s <= began + LOCK.total_seconds()  # it was killed: until when its lock would have held
 
     def lock(self, stack: str, at: datetime, *, holder: str = "") -> Lock:
         """Hold a stack. HeldError where another does."""
@@ -119,7 +158,7 @@ class Journal:
         if newest and newest not in released:
             name = f"locks/{stack}/{newest:012d}.json"
             record = content("teardown-lock", self._got(name), f"{self.store.uri}/{name}")
-            if at < datetime.fromisoformat(record["until"]):
+            if at < datetime.fromisoformat(record["until"]) and not processes.gone(record.get("process")):
                 raise HeldError(
                     f"{stack}: {record['holder']} has been working on it since {record['at']}, until "
                     f"{record['until']} at most\n"
@@ -135,6 +174,8 @@ class Journal:
             "id": uuid.uuid4().hex,
             "at": at.isoformat(),
             "until": (at + LOCK).isoformat(),
+            "host": socket.gethostname(),
+            "process": processes.this(),
         }
         if not self._put(f"locks/{stack}/{number:012d}.json", json.dumps(data, sort_keys=True).encode()):
             raise HeldError(f"{stack}: another runner acquired it at the same moment\n  fix: run again")

@@ -45,12 +45,11 @@ class Row:
     saves_usd_per_month: Decimal | None = None  # None: not known
     next_step: str = ""
     next_at: datetime | None = None
+    about: str = ""  # the step that its owner has to know of
+    tell: bool = False  # whether the owner is notified of it now
+    episode: str = ""  # the time of idleness that a notice belongs to
+    unwatched: tuple[str, ...] = ()  # what nothing was read of
     spans: tuple[Span, ...] = ()
-
-    @property
-    def notifies(self) -> bool:
-        """Whether the owner is notified: of a step that follows, and of an end although nothing follows from it."""
-        return bool(self.next_step) or (self.action == "warn" and self.clause in ("expires", "expired"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,7 @@ class StackPlan:
     environment: str
     row: Row
     pools: tuple[Row, ...] = ()
-    updated: str = ""  # of its state: a plan of an older state is not acted on
+    updated: str = ""  # when its state was written: what is planned of it holds for no later one
     bills_on_usd_per_month: Decimal | None = None  # after what is planned; None: not known
     bills_on: tuple[str, ...] = ()  # what that is, in words
     kept: tuple[str, ...] = ()  # protected resources and stacks beside it
@@ -75,6 +74,14 @@ class StackPlan:
     @property
     def rows(self) -> tuple[Row, ...]:
         return (self.row, *self.pools)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approved:
+    """An act of a plan that was given, and the state of its stack that the plan was made for."""
+
+    action: str
+    updated: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +121,8 @@ def to_json(plan: Plan) -> dict[str, Any]:
 
 def must_be_own(
     data: Any, *, project: str, at: datetime, hours_max: float, source: str = "the plan"
-) -> dict[tuple[str, str], str]:
-    """(stack, pool) -> action of what a plan takes away. UsageError where it is no plan, changed, of another project,
+) -> dict[tuple[str, str], Approved]:
+    """(stack, pool) -> act of what a plan takes away. UsageError where it is no plan, changed, of another project,
     or too old.
     """
     if not isinstance(data, Mapping) or not str(data.get("schema")).startswith(SCHEMA.rpartition("/")[0]):
@@ -135,7 +142,7 @@ def must_be_own(
         age = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
         raise UsageError(f"{source}: is {age}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
     return {
-        (row["stack"], row["pool"]): row["action"]
+        (row["stack"], row["pool"]): Approved(action=row["action"], updated=str(stack.get("updated") or ""))
         for stack in body["stacks"]
         for row in (stack["row"], *stack["pools"])
         if row["action"] in ("empty", "destroy")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import Final, Literal
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sizewell.sizing.records.stackname import normal_environment
 
 Action = Literal["keep", "warn", "empty", "destroy", "unknown"]
 Capacity = Literal["on-demand", "spot", "block", "reservation", "queued", "prepaid"]
@@ -48,11 +50,33 @@ class GuardLimits:
     action: Literal["scale-to-zero", "notify"] = "scale-to-zero"
 
 
+class Hours(Protocol):
+    """When something may be stopped: a window of teardown.yaml."""
+
+    def open_at(self, at: datetime) -> bool: ...
+
+    def next_open(self, at: datetime) -> datetime | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What may be stopped in one environment, and when."""
+
+    windows: tuple[Hours, ...] = ()  # none: at any time
+    firm: bool = False  # an end destroys what is in use too, after a last notice
+
+    def opens(self, at: datetime) -> datetime | None:
+        """When something may be stopped next: `at` itself inside a window; None where none ever opens."""
+        if not self.windows or any(window.open_at(at) for window in self.windows):
+            return at
+        return min((opens for window in self.windows if (opens := window.next_open(at)) is not None), default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits that hold for every stack. The defaults are choices of this project, not measurements."""
 
-    coverage: float = 0.95  # share of the samples due that have to be there
+    coverage: float = 0.95  # share of the time for which samples have to be there
     fresh_periods: float = 2.0  # the newest sample is younger than this many periods
     queued_max_s: float = DAY_S  # a job that waits longer is no sign of use
     checkpoint_intervals: float = 2.0  # a save younger than this many intervals is a sign of use
@@ -60,6 +84,14 @@ class Limits:
     empty_days: Mapping[str, float] = field(default_factory=lambda: {"dev": 14.0, "staging": 14.0})  # others: reported
     stack_grace_s: float = DAY_S  # between telling that a stack goes, and its going
     expiry_notice_days: tuple[int, ...] = (7, 1)
+    update_s_max: float = 6 * 3600.0  # an older lock of the engine is likely that of one that was killed
+    late_s_max: float = 900.0  # samples that usually come later than this tell too little of now
+    environments: Mapping[str, Rules] | None = None  # nothing is stopped in others; None: at any time in each
+    production: frozenset[str] = frozenset()  # production stacks that may be stopped; all others are reported
+
+    def rules(self, environment: str) -> Rules | None:
+        """What holds in an environment; None where nothing of it may be stopped."""
+        return Rules() if self.environments is None else self.environments.get(environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +113,28 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A notice that was sent to an owner."""
+
+    at_s: float
+    about: str = ""  # the step; "": not recorded, and taken for the step that is asked for
+    heard: bool = True  # whether a channel that a person reads took it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A time of idleness without an interruption, as a look saw it: until then it had gone on since then."""
+
+    since_s: float
+    until_s: float
+
+    @property
+    def name(self) -> str:
+        """What tells it from every other episode of its pool or stack."""
+        return f"idle since {datetime.fromtimestamp(self.since_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """A unit that is stopped as a whole, and everything that was seen of it."""
 
@@ -95,6 +149,8 @@ class Pool:
     utilization_percent: Mapping[Device, Series] = field(default_factory=dict)
     power_w: Mapping[Device, Series] = field(default_factory=dict)
     processes: Mapping[Device, Series] = field(default_factory=dict)
+    memory_percent: Mapping[Device, Series] = field(default_factory=dict)
+    sm_percent: Mapping[Device, Series] = field(default_factory=dict)  # share of the multiprocessors that had work
     idle_power_w: float | None = None  # of one accelerator; None: not known
     requests_per_s: Series | None = None  # None: nobody counts them
     jobs: tuple[Job, ...] = ()
@@ -102,7 +158,9 @@ class Pool:
     saves_s: tuple[float, ...] = ()  # when a checkpoint's manifest was written
     parts_s: tuple[float, ...] = ()  # when a part of an unfinished save was written
     checkpoint_interval_s: float = 1800.0
-    notices_s: tuple[float, ...] = ()  # when its owner was notified that it would be emptied
+    notices: tuple[Told, ...] = ()  # that it would be emptied
+    wakes_s: tuple[float, ...] = ()  # when a person gave it machines
+    episodes: tuple[Episode, ...] = ()  # what earlier looks saw of its idleness
     usd_per_hour: float | None = None  # of its machines as they stand; None: not known
 
     def machines_at(self, at_s: float) -> frozenset[str] | None:
@@ -115,10 +173,50 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
-    """A person's word that a stack stays, with the reason, through the whole of a day."""
+    """A person's word that a stack stays until an instant, with the reason; `since_s`: when it was given, where known.
 
-    until: date
+    `unclear`: what the word left open, and how it was read.
+    """
+
+    until: datetime
     reason: str
+    since_s: float | None = None
+    unclear: str = ""
+
+
+def end_of(day: date) -> datetime:
+    """When a day is over everywhere: a word that names a day and no time zone is read for the one where it ends last.
+
+    >>> end_of(date(2026, 11, 20)).isoformat()
+    '2026-11-21T12:00:00+00:00'
+    """
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(hours=36)
+
+
+def until_of(text: str) -> tuple[datetime, str]:
+    """The instant that a word like `2026-12-01T18:00+01:00` or `2026-12-01` names, and what it left open.
+
+    >>> until_of("2026-12-01T18:00+01:00")[0].isoformat(), until_of("2026-12-01")[0].isoformat()
+    ('2026-12-01T17:00:00+00:00', '2026-12-02T12:00:00+00:00')
+    >>> until_of("2026-12-01T18:00")
+    (datetime.datetime(2026, 12, 2, 6, 0, tzinfo=datetime.timezone.utc), 'no time zone given: read as the latest')
+    """
+    try:
+        return end_of(date.fromisoformat(text)), ""
+    except ValueError:
+        at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        return at.replace(tzinfo=UTC) + timedelta(hours=12), "no time zone given: read as the latest"
+    return at.astimezone(UTC), ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """The engine's lock on a stack: an update that runs, or one that was killed and left it."""
+
+    by: str
+    since_s: float
+    over: str = ""  # how it is known that the engine no longer runs; "": it may
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +224,22 @@ class Stack:
     """A stack, its pools, and what people decided about it."""
 
     name: str
-    environment: str
+    environment: str  # as people spell it; it is read as dev, staging or prod where it means one of them
     created_s: float
     pools: tuple[Pool, ...]
     expires_at: date | None = None  # it ends at 00:00 UTC on this date
     protected: Protection | None = None
-    leases: tuple[Protection, ...] = ()
-    notices_s: tuple[float, ...] = ()  # when its owner was notified that the stack would go
+    leases: tuple[Protection, ...] = ()  # those that ended too
+    notices: tuple[Told, ...] = ()  # that the stack would go
+    receivers: int | None = None  # how many people and channels can be told; None: not known
+    update: Update | None = None
+    updated_s: float | None = None  # when its state was written last; None: not known
+    pending: tuple[str, ...] = ()  # what a killed update had begun
+    dependents: tuple[str, ...] = ()  # stacks that stand and read its outputs
+    unproved: str = ""  # what is wrong with its newest checkpoint; "": nothing is known to be
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "environment", normal_environment(self.environment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,3 +253,6 @@ class Verdict:
     next_step: str = ""
     next_at: datetime | None = None
     saves_usd_per_hour: float | None = None
+    about: str = ""  # the step that its owner has to know of
+    tell: bool = False  # whether the owner is notified of it now
+    episode: Episode | None = None  # of an idle pool, or a stack whose pools are all idle

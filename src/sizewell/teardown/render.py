@@ -36,11 +36,14 @@ def evidence(row: Row) -> str:
     """What a verdict rests on: source, samples received of those due, age of the newest."""
     if not row.source:
         return ""
+    blind = f"; not watched: {', '.join(row.unwatched)}" if row.unwatched else ""
     if not row.samples_due:
-        return "" if row.source in row.why else row.source  # the reason says already which service did not respond
+        return (
+            "" if row.source in row.why else f"{row.source}{blind}"
+        )  # the reason says already which service did not respond
     age = "" if row.newest_age_s is None else f", newest {row.newest_age_s / 60:.0f} min old"
     window = f"{row.window_s / 60:.0f} min"
-    return f"{row.source}: {row.samples_received} of {row.samples_due} samples in {window}{age}"
+    return f"{row.source}: {row.samples_received} of {row.samples_due} samples in {window}{age}{blind}"
 
 
 def following(row: Row) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
-import math
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.sizing.units import plural
-from sizewell.teardown import act, saves
+from sizewell.teardown import act, processes, saves
 from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
@@ -23,15 +23,15 @@ from sizewell.teardown.gather import StackStatus, StatusReader
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
-from sizewell.teardown.planning import Plan, Row, StackPlan
+from sizewell.teardown.planning import Approved, Plan, Row, StackPlan
+from sizewell.teardown.records import DAY_S
 from sizewell.teardown.things import Owner
 from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
 LOG: Final = logging.getLogger(__name__)
-_KEPT: Final = " kept"  # ends what a notice is about, where pools keep a stack past its end
-Outcome = Literal["done", "told", "would", "held back", "failed", "left over"]
+Outcome = Literal["done", "told", "unheard", "would", "held back", "failed", "left over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Runner:
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
 
-    def run(self, plan: Plan, chosen: Mapping[tuple[str, str], str] | None = None) -> list[Result]:
+    def run(self, plan: Plan, chosen: Mapping[tuple[str, str], Approved] | None = None) -> list[Result]:
         """Carry out what is due in `plan`; of it only what `chosen` has, where an earlier plan was approved.
 
         ServiceError where nothing may be done at all: telemetry is missing, the clock is wrong.
@@ -80,31 +80,53 @@ class Runner:
         due = [stack for stack in plan.stacks if any(row.action in ("empty", "destroy") for row in stack.rows)]
         allowed = self._allowed(len(plan.stacks))
         LOG.info("%d of %d stacks have something due; at most %d in this run", len(due), len(plan.stacks), allowed)
-        acted = 0
-        for stack in sorted(due, key=_saving, reverse=True):
-            rows = [row for row in _acts(stack) if chosen is None or chosen.get((row.stack, row.pool)) == row.action]
+        # What failed at its last attempts goes last, and failures have a number of their own: one stack that cannot be
+        # destroyed would else be tried in each run, as the one that saves most, and no other would ever be.
+        failures = self._failures()
+        acted = failed = 0
+        for stack in sorted(due, key=lambda stack: (failures.get(stack.stack, 0), -_saving(stack))):
+            rows = [row for row in _acts(stack) if chosen is None or _approved(chosen, row)]
             for row in _acts(stack):
                 if row not in rows:
                     self._say(row, "held back", "it is not in the given plan")
             if not rows:
                 continue
-            if acted >= allowed:
+            if acted >= allowed or failed >= allowed:
                 for row in rows:
                     self._say(row, "held back", f"{allowed} stacks are the maximum for one run; the next run continues")
                 continue
-            acted += self._stack(stack, rows)
+            states = {row: chosen[row.stack, row.pool].updated if chosen else stack.updated for row in rows}
+            outcomes = self._stack(stack, states)
+            acted += "done" in outcomes or "would" in outcomes
+            failed += "failed" in outcomes
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
         return self.results
 
+    def _failures(self) -> dict[str, int]:
+        """How many acts on each stack failed since the last one that did not."""
+        failures: dict[str, int] = {}
+        for record in self.journal.records:
+            if record["kind"] == "failed":
+                failures[record["stack"]] = failures.get(record["stack"], 0) + 1
+            elif record["kind"] == "done":
+                failures.pop(record["stack"], None)
+        return failures
+
     def _keep_usage(self, at: datetime) -> None:
-        """How busy the accelerators were, and which pools had none, of all of them in one object."""
+        """How busy the accelerators were, which pools had none, and which are idle since when, in one object."""
         pools = [(stack.name, each.unit, each.pool) for stack in self.statuses for each in stack.pools]
         usages = [usage for each in pools if (usage := usage_of(*each)) is not None]
         empty = {(stack, unit.name): span for stack, unit, pool in pools if (span := empty_of(pool)) is not None}
-        if self.yes and (usages or empty):
-            self.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(kept(usages, empty)).encode())
+        idle = {
+            (stack.name, each.pool.name): each.verdict.episode
+            for stack in self.statuses
+            for each in stack.pools
+            if each.verdict.episode is not None
+        }
+        if self.yes and (usages or empty or idle):
+            self.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(kept(usages, empty, idle)).encode())
 
     def _check_clock(self, plan: Plan) -> None:
         if self.yes:
@@ -121,73 +143,69 @@ class Runner:
 
     # Acts -------------------------------------------------------------------------------------------------------------
 
-    def _stack(self, stack: StackPlan, rows: Sequence[Row]) -> bool:
-        """Whether something was, or would be, done with a stack."""
+    def _stack(self, stack: StackPlan, states: Mapping[Row, str]) -> set[Outcome]:
+        """What became of the acts on a stack; `states`: which state of it each of them was planned for."""
+        before = len(self.results)
         if not stack.accounts:
-            for row in rows:
+            for row in states:
                 self._say(row, "held back", "sizewell:accounts is not set, so the login cannot be checked")
-            return False
-        if not self.config.open_at(stack.environment, self.now()):
-            for row in rows:
-                self._say(row, "held back", f"no window of {stack.environment or 'its environment'} is open now")
-            return False
+            return set()
         if not self.yes:
-            for row in rows:
+            for row in states:
                 self._say(row, "would", f"{row.why}; --yes does it")
-            return True
+            return {"would"}
         try:
             lock = self.journal.lock(stack.stack, self.now())
         except HeldError as error:
-            for row in rows:
+            for row in states:
                 self._say(row, "held back", str(error).partition("\n")[0])
-            return False
-        acted = False
+            return set()
+        row = next(iter(states))
         try:
-            for row in rows:
-                acted = self._act(row, lock.must_hold) or acted
+            for row, state in states.items():
+                self._act(row, state, lock.must_hold)
         except HeldError as error:
-            self._say(rows[-1], "held back", str(error).partition("\n")[0])
+            self._say(row, "held back", str(error).partition("\n")[0])
         finally:
             lock.release()
-        return acted
+        return {result.outcome for result in self.results[before:]}
 
-    def _act(self, row: Row, must_hold: Callable[[datetime], None]) -> bool:
-        """One act, after everything was read again."""
+    def _act(self, row: Row, state: str, must_hold: Callable[[datetime], None]) -> None:
+        """One act, after everything was read again, on the state that it was planned for."""
         try:
             reader = self.fresh()
             listed = {each.name: each for each in self.backend.stacks()}
             if row.stack not in listed:
                 self._say(row, "done", "it is already gone")
-                return False
+                return
+            if listed[row.stack].updated != state:
+                self._say(row, "held back", "it was updated after the plan was made: plan again")
+                return
             # The plan is minutes or hours old, and may come from a file. What is acted on is read under the lock, by a
             # reader without any earlier answer: a cache here would act on what a person has taken back meanwhile.
             status = reader.one(listed, row.stack, self.now())
             if not self._still(row, status):
-                return False
+                return
             if status.parts is not None and self.cluster and self.cluster in status.parts.clusters:
                 self._say(row, "held back", f"this is running in its cluster {self.cluster}: schedule it elsewhere")
-                return False
+                return
             must_hold(self.now())
             self._keep_timeline(status)
             if row.action == "empty":
-                return self._empty(reader, status, row)
-            return self._destroy(reader, status, row, must_hold)
+                self._empty(reader, status, row)
+            else:
+                self._destroy(reader, status, row, must_hold)
         except HeldError:
             raise
         except SizewellError as error:
             self._fails(row, str(error))
-            return True
 
     def _still(self, row: Row, status: StackStatus) -> bool:
         """Whether the act is due at a new look too, by the same clauses as in the plan; else it is held back."""
         verdict = _verdict(status, row.pool)
         if verdict != row.action:
             self._say(row, "held back", f"when checked again it is {verdict}: {_reason(status, row.pool)}")
-        elif status.updating:
-            self._say(row, "held back", "an update of it is under way")
-        else:
-            return True
-        return False
+        return verdict == row.action
 
     def _keep_timeline(self, status: StackStatus) -> None:
         """What the act rests on, for `teardown replay`."""
@@ -200,27 +218,20 @@ class Runner:
         path.write_text(text, encoding="utf-8")
         self.journal.keep(f"timelines/{path.name}", text.encode())
 
-    def _empty(self, reader: StatusReader, status: StackStatus, row: Row) -> bool:
+    def _empty(self, reader: StatusReader, status: StackStatus, row: Row) -> None:
         unit = next(pool.unit for pool in status.pools if pool.pool.name == row.pool)
         cloud = reader.cloud(unit.cloud, status.name)
         self._record("begin", row)
         detail = act.empty(cloud, unit)
         self._record("done", row, detail=detail, saves_usd_per_month=_saved(row))
         self._say(row, "done", detail)
-        return True
 
     def _destroy(
         self, reader: StatusReader, status: StackStatus, row: Row, must_hold: Callable[[datetime], None]
-    ) -> bool:
-        assert status.parts is not None  # noqa: S101  (a stack that was not read is never destroyed)
+    ) -> None:
+        assert status.parts is not None and status.facts is not None  # noqa: S101, PT018  (it was read, and is due)
         for cloud in status.parts.clouds:  # the login is the stack's, on each of them
             reader.cloud(cloud, status.name)
-        if status.parts.pending:
-            fix = f"sizewell reconcile {status.name} lists them"
-            self._say(
-                row, "held back", f"an update was killed, and the state may lack resources that it created: {fix}"
-            )
-            return False
         if status.parts.stateful and status.name not in self.data:
             names = ", ".join(
                 f"{what} {resource.name} ({backup_of(resource)})" for what, resource in status.parts.stateful[:5]
@@ -228,13 +239,17 @@ class Runner:
             self._say(
                 row, "held back", f"data would be destroyed: {names}; save it, then run with --data {status.name}"
             )
-            return False
+            return
         proofs = [proof for uri in status.stores for proof in saves.prove(uri)]
         if broken := [proof for proof in proofs if proof.fault]:
-            self._say(row, "held back", f"its newest checkpoint is incomplete: {broken[0].uri}: {broken[0].fault}")
-            return False
+            facts = replace(status.facts, unproved=f"{broken[0].uri}: {broken[0].fault}")
+            self._still(row, reader.decided(status, facts, self.now()))
+            return
         if proofs and not self._still(row, self.fresh().one(self._listed(), row.stack, self.now())):
-            return False  # whole checkpoints take long to read: somebody may have come back meanwhile
+            return  # whole checkpoints take long to read: somebody may have come back meanwhile
+        if status.facts.update is not None:  # of an engine that is known to run no more, or it would not be due
+            self._record("cancelled", row, detail=f"{status.facts.update.by}: {status.facts.update.over}")
+            act.cancel(self.backend, status.name)
         # The fence is asked last, after everything that takes long. "begin" is written before the act and has where the
         # stack lies: once its state is empty, that record alone tells the next run where to look for leftovers.
         must_hold(self.now())
@@ -245,6 +260,8 @@ class Runner:
             clouds=list(status.parts.clouds),
             regions=list(status.parts.regions),
             clusters=list(status.parts.clusters),
+            host=socket.gethostname(),
+            process=processes.this(),
         )
         if keys := keys_of_backups(reader.state(self._listed()[status.name])):
             deleter = self._deleter(reader, status)  # the one that reads does not write states
@@ -265,7 +282,7 @@ class Runner:
         detail = f"its state was kept in {export}; {len(remains)} protected resources remain"
         if unkept:
             self._fails(row, f"still in its state: {plural(len(unkept), 'resource')}, such as {unkept[0]}")
-            return True
+            return
         self._record(
             "done",
             row,
@@ -275,7 +292,6 @@ class Runner:
         )
         self._say(row, "done", detail)
         self._asked_after(reader, status.name, status.beside)
-        return True
 
     def _listed(self) -> dict[str, Listed]:
         return {each.name: each for each in self.backend.stacks()}
@@ -390,52 +406,23 @@ class Runner:
     # Notices ----------------------------------------------------------------------------------------------------------
 
     def _notices(self, plan: Plan) -> None:
-        """Tell owners what comes, once a step."""
+        """Tell owners what comes, where `decide` says that they were not notified of it."""
         for stack in plan.stacks:
-            for row in stack.rows:
-                if not row.notifies:
-                    continue
-                about = self._step(row, plan.at)
-                counts_s = self._counts_s(stack.environment, about)
-                given = self.journal.notices(row.stack, row.pool, about)
-                if any(plan.at.timestamp() - given_s <= counts_s for given_s in given):
-                    continue
-                if not self.yes:
+            for row in stack.rows if stack.row.action != "destroy" else ():  # its pools go with it, without one
+                if row.tell and self.yes:
+                    self._tell(stack, row)
+                elif row.tell:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
-                    continue
-                self._tell(stack, row, about)
 
-    def _counts_s(self, environment: str, about: str) -> float:
-        """For how long a notice counts; one that no longer does is given again: of an idle pool as far back as samples
-        are asked for, of a stack that its pools keep past its end for a day, of emptiness as long as that has to last
-        (as `StatusReader` reads it), of an end always.
-        """
-        if about == "idle" or about.endswith(_KEPT):
-            return 86_400
-        return self.config.limits().empty_days.get(environment, 0.0) * 86_400 if about == "empty" else math.inf
-
-    def _step(self, row: Row, at: datetime) -> str:
-        """What a notice is about: an idle pool; emptiness; an end, and how far away it is, or that pools put it off.
-
-        Each of an end begins with its date: the grace is counted from the first of them, whichever that is.
-        """
-        if row.pool:
-            return "idle"
-        if row.clause == "empty":
-            return "empty"
-        ends = row.why.split(" on ", 1)[-1][:10]
-        if row.clause in ("pools_in_use", "pools_unknown"):
-            return f"end {ends}{_KEPT}"
-        days = (datetime.fromisoformat(f"{ends}T00:00:00+00:00") - at).total_seconds() / 86_400
-        step = min((each for each in self.config.expiry_notice_days if days <= each), default=0) if days > 0 else 0
-        return f"end {ends} {step} days"
-
-    def _tell(self, stack: StackPlan, row: Row, about: str) -> None:
+    def _tell(self, stack: StackPlan, row: Row) -> None:
         text = notice(stack, row)
         try:
             receivers = Receivers.of(self.backend.configuration(stack.stack).get("sizewell:notify"))
         except ServiceError as error:
             self._say(row, "failed", f"no notice was delivered: {str(error).partition(chr(10))[0]}", action="notice")
+            return
+        if not receivers.count:
+            self._unheard(row, text)
             return
         reader = self.fresh()
 
@@ -443,18 +430,27 @@ class Runner:
             act.publish(reader.cloud(topic.cloud, stack.stack), topic, subject, message)
 
         heard, failed = tell(
-            Notice(stack=row.stack, pool=row.pool, about=about, text=text),
+            Notice(stack=row.stack, pool=row.pool, about=row.about, text=text),
             receivers,
-            topic=self._topic(reader, stack) if receivers.count else None,
+            topic=self._topic(reader, stack),
             publish=publish,
             send=self.send or post,
             mail=self.config.mail,
         )
-        if receivers.count and not heard:
+        if not heard:
             self._say(row, "failed", f"no notice was delivered: {failed[0]}", action="notice")
             return
-        self._record("notice", row, about=about, heard=heard or ["report"], unheard=failed, text=text)
+        self._record("notice", row, about=row.about, episode=row.episode, heard=heard, unheard=failed, text=text)
         self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
+
+    def _unheard(self, row: Row, text: str) -> None:
+        """A notice for which there is nobody: it counts for nothing, and is said once a day."""
+        day_ago_s = self.now().timestamp() - DAY_S
+        told = self.journal.told(row.stack, row.pool)
+        if any(not notice.heard and notice.about == row.about and notice.at_s > day_ago_s for notice in told):
+            return
+        self._record("notice", row, about=row.about, episode=row.episode, heard=[], unheard=[], text=text)
+        self._say(row, "unheard", f"sizewell:notify names no receiver, so nothing follows: {text}", action="notice")
 
     def _topic(self, reader: StatusReader, stack: StackPlan) -> Topic | None:
         """The stack's own topic, which has its receivers; None where it has none, or its state cannot be read."""
@@ -500,7 +496,7 @@ def notice(stack: StackPlan, row: Row) -> str:
     """The text for an owner, with the command that objects."""
     what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
-    due += " once its pools are known to be idle" if row.clause in ("pools_in_use", "pools_unknown") else ""
+    due += " once nothing holds it any more" if row.next_step and not row.next_at else ""
     verb = {"empty": " is emptied", "destroy": " is destroyed"}.get(row.next_step, "")
     object_ = f"sizewell keep {row.stack} --until DATE --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
@@ -517,6 +513,11 @@ def _acts(stack: StackPlan) -> list[Row]:
 def _saved(row: Row) -> str:
     """US dollars per month of an act, as the journal has it; `?`: not known."""
     return "?" if row.saves_usd_per_month is None else str(row.saves_usd_per_month)
+
+
+def _approved(chosen: Mapping[tuple[str, str], Approved], row: Row) -> bool:
+    """Whether a plan that was given has this very act."""
+    return (row.stack, row.pool) in chosen and chosen[row.stack, row.pool].action == row.action
 
 
 def _saving(stack: StackPlan) -> float:

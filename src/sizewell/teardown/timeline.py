@@ -9,7 +9,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
 from sizewell.sizing.validating import faults_of, read_json
@@ -19,6 +31,7 @@ from sizewell.teardown.records import (
     Capacity,
     Counted,
     Device,
+    Episode,
     GuardLimits,
     Job,
     Limits,
@@ -26,10 +39,14 @@ from sizewell.teardown.records import (
     Protection,
     Series,
     Stack,
+    Told,
+    Update,
     Verdict,
+    until_of,
 )
 
 SCHEMA = "sizewell.timeline/1"
+_SAMPLES = ("utilization_percent", "power_w", "processes", "memory_percent", "sm_percent")
 DESCRIBED = "see sizewell/schemas/timeline.schema.json in the installed package"
 
 
@@ -59,11 +76,51 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class KeptUntil(_Part):
-    """A person's word that a stack stays, through the whole of a day."""
+def _instant(text: str) -> str:
+    until_of(text)
+    return text
 
-    until: date
+
+class KeptUntil(_Part):
+    """A person's word that a stack stays until a time, or through a day; `since`: known from then on."""
+
+    until: Annotated[str, AfterValidator(_instant)]
     reason: str
+    since: Time | None = None
+    unclear: str = ""  # what the word left open
+
+
+class RecordedNotice(_Part):
+    """A notice to the owner. A time alone is one that somebody heard."""
+
+    at: Time
+    about: str = ""
+    heard: bool = True
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string", "format": "date-time"}, handler.resolve_ref_schema(handler(core))]}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _time_alone(cls, data: Any) -> Any:
+        return data if isinstance(data, Mapping | cls) else {"at": data}
+
+
+class RecordedEpisode(_Part):
+    """A time of idleness, as an earlier look saw it."""
+
+    since: Time
+    until: Time
+
+
+class RecordedUpdate(_Part):
+    """The engine's lock on the stack, and how it is known that its engine no longer runs."""
+
+    by: str
+    since: Time
+    until: Time | None = None  # when the lock was gone
+    over: str = ""
 
 
 class CountedMachines(_Part):
@@ -106,6 +163,8 @@ class RecordedPool(_Part):
     utilization_percent: Mapping[str, Samples] = {}
     power_w: Mapping[str, Samples] = {}
     processes: Mapping[str, Samples] = {}
+    memory_percent: Mapping[str, Samples] = {}
+    sm_percent: Mapping[str, Samples] = {}
     idle_power_w: float | None = None
     requests_per_s: Samples | None = None
     jobs: tuple[RecordedJob, ...] = ()
@@ -113,7 +172,9 @@ class RecordedPool(_Part):
     saves: tuple[Time, ...] = ()
     parts: tuple[Time, ...] = ()
     checkpoint_interval_s: float = Field(default=1800.0, gt=0)
-    notices: tuple[Time, ...] = ()
+    notices: tuple[RecordedNotice, ...] = ()
+    wakes: tuple[Time, ...] = ()
+    episodes: tuple[RecordedEpisode, ...] = ()
     usd_per_hour: float | None = None
 
 
@@ -127,7 +188,13 @@ class Timeline(_Part):
     expires_at: date | None = None
     protected: KeptUntil | None = None
     leases: tuple[KeptUntil, ...] = ()
-    notices: tuple[Time, ...] = ()
+    notices: tuple[RecordedNotice, ...] = ()
+    receivers: int | None = Field(default=None, ge=0)  # of notices
+    updates: tuple[RecordedUpdate, ...] = ()
+    updated: tuple[Time, ...] = ()  # when its state was written
+    pending: tuple[str, ...] = ()
+    dependents: tuple[str, ...] = ()
+    unproved: str = ""
     pools: tuple[RecordedPool, ...]
     steps: tuple[Time, ...] = Field(min_length=1)
 
@@ -150,7 +217,7 @@ def parse_timeline(data: Any, subject: str) -> Timeline:
     wrong = [
         Fault(path=f"pools[{number}].{kind}", found=name, allowed="machine/number, such as a/0")
         for number, pool in enumerate(timeline.pools)
-        for kind in ("utilization_percent", "power_w", "processes")
+        for kind in _SAMPLES
         for name in getattr(pool, kind)
         if not name.rpartition("/")[0] or not name.rpartition("/")[2].isdigit()
     ]
@@ -162,27 +229,35 @@ def parse_timeline(data: Any, subject: str) -> Timeline:
 def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdict, tuple[Verdict, ...]]]:
     """What is decided at each step by what was known then: the time, the stack's verdict, its pools' verdicts.
 
-    Notices that the verdicts ask for count as given at their step, beside those that the file has.
+    Notices that the verdicts ask for count as given at their step, beside those that the file has, and heard unless the
+    stack has no receiver; times of idleness are kept from step to step, as runs keep them.
     """
-    notices: dict[str, list[float]] = {}
+    told: dict[str, list[Told]] = {}
+    seen: dict[str, Episode] = {}
     for at in sorted(timeline.steps):
         stack = facts_at(timeline, at)
         pools = tuple(
-            replace(pool, notices_s=(*pool.notices_s, *notices.get(f"pool {pool.name}", ()))) for pool in stack.pools
+            replace(
+                pool,
+                notices=(*pool.notices, *told.get(pool.name, ())),
+                episodes=(*pool.episodes, *([seen[pool.name]] if pool.name in seen else [])),
+            )
+            for pool in stack.pools
         )
-        stack = replace(stack, pools=pools, notices_s=(*stack.notices_s, *notices.get("stack", ())))
+        stack = replace(stack, pools=pools, notices=(*stack.notices, *told.get("", ())))
         verdict, of_pools = decide(stack, limits, at)
         yield at, verdict, of_pools
-        for key, given in (
-            ("stack", verdict),
-            *((f"pool {pool_verdict.subject}", pool_verdict) for pool_verdict in of_pools),
-        ):
-            if given.next_step:
-                notices.setdefault(key, []).append(at.timestamp())
+        seen = {given.subject: given.episode for given in of_pools if given.episode is not None}
+        for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
+            if given.tell:
+                notice = Told(at_s=at.timestamp(), about=given.about, heard=stack.receivers != 0)
+                told.setdefault(key, []).append(notice)
 
 
 def facts_at(timeline: Timeline, at: datetime) -> Stack:
     """What was known at a time: nothing that came later."""
+    running = [each for each in timeline.updates if each.since <= at and (each.until is None or at < each.until)]
+    written = _until(timeline.updated, at)
     return Stack(
         name=timeline.stack,
         environment=timeline.environment,
@@ -190,13 +265,22 @@ def facts_at(timeline: Timeline, at: datetime) -> Stack:
         pools=tuple(_pool(pool, at) for pool in timeline.pools),
         expires_at=timeline.expires_at,
         protected=_kept(timeline.protected),
-        leases=tuple(Protection(until=lease.until, reason=lease.reason) for lease in timeline.leases),
-        notices_s=_until(timeline.notices, at),
+        leases=tuple(
+            lease for word in timeline.leases if (word.since is None or word.since <= at) and (lease := _kept(word))
+        ),
+        notices=_notices(timeline.notices, at),
+        receivers=timeline.receivers,
+        update=next((Update(by=each.by, since_s=each.since.timestamp(), over=each.over) for each in running), None),
+        updated_s=max(written, default=None),
+        pending=timeline.pending,
+        dependents=timeline.dependents,
+        unproved=timeline.unproved,
     )
 
 
 def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
     """The document of what was known of a stack at a time: read again, it decides the same."""
+    update = stack.update
     return {
         "schema": SCHEMA,
         "stack": stack.name,
@@ -205,7 +289,13 @@ def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
         "expires_at": stack.expires_at.isoformat() if stack.expires_at else None,
         "protected": _word(stack.protected) if stack.protected else None,
         "leases": [_word(lease) for lease in stack.leases],
-        "notices": [_iso(at_s) for at_s in stack.notices_s],
+        "notices": [_notice(notice) for notice in stack.notices],
+        "receivers": stack.receivers,
+        "updates": [] if update is None else [{"by": update.by, "since": _iso(update.since_s), "over": update.over}],
+        "updated": [] if stack.updated_s is None else [_iso(stack.updated_s)],
+        "pending": list(stack.pending),
+        "dependents": list(stack.dependents),
+        "unproved": stack.unproved,
         "pools": [_recorded_pool(pool) for pool in stack.pools],
         "steps": [at.isoformat()],
     }
@@ -213,7 +303,7 @@ def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
 
 def _recorded_pool(pool: Pool) -> dict[str, Any]:
     def devices(series: Mapping[Device, Series]) -> dict[str, Any]:
-        return {f"{machine}/{number}": _samples(each) for (machine, number), each in series.items()}
+        return {f"{machine}/{number}": _samples(each, pool.period_s) for (machine, number), each in series.items()}
 
     return {
         "name": pool.name,
@@ -227,17 +317,17 @@ def _recorded_pool(pool: Pool) -> dict[str, Any]:
         "guard": asdict(pool.guard),
         "period_s": pool.period_s,
         "late_s": pool.late_s,
-        "utilization_percent": devices(pool.utilization_percent),
-        "power_w": devices(pool.power_w),
-        "processes": devices(pool.processes),
+        **{kind: devices(getattr(pool, kind)) for kind in _SAMPLES},
         "idle_power_w": pool.idle_power_w,
-        "requests_per_s": None if pool.requests_per_s is None else _samples(pool.requests_per_s),
+        "requests_per_s": None if pool.requests_per_s is None else _samples(pool.requests_per_s, pool.period_s),
         "jobs": [{"name": job.name, "state": job.state, "since": _iso(job.since_s)} for job in pool.jobs],
         "queue": pool.queue,
         "saves": [_iso(at_s) for at_s in pool.saves_s],
         "parts": [_iso(at_s) for at_s in pool.parts_s],
         "checkpoint_interval_s": pool.checkpoint_interval_s,
-        "notices": [_iso(at_s) for at_s in pool.notices_s],
+        "notices": [_notice(notice) for notice in pool.notices],
+        "wakes": [_iso(at_s) for at_s in pool.wakes_s],
+        "episodes": [{"since": _iso(each.since_s), "until": _iso(each.until_s)} for each in pool.episodes],
         "usd_per_hour": pool.usd_per_hour,
     }
 
@@ -246,16 +336,47 @@ def _iso(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).isoformat()
 
 
-def _word(word: Protection) -> dict[str, str]:
-    return {"until": word.until.isoformat(), "reason": word.reason}
+def _word(word: Protection) -> dict[str, Any]:
+    return {
+        "until": word.until.isoformat(),
+        "reason": word.reason,
+        "since": None if word.since_s is None else _iso(word.since_s),
+        "unclear": word.unclear,
+    }
 
 
-def _samples(series: Series) -> list[tuple[str, float]]:
-    return [(_iso(float(at_s)), float(value)) for at_s, value in zip(series.at_s, series.values, strict=True)]
+def _notice(notice: Told) -> dict[str, Any]:
+    return {"at": _iso(notice.at_s), "about": notice.about, "heard": notice.heard}
+
+
+def _samples(series: Series, period_s: float) -> list[tuple[str, str, float] | tuple[str, float]]:
+    """Samples, those of one value that follow each other by whole periods as a run."""
+    times, values = series.at_s, series.values
+    if not len(times):
+        return []
+    apart = (np.diff(times) != period_s) | (np.diff(values) != 0)
+    first = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    last = np.concatenate([first[1:], [len(times)]]) - 1
+    return [
+        (_iso(float(times[a])), float(values[a]))
+        if a == b
+        else (_iso(float(times[a])), _iso(float(times[b]) + period_s / 2), float(values[a]))
+        for a, b in zip(first, last, strict=True)
+    ]
 
 
 def _kept(word: KeptUntil | None) -> Protection | None:
-    return None if word is None else Protection(until=word.until, reason=word.reason)
+    if word is None:
+        return None
+    until, unclear = until_of(word.until)
+    since_s = None if word.since is None else word.since.timestamp()
+    return Protection(until=until, reason=word.reason, since_s=since_s, unclear=word.unclear or unclear)
+
+
+def _notices(notices: Sequence[RecordedNotice], at: datetime) -> tuple[Told, ...]:
+    return tuple(
+        Told(at_s=each.at.timestamp(), about=each.about, heard=each.heard) for each in notices if each.at <= at
+    )
 
 
 def _until(times: Sequence[datetime], at: datetime) -> tuple[float, ...]:
@@ -285,9 +406,7 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
         guard=GuardLimits(**pool.guard.model_dump()),
         period_s=pool.period_s,
         late_s=pool.late_s,
-        utilization_percent=_devices(pool.utilization_percent, pool.period_s, at_s),
-        power_w=_devices(pool.power_w, pool.period_s, at_s),
-        processes=_devices(pool.processes, pool.period_s, at_s),
+        **{kind: _devices(getattr(pool, kind), pool.period_s, at_s) for kind in _SAMPLES},
         idle_power_w=pool.idle_power_w,
         requests_per_s=None if pool.requests_per_s is None else _series(pool.requests_per_s, pool.period_s, at_s),
         jobs=tuple(Job(name=job.name, state=job.state, since_s=job.since.timestamp()) for job in latest.values()),
@@ -295,7 +414,13 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
         saves_s=_until(pool.saves, at),
         parts_s=_until(pool.parts, at),
         checkpoint_interval_s=pool.checkpoint_interval_s,
-        notices_s=_until(pool.notices, at),
+        notices=_notices(pool.notices, at),
+        wakes_s=_until(pool.wakes, at),
+        episodes=tuple(
+            Episode(since_s=each.since.timestamp(), until_s=each.until.timestamp())
+            for each in pool.episodes
+            if each.until <= at
+        ),
         usd_per_hour=pool.usd_per_hour,
     )
 

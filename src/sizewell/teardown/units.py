@@ -81,7 +81,7 @@ class StackParts:
     units: tuple[Unit, ...]
     stateful: tuple[tuple[str, StateResource], ...]  # what would go with a destroy and holds data, and what it is
     protected: tuple[StateResource, ...]
-    pending: tuple[str, ...]  # URNs of operations that an update began and did not end
+    pending: tuple[str, ...]  # URNs of what an update began to create: it may stand and be in no state
     clouds: tuple[str, ...]  # that its resources stand on
     regions: tuple[str, ...]  # that its components name
     going: int  # resources that a destroy would take
@@ -117,7 +117,8 @@ def stack_parts(state: State, stack: str) -> StackParts:
         ),
         stateful=tuple(_stateful(state)),
         protected=tuple(resource for resource in state.resources if resource.protect and resource.custom),
-        pending=tuple(operation.resource.urn for operation in state.pending_operations),
+        # What was being updated or deleted is in the state: only what was being created may stand and be in none.
+        pending=tuple(each.resource.urn for each in state.pending_operations if each.type in ("creating", "importing")),
         clouds=tuple(
             sorted(
                 {cloud for resource in state.resources for prefix, cloud in _CLOUDS if resource.type.startswith(prefix)}

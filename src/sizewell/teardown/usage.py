@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from sizewell.sizing.versions import content, schema_of
-from sizewell.teardown.records import Pool
+from sizewell.teardown.records import Episode, Pool
 from sizewell.teardown.units import Unit
 
 HOUR_S: Final = 3600.0
@@ -125,8 +125,22 @@ def empty_spans(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[tupl
     return spans
 
 
-def kept(usages: Sequence[PoolUsage], empty: Mapping[tuple[str, str], tuple[float, float]]) -> dict[str, Any]:
-    """The document of one run: how busy pools were, and which had no machine since when."""
+def idle_episodes(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[tuple[str, str], Episode]:
+    """What the last run that saw it saw of each pool's idleness, by stack and pool."""
+    episodes: dict[tuple[str, str], Episode] = {}
+    for name, document in documents:
+        for row in content("pool-usage", document, name).get("idle", ()):
+            since_s, until_s = (datetime.fromisoformat(row[key]).timestamp() for key in ("since", "until"))
+            episodes[row["stack"], row["pool"]] = Episode(since_s=since_s, until_s=until_s)
+    return episodes
+
+
+def kept(
+    usages: Sequence[PoolUsage],
+    empty: Mapping[tuple[str, str], tuple[float, float]],
+    idle: Mapping[tuple[str, str], Episode],
+) -> dict[str, Any]:
+    """The document of one run: how busy pools were, which had no machine since when, and which are idle since when."""
     pools = [
         {
             "stack": usage.stack,
@@ -155,7 +169,17 @@ def kept(usages: Sequence[PoolUsage], empty: Mapping[tuple[str, str], tuple[floa
         }
         for (stack, pool), (start_s, end_s) in empty.items()
     ]
-    return {"schema": schema_of("pool-usage"), "pools": pools, "empty": spans}
+    times = [
+        {
+            "stack": stack,
+            "pool": pool,
+            "id": episode.name,
+            "since": datetime.fromtimestamp(episode.since_s, UTC).isoformat(),
+            "until": datetime.fromtimestamp(episode.until_s, UTC).isoformat(),
+        }
+        for (stack, pool), episode in idle.items()
+    ]
+    return {"schema": schema_of("pool-usage"), "pools": pools, "empty": spans, "idle": times}
 
 
 def added_up(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> list[PoolUsage]:

@@ -12,10 +12,10 @@ from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.clouds.rest import Reader, base_url
 from sizewell.teardown.reading import DEADLINE_S, Fees, Question, Reads
+from sizewell.teardown.records import Device, Series
 from sizewell.teardown.telemetry import azure as azure_monitor
 from sizewell.teardown.telemetry import azureml, prometheus
-from sizewell.teardown.telemetry.cloudwatch import POWER
-from sizewell.teardown.telemetry.observation import Observation, hangs
+from sizewell.teardown.telemetry.observation import Observation, shares
 from sizewell.teardown.things import TAG, Stored, Thing, stored_each
 from sizewell.teardown.units import Unit
 
@@ -23,6 +23,16 @@ DISKS: Final = "2024-03-02"
 LUSTRE: Final = "2024-03-01"
 _AZURE_PROMETHEUS: Final = "https://prometheus.monitor.azure.com/.default"
 _PROMETHEUS_DEADLINE_S: Final = 300.0
+# What an exporter publishes beside an accelerator's use by default (NVIDIA/dcgm-exporter, etc/default-counters.csv):
+# watts, mebibytes, and the share of the time in which anything ran, from 0 to 1.
+BESIDE: Final[Mapping[str, Mapping[str, str]]] = {
+    "DCGM_FI_DEV_GPU_UTIL": {
+        "power": "DCGM_FI_DEV_POWER_USAGE",
+        "used": "DCGM_FI_DEV_FB_USED",
+        "free": "DCGM_FI_DEV_FB_FREE",
+        "activity": "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    }
+}
 FEES: Final = Fees(
     hourly={
         "microsoft.network/loadbalancers": "lb.standard.hour",
@@ -70,18 +80,31 @@ def _aks_pool(azure: Azure, question: Question) -> Observation:
     unit, at, seconds = question.unit, question.at, question.seconds + 300
     started = azure_monitor.machines(azure, unit)
     api, scrape_s = _prometheus(question)
-    samples = {}
-    metric = unit.measured.get("metric", "")
-    names = {"label": unit.measured.get("machine", ""), "machines": set(started)}
-    if unit.measured and started:
-        samples = prometheus.samples(api, unit.measured["metric"], at=at, seconds=seconds, **names)  # type: ignore[arg-type]
+    metric, label = unit.measured.get("metric", ""), unit.measured.get("machine", "")
+    # Nodes of a pool are named after it: those that left, and those that Azure does not count, belong to it too. Of
+    # other pools, which the same exporter watches, none may be taken for one of this.
+    named = f"aks-{unit.resources[0].id.rpartition('/')[2]}-"
+
+    def own(machine: str) -> bool:
+        return machine in started or machine.startswith(named)
+
+    def read(name: str) -> dict[Device, Series]:
+        return prometheus.samples(api, name, label=label, machines=own, at=at, seconds=seconds) if name else {}
+
+    beside = BESIDE.get(metric, {})
+    used, free, active = (read(beside.get(what, "")) for what in ("used", "free", "activity"))
+    whole = {
+        device: Series(at_s=each.at_s, values=each.values + free[device].values[-1])
+        for device, each in used.items()
+        if device in free
+    }
     return Observation(
-        source=f"Prometheus {unit.measured.get('metric', '')}",
+        source=f"Prometheus {metric}",
         counted=azure_monitor.counted(azure, unit, started, at),
-        utilization_percent=samples,
-        power_w=prometheus.samples(api, POWER[metric], at=at, seconds=seconds, **names)  # type: ignore[arg-type]
-        if metric in POWER and hangs(samples)
-        else {},
+        utilization_percent=read(metric),
+        power_w=read(beside.get("power", "")),
+        memory_percent=shares(used, whole),
+        sm_percent={device: Series(at_s=each.at_s, values=100 * each.values) for device, each in active.items()},
         period_s=scrape_s,
         late_s=azure_monitor.LATE_S,
     )

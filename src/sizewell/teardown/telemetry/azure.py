@@ -46,7 +46,7 @@ def observe(azure: Azure, unit: Unit, at: datetime, seconds: float) -> Observati
     return Observation(
         source=f"Azure Monitor {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
         counted=counted(azure, unit, started, at),
-        utilization_percent=_samples(azure, unit, set(started), at, seconds) if unit.measured and started else {},
+        utilization_percent=_samples(azure, unit, at, seconds) if unit.measured and started else {},
         period_s=60.0,
         late_s=LATE_S,
         per="machine",
@@ -102,7 +102,8 @@ def _scale_sets(azure: Azure, unit: Unit) -> list[str]:
     return own
 
 
-def _samples(azure: Azure, unit: Unit, names: set[str], at: datetime, seconds: float) -> dict[Device, Series]:
+def _samples(azure: Azure, unit: Unit, at: datetime, seconds: float) -> dict[Device, Series]:
+    """The samples of every machine that reports under the scale set, those that left too."""
     begins = at - timedelta(seconds=seconds + LATE_S)
     dimension = unit.measured["machine"]
     answer = azure.reader().get(
@@ -123,7 +124,7 @@ def _samples(azure: Azure, unit: Unit, names: set[str], at: datetime, seconds: f
         for each in metric.get("timeseries") or []:
             labels = {label["name"]["value"].lower(): label["value"] for label in each.get("metadatavalues") or []}
             machine = str(labels.get(dimension, ""))
-            if machine in names:
+            if machine:
                 points.setdefault((machine, 0), []).extend(points_of(each))
     return {device: series(samples) for device, samples in points.items()}
 

@@ -13,10 +13,10 @@ from sizewell.teardown.telemetry.observation import (
     HISTORY_S,
     Observation,
     counted_none,
-    hangs,
     history,
     number_of,
     series,
+    shares,
 )
 from sizewell.teardown.units import Unit
 
@@ -27,10 +27,10 @@ PERIOD_S: Final = 60
 LATE_S: Final = 300.0  # what the guards' alarms allow for too
 SIZES_PERIOD_S: Final = 300
 FLEET_EVENTS_S: Final = 47 * 3600.0
-POWER: Final = {  # what the same agent publishes of an accelerator's power, in watts
-    "nvidia_smi_utilization_gpu": "nvidia_smi_power_draw",
-    "DCGM_FI_DEV_GPU_UTIL": "DCGM_FI_DEV_POWER_USAGE",
-}
+ACTIVE_S: Final = 3 * 3600.0  # ListMetrics tells what reported within three hours, or all of two weeks
+# What the agent publishes of an accelerator beside its use (components/aws/user_data.py): watts, and mebibytes.
+POWER: Final = {"nvidia_smi_utilization_gpu": "nvidia_smi_power_draw"}
+MEMORY: Final = {"nvidia_smi_utilization_gpu": ("nvidia_smi_memory_used", "nvidia_smi_memory_total")}
 _LIVE: Final = frozenset({"pending", "running", "stopping"})
 
 
@@ -41,14 +41,19 @@ def observe(aws: Aws, unit: Unit, at: datetime, seconds: float) -> Observation:
     sizes = _sizes(aws, unit, group, at) if group else []
     place: dict[str, Any] = {"machines": set(started), "at": at, "seconds": seconds}
     use = samples(aws, unit, group, **place) if unit.measured else {}
-    power = POWER.get(unit.measured.get("metric", ""), "")
+    metric = unit.measured.get("metric", "")
+    power = samples(aws, unit, group, metric=POWER[metric], **place) if metric in POWER else {}
+    memory = {}
+    if metric in MEMORY:
+        memory = shares(*(samples(aws, unit, group, metric=each, **place) for each in MEMORY[metric]))
     return Observation(
         source=f"CloudWatch {unit.measured.get('namespace', '')}/{unit.measured.get('metric', '')}",
         counted=history(sizes, SIZES_PERIOD_S, started, at.timestamp(), late_s=LATE_S)
         if group or started
         else counted_none(_fleet_changed_s(aws, unit, at), at.timestamp()),
         utilization_percent=use,
-        power_w=samples(aws, unit, group, metric=power, **place) if power and hangs(use) else {},
+        power_w=power,
+        memory_percent=memory,
         period_s=PERIOD_S,
         late_s=LATE_S,
         per="machine" if unit.measured.get("per") == "machine" else "accelerator",
@@ -141,9 +146,14 @@ def _fleet_changed_s(aws: Aws, unit: Unit, at: datetime) -> float:
 def samples(
     aws: Aws, unit: Unit, group: str, *, machines: set[str], at: datetime, seconds: float, metric: str = ""
 ) -> dict[Device, Series]:
-    """The samples of each accelerator of each machine; of another metric beside its use where one is named."""
+    """The samples of each accelerator of each machine; of another metric beside its use where one is named.
+
+    Of a group those of every machine that reports under its name: one that left worked on what its successor loads,
+    and one that EC2 does not count in the group is in use until somebody explains it.
+    """
     measured = unit.measured
     dimension = measured["dimension"]
+    recent = {"RecentlyActive": "PT3H"} if seconds + LATE_S <= ACTIVE_S else {}
     value = measured.get("value") or (
         str(unit.resources[0].outputs.get("clusterName") or unit.resources[0].inputs.get("clusterName"))
         if dimension == "ClusterName"
@@ -154,6 +164,7 @@ def samples(
         Namespace=measured["namespace"],
         MetricName=metric or measured["metric"],
         Dimensions=[{"Name": dimension, "Value": value}],
+        **recent,
     )
     queries: list[dict[str, Any]] = []
     devices: dict[str, Device] = {}
@@ -161,8 +172,9 @@ def samples(
         names = {entry["Name"]: entry["Value"] for entry in each["Dimensions"]}
         machine = names.get(measured["machine"], "")
         device = next((names[key] for key in ("index", "GpuDevice", "NeuronDevice") if key in names), None)
-        if machine not in machines or (device is None) != (measured["per"] == "machine"):
-            continue  # of a machine that is gone, or a sum over several
+        outside = machine not in machines and (not machine or dimension != "AutoScalingGroupName")
+        if outside or (device is None) != (measured["per"] == "machine"):
+            continue  # of another pool of the cluster, or a sum over several
         identity = f"m{len(queries)}"
         devices[identity] = (machine, 0 if device is None else number_of(device))
         stat = {"Metric": each, "Period": PERIOD_S, "Stat": "Maximum"}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
 from sizewell.teardown.records import Device, Series
-from sizewell.teardown.telemetry.observation import HISTORY_S, Observation, history, number_of, series
+from sizewell.teardown.telemetry.observation import HISTORY_S, Observation, history, number_of, series, shares
 from sizewell.teardown.units import Unit
 
 PERIOD_S: Final = 60.0
@@ -16,6 +16,8 @@ LATE_S: Final = (
     300.0  # metrics of the system come up to four minutes late (cloud.google.com/monitoring/api/metrics_gcp)
 )
 SIZES_PERIOD_S: Final = 300
+# docs.cloud.google.com/monitoring/api/metrics_kubernetes: bytes; there is none of power or processes
+MEMORY: Final = ("kubernetes.io/node/accelerator/memory_used", "kubernetes.io/node/accelerator/memory_total")
 _GONE: Final = frozenset({"TERMINATED", "STOPPED", "SUSPENDED"})
 
 
@@ -45,12 +47,16 @@ def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observa
         for machine in machines:
             started[str(machine["name"])] = datetime.fromisoformat(machine["creationTimestamp"]).timestamp()
     sizes = _sizes(google, project, [name for _, name in managers], at)
+    metric = unit.measured.get("metric", "")
+    use, memory = {}, {}
+    if metric:
+        use, used, whole = (_samples(google, unit, project, each, at=at, seconds=seconds) for each in (metric, *MEMORY))
+        memory = shares(used, whole)
     return Observation(
         source=f"Cloud Monitoring {unit.measured.get('metric', '')}",
         counted=history(sizes, SIZES_PERIOD_S, started, at.timestamp(), late_s=LATE_S),
-        utilization_percent=_samples(google, unit, project, machines=set(started), at=at, seconds=seconds)
-        if unit.measured
-        else {},
+        utilization_percent=use,
+        memory_percent=memory,
         period_s=PERIOD_S,
         late_s=LATE_S,
     )
@@ -98,13 +104,14 @@ def _sizes(google: Google, project: str, managers: list[str], at: datetime) -> l
 
 
 def _samples(
-    google: Google, unit: Unit, project: str, *, machines: set[str], at: datetime, seconds: float
+    google: Google, unit: Unit, project: str, metric: str, *, at: datetime, seconds: float
 ) -> dict[Device, Series]:
+    """The samples of each accelerator of every machine that reports from the node pool, those that left too."""
     pools = sorted({pool_path(unit, pool.id).rpartition("/")[2] for pool in unit.resources})
     cluster = pool_path(unit, unit.resources[0].id).split("/")[5]
     names = ",".join(f'"{pool}"' for pool in pools)
     chosen = (
-        f'metric.type="{unit.measured["metric"]}" AND resource.type="k8s_node" '
+        f'metric.type="{metric}" AND resource.type="k8s_node" '
         f'AND resource.labels.cluster_name="{cluster}" '
         f'AND metadata.user_labels."cloud.google.com/gke-nodepool"=one_of({names})'
     )
@@ -112,8 +119,6 @@ def _samples(
     seen: dict[str, list[str]] = {}
     for answer in series_of(google, project, chosen, at, seconds + LATE_S):
         machine = str(answer.get("resource", {}).get("labels", {}).get(unit.measured["machine"], ""))
-        if machine not in machines:
-            continue
         accelerator = str(answer.get("metric", {}).get("labels", {}).get("accelerator_id", ""))
         known = seen.setdefault(machine, [])
         if accelerator not in known:

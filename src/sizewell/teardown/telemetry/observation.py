@@ -24,6 +24,9 @@ class Observation:
     counted: tuple[Counted, ...] = ()  # empty: nobody counted
     utilization_percent: Mapping[Device, Series] = field(default_factory=dict)
     power_w: Mapping[Device, Series] = field(default_factory=dict)
+    processes: Mapping[Device, Series] = field(default_factory=dict)
+    memory_percent: Mapping[Device, Series] = field(default_factory=dict)
+    sm_percent: Mapping[Device, Series] = field(default_factory=dict)
     period_s: float = 60.0
     late_s: float = 0.0
     per: Literal["accelerator", "machine"] = "accelerator"
@@ -52,9 +55,13 @@ def series(samples: Iterable[tuple[float, float]]) -> Series:
     )
 
 
-def hangs(samples: Mapping[Device, Series]) -> bool:
-    """Whether an accelerator reports 100 percent and nothing else: then its power tells whether the counter hangs."""
-    return any(len(each.values) and each.values.min() >= 100 for each in samples.values())
+def shares(used: Mapping[Device, Series], whole: Mapping[Device, Series]) -> dict[Device, Series]:
+    """Percent of what each accelerator has; one whose whole was not read is left out."""
+    return {
+        device: Series(at_s=each.at_s, values=100 * each.values / total)
+        for device, each in used.items()
+        if (total := max(whole[device].values, default=0.0) if device in whole else 0.0) > 0
+    }
 
 
 def counted_now(started_s: Mapping[str, float], at_s: float) -> list[Counted]:

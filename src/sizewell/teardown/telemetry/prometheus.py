@@ -29,22 +29,44 @@ def reader(
 
 
 def samples(
-    api: Reader, metric: str, *, label: str, machines: set[str], at: datetime, seconds: float
+    api: Reader, metric: str, *, label: str, machines: Callable[[str], bool], at: datetime, seconds: float
 ) -> dict[Device, Series]:
-    """Samples of a metric by machine and accelerator, as they were scraped."""
+    """Samples of a metric by accelerator, as they were scraped, of those machines."""
     points: dict[Device, list[tuple[float, float]]] = {}
     for answer in _result(
         api.get("api/v1/query", query=f"{_name(metric)}[{math.ceil(seconds)}s]", time=f"{at.timestamp():.3f}")
     ):
         labels = answer.get("metric") or {}
         machine = str(labels.get(label) or "")
-        if machine not in machines:
+        if not machine or not machines(machine):
             continue
         device = number_of(str(labels.get("gpu", labels.get("gpu_id", labels.get("device", "")))))
         points.setdefault((machine, device), []).extend(
             (float(at_s), float(value)) for at_s, value in answer.get("values") or []
         )
     return {device: series(each) for device, each in points.items()}
+
+
+def rate(api: Reader, query: str, at: datetime, seconds: float, step_s: float) -> Series:
+    """What a query had at each step of the last seconds. CloudError where it has several values at a time."""
+    results = _result(
+        api.get("api/v1/query", query=f"({query})[{math.ceil(seconds)}s:{step_s:g}s]", time=f"{at.timestamp():.3f}")
+    )
+    if len(results) > 1:
+        raise CloudError("prometheus", "unanswered", f"{query!r} has {len(results)} values, not one")
+    values = results[0].get("values") or [] if results else []
+    return series((float(at_s), float(value)) for at_s, value in values)
+
+
+def positive_since(api: Reader, query: str, at: datetime, seconds: float) -> float:
+    """Since when a query has been above zero without a gap, up to now; no longer ago than so many seconds."""
+    since_s = at.timestamp()
+    seen = rate(api, query, at, seconds, 300.0)
+    for at_s, value in zip(seen.at_s[::-1], seen.values[::-1], strict=True):
+        if not value > 0:
+            break
+        since_s = min(since_s, float(at_s))
+    return since_s
 
 
 def count(api: Reader, query: str, at: datetime) -> float:

@@ -1,0 +1,215 @@
+"""One look at one pool: which machines and accelerators it has, what their samples say, since when it has been idle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sizewell.teardown.records import DAY_S, Device, Episode, Limits, Pool, Series, Stack
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look at one pool."""
+
+    stack: Stack
+    pool: Pool
+    limits: Limits
+    at: datetime
+
+    @property
+    def at_s(self) -> float:
+        return self.at.timestamp()
+
+    @property
+    def seen_s(self) -> float:
+        """Until when samples can be expected. A source that says it is hours late tells nothing of now."""
+        return self.at_s - min(self.pool.late_s, self.limits.late_s_max)
+
+    @property
+    def counted(self) -> bool:
+        return self.pool.machines_at(self.at_s) is not None
+
+    @property
+    def machines(self) -> frozenset[str]:
+        return self.pool.machines_at(self.at_s) or frozenset()
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        count = range(self.pool.accelerators_per_machine)
+        return tuple((machine, number) for machine in sorted(self.machines) for number in count)
+
+    @property
+    def needed_s(self) -> float:
+        """For how long a pool has to be idle before its stack goes, or its owner's grace is over."""
+        return self.pool.guard.window_s + self.pool.guard.grace_s
+
+    def window(self, series: Series | None) -> Values:
+        """The values of the guard's window, up to now."""
+        return np.empty(0) if series is None else series.between(self.seen_s - self.pool.guard.window_s, self.at_s + 1)
+
+    def fresh(self, series: Series) -> bool:
+        return self.seen_s - series.newest_s <= self.limits.fresh_periods * self.pool.period_s
+
+    def coverage(self, series: Series, seconds: float) -> float:
+        """Share of the last seconds that samples stand for: time, since so many samples may come of half of it."""
+        if seconds <= 0:
+            return 1.0
+        start_s = self.seen_s - seconds
+        _, covered = self._covered(series, start_s)
+        return min(1.0, float(covered.sum()) / seconds)
+
+    def seen_since(self, series: Series) -> float:
+        """Since when an accelerator has been seen nearly all of the time, up to now."""
+        times, covered = self._covered(series, -math.inf)
+        if not len(times):
+            return self.seen_s
+        begins = times - covered
+        total = np.cumsum(covered[::-1])[::-1]  # seen from each sample on
+        enough = total >= self.limits.coverage * (self.seen_s - begins)
+        return float(begins[enough][0]) if enough.any() else self.seen_s
+
+    def _covered(self, series: Series, start_s: float) -> tuple[Values, Values]:
+        """The samples' times from a time until now, and for how many seconds before it each of them stands."""
+        kept = (series.at_s > start_s) & (series.at_s < self.seen_s + self.pool.period_s)
+        times = np.unique(np.minimum(series.at_s[kept], self.seen_s))
+        if not len(times):
+            return times, np.empty(0)
+        # The first one stands for its own period alone, the newest for the time until now where it is no older.
+        before = np.diff(times, prepend=max(times[0] - self.pool.period_s, start_s))
+        covered = np.minimum(before, self.pool.period_s)
+        covered[-1] += min(max(self.seen_s - times[-1], 0.0), self.pool.period_s)
+        return times, covered
+
+    def joined_s(self, machine: str) -> float:
+        """Since when a machine has been counted without a gap."""
+        since_s = self.at_s
+        for counted in reversed(self.pool.counted):
+            if counted.start_s > self.at_s:
+                continue
+            if machine not in counted.machines or counted.end_s < since_s - self.pool.period_s:
+                break
+            since_s = counted.start_s
+        return since_s
+
+    def left_s(self) -> float:
+        """When a machine that is no longer there was counted last; minus infinity where none left."""
+        now = self.machines
+        return max((span.end_s for span in self.pool.counted if span.machines - now), default=-math.inf)
+
+    def used_for(self, seconds: float) -> bool:
+        """Whether an accelerator was not under the limit within so long; of machines that left too."""
+        return any(not self.idle_values(values).all() for _, values in self.within(seconds))
+
+    def within(self, seconds: float) -> Iterator[tuple[Device, Values]]:
+        """The utilization of each accelerator within so long. Not only of today's machines: a spot replacement is idle
+        while it loads what its busy predecessor worked on.
+        """
+        start_s = self.seen_s - seconds
+        for device, series in self.pool.utilization_percent.items():
+            yield device, series.between(start_s, self.at_s + 1)
+
+    def seen_for(self, seconds: float) -> bool:
+        """Whether every accelerator was seen for so long, or since its machine joined."""
+        start_s = self.seen_s - seconds
+        return all(
+            (series := self.pool.utilization_percent.get(device)) is not None
+            and self.coverage(series, self.seen_s - max(start_s, self.joined_s(device[0]))) >= self.limits.coverage
+            for device in self.devices
+        )
+
+    def idle_values(self, percent: Values) -> NDArray[np.bool_]:
+        """Which samples say idle: one that is no number or below 0 does not, and says nothing about use."""
+        return (percent >= 0) & (percent < self.pool.guard.min_utilization_percent)
+
+    def episode(self) -> Episode:
+        """The time of idleness in which this look falls. Asked where nothing says that the pool is in use.
+
+        It began with the last thing that is no idleness, or where the samples of this look begin; what earlier looks
+        saw counts for as long as no time between them and this one went unseen.
+        """
+        last_s = max(self.interrupted_s(), self.left_s(), *map(self.joined_s, self.machines))
+        seen_s = max((self._seen_from(device) for device in self.devices), default=self._counted_from())
+        since_s = max(last_s, seen_s)
+        for earlier in sorted(self.pool.episodes, key=lambda each: each.until_s, reverse=True):
+            if earlier.until_s < since_s - self.pool.period_s or earlier.since_s < last_s:
+                break
+            since_s = min(since_s, earlier.since_s)
+        return Episode(since_s=since_s, until_s=max(self.seen_s, since_s))
+
+    def _seen_from(self, device: Device) -> float:
+        series = self.pool.utilization_percent.get(device)
+        return self.at_s if series is None else max(self.seen_since(series), self.joined_s(device[0]))
+
+    def _counted_from(self) -> float:
+        """Since when somebody has counted that a pool has no machine."""
+        since_s = self.at_s
+        for span in reversed(self.pool.counted):
+            if span.start_s > self.at_s:
+                continue
+            if span.machines or span.end_s < since_s - self.pool.period_s:
+                break
+            since_s = span.start_s
+        return since_s
+
+    def interrupted_s(self) -> float:
+        """When something was seen last that is no idleness."""
+        return max(self._interruptions(), default=-math.inf)
+
+    def _interruptions(self) -> Iterator[float]:
+        pool = self.pool
+        for series in (*pool.utilization_percent.values(), *pool.sm_percent.values()):
+            yield from _last(series, ~self.idle_values(series.values))
+        if pool.requests_per_s is not None:
+            yield from _last(pool.requests_per_s, ~(pool.requests_per_s.values <= 0))
+        if pool.idle_power_w is not None:
+            for series in pool.power_w.values():
+                yield from _last(series, series.values > self.limits.idle_power_factor * pool.idle_power_w)
+        for series in pool.processes.values():
+            yield from _last(series, np.diff(series.values, prepend=series.values[:1]) > 0)
+        yield from (at_s for at_s in (*pool.wakes_s, *pool.saves_s, *pool.parts_s) if at_s <= self.at_s)
+        yield from (job.since_s for job in pool.jobs if job.state == "ended")
+        for machine in self.machines:  # that came while others, or none, were counted: not one that was there before
+            joined_s = self.joined_s(machine)
+            if any(span.start_s < joined_s for span in pool.counted):
+                yield joined_s
+        yield from interruptions(self.stack, self.at_s)
+
+
+def interruptions(stack: Stack, at_s: float) -> Iterator[float]:
+    """What ends a time of idleness of every pool: an update, and the end of a lease or a protection."""
+    yield stack.created_s
+    if stack.updated_s is not None:
+        yield stack.updated_s
+    for word in (*stack.leases, *([stack.protected] if stack.protected else [])):
+        if word.until.timestamp() <= at_s:
+            yield word.until.timestamp()
+
+
+def _last(series: Series, which: NDArray[np.bool_]) -> Iterator[float]:
+    times = series.at_s[which]
+    if len(times):
+        yield float(times[-1])
+
+
+def minutes(seconds: float) -> str:
+    """A duration in words.
+
+    >>> minutes(300), minutes(7200), minutes(259200)
+    ('5 minutes', '2.0 hours', '3.0 days')
+    """
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"
+
+
+def when(at_s: float) -> str:
+    """An instant in words."""
+    return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M} UTC"

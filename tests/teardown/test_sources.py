@@ -1,0 +1,311 @@
+"""Each fact that keeps something, by its real source: with the fact it is kept, and without its source it is stopped."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.teardown import enginelocks, gather, processes
+from sizewell.teardown.backend import LEASE_TAG
+from sizewell.teardown.enginelocks import EngineLock, locks, update_of
+from sizewell.teardown.journal import HeldError, Journal
+from sizewell.teardown.planning import must_be_own, to_json
+from sizewell.teardown.telemetry import cloudwatch
+from tests.teardown import world
+from tests.teardown.test_run import IDLE, REGION, backdated, client, described, expired, measured, stack
+
+GROUP = "sizewell-dev-aws-train"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def beside(evening: Any, machine: str, metric: str, level: Any, minutes: int = 55) -> None:
+    """Samples of another metric of each accelerator of a machine."""
+    data = world.samples(machine, GROUP, evening.now, dict.fromkeys(range(4), level), minutes)
+    cloud = client("cloudwatch", REGION)
+    cloud.put_metric_data(Namespace="Sizewell", MetricData=[{**each, "MetricName": metric} for each in data])
+
+
+def power(evening: Any, machine: str) -> None:
+    evening.settings = {"idle_power_w": {"g6.12xlarge": 16.0}}
+    beside(evening, machine, "nvidia_smi_power_draw", 70.0)
+
+
+def memory(evening: Any, machine: str) -> None:
+    beside(evening, machine, "nvidia_smi_memory_total", 23_034.0)
+    beside(evening, machine, "nvidia_smi_memory_used", lambda minute: 18_000.0 if minute < 5 else 400.0)
+
+
+def seventh(evening: Any, machine: str) -> None:
+    measured(machine, GROUP, evening.now, {6: 95.0})
+
+
+def stray(evening: Any, _: str) -> None:
+    measured("i-00000000000000000", GROUP, evening.now, {0: 95.0})
+
+
+def successor(evening: Any, _: str) -> None:
+    """A machine that is gone worked until twelve minutes ago, before the window and within the grace."""
+    measured("i-00000000000000000", GROUP, evening.now, {0: lambda minute: 93.0 if minute >= 12 else None})
+
+
+def lock(evening: Any, _: str) -> None:
+    at = evening.now - timedelta(minutes=4)
+    held = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="laptop", pid=42, at=at)
+    evening.shelf.locks.append(held)
+
+
+def woken(evening: Any, _: str) -> None:
+    at = evening.now - timedelta(minutes=5)
+    evening.journal.write("begin", at, stack="dev-aws", subject="train", owner="", action="wake", why="a person")
+
+
+def lease(evening: Any, _: str) -> None:
+    until = evening.now + timedelta(hours=2)
+    evening.journal.write("lease", evening.now, stack="dev-aws", until=until.isoformat(), reason="demo")
+
+
+def tagged(evening: Any, _: str) -> None:
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{evening.now + timedelta(hours=2):%Y-%m-%dT%H:%MZ} demo"}
+
+
+FACTS = {  # fact -> verdict and clause, and what takes its source away
+    "power": (power, ("unknown", "powered"), (cloudwatch, "POWER", {})),
+    "memory": (memory, ("keep", "memory_fills"), (cloudwatch, "MEMORY", {})),
+    "an accelerator beyond the registered": (seventh, ("keep", "unregistered"), None),
+    "a machine outside of the group": (stray, ("keep", "unregistered"), None),
+    "a machine that left": (successor, ("warn", "told"), None),
+    "the engine's lock": (lock, ("keep", "updating"), (world.ShelfBackend, "locks", lambda _: ())),
+    "a wake": (woken, ("keep", "woken"), (Journal, "wakes_s", lambda *_: ())),
+    "a lease in the journal": (lease, ("keep", "leased"), (Journal, "leases", lambda *_: ())),
+    "a lease in a tag": (tagged, ("keep", "leased"), (gather, "lease_of", lambda *_: None)),
+}
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_fact_keeps_a_pool_by_its_source_alone(evening, monkeypatch, fact):
+    make, verdict, source = FACTS[fact]
+    (machine,) = stack(evening)
+    evening.told()
+    assert evening.pool().action == "empty"
+    make(evening, machine)
+    row = evening.pool()
+    assert (row.action, row.clause) == verdict, row.why
+    if source is not None:
+        monkeypatch.setattr(*source)
+        assert evening.pool().action == "empty"
+
+
+def test_what_nothing_is_read_of_is_said(evening):
+    (machine,) = stack(evening)
+    row = evening.pool()
+    assert row.unwatched == ("power", "processes", "memory", "SM activity", "requests", "jobs")
+    power(evening, machine)
+    assert "power" not in evening.pool().unwatched
+
+
+def test_a_stack_that_another_one_refers_to_is_kept(evening):
+    expired(evening)
+    apps = world.resource("apps", "kubernetes:core/v1:Namespace", "apps", "apps")
+    reference = world.resource("apps", "pulumi:pulumi:StackReference", "base", "organization/sizewell/dev-aws")
+    evening.shelf.put("apps", apps, {**reference, "inputs": {"name": "organization/sizewell/dev-aws"}})
+    row = next(each.row for each in evening.plan().stacks if each.stack == "dev-aws")
+    assert (row.action, row.clause) == ("warn", "depended_on")
+    assert row.why.endswith("other stacks refer to it: apps")
+    evening.shelf.put("apps", {**reference, "inputs": {"name": "organization/sizewell/dev-aws"}})
+    assert next(each.row for each in evening.plan().stacks if each.stack == "dev-aws").action == "destroy"
+
+
+# Notices and times of idleness ----------------------------------------------------------------------------------------
+
+
+def test_a_notice_counts_for_as_long_as_runs_saw_no_use(evening, monkeypatch):
+    """Older than samples are asked for: what earlier runs kept says that the pool was idle all the while."""
+    backdated(monkeypatch, evening.now - timedelta(hours=70))
+    stack(evening)
+    evening.told(minutes=40 * 60)
+    assert evening.pool().action == "warn"
+    idle = [
+        {
+            "stack": "dev-aws",
+            "pool": "train",
+            "since": (evening.now - timedelta(hours=60)).isoformat(),
+            "until": (evening.now - timedelta(minutes=15)).isoformat(),
+        }
+    ]
+    document = {"schema": "sizewell.pool-usage/1", "pools": [], "empty": [], "idle": idle}
+    at = evening.now - timedelta(minutes=15)
+    evening.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(document).encode())
+    assert evening.pool().action == "empty"
+    monkeypatch.setattr(gather, "idle_episodes", lambda _: {})
+    assert evening.pool().action == "warn"
+
+
+def test_a_run_keeps_since_when_a_pool_has_been_idle_and_names_it_in_its_notice(evening):
+    stack(evening)
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+    (kept,) = (evening.folder / "journal" / "kept" / "usage").glob("*.json")
+    (idle,) = json.loads(kept.read_text())["idle"]
+    (notice,) = evening.journal.records
+    assert notice["episode"] == idle["id"] == f"idle since {datetime.fromisoformat(idle['since']):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_without_a_receiver_nothing_follows_and_that_is_said(evening):
+    stack(evening)
+    evening.shelf.configurations["dev-aws"] = {}
+    (result,) = evening.run()
+    assert (result.action, result.outcome) == ("notice", "unheard")
+    assert "sizewell:notify names no receiver, so nothing follows" in result.detail
+    assert evening.run() == []  # once a day
+    assert "nobody was notified" in evening.pool().why
+    assert [record["heard"] for record in evening.journal.records] == [[]]
+
+
+def test_a_second_idleness_within_a_day_is_told_anew(evening):
+    stack(evening, values={**IDLE, 1: lambda minute: 80 if 30 <= minute <= 35 else 0})
+    evening.told(minutes=50)
+    assert evening.outcomes() == [("dev-aws", "notice", "told")]
+
+
+# Plans and turns ------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_of_an_older_state_is_not_acted_on(evening):
+    stack(evening)
+    evening.told()
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:])  # somebody updates it
+    (result,) = evening.run(chosen)
+    assert (result.outcome, result.detail) == ("held back", "it was updated after the plan was made: plan again")
+    assert described(GROUP)["DesiredCapacity"] == 1
+    assert [result.outcome for result in evening.run()] == ["done"]
+
+
+def test_what_fails_does_not_starve_the_others(evening, monkeypatch):
+    """The dearest is tried first, fails, uses nothing of the number, and goes last in the next run."""
+    evening.settings = {"at_most_stacks": 1, "at_most_percent": 100}
+    expired(evening, name="dev-dear", size=2)
+    expired(evening, name="dev-b")
+    real = world.ShelfBackend.destroy
+
+    def destroy(self: Any, name: str, **more: Any) -> str:
+        if name == "dev-dear":
+            self.shelf.locked = "dev-dear: another update holds the engine's lock"
+        try:
+            return real(self, name, **more)
+        finally:
+            self.shelf.locked = ""
+
+    monkeypatch.setattr(world.ShelfBackend, "destroy", destroy)
+    first = [(result.stack, result.outcome) for result in evening.run() if result.action == "destroy"]
+    assert first == [("dev-dear", "failed"), ("dev-b", "held back")]
+    second = [(result.stack, result.outcome) for result in evening.run() if result.action == "destroy"]
+    assert second[0] == ("dev-b", "done")
+
+
+# Locks of the engine --------------------------------------------------------------------------------------------------
+
+
+def put_lock(folder: Path, name: str = "dev-aws", **more: Any) -> None:
+    place = folder / ".pulumi" / "locks" / "organization" / "sizewell" / name
+    place.mkdir(parents=True, exist_ok=True)
+    held = {"pid": 7, "username": "ana", "hostname": "laptop", "timestamp": "2026-11-20T11:00:00.123456789Z", **more}
+    (place / f"{len(list(place.iterdir()))}.json").write_text(json.dumps(held))
+
+
+def test_locks_are_read_where_the_backend_is_a_store(tmp_path):
+    assert locks(f"file://{tmp_path}") == ()
+    put_lock(tmp_path)
+    (held,) = locks(f"file://{tmp_path}")
+    assert (held.project, held.stack, held.by) == ("sizewell", "dev-aws", "ana@laptop, process 7")
+    assert f"{held.at:%H:%M %Z}" == "11:00 UTC"
+    assert locks("https://api.pulumi.com") == ()
+
+
+def begin(**more: Any) -> dict[str, Any]:
+    at = (NOW - timedelta(minutes=30)).isoformat()
+    return {"kind": "begin", "action": "destroy", "stack": "dev-aws", "at": at, "host": socket.gethostname(), **more}
+
+
+def engine_lock(pid: int, *, host: str = "", minutes: float = 29) -> EngineLock:
+    at = NOW - timedelta(minutes=minutes)
+    return EngineLock(
+        project="sizewell", stack="dev-aws", user="ana", host=host or socket.gethostname(), pid=pid, at=at
+    )
+
+
+def dead() -> tuple[int, dict[str, str]]:
+    """A process that is over, as it described itself."""
+    code = "import json; from sizewell.teardown import processes; print(json.dumps(processes.this()))"
+    said = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    return int(said["pid"]), said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which process a number was")
+def test_a_lock_is_over_where_the_teardown_and_its_engine_are_gone():
+    pid, process = dead()
+    assert processes.gone(process)
+    assert not processes.gone(processes.this())
+    assert not processes.gone({**process, "boot": "another"})  # another machine: nobody knows
+    assert "its engine is gone" in enginelocks.over(engine_lock(pid), [begin(process=process)], NOW)
+    alive = processes.this()
+    assert enginelocks.over(engine_lock(int(alive["pid"])), [begin(process=process)], NOW) == ""  # the engine runs on
+    assert enginelocks.over(engine_lock(pid), [begin(process=alive)], NOW) == ""  # the teardown works
+    assert enginelocks.over(engine_lock(pid), [], NOW) == ""  # somebody else's, which a person cancels
+    assert enginelocks.over(engine_lock(pid, host="laptop"), [begin(process=process)], NOW) == ""
+    assert enginelocks.over(engine_lock(pid, minutes=90), [begin(process=process)], NOW) == ""  # it was there before
+
+
+def test_a_lock_of_a_teardown_elsewhere_is_over_when_its_time_is():
+    later = NOW + timedelta(hours=3)
+    elsewhere = begin(host="pod-1", process={"boot": "b", "namespace": "n", "pid": "1", "started": "1"})
+    held = engine_lock(7, host="pod-1")
+    assert enginelocks.over(held, [elsewhere], NOW) == ""
+    assert "ends its engine after 3 hours" in enginelocks.over(held, [elsewhere], later)
+
+
+def test_of_two_locks_the_one_that_may_be_alive_counts():
+    update = update_of([engine_lock(1, minutes=300), engine_lock(2, minutes=5)], [begin(process=dead()[1])], NOW)
+    assert update is not None
+    assert update.over == ""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which process a number was")
+def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
+    """The journal's and the engine's: the next run takes both over, and destroys."""
+    expired(evening)
+    pid, process = dead()
+    began = evening.now - timedelta(minutes=20)
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process)
+    held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
+    evening.shelf.locks.append(held)
+    lock_ = {"holder": "a runner", "at": began.isoformat(), "until": (began + timedelta(hours=3)).isoformat()}
+    name = "locks/dev-aws/000000000001.json"
+    evening.journal._put(name, json.dumps({"schema": "sizewell.teardown-lock/1", **lock_, "process": process}).encode())
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+    assert evening.shelf.cancelled == ["dev-aws"]
+    assert "cancelled" in [record["kind"] for record in evening.journal.records]
+
+
+def test_a_lock_of_a_live_process_holds(evening):
+    evening.journal.lock("dev-aws", evening.now)
+    with pytest.raises(HeldError, match="has been working on it"):
+        evening.journal.lock("dev-aws", evening.now)
+
+
+def test_somebody_else_s_old_lock_is_said_with_the_command_and_not_cancelled(evening):
+    expired(evening)
+    at = evening.now - timedelta(hours=9)
+    evening.shelf.locks.append(EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=at))
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.clause) == ("unknown", "updating")
+    assert "pulumi cancel --stack dev-aws" in row.why
+    assert (evening.run(), evening.shelf.cancelled, evening.shelf.destroyed) == ([], [], [])
