@@ -119,7 +119,7 @@ def test_each_clause_is_needed(group: str, clause: Any, monkeypatch: pytest.Monk
     assert said() != SAID, f"no timeline needs {clause.__name__}"
 
 
-@pytest.mark.parametrize("clause", ["machines_left", "used_before"])
+@pytest.mark.parametrize("clause", ["machines_left", "used_before", "unseen_before"])
 def test_each_clause_on_stacks_alone_is_needed(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, clause, lambda _: None)
     assert said() != SAID
