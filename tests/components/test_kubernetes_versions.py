@@ -3,23 +3,25 @@
 import inspect
 import re
 from datetime import date
-from pathlib import Path
 
+import pulumi
 import pytest
 from aws_decisions import HYPERPOD
 from aws_decisions import KUBERNETES as ON_EKS
 from aws_recording import OWNED, only, record, refusals
 
-import sizewell.components
 from sizewell.components.aws.eks import args as eks_args
 from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.autoscaler import EksAutoscaler
+from sizewell.components.aws.eks.cluster import EksCluster
 from sizewell.components.azure.aks import args as aks_args
 from sizewell.components.azure.aks import charts as aks_charts
+from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
-from sizewell.components.kubernetes_versions import SERVICES, default_version, kubernetes_versions, versions_of
+from sizewell.components.kubernetes_versions import default_version, following, version_faults
+from sizewell.components.settings import Settings
+from sizewell.sizing.catalog import lifetimes
 
-FOLDER = Path(sizewell.components.__file__).parent
 OPERATORS = {
     **OWNED,
     "kubeconfig": "{}",
@@ -29,42 +31,10 @@ OPERATORS = {
 }
 
 
-def test_every_row_has_its_end_its_source_and_what_follows_it():
-    rows = kubernetes_versions()
-    assert len({(row.service, row.version) for row in rows}) == len(rows)
-    for row in rows:
-        assert row.source, row
-        assert date.fromisoformat(row.checked) <= date.fromisoformat(row.supported_until), row
-        assert (row.ubuntu in aks_charts.CODENAMES) is (row.service == "aks"), row
-        if row.service != "aks":
-            assert row.autoscaler.startswith(f"v{row.version}."), row
-
-
-@pytest.mark.parametrize("service", SERVICES)
-def test_a_service_has_one_default_which_was_supported_for_months_when_it_was_checked(service):
-    defaults = [row for row in versions_of(service).values() if row.default]
-    assert len(defaults) == 1
-    supported = date.fromisoformat(defaults[0].supported_until) - date.fromisoformat(defaults[0].checked)
-    assert supported.days > 90
-
-
-def test_no_code_names_a_version_of_its_own():
-    """A default beside the table would stay behind when the table moves on."""
-    named = [
-        f"{path.relative_to(FOLDER)}: {line.strip()}"
-        for path in sorted(FOLDER.rglob("*.py"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if re.search(r"""["':]v?1\.3[0-9]["'.]""", line) and ">>>" not in line and "busybox" not in line
-    ]
-    printed = re.compile(r"^[('].*[)']$")  # by a doctest
-    assert not [line for line in named if not printed.match(line.partition(": ")[2])]
-
-
-@pytest.mark.parametrize("args", [eks_args, aks_args])
-def test_the_arguments_pages_name_the_default(args):
-    service = args.__name__.split(".")[-2]
-    stated = re.findall(r"(\d\.\d\d) by default", inspect.getsource(args))
-    assert set(stated) == {default_version(service).version}
+@pytest.mark.parametrize(("args", "services"), [(eks_args, ("eks", "hyperpod")), (aks_args, ("aks",))])
+def test_the_arguments_pages_name_the_default(args, services):
+    stated = re.findall(r"(\d\.\d\d) by default|built with (\d\.\d\d)", inspect.getsource(args))
+    assert {one or other for one, other in stated} == {default_version(service).version for service in services}
 
 
 @pytest.mark.parametrize(("version", "release", "name"), [("1.34", "22.04", "jammy"), ("1.35", "24.04", "noble")])
@@ -85,25 +55,93 @@ def test_drivers_on_aks_follow_the_version_of_the_cluster(version, release, name
     assert any(f":ubuntu-{release}-KERNEL-" in text for text in sentences)
 
 
-def test_a_version_that_nothing_follows_is_refused_with_those_that_are_known():
-    (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.33"})
+def test_a_version_that_no_cluster_has_is_refused_with_those_that_are_known():
+    (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.29"})
     assert fault[0] == "version"
-    assert "one of 1.34, 1.35, 1.36, 1.37, got '1.33'" in fault[1]
+    assert "one of 1.31, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, got '1.29'" in fault[1]
 
 
-@pytest.mark.parametrize("version", versions_of("eks"))
+@pytest.mark.parametrize("version", [row.version for row in lifetimes.load().kubernetes if row.autoscaler])
 def test_the_autoscaler_on_eks_follows_the_version_of_the_cluster(version):
     args = {**OWNED, "region": "us-east-1", "cluster": "c", "kubeconfig": "{}", "version": version}
     resources = record(lambda: EksAutoscaler("scaler", args))
     values = only(resources, "kubernetes:helm.sh/v3:Release").inputs["values"]
-    assert values["image"]["tag"] == versions_of("eks")[version].autoscaler
+    assert values["image"]["tag"] == following("eks", version).autoscaler
     assert eks_charts.autoscaler_image(version).endswith(values["image"]["tag"])
+
+
+def test_what_follows_a_version_follows_the_one_that_the_cluster_has():
+    """A cluster that AWS has upgraded says so; the autoscaler is that version's, whatever was asked for once."""
+    args = {
+        **OWNED,
+        "region": "us-east-1",
+        "cluster": "c",
+        "kubeconfig": "{}",
+        "version": pulumi.Output.from_input("1.35"),
+    }
+    resources = record(lambda: EksAutoscaler("scaler", args))
+    values = only(resources, "kubernetes:helm.sh/v3:Release").inputs["values"]
+    assert values["image"]["tag"] == following("eks", "1.35").autoscaler
+
+
+@pytest.mark.parametrize("version", [None, "1.35"])
+@pytest.mark.parametrize("cloud", ["aws", "azure"])
+def test_a_version_that_nobody_stated_is_left_to_the_cloud(cloud, version):
+    """Asked back, what the cloud upgraded by itself would be a downgrade, which no cloud does."""
+    stated = {"version": version} if version else {}
+    if cloud == "aws":
+        args = {
+            **OWNED,
+            "region": "us-east-1",
+            "zones": ["us-east-1a", "us-east-1b"],
+            "subnet_ids": ["a", "b"],
+            "vpc_id": "v",
+            "vpc_cidr": "10.0.0.0/16",
+            **stated,
+        }
+        resources = record(lambda: EksCluster("c", args))
+        (cluster,) = [one for one in resources if one.type == "aws:eks/cluster:Cluster"]
+        key, built = "version", default_version("eks").version
+    else:
+        args = {**OWNED, "region": "eastus", "zones": [], "resource_group": "g", "subnet_id": "s", **stated}
+        resources = record(lambda: AksCluster("c", args))
+        (cluster,) = [one for one in resources if one.type == "azure-native:containerservice:ManagedCluster"]
+        key, built = "kubernetesVersion", default_version("aks").version
+    assert cluster.inputs[key] == (version or built)
+    assert (key in cluster.ignore_changes) is (version is None)
 
 
 def test_a_cluster_with_hyperpod_s_machines_has_a_version_that_hyperpod_takes():
     def pairs(decision):
         return [(workload, pool) for workload in decision.workloads for pool in workload.pools]
 
-    assert eks_args.cluster_version(pairs(ON_EKS)) == default_version("eks").version
-    assert eks_args.cluster_version(pairs(HYPERPOD)) == default_version("hyperpod").version
-    assert set(versions_of("hyperpod")) <= set(versions_of("eks"))
+    settings = Settings(project="p", stack="s")
+    assert eks_args.built_version(pairs(ON_EKS), settings) == default_version("eks").version
+    assert eks_args.built_version(pairs(HYPERPOD), settings) == default_version("hyperpod").version
+    known = lifetimes.load()
+    assert set(known.versions("hyperpod")) <= set(known.versions("eks"))
+
+
+@pytest.mark.parametrize(
+    ("stated", "services", "sentence"),
+    [
+        ("1.36", ["aks", "eks"], ""),
+        ("1.36.2", ["aks"], ""),
+        ("1.36", ["hyperpod"], "is '1.36', which is no Kubernetes version of hyperpod"),
+        ("1.3", ["eks"], "is '1.3', which is no Kubernetes version of eks"),
+        ("1.99", ["eks"], "is '1.99', which is no Kubernetes version of eks"),
+        ("latest", ["aks"], "is 'latest', which is no Kubernetes version of aks"),
+        ("1.33", ["aks"], "is 1.33, whose standard support on aks ended on 2026-07-31"),
+        ("1.36", ["gke"], "is given, and GKE's clusters follow the release channel REGULAR"),
+        ("1.36", [], "is given, and the stack builds no Kubernetes cluster"),
+    ],
+)
+def test_a_configured_version_is_one_that_the_cloud_has_and_supports(stated, services, sentence):
+    faults = version_faults(stated, services, date(2026, 11, 26))
+    assert [fault.message for fault in faults] == ([sentence] if sentence else [])
+    assert all(fault.path == "sizewell:kubernetesVersion" and fault.fix for fault in faults)
+
+
+def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
+    (fault,) = version_faults("1.99", ["eks"], date(2026, 11, 26))
+    assert "sizewell ages refresh" in fault.fix

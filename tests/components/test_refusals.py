@@ -630,7 +630,7 @@ CASES = [
         "reservation",
         "must be the id of a capacity",
     ),
-    ("aks cluster", {"version": "1.28"}, "version", "from 1.31 on"),
+    ("aks cluster", {"version": "1.28"}, "version", "one of 1.31"),
     (
         "aks cluster",
         {"authorized_ranges": ["0.0.0.0/0"]},

@@ -28,7 +28,8 @@ class Settings:
     workload; without one nothing is started. `kubeconfig` and `cluster` name a cluster that already exists: the
     stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
     own has not what the machines need. `access` is the way to the API of clusters that the stack builds. `registries`
-    are ids of the container registries (Azure) that machines and clusters may pull from.
+    are ids of the container registries (Azure) that machines and clusters may pull from. `kubernetes_version` is that
+    of the clusters that the stack builds; without one they are built with the default and keep what they have.
     """
 
     project: str
@@ -44,6 +45,7 @@ class Settings:
     images: dict[str, str] = field(default_factory=dict)
     access: Access | None = None
     registries: tuple[str, ...] = ()
+    kubernetes_version: str = ""
 
     def namespace(self, workload: str) -> str:
         """The Kubernetes namespace in which a workload's pods run, and whose account writes its checkpoints."""
@@ -118,6 +120,7 @@ def read_settings() -> Settings:
         images=images,
         access=access,
         registries=tuple(map(str, registries)),
+        kubernetes_version=config.get("kubernetesVersion") or "",
     )
 
 

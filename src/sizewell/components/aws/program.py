@@ -120,7 +120,9 @@ def build_images(decision: Decision, workloads: Sequence[Workload], settings: Se
         return outputs
     for region, in_region in shared_program.by_region(pools).items():
         options = pulumi.ResourceOptions(provider=provider(region, settings))
-        outputs |= targets.build_mirror(decision, region, in_region, account(settings), options)
+        outputs |= targets.build_mirror(
+            decision, region, in_region, settings=settings, account=account(settings), options=options
+        )
     return outputs
 
 

@@ -126,10 +126,10 @@ def build_kubernetes(
     """The one EKS cluster of a region, a node group for each pool, device plugins and autoscaler."""
     from sizewell.components.aws.eks.args import (
         autoscaler_args,
-        cluster_version,
         eks_cluster_args,
         eks_pool_args,
         plugin_args,
+        version_args,
     )
     from sizewell.components.aws.eks.cluster import EksCluster
     from sizewell.components.aws.eks.nodes import EksNodeGroup
@@ -140,7 +140,7 @@ def build_kubernetes(
     name, two = f"cluster-{region}", control_zones(zones)[:2]
     args = eks_cluster_args(decision, region, two, [workload for workload, _ in pairs], settings.access)
     args["deletion_protection"] = decision.environment == "prod" and settings.deletion_protection
-    version = args["version"] = cluster_version(pairs)
+    args |= version_args(pairs, settings)
     cluster = EksCluster.of(name, args, place, subnets(two), opts=options)
     outputs: dict[str, object] = {name: {"cluster": cluster.cluster_name}}
     modes: dict[str, str] = {}
@@ -171,7 +171,7 @@ def build_kubernetes(
         from sizewell.components.aws.eks.autoscaler import EksAutoscaler
 
         scaler: Any = {**autoscaler_args(decision, region, movable), "kubeconfig": cluster.kubeconfig, **mirror}
-        scaler |= {"cluster": cluster.cluster_name, "version": version}
+        scaler |= {"cluster": cluster.cluster_name, "version": cluster.version}
         EksAutoscaler(f"autoscaler-{region}", scaler, options)
     flavors = _flavors(decision, pairs, settings)
     inside = namespaces(pairs, settings, where=region, kubeconfig=cluster.kubeconfig)
@@ -256,14 +256,22 @@ def _say_what_cannot_be_pulled(pairs: Sequence[Pair], settings: Settings) -> Non
 
 
 def build_mirror(
-    decision: Decision, region: str, pairs: Sequence[Pair], account: dict[str, str], options: pulumi.ResourceOptions
+    decision: Decision,
+    region: str,
+    pairs: Sequence[Pair],
+    *,
+    settings: Settings,
+    account: dict[str, str],
+    options: pulumi.ResourceOptions,
 ) -> dict[str, object]:
     """The mirror of the public images that a region's EKS cluster runs."""
+    from sizewell.components.aws.eks.args import built_version
     from sizewell.components.aws.eks.images import ImageMirror
     from sizewell.components.aws.eks.mirrored import images_of
 
     owned = lasting_args(decision)  # it outlives its cluster
-    args: Any = {**owned, **account, "region": region, "images": images_of(decision, pairs)}
+    images = images_of(decision, pairs, built_version(pairs, settings))
+    args: Any = {**owned, **account, "region": region, "images": images}
     made = ImageMirror(f"images-{region}", args, options)
     return {f"images-{region}": {"registry": made.registry, "copies": made.copies}}
 

@@ -11,7 +11,7 @@ from sizewell.components import lustre
 from sizewell.components.azure import launching
 from sizewell.components.azure.limits import expiry
 from sizewell.components.facts import has_queues, lasting_args, owned_args
-from sizewell.components.kubernetes_versions import default_version
+from sizewell.components.kubernetes_versions import default_version, following
 from sizewell.components.machines import find_shape, pool_name
 from sizewell.components.settings import Settings
 from sizewell.launch.target import Target, beside
@@ -132,6 +132,7 @@ def build_kubernetes(
         outputs[group] = {"nodePool": agent_pool_name(group), "writer": made.writer_client_id}
         writers[group] = made.writer_client_id if workload.checkpoint else ""
     operators = {**operators_args(decision, pairs), **mirrors(), "kubeconfig": cluster.kubeconfig}
+    operators["version"] = cluster.version
     drivers: list[pulumi.Resource] = []
     if operators["runtimes"] or operators.get("lustre"):
         drivers.append(AksOperators.of(f"operators-{region}", operators))
@@ -218,7 +219,7 @@ def pull_faults(decision: Decision, pairs: Sequence[Pair], settings: Settings) -
             runtimes=operators["runtimes"],
             driver=operators.get("driver", "operator"),
             infiniband=operators["infiniband"],
-            ubuntu=default_version("aks").ubuntu,
+            ubuntu=following("aks", settings.kubernetes_version or default_version("aks").version).ubuntu,
         )
         message = (
             "is missing: the network that this stack builds reaches Azure's own services only, and GPUs "

@@ -389,8 +389,11 @@ def _rated_offers(rates: Discounts, offers: Iterable[Offer]) -> list[Offer]:
 
 
 def _files(directory: Path, prefix: str = "") -> tuple[dict[str, str], str]:
-    """Every CSV file's text by its path under `directory`, sorted, and the SHA-256 over their bytes."""
-    paths = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.csv"))
+    """Every CSV file's text by its path under `directory`, sorted, and the SHA-256 over their bytes; no table of what
+    ages, which `lifetimes` reads.
+    """
+    files = (path.relative_to(directory) for path in directory.rglob("*.csv"))
+    paths = sorted(path.as_posix() for path in files if path.parts[0] != overlays.AGES)
     whole = hashlib.sha256()
     texts: dict[str, str] = {}
     for path in paths:

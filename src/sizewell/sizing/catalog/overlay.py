@@ -23,8 +23,10 @@ RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
 TABLES: Final = (
     *("accelerators", "shapes", "slices", "offers", "withheld", "sold", "regions", "zones", "fees", "quotas"),
-    *("sagemaker", "models", "families", "processors", "sources", "sellers", "token_prices"),
+    *("sagemaker", "models", "families", "processors", "sources", "sellers", "token_prices", "ages"),
 )
+AGES: Final = "ages"
+"""The folder of what ages (see `lifetimes.py`): what is decided does not depend on it, so no digest has it."""
 
 Key = Callable[[Any], tuple[object, ...]]
 FEE_ORDER: Final = attrgetter("cloud", "key", "region", "from_quantity", "effective_from")
@@ -45,6 +47,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "processors": lambda r: (r.cloud, r.pattern),
     "sellers": lambda r: (r.seller,),
     "token_prices": lambda r: (r.seller, r.model, r.listed_as, r.effective_from),
+    "ages/kubernetes": lambda r: (r.service, r.version),
+    "ages/releases": lambda r: (r.kind, r.name, r.version),
+    "ages/drivers": lambda r: (r.accelerator,),
 }
 
 _Row = TypeVar("_Row")

@@ -1,6 +1,6 @@
 """Arguments of the EKS components, and how a decision becomes them. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 import pulumi
@@ -27,7 +27,10 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     zones: list[str]
     """Subnets; EKS requires at least two."""
     version: NotRequired[str]
-    """Kubernetes version; 1.36 by default."""
+    """Kubernetes version, a change of which upgrades the cluster. Without one the cluster is built with 1.36 and keeps
+    what AWS upgrades it to."""
+    hyperpod: NotRequired[bool]
+    """Whether machines of HyperPod join it, which takes fewer versions: without `version` it is built with 1.35."""
     public_cidrs: NotRequired[list[str]]
     """IPv4 ranges that may reach the API over the internet; the API is private unless some are given."""
     api_cidrs: NotRequired[list[str]]
@@ -86,8 +89,8 @@ class EksAutoscalerArgs(InsideArgs):
     order; without it the one that fits a pod best."""
     registry: NotRequired[pulumi.Input[str]]
     """Mirror of the public images for a network without internet access: the output of an ImageMirror."""
-    version: NotRequired[str]
-    """The cluster's Kubernetes version, which the autoscaler's own follows; 1.36 by default."""
+    version: NotRequired[pulumi.Input[str]]
+    """The cluster's Kubernetes version, an output of EksCluster, which the autoscaler follows; 1.36 by default."""
 
 
 class ImageMirrorArgs(PlaceArgs, AccountArgs):
@@ -143,9 +146,21 @@ def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> d
     return {**owned_args(decision), "runtimes": runtimes, "efa": efa}
 
 
-def cluster_version(pools: Sequence[tuple[Workload, Pool]]) -> str:
-    """Kubernetes version of the cluster of these pools: HyperPod takes fewer versions than EKS itself."""
-    return default_version("hyperpod" if any(pool.managed == "hyperpod" for _, pool in pools) else "eks").version
+def version_args(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> dict[str, Any]:
+    """The stated version of the cluster of these pools, and whether HyperPod has to take it too."""
+    stated = {"version": settings.kubernetes_version} if settings.kubernetes_version else {}
+    return {**stated, "hyperpod": True} if any(pool.managed == "hyperpod" for _, pool in pools) else stated
+
+
+def built_version(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> str:
+    """The version that the cluster of these pools is built with."""
+    args = version_args(pools, settings)
+    return str(args.get("version", default_version(service_of(args)).version))
+
+
+def service_of(args: Mapping[str, Any]) -> str:
+    """Whose table of versions holds for a cluster."""
+    return "hyperpod" if args.get("hyperpod") else "eks"
 
 
 def autoscaler_args(decision: Decision, region: str, pools: dict[str, str]) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks import scaling as eks_scaling
 from sizewell.components.aws.eks.args import EksAutoscalerArgs
 from sizewell.components.aws.eks.checks import check_autoscaler
+from sizewell.components.inputs import derive
 from sizewell.components.kubernetes.inside import provider_of
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.owned import Owned
 
 
@@ -25,7 +27,8 @@ class EksAutoscaler(Owned):
     """Role of its pod."""
 
     def __init__(self, name: str, args: EksAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        image = eks_charts.autoscaler_image(check_autoscaler(name, args).version)
+        check_autoscaler(name, args)
+        image = derive(eks_charts.autoscaler_image, args.get("version", default_version("eks").version))
         region, cluster = args["region"], args["cluster"]
         super().__init__(name, args, opts, kind="cluster")
         role = parts.role(

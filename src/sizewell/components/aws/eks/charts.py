@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sizewell.components.aws.eks.node_config import TAINT_KEYS
-from sizewell.components.kubernetes_versions import versions_of
+from sizewell.components.kubernetes_versions import default_version, following
 
 VPC_CNI = "v1.21.1-eksbuild.8"
 
@@ -68,7 +68,8 @@ def autoscaler_image(version: str) -> str:
     >>> autoscaler_image("1.34")
     'registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3'
     """
-    return f"registry.k8s.io/autoscaling/cluster-autoscaler:{versions_of('eks')[version].autoscaler}"
+    tag = following("eks", version).autoscaler or default_version("eks").autoscaler
+    return f"registry.k8s.io/autoscaling/cluster-autoscaler:{tag}"
 
 
 def image(public: str, registry: str) -> dict[str, str]:

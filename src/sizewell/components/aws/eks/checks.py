@@ -14,11 +14,12 @@ from sizewell.components.aws.eks.args import (
     EksNodeGroupArgs,
     ImageMirrorArgs,
     LustreVolumeArgs,
+    service_of,
 )
 from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
-from sizewell.components.kubernetes_versions import KubernetesVersion, check_known_version, default_version
+from sizewell.components.kubernetes_versions import check_version
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
@@ -32,14 +33,7 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     check_place(faults, args)
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
-    latest = default_version("eks").version
-    version = args.get("version", latest)
-    release = re.fullmatch(r"1\.(\d\d)", str(version))
-    faults.must(
-        release is not None and int(release[1]) >= 31,
-        "version",
-        f"must be a Kubernetes version from 1.31 on, such as {latest}, got {version!r}",
-    )
+    check_version(faults, args, service_of(args))
     system_type = args.get("system_type", "m7i.large")
     faults.must(
         system is not None and not system.accelerators,
@@ -118,12 +112,11 @@ def check_plugins(name: str, args: EksDevicePluginsArgs) -> None:
     faults.done()
 
 
-def check_autoscaler(name: str, args: EksAutoscalerArgs) -> KubernetesVersion:
-    """What follows the cluster's version, once nothing is wrong."""
+def check_autoscaler(name: str, args: EksAutoscalerArgs) -> None:
     faults = Faults.of(name, args, EksAutoscalerArgs)
     check_region(faults, args)
     faults.must(bool(args.get("cluster")), "cluster", "is empty; name the cluster")
-    release = check_known_version(faults, args, "eks")
+    check_version(faults, args, "eks")
     for pool, mode in (args.get("pools") or {}).items():
         faults.must(
             mode in PRIORITIES,
@@ -132,7 +125,6 @@ def check_autoscaler(name: str, args: EksAutoscalerArgs) -> KubernetesVersion:
             fix="leave out capacity blocks: they start and end by their dates" if mode == "capacity-block" else "",
         )
     faults.done()
-    return release
 
 
 def check_mirror(name: str, args: ImageMirrorArgs) -> None:

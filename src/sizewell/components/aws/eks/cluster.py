@@ -8,7 +8,7 @@ from pulumi_aws import cloudwatch, ec2, eks, iam, vpc
 from sizewell.components.aws import parts, policies
 from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks import node_config as eks_node_config
-from sizewell.components.aws.eks.args import EksClusterArgs
+from sizewell.components.aws.eks.args import EksClusterArgs, service_of
 from sizewell.components.aws.eks.checks import check_eks_cluster
 from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
@@ -30,6 +30,8 @@ class EksCluster(Owned):
     """ARN of the cluster."""
     cluster_security_group_id: pulumi.Output[str]
     """Security group that EKS made for the cluster."""
+    version: pulumi.Output[str]
+    """Kubernetes version that the cluster has."""
     kubeconfig: pulumi.Output[str]
     """Kubeconfig; a secret."""
 
@@ -54,6 +56,7 @@ class EksCluster(Owned):
 
         self.cluster_name = cluster.name
         self.cluster_arn = cluster.arn
+        self.version = cluster.version
         self.cluster_security_group_id = cluster.vpc_config.apply(
             lambda network: getattr(network, "cluster_security_group_id", None) or ""
         )
@@ -82,7 +85,7 @@ class EksCluster(Owned):
             eks.Cluster,
             f"{name}-cluster",
             name=physical,
-            version=args.get("version", default_version("eks").version),
+            version=args.get("version", default_version(service_of(args)).version),
             role_arn=role.arn,
             vpc_config={
                 "subnet_ids": args["subnet_ids"],
@@ -100,7 +103,11 @@ class EksCluster(Owned):
             bootstrap_self_managed_addons=False,
             deletion_protection=_protected(args),
             opts=pulumi.ResourceOptions(
-                depends_on=[logs], ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions"]
+                depends_on=[logs],
+                ignore_changes=[
+                    "accessConfig.bootstrapClusterCreatorAdminPermissions",
+                    *([] if "version" in args else ["version"]),
+                ],
             ),
         )
 

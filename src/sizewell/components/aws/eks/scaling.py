@@ -154,7 +154,12 @@ def priorities(groups: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def chart(
-    *, cluster: pulumi.Input[str], region: str, registry: pulumi.Input[str], groups: Mapping[str, str], image: str
+    *,
+    cluster: pulumi.Input[str],
+    region: str,
+    registry: pulumi.Input[str],
+    groups: Mapping[str, str],
+    image: pulumi.Input[str],
 ) -> dict[str, Any]:
     """The pinned chart, its pod on the system pool; a mirror in `registry` has the public `image` too.
 
@@ -172,7 +177,6 @@ def chart(
         "max-node-provision-time": "30m",  # the largest machines need a quarter of an hour to start
     }
     release = "cluster-autoscaler"
-    mirrored = pulumi.Output.from_input(registry).apply(lambda mirror: eks_charts.image(image, mirror))
     return {
         "chart": release,
         "version": "9.56.0",
@@ -181,7 +185,7 @@ def chart(
             "fullnameOverride": release,
             "awsRegion": region,
             "autoDiscovery": {"clusterName": cluster, "tags": [DISCOVERY + "={{ .Values.autoDiscovery.clusterName }}"]},
-            "image": eks_charts.image(image, registry) if isinstance(registry, str) else mirrored,
+            "image": derive(eks_charts.image, image, registry),
             "rbac": {"serviceAccount": {"name": ACCOUNT}},
             "extraArgs": arguments,
             **({"expanderPriorities": priorities(groups)} if groups else {}),

@@ -48,7 +48,8 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     admin_groups: NotRequired[list[str]]
     """Object ids of the Entra groups that administer the cluster; default whoever builds it."""
     version: NotRequired[str]
-    """Kubernetes version; 1.36 by default."""
+    """Kubernetes version, a change of which upgrades the cluster. Without one the cluster is built with 1.36 and keeps
+    what Azure upgrades it to."""
     system_size: NotRequired[str]
     """Size of the system pool's machines, without accelerators; default Standard_D4s_v5."""
     system_nodes: NotRequired[Annotated[int, SYSTEM_NODES]]
@@ -110,9 +111,9 @@ class AksOperatorsArgs(InsideArgs):
     amd_driver_image: NotRequired[str]
     """Repository of AMD's driver, as myregistry.azurecr.io/amdgpu-driver; for rocm. The operator looks for the tag
     `ubuntu-24.04-<kernel>-30.20.1`, and builds what it does not find."""
-    version: NotRequired[str]
+    version: NotRequired[pulumi.Input[str]]
     """The cluster's Kubernetes version, which the release of Ubuntu of its machines follows (22.04 up to 1.34, 24.04
-    from 1.35 on); 1.36 by default."""
+    from 1.35 on): the output of an AksCluster; 1.36 by default."""
 
 
 class LustreVolumeArgs(VolumeArgs):
@@ -137,6 +138,7 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
         **reserved,
         **open_to,
         **pulled,
+        **({"version": settings.kubernetes_version} if settings.kubernetes_version else {}),
     }
 
 

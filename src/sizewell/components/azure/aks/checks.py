@@ -31,7 +31,7 @@ from sizewell.components.faults import (
     check_machines,
     check_offered,
 )
-from sizewell.components.kubernetes_versions import KubernetesVersion, check_known_version, default_version
+from sizewell.components.kubernetes_versions import check_version, default_version, following
 from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere
 from sizewell.sizing.catalog.records import Shape
@@ -45,14 +45,7 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
     """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
     faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
-    latest = default_version("aks").version
-    version = args.get("version", latest)
-    release = re.fullmatch(r"1\.(\d\d)(\.\d+)?", str(version))
-    faults.must(
-        release is not None and int(release[1]) >= 31,
-        "version",
-        f"must be a Kubernetes version from 1.31 on, such as {latest}, got {version!r}",
-    )
+    check_version(faults, args, "aks")
     size = args.get("system_size", SYSTEM_SIZE)
     faults.must(
         system is not None and not system.accelerators,
@@ -189,10 +182,9 @@ def _check_pods(faults: Faults, args: Mapping[str, object]) -> None:
     check_emails(faults, args, "notify")
 
 
-def check_operators(name: str, args: AksOperatorsArgs) -> KubernetesVersion:
-    """What follows the cluster's version, once nothing is wrong."""
+def check_operators(name: str, args: AksOperatorsArgs) -> None:
     faults = Faults.of(name, args, AksOperatorsArgs)
-    release = check_known_version(faults, args, "aks")
+    check_version(faults, args, "aks")
     runtimes = args.get("runtimes") or []
     faults.must(bool(runtimes) or args.get("lustre") is True, "runtimes", "is empty; name cuda, rocm or both")
     for number, runtime in enumerate(runtimes):
@@ -209,13 +201,15 @@ def check_operators(name: str, args: AksOperatorsArgs) -> KubernetesVersion:
         "must be operator with infiniband: the driver that AKS installs lacks nvidia-peermem",
     )
     if "rocm" in runtimes:
-        image = args.get("amd_driver_image")
+        image, version = args.get("amd_driver_image"), args.get("version")
+        known = isinstance(version, str) and faults.holds("version")
+        ubuntu = (following("aks", str(version)) if known else default_version("aks")).ubuntu
         faults.must(
             bool(_REPOSITORY.fullmatch(str(image))),
             "amd_driver_image",
             f"must be a repository that the cluster may push to, got {image!r}: AMD's operator builds its driver there",
             fix="name one (sizewell:amdDriverImage) and push the driver there before, since a closed network reaches "
-            f"none of AMD's packages: {amd_driver_tag('myregistry.azurecr.io/amdgpu-driver', ubuntu=release.ubuntu)}; "
+            f"none of AMD's packages: {amd_driver_tag('myregistry.azurecr.io/amdgpu-driver', ubuntu=ubuntu)}; "
             "or use a scale set",
         )
     registry = args.get("registry", "nvcr.io")
@@ -225,7 +219,6 @@ def check_operators(name: str, args: AksOperatorsArgs) -> KubernetesVersion:
         f"must be a registry, with a path or without, got {registry!r}",
     )
     faults.done()
-    return release
 
 
 def check_volume(name: str, args: LustreVolumeArgs) -> None:

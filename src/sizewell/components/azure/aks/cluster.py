@@ -35,6 +35,8 @@ class AksCluster(Owned):
     """Id of the cluster."""
     oidc_issuer_url: pulumi.Output[str]
     """Issuer of the cluster's tokens: what a federated identity trusts."""
+    version: pulumi.Output[str]
+    """Kubernetes version that the cluster has."""
     kubeconfig: pulumi.Output[str]
     """Kubeconfig that uses kubelogin; a secret."""
     metrics_workspace_id: pulumi.Output[str]
@@ -56,6 +58,7 @@ class AksCluster(Owned):
 
         self.cluster_name = cluster.name
         self.cluster_id = cluster.id
+        self.version = cluster.kubernetes_version.apply(lambda known: known or "")
         self.oidc_issuer_url = cluster.oidc_issuer_profile.apply(
             lambda issuer: getattr(issuer, "issuer_url", None) or ""
         )
@@ -234,7 +237,10 @@ class AksCluster(Owned):
                     "tags": self.tags_of(containerservice.AgentPool, f"{name}-system"),
                 }
             ],
-            opts=pulumi.ResourceOptions(depends_on=rights, ignore_changes=["agentPoolProfiles[0].count"]),
+            opts=pulumi.ResourceOptions(
+                depends_on=rights,
+                ignore_changes=["agentPoolProfiles[0].count", *([] if "version" in args else ["kubernetesVersion"])],
+            ),
             **optional,
         )
 

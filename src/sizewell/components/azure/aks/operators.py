@@ -8,7 +8,9 @@ import pulumi_kubernetes as kubernetes
 from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks.args import AksOperatorsArgs
 from sizewell.components.azure.aks.checks import check_operators
+from sizewell.components.inputs import derive
 from sizewell.components.kubernetes.inside import provider_of
+from sizewell.components.kubernetes_versions import default_version, following
 from sizewell.components.owned import Owned
 
 
@@ -24,7 +26,9 @@ class AksOperators(Owned):
     """Names of the Helm releases."""
 
     def __init__(self, name: str, args: AksOperatorsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        ubuntu = check_operators(name, args).ubuntu
+        check_operators(name, args)
+        version = args.get("version", default_version("aks").version)
+        packages = derive(lambda known: aks_charts.package_sources(following("aks", known).ubuntu), version)
         super().__init__(name, args, opts, kind="cluster")
         provider = provider_of(self, name, args)
         registry, infiniband = args.get("registry", "nvcr.io"), args.get("infiniband", False)
@@ -43,7 +47,7 @@ class AksOperators(Owned):
         releases: dict[str, kubernetes.helm.v3.Release] = {}
         before: list[pulumi.Resource] = []
         for release, settings in charts.items():
-            releases[release] = self._release(name, release, settings, provider=provider, after=before, ubuntu=ubuntu)
+            releases[release] = self._release(name, release, settings, provider=provider, after=before, data=packages)
             before.append(releases[release])
             for what, wanted in objects.items():
                 if wanted["after"] == release:
@@ -70,7 +74,7 @@ class AksOperators(Owned):
         *,
         provider: kubernetes.Provider,
         after: list[pulumi.Resource],
-        ubuntu: str,
+        data: pulumi.Input[str],
     ) -> kubernetes.helm.v3.Release:
         """A chart in a namespace of its own that lets it reach the machine: drivers are loaded from there."""
         namespace = self.make(
@@ -79,11 +83,11 @@ class AksOperators(Owned):
             metadata={"name": name, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
             opts=pulumi.ResourceOptions(provider=provider),
         )
-        packages = self.make(
+        sources = self.make(
             kubernetes.core.v1.ConfigMap,
             f"{owner}-{name}-packages",
             metadata={"name": aks_charts.PACKAGES, "namespace": name},
-            data={"custom-repo.list": aks_charts.package_sources(ubuntu)},
+            data={"custom-repo.list": data},
             opts=pulumi.ResourceOptions(provider=provider, depends_on=[namespace]),
         )
         return self.make(
@@ -97,7 +101,7 @@ class AksOperators(Owned):
             values=settings["values"],
             atomic=True,
             timeout=1800,
-            opts=pulumi.ResourceOptions(provider=provider, depends_on=[packages, *after]),
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[sources, *after]),
         )
 
     def _object(

@@ -1,0 +1,198 @@
+"""What ages: until when versions are supported, and which go together. Pure; a project's own rows lie over the shipped.
+
+Three tables, each row with its source: `kubernetes.csv` (minor versions by managed service, with what follows each),
+`releases.csv` (charts, add-ons, images, systems, drivers, interfaces, databases) and `drivers.csv` (which branches of
+NVIDIA's driver and which CUDA an accelerator works with). An empty date is unknown, never "for ever".
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeVar
+
+from sizewell.csvtables import Day, DayOrNone, Text, one_of
+from sizewell.sizing.catalog import overlay as overlays
+from sizewell.sizing.catalog import table
+from sizewell.sizing.errors import CatalogError, Fault
+
+DATA: Final = Path(__file__).parent / overlays.AGES
+SERVICES: Final = ("eks", "hyperpod", "aks", "gke")  # GKE's clusters follow a release channel and name no version
+KINDS: Final = ("chart", "addon", "image", "system", "driver", "api", "database")
+TABLES: Final = ("kubernetes", "releases", "drivers")
+OLD_DAYS: Final = 90
+"""A table that nobody checked for so long is said to be old where it decides."""
+
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubernetesVersion:
+    """A minor version of Kubernetes on one managed service."""
+
+    service: Annotated[str, one_of(SERVICES)]
+    version: str
+    supported_until: DayOrNone
+    """Last day of standard support, or of the month that the service names; "" where it is unknown."""
+    extended_until: DayOrNone
+    """Last day of support that costs more or needs another plan; "" where there is none, or it is unknown."""
+    built: bool
+    """Whether all that components put onto it is known to run there, so that it may be a default."""
+    autoscaler: Text
+    """Tag of the cluster autoscaler of the same minor version; "" where the service scales itself."""
+    ubuntu: Text
+    """Ubuntu's release of machines with os_sku Ubuntu; "" where machines have another system."""
+    note: Text
+    source: table.Source
+    checked: Day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A version of something that is installed, run or called."""
+
+    kind: Annotated[str, one_of(KINDS)]
+    name: str
+    version: str
+    supported_until: DayOrNone
+    """"" where it is unknown."""
+    kubernetes: Text
+    """Minor versions that it is published for, as 1.33..1.36 or 1.35..; "" where it is unknown."""
+    driver: int | None
+    """Branch of NVIDIA's driver that it has."""
+    cuda: Text
+    """CUDA that it has, or that a driver runs at most."""
+    note: Text
+    grade: Literal["documented", "estimate", "unverified"]
+    source: table.Source
+    checked: Day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverRange:
+    """Which branches of NVIDIA's driver and which CUDA an accelerator, or all of a family, work with."""
+
+    accelerator: str  # key of an accelerator, or a family
+    driver_min: int | None
+    driver_max: int | None
+    cuda_min: Text
+    cuda_max: Text
+    note: Text
+    grade: Literal["documented", "estimate", "unverified"]
+    source: table.Source
+    checked: Day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifetimes:
+    """The three tables."""
+
+    kubernetes: tuple[KubernetesVersion, ...]
+    releases: tuple[Release, ...]
+    drivers: tuple[DriverRange, ...]
+
+    def versions(self, service: str) -> dict[str, KubernetesVersion]:
+        """What is known of a service, by minor version, oldest first."""
+        rows = (row for row in self.kubernetes if row.service == service)
+        return {row.version: row for row in sorted(rows, key=lambda row: number(row.version))}
+
+    def default(self, service: str) -> KubernetesVersion:
+        """What a cluster gets that names no version: the newest on which everything built is known to run.
+
+        Every newer version is supported for longer, so no other outlives more stacks.
+        """
+        return [row for row in self.versions(service).values() if row.built][-1]
+
+    def release(self, kind: str, name: str, version: str) -> Release | None:
+        return next((row for row in self.releases if (row.kind, row.name, row.version) == (kind, name, version)), None)
+
+    def driver_range(self, accelerator: str, family: str) -> DriverRange | None:
+        """Of the accelerator itself, else of its family."""
+        by_name = {row.accelerator: row for row in self.drivers}
+        return by_name.get(accelerator.partition("-share-")[0]) or by_name.get(family)
+
+    def checked(self, service: str) -> str:
+        """When the rows of a service were last looked at."""
+        return max(row.checked for row in self.kubernetes if row.service == service)
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version as it compares.
+
+    >>> number("1.9") < number("1.36")
+    True
+    """
+    return tuple(int(part) for part in version.lstrip("v").split(".") if part.isdigit())
+
+
+def minor(version: str) -> str:
+    """Without the patch release.
+
+    >>> minor("1.35.7"), minor("1.36"), minor("v1.34.1-gke.5")
+    ('1.35', '1.36', '1.34')
+    """
+    return ".".join(version.lstrip("v").split(".")[:2])
+
+
+def age_days(checked: str, today: date) -> int:
+    """How long ago a row was looked at; negative where the clock is behind it."""
+    return (today - date.fromisoformat(checked)).days
+
+
+def ended(until: str, on: date) -> bool:
+    """Whether support is known to have ended by a day.
+
+    >>> ended("2026-11-30", date(2026, 12, 1)), ended("", date(2099, 1, 1))
+    (True, False)
+    """
+    return bool(until) and date.fromisoformat(until) < on
+
+
+def load(overlay: Path | None = None) -> Lifetimes:
+    """The shipped tables with a project's own rows over them. Raises CatalogError with every wrong cell."""
+    folder = overlay if overlay is not None else overlays.current()
+    return _shipped() if folder is None else _with_overlay(folder, overlays.stamp(folder))
+
+
+@functools.cache
+def _shipped() -> Lifetimes:
+    return _read(None)
+
+
+@functools.lru_cache(maxsize=4)
+def _with_overlay(folder: Path, _stamp: object) -> Lifetimes:
+    return _read(folder)
+
+
+def _read(overlay: Path | None) -> Lifetimes:
+    faults: list[Fault] = []
+
+    def rows(name: str, record: type[_Row]) -> tuple[_Row, ...]:
+        file = f"{overlays.AGES}/{name}.csv"
+        shipped = _table(record, file, DATA.parent / file, faults, [])
+        places: list[str] = []
+        own: list[_Row] = []
+        if overlay is not None and (overlay / file).is_file():
+            own = _table(record, f"{overlays.FOLDER}/{file}", overlay / file, faults, places)
+        return tuple(overlays.merged(f"{overlays.AGES}/{name}", shipped, own, places, faults))
+
+    named = (overlay / overlays.AGES).glob("*.csv") if overlay is not None else ()
+    for path in named:
+        if path.stem not in TABLES:
+            shown = f"{overlays.FOLDER}/{overlays.AGES}/{path.name}"
+            faults.append(Fault(path=shown, message="is not a table of what ages", fix=f"one of {', '.join(TABLES)}"))
+    lifetimes = Lifetimes(
+        kubernetes=rows("kubernetes", KubernetesVersion),
+        releases=rows("releases", Release),
+        drivers=rows("drivers", DriverRange),
+    )
+    if faults:
+        raise CatalogError(faults)
+    return lifetimes
+
+
+def _table(record: type[_Row], shown: str, path: Path, faults: list[Fault], places: list[str]) -> list[_Row]:
+    text = path.read_text(encoding="utf-8")
+    return table.read(record, shown, text, sources={}, faults=faults, at=places)
