@@ -77,3 +77,14 @@ def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tupl
     if region in sold or known.offers(cloud, str(instance_type), region=str(region)):
         return ()
     return tuple(sorted(({offer.region for offer in known.offers(cloud, str(instance_type))} | sold) - {"all"}))
+
+
+def undriven_by(service: str, shape: Shape) -> str:
+    """Why none of a managed service's own images has a driver for a machine's accelerator; "" where one has, or may."""
+    if shape.runtime != "cuda":
+        return ""
+    from sizewell.sizing import catalog
+    from sizewell.sizing.catalog import compatibility, lifetimes
+
+    family = catalog.load().accelerators[shape.accelerator].family
+    return compatibility.undriven(lifetimes.load(), service, shape.accelerator, family)

@@ -568,3 +568,13 @@ def test_a_pool_that_keeps_machines_goes_down_to_those_and_may_grow_again():
     stop = content["mainSteps"][-1]["inputs"]
     assert (stop["DesiredCapacity"], "MaxSize" in stop, "MinSize" in stop) == (1, False, False)
     assert content["mainSteps"][2]["inputs"]["InputPayload"]["Least"] == 1
+
+
+def test_a_machine_that_needs_a_newer_driver_than_the_image_has_is_refused():
+    """G7's RTX PRO 4500 wants NVIDIA's 595, and EKS's image brings 580: its machines would join without a GPU."""
+    (fault,) = [
+        fault
+        for fault in refusals(EksNodeGroup, {**POOL, "instance_type": "g7.2xlarge"})
+        if fault[0] == "instance_type"
+    ]
+    assert "needs NVIDIA's driver 595 or later, and eks's own images have 580" in fault[1]

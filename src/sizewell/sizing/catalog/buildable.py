@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Final
 
+from sizewell.sizing.catalog import lifetimes
+from sizewell.sizing.catalog.compatibility import undriven
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.providers import CLOUDS
 
+ON_CLUSTERS: Final = ("kubernetes", "ray")
 NODES_MAX: Final = 2048
 """Of one job: 16,384 devices at eight a machine, as many as anybody has published a run on."""
 
 
-def refusal(shape: Shape, *, scheduler: str, managed: str) -> str:
-    """Why no component brings a machine type up for a spec's scheduler and service; "" where one does."""
+def refusal(shape: Shape, *, family: str, scheduler: str, managed: str) -> str:
+    """Why no component brings a machine type up for a spec's scheduler and service; "" where one does.
+
+    `family` is that of its accelerator.
+    """
     cloud = CLOUDS.get(shape.cloud)
     for each in cloud.machines.not_provisioned if cloud else ():
         if each.trait in shape.traits and scheduler not in each.schedulers and managed not in each.services:
             return each.reason
+    if cloud and scheduler in ON_CLUSTERS and managed in ("auto", "raw") and shape.runtime == "cuda":
+        return undriven(lifetimes.load(), cloud.cluster.name.lower(), shape.accelerator, family)
     return ""
 
 

@@ -251,7 +251,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     wrong = _constraint(shape, accelerator, context)
     if wrong:
         return rejected(shape, Cause.CONSTRAINT, wrong, relax="widen resources")
-    if unbuilt := buildable.refusal(shape, scheduler=need.scheduler, managed=need.team.managed):
+    if unbuilt := buildable.refusal(
+        shape, family=accelerator.family, scheduler=need.scheduler, managed=need.team.managed
+    ):
         return rejected(shape, Cause.CONSTRAINT, unbuilt)
     unfit, way_out = _runtime(accelerator, need)
     if unfit:

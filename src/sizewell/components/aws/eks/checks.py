@@ -20,6 +20,7 @@ from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
 from sizewell.components.kubernetes_versions import check_version
+from sizewell.components.machines import undriven_by
 from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
@@ -90,6 +91,13 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
     else:
         check_guardable(faults, args, accelerated=bool(runtime_of(shape)))
         check_type(faults, args, shape, counted=counted)
+        undriven = undriven_by("eks", shape)
+        faults.must(
+            not undriven,
+            "instance_type",
+            f"is {shape.instance_type}: {undriven}",
+            fix="take a GpuNodeGroup with `image`: plain machines from an image with that driver",
+        )
     if args.get("capacity_mode") == "capacity-block":
         faults.must(
             bool((args.get("capacity_block") or {}).get("id")),

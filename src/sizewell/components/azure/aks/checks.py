@@ -33,7 +33,7 @@ from sizewell.components.faults import (
 )
 from sizewell.components.kubernetes_versions import check_version, default_version, following
 from sizewell.components.limits import check_emails
-from sizewell.components.machines import offered_elsewhere
+from sizewell.components.machines import offered_elsewhere, undriven_by
 from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
@@ -138,6 +138,8 @@ def check_aks_pool(name: str, args: AksGpuPoolArgs, shape: Shape | None) -> None
             f"must be aks for {shape.instance_type}: a virtual GPU needs the GRID driver that AKS installs",
             fix="leave driver out",
         )
+        undriven = undriven_by("aks", shape)
+        faults.must(not undriven, "vm_size", f"is {shape.instance_type}: {undriven}", fix="take a GpuScaleSet")
     _check_spot(faults, args)
     _check_pods(faults, args)
     faults.done()
