@@ -21,7 +21,7 @@ from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
-from sizewell.preview.reasons import capacity_of, choices_of, ends_of, evidence_of, guarded_of
+from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
 from sizewell.recording.plans import Engine
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog.rates import Discounts
@@ -452,6 +452,8 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     reasons: dict[str, object] = {"notes": (*result.notes, *notes)} if notes else {}
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts
+    if not gone:
+        reasons["ages"] = ages_of(after, request.on)
     if decision is not None and not gone:
         reasons |= {
             "choices": choices_of(decision),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
+from sizewell.resources.ages import aging, pressing
+from sizewell.resources.recorded import Plan
+from sizewell.sizing.catalog import lifetimes
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.records.decision import Decision, Guard, Pool, Workload
 
@@ -172,6 +175,17 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
             f"may be interrupted: a checkpoint of {_size(checkpoint.bytes_each)} every "
             f"{_span(round(checkpoint.interval_s / 60) * 60 or 60)}, {checkpoint.keep} kept in {checkpoint.store}"
         )
+
+
+def ages_of(plan: Plan, on: date) -> tuple[records.Age, ...]:
+    """Versions in use that are supported no longer, or not for much longer, soonest first."""
+    return tuple(
+        records.Age(
+            component=age.resource, what=age.what, until=age.until, when=age.when, detail=age.detail, fix=age.fix
+        )
+        for age in pressing(aging(plan.resources, lifetimes.load(), on, stack=plan.stack))
+        if age.when != "later"
+    )
 
 
 def ends_of(decision: Decision) -> tuple[records.End, ...]:

@@ -231,6 +231,17 @@ class CapacityNote(_Record):
     text: str
 
 
+class Age(_Record):
+    """A version in use whose support ended, ends within 90 days, or is not known to last."""
+
+    component: str
+    what: str  # "Kubernetes 1.36 on eks"
+    until: str  # YYYY-MM-DD; "" where it is unknown
+    when: Literal["ended", "in 30 days", "in 90 days", "unknown"]
+    detail: str
+    fix: str
+
+
 class OwnershipMonth(_Record):
     """Cumulative US dollars by the end of a month, for each way to have the machines."""
 
@@ -285,6 +296,7 @@ class Stack(_Record):
     guarded: tuple[Guarded, ...] = ()
     capacity: tuple[CapacityNote, ...] = ()
     ends: tuple[End, ...] = ()
+    ages: tuple[Age, ...] = ()
     ownership: tuple[OwnershipMonth, ...] = ()
     notes: tuple[str, ...] = ()
     failed: str = ""  # why there is no figure for the head

@@ -32,6 +32,7 @@ def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool, last
         _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
         _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
         _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
+        _fold(f"{prefix}<b>What ages</b>{_ages_in_short(stack)}", list(_ages(stack))),
         _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack, last=last))),
     ]
     return [fold for fold in folds if fold]
@@ -41,6 +42,18 @@ def _fold(summary: str, lines: list[str]) -> str:
     if not lines:
         return ""
     return "\n".join([f"<details><summary>{summary}</summary>", "", *lines, "</details>"])
+
+
+def _ages_in_short(stack: records.Stack) -> str:
+    """How many versions ended or end soon, for the fold's line."""
+    counts = {when: sum(age.when == when for age in stack.ages) for when in ("ended", "in 30 days", "in 90 days")}
+    told = [f"{count} {when if when == 'ended' else f'end {when}'}" for when, count in counts.items() if count]
+    return f" · {', '.join(told)}" if told else ""
+
+
+def _ages(stack: records.Stack) -> Iterator[str]:
+    for age in stack.ages:
+        yield f"- {words(age.detail)}; {words(age.fix)}"
 
 
 def _why_in_short(stack: records.Stack) -> str:

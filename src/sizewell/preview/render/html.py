@@ -137,6 +137,7 @@ def _stack(stack: records.Stack) -> dict[str, object]:
         "guarded": _guarded(stack),
         "ends": stack.ends,
         "capacity": stack.capacity,
+        "ages": stack.ages,
         "policies": _policies(stack),
         **_without_price(stack),
     }

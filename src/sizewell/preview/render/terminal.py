@@ -170,6 +170,8 @@ def _lists(console: Console, stack: records.Stack) -> None:
         _item(console, f"{evidence.workload}: {predicted(evidence)}, evidence {evidence.grade}")
     for end in stack.ends:
         _item(console, f"{end.component} {end.text}".strip())
+    for age in stack.ages:
+        _item(console, f"{age.detail}; {age.fix}", style="red" if age.when in ("ended", "in 30 days") else "yellow")
     new, in_base = text.missing_prices(stack)
     for line in new:
         _item(console, f"unpriced: {line}", style="red")

@@ -1,0 +1,218 @@
+"""What of a plan's resources ages: their versions, until when each is supported, and what to do. Pure.
+
+Read from the resources themselves, ours and anybody's: clusters, charts, add-ons, images of pods, databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, Literal
+
+from sizewell.resources.recorded import RecordedResource
+from sizewell.sizing.catalog.lifetimes import KubernetesVersion, Lifetimes, Release, age_days, minor
+
+SOON_DAYS, NEAR_DAYS = 90, 30
+CONFIG: Final = "sizewell:kubernetesVersion"
+IMAGE_KEYS: Final = ("image", "imageUri", "image_uri")
+# Type without the version of the provider's module -> (service, input with its version).
+CLUSTERS: Final = {
+    "aws:eks/cluster:Cluster": ("eks", "version"),
+    "azure-native:containerservice:ManagedCluster": ("aks", "kubernetesVersion"),
+    "azure:containerservice/kubernetesCluster:KubernetesCluster": ("aks", "kubernetesVersion"),
+    "gcp:container/cluster:Cluster": ("gke", "minMasterVersion"),
+}
+DATABASES: Final = {"aws:rds/instance:Instance": "aws:rds", "aws:rds/cluster:Cluster": "aws:rds"}
+THEN: Final = {
+    "eks": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
+    "hyperpod": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
+    "aks": "then Azure builds no such cluster, and upgrades those that stand without asking",
+    "gke": "then Google upgrades the cluster by itself, maintenance exclusions or not",
+}
+
+When = Literal["ended", "in 30 days", "in 90 days", "later", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aging:
+    """One version in use, and until when it is supported."""
+
+    resource: str  # its name
+    what: str  # "Kubernetes 1.36 on eks", "chart keda 2.18.1"
+    kind: str
+    until: str  # YYYY-MM-DD; "" where nobody wrote it down
+    when: When
+    detail: str
+    fix: str
+    checked: str  # when the table's row was looked at; "" where there is none
+
+
+def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, stack: str = "") -> tuple[Aging, ...]:
+    """Every version in use that is in the table, each once, soonest end first; a cluster's even where it is in none."""
+    found: dict[str, Aging] = {}
+    for resource in resources:
+        for each in _of(resource, known, on, stack):
+            found.setdefault(each.what, each)
+    return tuple(sorted(found.values(), key=lambda each: (each.until or "9999", each.what)))
+
+
+def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
+    """Those that ended or end within 90 days, and clusters whose end nobody knows."""
+    return tuple(
+        each
+        for each in of
+        if each.when not in ("later", "unknown") or (each.when == "unknown" and each.kind == "kubernetes")
+    )
+
+
+def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str) -> Aging:
+    """A cluster's version; of a default that is not stated as of one that is."""
+    rows = known.versions(service)
+    row = rows.get(minor(version))
+    where = f"-s {stack} " if stack else ""
+    newer = _next(rows, version)
+    fix = f"pulumi config set {where}{CONFIG} {newer.version}, then pulumi up" if newer else "sizewell ages refresh"
+    if service == "gke":
+        fix = f"gcloud container clusters upgrade {resource} --master"
+    what = f"Kubernetes {version} on {service}"
+    if row is None:
+        detail = f"{what} is not in the table of versions"
+        return Aging(resource=resource, what=what, kind="kubernetes", until="", when="unknown", detail=detail,
+                     fix="sizewell ages refresh", checked="")  # fmt: skip
+    when = _when(row.supported_until, on)
+    detail = f"{what}: {_ends(row.supported_until, on)}"
+    if when in ("ended", "in 30 days", "in 90 days"):
+        detail += f"; {THEN[service]}"
+    return Aging(resource=resource, what=what, kind="kubernetes", until=row.supported_until, when=when,
+                 detail=detail, fix=fix if when != "later" else "", checked=row.checked)  # fmt: skip
+
+
+def _next(rows: Mapping[str, KubernetesVersion], version: str) -> KubernetesVersion | None:
+    """The version after this one: a control plane goes up by one minor version at a time."""
+    names = list(rows)
+    at = names.index(minor(version)) + 1 if minor(version) in names else len(names)
+    return rows[names[at]] if at < len(names) else None
+
+
+def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> Iterator[Aging]:
+    type_ = _unversioned(resource.type)
+    inputs = resource.inputs
+    if type_ in CLUSTERS:
+        service, key = CLUSTERS[type_]
+        version = resource.outputs.get(key) or inputs.get(key)
+        if isinstance(version, str) and version:
+            name = inputs.get("name") or inputs.get("resourceName")
+            shown = name if isinstance(name, str) else resource.name
+            yield kubernetes(service, version, known, on, stack=stack, resource=shown)
+    elif type_ in DATABASES:
+        engine, version = inputs.get("engine"), inputs.get("engineVersion")
+        if isinstance(engine, str) and isinstance(version, str):
+            major = version.partition(".")[0]
+            yield from _release(resource, known.release("database", f"{DATABASES[type_]}/{engine}", major), on)
+    elif type_ == "aws:eks/addon:Addon":
+        yield from _release(resource, _row(known, "addon", inputs.get("addonName"), inputs.get("addonVersion")), on)
+    elif type_.startswith("kubernetes:"):
+        if type_ in ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart", "kubernetes:helm.sh/v4:Chart"):
+            chart = inputs.get("chart")
+            name = chart.rpartition("/")[2] if isinstance(chart, str) else None
+            yield from _release(resource, _row(known, "chart", name, inputs.get("version")), on)
+        for image in images_in(inputs):
+            yield from _release(resource, image_row(known, image), on)
+
+
+def _unversioned(type_: str) -> str:
+    """Azure's types without the version of their interface.
+
+    >>> _unversioned("azure-native:containerservice/v20250501:ManagedCluster")
+    'azure-native:containerservice:ManagedCluster'
+    """
+    package, _, rest = type_.partition(":")
+    if package != "azure-native":
+        return type_
+    module, _, name = rest.rpartition(":")
+    return f"{package}:{module.partition('/')[0]}:{name}"
+
+
+def _row(known: Lifetimes, kind: str, name: object, version: object) -> Release | None:
+    if not (isinstance(name, str) and isinstance(version, str)):
+        return None
+    return known.release(kind, name, version) or known.release(kind, name, f"v{version}")
+
+
+def image_row(known: Lifetimes, image: str) -> Release | None:
+    """The row of an image, wherever a mirror keeps it.
+
+    >>> from sizewell.sizing.catalog.lifetimes import load
+    >>> image_row(load(), "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/kueue/kueue:v0.16.6").name
+    'registry.k8s.io/kueue/kueue'
+    """
+    name, _, tag = image.partition("@")[0].rpartition(":")
+    for row in known.releases:
+        path = row.name.partition("/")[2] if "." in row.name.partition("/")[0] else row.name
+        if row.kind == "image" and row.version == tag and (name == row.name or name.endswith(f"/{path}")):
+            return row
+    return None
+
+
+def images_in(value: Any, key: str = "") -> Iterator[str]:
+    """Every image that a value names: whole, or as a repository with its tag.
+
+    >>> list(images_in({"spec": {"image": {"repository": "a.b/c", "tag": "1"}}, "image": "d/e:2"}))
+    ['a.b/c:1', 'd/e:2']
+    """
+    if isinstance(value, str):
+        if key in IMAGE_KEYS:
+            yield value
+    elif isinstance(value, Mapping):
+        repository, tag = value.get("repository"), value.get("tag") or value.get("version")
+        if isinstance(repository, str) and isinstance(tag, str) and repository and tag:
+            name = value.get("image")
+            yield f"{repository}/{name}:{tag}" if isinstance(name, str) else f"{repository}:{tag}"
+        for inner, each in value.items():
+            yield from images_in(each, str(inner))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from images_in(each, key)
+
+
+FIXES: Final = {
+    "chart": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
+    "image": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
+    "addon": "aws eks describe-addon-versions, then addon_versions",
+    "database": "raise engineVersion, after a snapshot",
+}
+
+
+def _release(resource: RecordedResource, row: Release | None, on: date) -> Iterator[Aging]:
+    if row is None:
+        return
+    when = _when(row.supported_until, on)
+    what = f"{row.kind} {row.name} {row.version}"
+    detail = f"{what}: {_ends(row.supported_until, on)}" + (f" ({row.note})" if row.note else "")
+    yield Aging(resource=resource.name, what=what, kind=row.kind, until=row.supported_until, when=when, detail=detail,
+                fix=FIXES[row.kind] if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
+
+
+def _when(until: str, on: date) -> When:
+    if not until:
+        return "unknown"
+    left = -age_days(until, on)
+    if left < 0:
+        return "ended"
+    return "in 30 days" if left <= NEAR_DAYS else "in 90 days" if left <= SOON_DAYS else "later"
+
+
+def _ends(until: str, on: date) -> str:
+    """The end in words.
+
+    >>> _ends("2026-12-02", date(2026, 11, 26)), _ends("2026-06-01", date(2026, 11, 26)), _ends("", date(2026, 11, 26))
+    ('support ends in 6 days, on 2026-12-02', 'support ended on 2026-06-01', 'until when it is supported is unknown')
+    """
+    if not until:
+        return "until when it is supported is unknown"
+    left = -age_days(until, on)
+    if left < 0:
+        return f"support ended on {until}"
+    days = "today" if left == 0 else "in 1 day" if left == 1 else f"in {left} days"
+    return f"support ends {days}, on {until}"
