@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError
-from sizewell.clouds.preflight import rights, service_quotas
+from sizewell.clouds.preflight import rights, service_quotas, versions
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, Resource, demanded
 from sizewell.sizing.units import plural
@@ -41,12 +41,14 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
             asked[f"receivers in {region}"] = lambda r=region: _receivers(needs, aws, r)  # type: ignore[misc]
         if key := _own_key(needs):
             asked[f"key in {region}"] = lambda r=region, k=key: _key(aws, r, k)  # type: ignore[misc]
+        if needs.of(versions.EKS):
+            asked[f"kubernetes in {region}"] = lambda r=region: versions.of_eks(needs, aws, r)  # type: ignore[misc]
         if _mirrored(needs, region):
             asked[f"mirror in {region}"] = lambda r=region: _mirror(needs, aws, r)  # type: ignore[misc]
     asked["rights"] = lambda: _rights(needs, aws)
     if needs.of("aws:budgets/budget:Budget"):
         asked["budget tags"] = lambda: _budget_tags(needs, aws)
-    services = ("ec2", "service-quotas", "ssm", "sns", "kms", "ecr", "cloudwatch")
+    services = ("ec2", "service-quotas", "ssm", "sns", "kms", "ecr", "cloudwatch", "eks")
     for region in needs.regions:
         for service in services:
             aws.client(service, region)  # boto3 makes clients in one thread at a time

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError
-from sizewell.clouds.preflight import rights, service_quotas
+from sizewell.clouds.preflight import rights, service_quotas, versions
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs
 from sizewell.sizing.units import plural
@@ -90,6 +90,8 @@ def questions(needs: Needs, azure: Azure) -> dict[str, Question]:
             asked[name] = lambda m=machines: _reservation(azure, m)  # type: ignore[misc]
     for image in dict.fromkeys(str(image) for image in (needs.config.get("sizewell:images") or {}).values()):
         asked[f"image {image.rpartition('/')[2]}"] = lambda i=image: _image(azure, i)  # type: ignore[misc]
+    if needs.of(versions.AKS):
+        asked["kubernetes"] = lambda: versions.of_aks(needs, azure, at)
     if named := registries_of(needs):
         asked["registries"] = lambda: _registries(azure, at, named)
     if needs.of("azure-native:monitor:ActionGroup"):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
-from sizewell.clouds.preflight import rights, service_quotas
+from sizewell.clouds.preflight import rights, service_quotas, versions
 from sizewell.clouds.preflight.findings import Finding, Question, wrong
 from sizewell.clouds.preflight.needs import Machines, Needs, demanded
 from sizewell.sizing.units import plural
@@ -42,6 +42,8 @@ def questions(needs: Needs, google: Google) -> dict[str, Question]:
         "rights": lambda: _rights(needs, google, project),
         "receivers": lambda: _receivers(needs, google, project),
     }
+    if needs.of(versions.GKE):
+        asked["kubernetes"] = lambda: versions.of_gke(needs, google, project)
     for region in needs.regions:
         local = [machines for machines in needs.machines if machines.region == region]
         if managed := [machines for machines in local if machines.managed != "raw" and not machines.reservation]:

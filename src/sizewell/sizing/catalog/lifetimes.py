@@ -8,8 +8,9 @@ NVIDIA's driver and which CUDA an accelerator works with). An empty date is unkn
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -83,6 +84,68 @@ class DriverRange:
     grade: Literal["documented", "estimate", "unverified"]
     source: table.Source
     checked: Day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A minor version that a cloud says it has; "" for an end that it does not state."""
+
+    service: str
+    version: str
+    supported_until: str = ""
+    extended_until: str = ""
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """What a listing changes: rows for the project's own table, and what to say of each service."""
+
+    rows: tuple[KubernetesVersion, ...]
+    new: tuple[str, ...]  # "eks 1.37"
+    moved: tuple[str, ...]  # "eks 1.36: supported until 2027-08-02, now 2027-09-01"
+    gone: tuple[str, ...]  # in the table as supported, and older than all that are listed
+
+
+def accept(known: Lifetimes, listed: Iterable[Listed], on: date) -> Accepted:
+    """Rows as the clouds state them today: new versions, moved ends, and an end for those that are listed no longer.
+
+    A new version is nobody's default: what follows it is not known here.
+    """
+    rows: list[KubernetesVersion] = []
+    told: dict[str, list[str]] = {"new": [], "moved": [], "gone": []}
+    by_service: dict[str, list[Listed]] = {}
+    for each in listed:
+        by_service.setdefault(each.service, []).append(each)
+    for service, offers in by_service.items():
+        have = known.versions(service)
+        for offer in offers:
+            row = have.get(offer.version)
+            if row is None:
+                told["new"].append(f"{service} {offer.version}")
+                row = KubernetesVersion(
+                    service=service, version=offer.version, supported_until="", extended_until="", built=False,
+                    autoscaler="", ubuntu=_newest_ubuntu(have), note="", source=offer.source, checked=on.isoformat(),
+                )  # fmt: skip
+            until, extended = offer.supported_until or row.supported_until, offer.extended_until or row.extended_until
+            if offer.version in have and until != row.supported_until:
+                was = f"supported until {row.supported_until or 'an unknown day'}"
+                told["moved"].append(f"{service} {offer.version}: {was}, now {until}")
+            rows.append(replace(row, supported_until=until, extended_until=extended, source=offer.source,
+                                checked=on.isoformat()))  # fmt: skip
+        oldest = min(number(offer.version) for offer in offers)  # a newer one may come to this region yet
+        for version, row in have.items():
+            if number(version) < oldest and not ended(row.supported_until, on):
+                told["gone"].append(f"{service} {version}")
+                yesterday = (on - timedelta(days=1)).isoformat()
+                note = "listed no longer"
+                rows.append(replace(row, supported_until=yesterday, extended_until="", built=False, note=note,
+                                    source=offers[0].source, checked=on.isoformat()))  # fmt: skip
+    return Accepted(rows=tuple(rows), **{key: tuple(words) for key, words in told.items()})
+
+
+def _newest_ubuntu(have: Mapping[str, KubernetesVersion]) -> str:
+    return [row.ubuntu for row in have.values()][-1] if have else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

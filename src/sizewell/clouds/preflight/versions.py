@@ -1,0 +1,137 @@
+"""Which Kubernetes versions run, and which the clouds offer, in their own words and beside the stack's configuration.
+
+A cluster that the cloud has upgraded is adopted: what is stated below it is named, with the line that states what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from sizewell.clouds.aws import Aws
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.preflight.findings import Finding, wrong
+from sizewell.clouds.preflight.needs import Needs
+from sizewell.sizing.catalog.lifetimes import Listed, load, minor, number
+
+KEY: Final = "sizewell:kubernetesVersion"
+ABOUT: Final = "kubernetes"
+AKS_API: Final = "2025-05-01"
+EKS, AKS, GKE = (
+    "aws:eks/cluster:Cluster",
+    "azure-native:containerservice:ManagedCluster",
+    "gcp:container/cluster:Cluster",
+)
+
+
+def of_eks(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
+    """The stack's EKS clusters of a region."""
+    names = [name for each in needs.of(EKS) if isinstance(name := each.inputs.get("name"), str)]
+    for name in names:
+        try:
+            cluster = aws.call("eks", region, "describe_cluster", name=name)["cluster"]
+        except CloudError as error:
+            if error.reason != "missing":
+                raise
+            continue  # of another region, or not built yet
+        yield from compared(needs, "eks", name, str(cluster.get("version", "")))
+
+
+def of_aks(needs: Needs, azure: Azure, at: str) -> Iterator[Finding]:
+    """The stack's AKS clusters, known by their tag: Pulumi names them."""
+    path = f"{at}/providers/Microsoft.ContainerService/managedClusters"
+    for cluster in azure.reader().pages(path, items="value", **{"api-version": AKS_API}):
+        if (cluster.get("tags") or {}).get("sizewell-stack") == needs.stack:
+            said = cluster.get("properties") or {}
+            version = said.get("currentKubernetesVersion") or said.get("kubernetesVersion") or ""
+            yield from compared(needs, "aks", str(cluster.get("name")), str(version))
+
+
+def of_gke(needs: Needs, google: Google, project: str) -> Iterator[Finding]:
+    """The stack's GKE clusters; Google upgrades them, and a maintenance exclusion holds until the end of support."""
+    for each in needs.of(GKE):
+        name, place = each.inputs.get("name"), each.inputs.get("location")
+        if not (isinstance(name, str) and isinstance(place, str)):
+            continue
+        try:
+            cluster = google.reader("container").get(f"v1/projects/{project}/locations/{place}/clusters/{name}")
+        except CloudError as error:
+            if error.reason != "missing":
+                raise
+            continue
+        yield from compared(needs, "gke", name, str(cluster.get("currentMasterVersion", "")))
+
+
+def compared(needs: Needs, service: str, cluster: str, runs: str) -> Iterator[Finding]:
+    """What a cluster runs beside what the configuration states, and until when that is supported."""
+    if not runs:
+        yield Finding(ABOUT, "note", f"{cluster}: the cloud does not say which version it runs")
+        return
+    stated = needs.config.get(KEY)
+    here, asked = number(minor(runs)), number(minor(str(stated))) if stated else ()
+    row = load().versions(service).get(minor(runs))
+    until = f"supported until {row.supported_until}" if row and row.supported_until else "until when is unknown"
+    says = f"{cluster} runs Kubernetes {runs} ({until})"
+    set_to = f"pulumi config set -s {needs.stack} {KEY}"
+    if not stated:
+        yield Finding(ABOUT, "ok", f"{says}, which the stack leaves as it is")
+    elif asked == here:
+        yield Finding(ABOUT, "ok", f"{says}, as {KEY} states")
+    elif asked < here:
+        detail = f"{says}, and {KEY} is {stated}: an update would ask for a downgrade, which no cloud does"
+        yield wrong(ABOUT, detail, f"{set_to} {minor(runs)}")
+    elif asked > (here[0], here[1] + 1):
+        detail = f"{says}, and {KEY} is {stated}: a control plane goes up by one minor version at a time"
+        yield wrong(ABOUT, detail, f"{set_to} {here[0]}.{here[1] + 1}, update, then the next one")
+    else:
+        detail = f"{says}, and {KEY} is {stated}: the next update upgrades the control plane"
+        yield Finding(ABOUT, "note", detail, "read docs/howto/upgrade-a-cluster.md before")
+
+
+def offered_by_eks(aws: Aws, region: str) -> list[Listed]:
+    """All versions that EKS has in a region, with the ends that AWS states."""
+    rows = aws.pages("eks", region, "describe_cluster_versions", "clusterVersions", includeAll=True)
+    return [
+        Listed(
+            service="eks",
+            version=str(row["clusterVersion"]),
+            supported_until=_day(row.get("endOfStandardSupportDate")),
+            extended_until=_day(row.get("endOfExtendedSupportDate")),
+            source=f"eks describe-cluster-versions in {region}",
+        )
+        for row in rows
+        if row.get("versionStatus", "") != "UNSUPPORTED"
+    ]
+
+
+def offered_by_aks(azure: Azure, subscription: str, region: str) -> list[Listed]:
+    """All versions that AKS has in a region and that are no preview; it states no ends."""
+    path = f"subscriptions/{subscription}/providers/Microsoft.ContainerService/locations/{region}/kubernetesVersions"
+    answer = azure.reader().get(path, **{"api-version": AKS_API})
+    return [
+        Listed(service="aks", version=str(row["version"]), source=f"AKS kubernetesVersions in {region}")
+        for row in _rows(answer, "values", "AKS")
+        if not row.get("isPreview")
+    ]
+
+
+def offered_by_gke(google: Google, project: str, region: str) -> list[Listed]:
+    """All minor versions of the release channel that clusters follow; GKE states no ends."""
+    answer = google.reader("container").get(f"v1/projects/{project}/locations/{region}/serverConfig")
+    regular = [row for row in _rows(answer, "channels", "GKE") if row.get("channel") == "REGULAR"]
+    versions = {minor(str(version)) for row in regular for version in row.get("validVersions", ())}
+    source = f"GKE serverConfig in {region}, channel REGULAR"
+    return [Listed(service="gke", version=version, source=source) for version in sorted(versions, key=number)]
+
+
+def _rows(answer: dict[str, Any], key: str, service: str) -> Iterable[dict[str, Any]]:
+    rows = answer.get(key)
+    if not isinstance(rows, list) or not rows:
+        raise CloudError(service, "unanswered", f"listed no versions ({key})")
+    return rows
+
+
+def _day(value: Any) -> str:
+    return "" if value is None else value.date().isoformat() if hasattr(value, "date") else str(value)[:10]

@@ -1,0 +1,182 @@
+"""Kubernetes versions as the clouds state them: what runs beside what is configured, and what is offered beside the table.
+
+Answers have the shapes of botocore's model, of the example in Azure's REST reference (Managed Clusters - List Kubernetes
+Versions) and of Google's discovery document (container v1, ServerConfig).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from sizewell.clouds.azure import Azure
+from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.gcp import Google
+from sizewell.clouds.preflight import versions
+from sizewell.sizing.catalog import lifetimes
+from tests.clouds.preflight_needs import Declared, machines, needs
+from tests.clouds.rest_server import Reply, Server
+
+KNOWN = lifetimes.load()
+ON = date(2026, 11, 26)
+SUBSCRIPTION, PROJECT, REGION = "00000000-0000-0000-0000-000000000001", "petsnap", "us-central1"
+KEY = "kubernetesVersion"
+
+
+class Eks:
+    """What EKS answers, by operation."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+
+    def call(self, service: str, region: str, operation: str, **_: Any) -> dict[str, Any]:
+        answer = self.answers[operation]
+        if isinstance(answer, CloudError):
+            raise answer
+        return answer
+
+    def pages(self, service: str, region: str, operation: str, items: str, **_: Any) -> list[Any]:
+        return self.answers[operation]
+
+
+def stack(cloud: str, type_: str, **config: Any) -> Any:
+    cluster = Declared(type_, "cluster", {"name": "c", "location": REGION})
+    return needs(cloud, PROJECT if cloud == "gcp" else SUBSCRIPTION, (machines(),), cluster, **config)
+
+
+@pytest.mark.parametrize(
+    ("runs", "config", "state", "detail", "fix"),
+    [
+        ("1.36", {}, "ok", "which the stack leaves as it is", ""),
+        ("1.36", {KEY: "1.36"}, "ok", "as sizewell:kubernetesVersion states", ""),
+        (
+            "1.37",
+            {KEY: "1.36"},
+            "wrong",
+            "an update would ask for a downgrade",
+            "pulumi config set -s dev sizewell:kubernetesVersion 1.37",
+        ),
+        (
+            "1.35",
+            {KEY: "1.36"},
+            "note",
+            "the next update upgrades the control plane",
+            "docs/howto/upgrade-a-cluster.md",
+        ),
+        ("1.34", {KEY: "1.36"}, "wrong", "by one minor version at a time", "sizewell:kubernetesVersion 1.35, update"),
+        ("", {KEY: "1.36"}, "note", "does not say which version", ""),
+    ],
+)
+def test_what_runs_is_held_beside_what_is_stated(runs, config, state, detail, fix):
+    asked = Eks(describe_cluster={"cluster": {"version": runs}})
+    (finding,) = versions.of_eks(stack("aws", versions.EKS, **config), asked, "us-east-1")
+    assert (finding.about, finding.state) == ("kubernetes", state)
+    assert detail in finding.detail
+    assert fix in finding.fix
+
+
+def test_a_cluster_that_is_not_built_yet_is_no_finding():
+    asked = Eks(describe_cluster=CloudError("eks", "missing", "no cluster found"))
+    assert list(versions.of_eks(stack("aws", versions.EKS), asked, "us-east-1")) == []
+    denied = Eks(describe_cluster=CloudError("eks", "denied", "no"))
+    with pytest.raises(CloudError):
+        list(versions.of_eks(stack("aws", versions.EKS), denied, "us-east-1"))
+
+
+@pytest.fixture
+def azure(server: Server, monkeypatch: pytest.MonkeyPatch) -> Azure:
+    monkeypatch.setenv("AZURE_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("AZURE_ACCESS_TOKEN", "token")
+    return Azure(Deadline(10), timeouts=Timeouts(attempts=1))
+
+
+@pytest.fixture
+def google(server: Server, monkeypatch: pytest.MonkeyPatch) -> Google:
+    monkeypatch.setenv("GOOGLE_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", "token")
+    return Google(Deadline(10), timeouts=Timeouts(attempts=1))
+
+
+def test_aks_is_known_by_its_tag_and_says_the_patch_that_it_runs(azure, server):
+    own = {
+        "name": "c1",
+        "tags": {"sizewell-stack": "dev"},
+        "properties": {"kubernetesVersion": "1.36", "currentKubernetesVersion": "1.37.1"},
+    }
+    other = {"name": "c2", "tags": {"sizewell-stack": "prod"}, "properties": {"kubernetesVersion": "1.34"}}
+    path = f"GET /subscriptions/{SUBSCRIPTION}/providers/Microsoft.ContainerService/managedClusters"
+    server.reply(path, Reply({"value": [own, other, {"name": "c3"}]}))
+    found = list(versions.of_aks(stack("azure", versions.AKS, **{KEY: "1.36"}), azure, f"subscriptions/{SUBSCRIPTION}"))
+    assert [finding.state for finding in found] == ["wrong"]
+    assert found[0].detail.startswith("c1 runs Kubernetes 1.37.1 (supported until 2027-10-31)")
+
+
+def test_gke_says_what_its_control_plane_runs(google, server):
+    path = f"GET /v1/projects/{PROJECT}/locations/{REGION}/clusters/c"
+    server.reply(path, Reply({"name": "c", "currentMasterVersion": "1.34.9-gke.1655001"}))
+    (finding,) = versions.of_gke(stack("gcp", versions.GKE), google, PROJECT)
+    assert finding.state == "ok"
+    assert "runs Kubernetes 1.34.9-gke.1655001 (supported until 2026-10-01)" in finding.detail
+
+
+def test_eks_lists_its_versions_with_their_ends():
+    rows = [
+        {"clusterVersion": "1.37", "endOfStandardSupportDate": datetime(2027, 12, 2, tzinfo=UTC), "endOfExtendedSupportDate": datetime(2028, 12, 2, tzinfo=UTC), "versionStatus": "STANDARD_SUPPORT"},
+        {"clusterVersion": "1.36", "endOfStandardSupportDate": datetime(2027, 8, 2, tzinfo=UTC), "versionStatus": "STANDARD_SUPPORT"},
+        {"clusterVersion": "1.34", "endOfStandardSupportDate": datetime(2026, 12, 2, tzinfo=UTC), "versionStatus": "STANDARD_SUPPORT"},
+        {"clusterVersion": "1.29", "versionStatus": "UNSUPPORTED"},
+    ]  # fmt: skip
+    listed = versions.offered_by_eks(Eks(describe_cluster_versions=rows), "us-east-1")
+    accepted = lifetimes.accept(KNOWN, listed, ON)
+    own = {row.version: row for row in accepted.rows}
+    assert own["1.37"].supported_until == "2027-12-02"
+    assert own["1.37"].extended_until == "2028-12-02"
+    assert not own["1.37"].built, "what follows it is not known"
+    assert accepted.moved == ("eks 1.37: supported until an unknown day, now 2027-12-02",)
+    assert own["1.36"].autoscaler == KNOWN.versions("eks")["1.36"].autoscaler
+    assert own["1.36"].checked == "2026-11-26"
+    assert "1.29" not in own
+
+
+def test_aks_lists_no_ends_and_those_of_the_table_stay(azure, server):
+    path = f"GET /subscriptions/{SUBSCRIPTION}/providers/Microsoft.ContainerService/locations/eastus/kubernetesVersions"
+    rows = [
+        {"version": version, "capabilities": {"supportPlan": ["KubernetesOfficial"]}}
+        for version in ("1.36", "1.37", "1.35", "1.38")
+    ]
+    server.reply(path, Reply({"values": [*rows, {"version": "1.39", "isPreview": True}]}))
+    accepted = lifetimes.accept(KNOWN, versions.offered_by_aks(azure, SUBSCRIPTION, "eastus"), ON)
+    own = {row.version: row for row in accepted.rows}
+    assert accepted.new == ("aks 1.38",)
+    assert own["1.38"].supported_until == "", "unknown, never for ever"
+    assert own["1.38"].ubuntu == "24.04"
+    assert own["1.36"].supported_until == "2027-06-30"
+    assert accepted.gone == ("aks 1.34",), "Azure has it no longer, four days before its announced end"
+    assert lifetimes.ended(own["1.34"].supported_until, ON)
+    assert "1.39" not in own
+
+
+def test_gke_lists_those_of_the_channel_that_clusters_follow(google, server):
+    path = f"GET /v1/projects/{PROJECT}/locations/{REGION}/serverConfig"
+    channels = [
+        {"channel": "RAPID", "validVersions": ["1.38.0-gke.1"]},
+        {"channel": "REGULAR", "validVersions": ["1.36.3-gke.1640000", "1.36.2-gke.1", "1.35.7-gke.1222000"]},
+    ]
+    server.reply(path, Reply({"channels": channels}))
+    listed = versions.offered_by_gke(google, PROJECT, REGION)
+    assert [each.version for each in listed] == ["1.35", "1.36"]
+
+
+def test_an_empty_list_is_no_answer_and_ends_nothing(google, server):
+    server.reply(f"GET /v1/projects/{PROJECT}/locations/{REGION}/serverConfig", Reply({}))
+    with pytest.raises(CloudError):
+        versions.offered_by_gke(google, PROJECT, REGION)
+
+
+def test_a_version_that_is_newer_than_all_listed_may_come_to_the_region_yet():
+    listed = [lifetimes.Listed(service="eks", version="1.36", source="x")]
+    accepted = lifetimes.accept(KNOWN, listed, ON)
+    assert "eks 1.37" not in accepted.gone
+    assert accepted.gone == ("eks 1.34", "eks 1.35")
