@@ -16,7 +16,7 @@ from sizewell.policy.rule import (
     rule,
 )
 from sizewell.resources.gcp_nodes import CLUSTER, NODE_POOL
-from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool, StackFacts
 from sizewell.resources.values import flag, get, items
 from sizewell.sizing.units import plural
@@ -87,7 +87,13 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
     ]
     for operator in operators:
         enabled = flag(get(operator.inputs, "values", "driver", "enabled"), default=True)
-        owners = [pool for pool in facts.pools if pool.accelerated is not False and _cloud_installs_driver(pool)]
+        owners = [
+            pool
+            for pool in facts.pools
+            if pool.accelerated is not False
+            and _cloud_installs_driver(pool)
+            and _may_be_together(facts, operator, pool)
+        ]
         if enabled is False or not owners:
             verdicts.append((operator.urn, None))
         elif UNKNOWN in (enabled, operator.inputs.get("chart")):
@@ -99,6 +105,30 @@ def one_driver_owner(facts: StackFacts, _: Parameters) -> StackVerdicts:
             fix = "set driver.enabled: false in the chart, or gpuProfile.driver: None on the pools"
             verdicts.append((operator.urn, Violation(message, fix)))
     return verdicts
+
+
+_CLUSTERS: Final = (
+    "aws:eks/cluster:Cluster",
+    "gcp:container/cluster:Cluster",
+    "azure-native:containerservice:ManagedCluster",
+)
+
+
+def _may_be_together(facts: StackFacts, operator: RecordedResource, pool: Pool) -> bool:
+    """Whether an operator and a pool may be in one cluster: not where the plan tells that theirs are two."""
+    inside = facts.graph.provider(operator)
+    machines = facts.graph.by_urn.get(pool.urn)
+    if inside is None or machines is None:
+        return True
+    theirs, its = _clusters(facts, inside, "kubeconfig"), set[str]()
+    for key in ("clusterName", "cluster", "resourceName"):
+        its |= _clusters(facts, machines, key)
+    return not theirs or not its or bool(theirs & its)
+
+
+def _clusters(facts: StackFacts, resource: RecordedResource, prop: str) -> set[str]:
+    referenced = facts.graph.referenced(resource, prop, *_CLUSTERS)
+    return {cluster.urn for cluster in referenced} if isinstance(referenced, tuple) else set()
 
 
 def _may_be_the_operator(chart: Any) -> bool:

@@ -93,7 +93,8 @@ def _pool(
     values["metrics"] = either(values["metrics"], reported)
     hours = get(ours, "schedule")
     values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))
-    values["checkpoints"] = either(UNKNOWN if isinstance(store, Unknown) else bool(store), checkpoints)
+    named = UNKNOWN if isinstance(store, Unknown) else bool(store)
+    values["checkpoints"] = either(named, checkpoints, values.get("checkpoints", False))
     return Pool(**values)
 
 
@@ -111,6 +112,7 @@ def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:
         "declared_disk_gib": count(arguments.get("diskGib")),
         "declared_topology": text(arguments.get("tpuTopology")),
         "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
+        "checkpoints": UNKNOWN if isinstance(told.get("writer"), Unknown) else told.get("writer") is not None,
     }
 
 

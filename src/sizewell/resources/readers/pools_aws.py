@@ -197,10 +197,14 @@ def _required(group: RecordedResource, template: object) -> Text:
 
 
 def _several(graph: Graph, resource: RecordedResource, subnets: Any, zones: Any) -> int | Unknown | None:
-    made = graph.referenced(resource, "vpcZoneIdentifiers", "aws:ec2/subnet:Subnet")
-    if isinstance(subnets, Unknown) and isinstance(made, tuple) and made:
-        subnets = made
-    if isinstance(subnets, Unknown) or isinstance(zones, Unknown):
+    """Zones of a group. A list that is not known yet is made of at most the subnets that it depends on: of one it is
+    that one, and a component of ours that names as many zones takes them all; any other may be a part of them.
+    """
+    if isinstance(subnets, Unknown):
+        made = graph.referenced(resource, "vpcZoneIdentifiers", "aws:ec2/subnet:Subnet")
+        most = len(made) if isinstance(made, tuple) else 0
+        return most if most and most in (1, _own_zones(graph, resource)) else UNKNOWN
+    if isinstance(zones, Unknown):
         return UNKNOWN
     return max(len(subnets), len(zones)) or None
 
