@@ -4,9 +4,11 @@ import json
 
 import pytest
 from aws_policies import Call, Resource, denied
+from aws_reference import kinds
 from teardown_calls import deletions
 
 from sizewell.components.aws.limits import teardown_rights
+from sizewell.policy.rules.identities import _WITHOUT_RESOURCES
 
 pytestmark = pytest.mark.scan
 
@@ -75,3 +77,8 @@ def test_the_reading_identity_deletes_nothing():
     assert not [
         str(call) for call in deletions("dev", "sizewell") if not denied([READS], call) and "Delete" in call.action
     ]
+
+
+@pytest.mark.parametrize("action", sorted(_WITHOUT_RESOURCES))
+def test_an_action_that_may_be_granted_on_everything_has_no_resource_to_name(action):
+    assert [kind for kind in kinds(action) if kind.name] == []

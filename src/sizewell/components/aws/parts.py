@@ -25,9 +25,11 @@ def role(
     managed: Sequence[str] = (),
     inline: Mapping[str, pulumi.Input[str]] | None = None,
     region: str,
+    after: Sequence[pulumi.Resource] = (),
 ) -> iam.Role:
     """A role with the AWS policies `managed` and policies of its own `inline`, both by name."""
-    made = owner.make(iam.Role, name, description=description, assume_role_policy=trust)
+    options = {"opts": pulumi.ResourceOptions(depends_on=list(after))} if after else {}
+    made = owner.make(iam.Role, name, description=description, assume_role_policy=trust, **options)
     for policy in managed:
         owner.make(
             iam.RolePolicyAttachment,

@@ -279,6 +279,9 @@ _DELETING_ACTIONS_AZURE: Final = (
 )
 
 
+_STATES: Final = "/.pulumi/"  # where Pulumi's engine keeps states and locks, which it has to replace
+
+
 @rule(
     "writer-can-delete",
     area="safety",
@@ -308,7 +311,8 @@ def writer_can_delete(grant: Grant, _: Parameters) -> Verdict:
     elif grant.cloud == "azure":
         bad = [action for action in grant.actions if action.endswith(_DELETING_ACTIONS_AZURE)]
     else:
-        writes = any(action.startswith("s3:PutObject") for action in grant.actions)
+        engine = isinstance(grant.targets, tuple) and all(_STATES in target for target in grant.targets)
+        writes = not engine and any(action.startswith("s3:PutObject") for action in grant.actions)
         bad = [action for action in grant.actions if action in _DELETING_ACTIONS] if writes else []
     if not bad:
         return None

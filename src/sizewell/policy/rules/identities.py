@@ -57,6 +57,11 @@ def _within_a_group(grant: Grant) -> bool:
 
 
 _HARMLESS: Final = ("Describe", "List", "Get", "PutMetricData", "GetAuthorizationToken", "BatchGet")
+# Actions that AWS authorises on * alone (service authorization reference, no resource types; checked 2026-11-26). A
+# deletion through the Cloud Control API needs the right to the service's own deletion as well.
+_WITHOUT_RESOURCES: Final = frozenset(
+    {"ce:UpdateCostAllocationTagsStatus", "cloudformation:DeleteResource", "logs:DeleteLogDelivery", "sns:Unsubscribe"}
+)
 _GIVING: Final = (  # of Azure: whoever has it gives itself every other right
     "Microsoft.Authorization/*",
     "*/write",
@@ -104,6 +109,7 @@ def wildcard_permission(grant: Grant, _: Parameters) -> Verdict:
         and not grant.conditions
         and not action.split(":")[-1].startswith(_HARMLESS)
         and not action.startswith(("ssmmessages:", "ec2messages:", "xray:", "eks-auth:"))
+        and action not in _WITHOUT_RESOURCES
     ]
     bad = broad or writes
     if not bad:

@@ -53,7 +53,7 @@ class TeardownSchedule(Owned):
             description=f"Reads the stacks of {project}, scales down idle pools, notifies owners",
             assume_role_policy=policies.assume_role("ecs-tasks.amazonaws.com"),
         )
-        deleters = self._deleters(name, args, reader)
+        deleters = self._deleters(name, args, reader, account)
         arns = [
             parts.arn_of(account, region, "iam", f"role/{self.name_of(iam.Role, f'{name}-deletes-{environment}')}")
             for environment in args["environments"]
@@ -105,13 +105,20 @@ class TeardownSchedule(Owned):
         self.deleting_roles = pulumi.Output.all(**{each: role.arn for each, role in deleters.items()})
         self.register()
 
-    def _deleters(self, name: str, args: TeardownScheduleArgs, reader: iam.Role) -> dict[str, iam.Role]:
-        """One identity for each environment that deletes what a deployer made there."""
+    def _deleters(
+        self, name: str, args: TeardownScheduleArgs, reader: iam.Role, account: pulumi.Input[str]
+    ) -> dict[str, iam.Role]:
+        """One identity for each environment that deletes what a deployer made there.
+
+        Whom it trusts is said by name, which a preview can judge, and IAM wants to find there.
+        """
+        trusted = parts.arn_of(account, args["region"], "iam", f"role/{self.name_of(iam.Role, f'{name}-reads')}")
         return {
             environment: parts.role(
                 self,
                 f"{name}-deletes-{environment}",
-                trust=derive(teardown_rights.becomes, reader.arn),
+                trust=derive(teardown_rights.becomes, trusted),
+                after=[reader],
                 description=f"Destroys stacks of {environment}",
                 inline={
                     "deletes": teardown_rights.deletes_policy(

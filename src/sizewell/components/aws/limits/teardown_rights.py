@@ -103,6 +103,15 @@ def objects_of(place: str, region: str) -> str:
     return f"arn:{policies.partition(region)}:s3:::{bucket_of(place)}/{f'{prefix}/' if prefix else ''}*"
 
 
+def engine_objects(state: str, region: str) -> str:
+    """The ARN of every object that Pulumi's engine keeps in a bucket of states: a folder of its own.
+
+    >>> engine_objects("s3://petsnap-states", "us-east-1")
+    'arn:aws:s3:::petsnap-states/.pulumi/*'
+    """
+    return objects_of(f"{state.rstrip('/')}/.pulumi", region)
+
+
 def container(args: TeardownScheduleArgs, *, roles: Mapping[str, str], logs: str) -> str:
     """The one container of the task, as ECS takes it: nothing of the image is written to, all that is written goes with
     the task but for the journal, which has the exports and timelines too.
@@ -169,7 +178,7 @@ def never_data(*, region: str, state: str = "") -> dict[str, object]:
     """No identity deletes checkpoints, what keeps them, or a copy of them; in the bucket of the states alone the engine
     replaces and deletes its own files.
     """
-    spared = {"NotResource": objects_of(state, region)} if state else {"Resource": "*"}
+    spared = {"NotResource": engine_objects(state, region)} if state else {"Resource": "*"}
     return {
         "Sid": "NeverData",
         "Effect": "Deny",
@@ -204,7 +213,7 @@ def engine_files(*, region: str, state: str, writes: bool) -> list[dict[str, obj
     acts = ["s3:GetObject", *(["s3:PutObject", "s3:DeleteObject"] if writes else [])]
     bucket = f"arn:{policies.partition(region)}:s3:::{bucket_of(state)}"
     return [
-        {"Sid": "States", "Effect": "Allow", "Action": acts, "Resource": objects_of(state, region)},
+        {"Sid": "States", "Effect": "Allow", "Action": acts, "Resource": engine_objects(state, region)},
         {"Sid": "StatesListed", "Effect": "Allow", "Action": "s3:ListBucket", "Resource": bucket},
     ]
 
