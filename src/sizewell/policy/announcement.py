@@ -59,6 +59,7 @@ class Announcement:
     levels: Mapping[str, Level] = field(default_factory=dict)  # by environment, where it differs
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     debatable: bool = False  # a careful team may decide otherwise: advice in all profiles but `strict`
+    firm_in: tuple[str, ...] = ()  # environments in which it is not debatable
     evaluator_only: bool = False  # needs what a policy process cannot see
 
     def stated(self) -> dict[str, Any]:
@@ -70,6 +71,8 @@ class Announcement:
             entry["levels"] = dict(self.levels)
         if self.debatable:
             entry["debatable"] = True
+        if self.firm_in:
+            entry["firm_in"] = list(self.firm_in)
         if self.evaluator_only:
             entry["evaluator_only"] = True
         return entry

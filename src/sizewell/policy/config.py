@@ -67,7 +67,8 @@ class Config:
         if own:
             return own
         usual = rule.level_in(environment)
-        return "advisory" if usual == "mandatory" and self.profile != "strict" and rule.debatable else usual
+        debated = self.profile != "strict" and rule.debatable and environment not in rule.firm_in
+        return "advisory" if usual == "mandatory" and debated else usual
 
     def level_undetermined(self, rule: Announcement, environment: str) -> Level:
         """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""

@@ -165,7 +165,7 @@ SECURITY = [
     Weakness("a cluster's door for the world", (
         [aws("eks/Cluster", "c", roleArn="r", version="1.34", vpcConfig={"subnetIds": ["a", "b"], "endpointPublicAccess": True, "endpointPrivateAccess": True})],
         [aws("eks/Cluster", "c", roleArn="r", version="1.34", vpcConfig={"subnetIds": ["a", "b"], "publicAccessCidrs": ["0.0.0.0/0"]})],
-    ), [aws("eks/Cluster", "c", roleArn="r", version="1.34", vpcConfig={"subnetIds": ["a", "b"], "endpointPublicAccess": False, "endpointPrivateAccess": True})]),
+    ), [aws("eks/Cluster", "c", roleArn="r", version="1.34", enabledClusterLogTypes=["api", "audit", "authenticator"], encryptionConfig={"resources": ["secrets"], "provider": {"keyArn": "k"}}, vpcConfig={"subnetIds": ["a", "b"], "endpointPublicAccess": False, "endpointPrivateAccess": True})]),
     Weakness("a search domain for everybody", (
         [aws("opensearch/Domain", "d", accessPolicies=doc({"Effect": "Allow", "Principal": "*", "Action": "es:*", "Resource": "*"}))],
         [aws("opensearch/Domain", "d"), aws("opensearch/DomainPolicy", "p", domainName="d", accessPolicies=doc({"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "es:ESHttp*", "Resource": "*"}))],

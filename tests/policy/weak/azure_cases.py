@@ -47,7 +47,7 @@ def cluster(**more: object) -> Row:
         **G, "resourceName": "c", "dnsPrefix": "c", "disableLocalAccounts": True, "enableRBAC": True, "aadProfile": {"managed": True, "enableAzureRBAC": True},
         "apiServerAccessProfile": {"enablePrivateCluster": True}, "networkProfile": {"networkPolicy": "cilium", "networkPlugin": "azure", "networkDataplane": "cilium"},
         "oidcIssuerProfile": {"enabled": True}, "securityProfile": {"workloadIdentity": {"enabled": True}}, "sku": {"name": "Base", "tier": "Standard"},
-        "identity": {"type": "SystemAssigned"},
+        "identity": {"type": "SystemAssigned"}, "addonProfiles": {"omsagent": {"enabled": True}},
         "agentPoolProfiles": [{"name": "system", "mode": "System", "count": 1, "vmSize": "Standard_D4s_v5"}],
     }
     return azure("containerservice:ManagedCluster", "c", **{**stated, **more})

@@ -269,9 +269,11 @@ def cluster_network_policy(cluster: Cluster, _: Parameters) -> Verdict:
     prevents="tokens readable in backups",
     levels={"dev": "disabled"},
     debatable=True,
+    firm_in=("prod",),
+    clouds=("aws",),
 )
 def cluster_secrets(cluster: Cluster, _: Parameters) -> Verdict:
-    """Kubernetes secrets are encrypted with a customer-managed key.
+    """Kubernetes secrets on EKS are encrypted with a customer-managed key.
 
     >>> from sizewell.policy.examples import cluster
     >>> cluster_secrets(cluster(), {}).fix
@@ -286,11 +288,31 @@ def cluster_secrets(cluster: Cluster, _: Parameters) -> Verdict:
 
 
 @rule(
+    "cluster-secrets-own-key",
+    area="safety",
+    subject="clusters",
+    prevents="tokens readable with the provider's key",
+    levels={"dev": "disabled"},
+    debatable=True,
+    clouds=("gcp", "azure"),
+)
+def cluster_secrets_own_key(cluster: Cluster, parameters: Parameters) -> Verdict:
+    """Kubernetes secrets, which Google and Azure encrypt with keys of their own, are encrypted with the customer's.
+
+    >>> from sizewell.policy.examples import cluster
+    >>> cluster_secrets_own_key(cluster(), {}).fix
+    'encrypt secrets with a customer-managed key'
+    """
+    return cluster_secrets(cluster, parameters)
+
+
+@rule(
     "cluster-logs",
     area="safety",
     subject="clusters",
     prevents="misuse that cannot be traced",
     level="advisory",
+    levels={"prod": "mandatory"},
 )
 def cluster_logs(cluster: Cluster, _: Parameters) -> Verdict:
     """The control plane keeps its audit log.

@@ -60,7 +60,14 @@ def _starts(event: RecordedResource, graph: Graph) -> Verdict:
     """A rule of EventBridge that starts something in a role's name, beside the alarms of a guarded component."""
     alarms = [alarm for alarm in graph.beside(event, _METRIC_ALARM) if graph.registration(alarm) is not None]
     targets = graph.referring(event, "aws:cloudwatch/eventTarget:EventTarget", "rule")
-    if not alarms or isinstance(targets, Unknown) or not any("roleArn" in target.inputs for target in targets):
+    starts = not isinstance(targets, Unknown) and any("roleArn" in target.inputs for target in targets)
+    ours, state = graph.registration(event) is not None, event.inputs.get("state")
+    if not starts and ours and state is UNKNOWN:
+        return Undetermined("whether it is on")
+    if not starts and ours and state == "DISABLED":
+        message = "a rule of the guard is disabled: nobody is notified when what it watches fails"
+        return Violation(message, "set state to ENABLED")
+    if not alarms or not starts:
         return None
     if event.inputs.get("state") in ("DISABLED", UNKNOWN):
         return Violation("the guard's trigger is disabled: what it should stop is still billed", "set state to ENABLED")

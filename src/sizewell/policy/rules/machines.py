@@ -149,7 +149,7 @@ def password_login(pool: Pool, _: Parameters) -> Verdict:
     subject="pools",
     prevents="logins that cannot be traced or revoked",
     level="advisory",
-    clouds=("aws",),
+    clouds=("aws", "azure"),
 )
 def machine_ssh_key(pool: Pool, _: Parameters) -> Verdict:
     """People reach machines through a session service: a key pair does not expire, and its use is not recorded.
@@ -157,8 +157,19 @@ def machine_ssh_key(pool: Pool, _: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import pool
     >>> machine_ssh_key(pool(machine={"keyName": "ops"}), {}).fix
     'drop keyName and use Session Manager'
+    >>> local = {"securityProfile": {"sshAccess": "LocalUser"}}
+    >>> machine_ssh_key(pool(type="azure-native:containerservice:AgentPool", cloud="azure", inputs=local), {}).fix
+    'set securityProfile.sshAccess to Disabled'
     """
-    if pool.machine is None or pool.type.startswith("aws:batch/"):
+    if pool.type == "azure-native:containerservice:AgentPool":
+        access = get(pool.inputs, "securityProfile", "sshAccess")
+        if access is UNKNOWN:
+            return Undetermined("who may log in")
+        if access != "LocalUser":
+            return None
+        message = "a key pair of the cluster logs in to every machine without a trace of who used it"
+        return Violation(message, "set securityProfile.sshAccess to Disabled")
+    if pool.machine is None or pool.type.startswith("aws:batch/") or pool.cloud != "aws":
         return None
     name = get(pool.machine, "keyName", default=pool.inputs.get("keyName"))
     name = get(pool.inputs, "remoteAccess", "ec2SshKey", default=name)

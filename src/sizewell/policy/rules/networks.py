@@ -149,6 +149,44 @@ def public_address(pool: Pool, _: Parameters) -> Verdict:
 
 
 @rule(
+    "public-address-asked-for",
+    area="safety",
+    subject="pools",
+    prevents="machines that a program opens to the internet",
+    level="advisory",
+    levels={"prod": "mandatory"},
+)
+def public_address_asked_for(pool: Pool, _: Parameters) -> Verdict:
+    """In production neither accelerator machines nor a cluster's nodes ask for public addresses.
+
+    A cluster's default that nobody set is left to `public-address`.
+
+    >>> from sizewell.policy.examples import pool
+    >>> public_address_asked_for(pool(accelerator="l4", public_address=True), {}).fix
+    'give the machines no public address; use a NAT gateway or endpoints'
+    """
+    by_default = pool.type in _PRIVATE_BY_CHOICE and get(pool.inputs, *_PRIVATE_BY_CHOICE[pool.type]) is None
+    if by_default or (pool.accelerated is False and pool.type not in _NODES):
+        return None  # a web server without accelerators may be meant to be reached
+    return forbid(
+        pool.public_address,
+        message="the program gives every machine a public address, where it is reachable from the internet",
+        fix="give the machines no public address; use a NAT gateway or endpoints",
+        unknown="whether the machines get public addresses",
+    )
+
+
+_NODES: Final = (
+    *("aws:eks/nodeGroup:NodeGroup", "gcp:container/nodePool:NodePool", "gcp:container/cluster:Cluster"),
+    *("azure-native:containerservice:AgentPool", "azure-native:containerservice:ManagedCluster"),
+)
+_PRIVATE_BY_CHOICE: Final = {
+    "gcp:container/nodePool:NodePool": ("networkConfig", "enablePrivateNodes"),
+    "gcp:container/cluster:Cluster": ("privateClusterConfig", "enablePrivateNodes"),
+}
+
+
+@rule(
     "subnet-public-addresses",
     area="safety",
     subject="things",
@@ -269,3 +307,47 @@ def _between_accelerators(subnet: RecordedResource, graph: Graph) -> bool:
         ):
             return True
     return False
+
+
+@rule(
+    "network-policy-open",
+    area="safety",
+    subject="things",
+    prevents="a network policy that admits everybody",
+    debatable=True,
+    firm_in=("prod",),
+    clouds=("kubernetes",),
+    types=("kubernetes:networking.k8s.io/v1:NetworkPolicy",),
+)
+def network_policy_open(thing: Thing, _: Parameters) -> Verdict:
+    """A network policy names who may connect: one that admits all is none.
+
+    >>> from sizewell.policy.examples import thing
+    >>> open_to_all = {"spec": {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{}]}}
+    >>> network_policy_open(thing(type="kubernetes:networking.k8s.io/v1:NetworkPolicy", inputs=open_to_all), {}).fix
+    'name pods, namespaces or addresses under from'
+    """
+    admitted = items(get(thing.inputs, "spec", "ingress"))
+    if isinstance(admitted, Unknown):
+        return Undetermined("whom it admits")
+    for each in admitted:
+        sources = items(get(each, "from"))
+        if isinstance(sources, Unknown) or UNKNOWN in sources:
+            return Undetermined("whom it admits")
+        whom = either(*(_everybody(source) for source in sources)) if sources else True
+        if whom is UNKNOWN:
+            return Undetermined("whom it admits")
+        if whom:
+            message = "the network policy admits everybody: any pod, or the internet, reaches what it should close"
+            return Violation(message, "name pods, namespaces or addresses under from")
+    return None
+
+
+def _everybody(source: Any) -> Flag:
+    """All pods of all namespaces, or all addresses."""
+    cidr, spaces, pods = (
+        get(source, *path) for path in (("ipBlock", "cidr"), ("namespaceSelector",), ("podSelector",))
+    )
+    if UNKNOWN in (cidr, spaces, pods):
+        return UNKNOWN
+    return cidr in {"0.0.0.0/0", "::/0"} or (spaces == {} and not pods)

@@ -64,6 +64,7 @@ def pod_privileged(pods: Pods, _: Parameters) -> Verdict:
 
 
 _WORKLOAD_KINDS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "Pod", "CronJob")
+_RUNS: Final = ("Job", "JobSet", "RayJob", "RayCluster")  # a run may use its machine's network, for its fabric
 _HOST_PATHS: Final = ("/", "/etc", "/root", "/proc", "/sys", "/var/run/docker.sock", "/run/containerd/containerd.sock",
                  "/var/run", "/var/lib/kubelet")  # fmt: skip
 
@@ -84,7 +85,10 @@ def pod_owns_machine(pods: Pods, _: Parameters) -> Verdict:
     >>> pod_owns_machine(pods(type="kubernetes:apps/v1:Deployment", path="spec", inputs=host), {}).fix
     'drop privileged, host namespaces, added capabilities and hostPath'
     """
-    if pods.type.rsplit(":", 1)[-1] not in _WORKLOAD_KINDS:
+    kind = pods.type.rsplit(":", 1)[-1]
+    if kind in _RUNS and pods.privileged is True:
+        return _violation()
+    if kind not in _WORKLOAD_KINDS:
         return None
     spec: Any = pods.inputs
     for step in pods.path.split("."):

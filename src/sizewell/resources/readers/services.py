@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from sizewell.resources import azure_nodes
 from sizewell.resources.gcp_nodes import last_part
@@ -17,6 +18,9 @@ from sizewell.resources.values import Count, Flag, Text, cloud_of, count, either
 from sizewell.sizing.providers import cloud_of_service
 
 F = TypeVar("F", bound=Fact)
+_PRIVATE: Final = tuple(
+    ipaddress.IPv4Network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+)
 
 
 def read(graph: Graph, readers: Readers, kind: type[F]) -> tuple[F, ...]:
@@ -301,6 +305,19 @@ def _exposed(public: Flag, ranges: object) -> Flag:
     return not listed or any(entry in {"0.0.0.0/0", "::/0"} for entry in listed)
 
 
+def _is_private(cidr: object) -> bool:
+    """Whether a range holds private addresses alone.
+
+    >>> _is_private("10.0.0.0/8"), _is_private("203.0.113.0/28"), _is_private("?")
+    (True, False, False)
+    """
+    try:
+        network = ipaddress.ip_network(str(cidr))
+    except ValueError:
+        return False
+    return any(network.version == 4 and network.subnet_of(each) for each in _PRIVATE)
+
+
 def gke(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     inputs = resource.inputs
@@ -308,10 +325,12 @@ def gke(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     private: Flag = True if addressed is False else flag(get(inputs, "privateClusterConfig", "enablePrivateEndpoint"))
     authorised = get(inputs, "masterAuthorizedNetworksConfig")
     blocks = items(get(authorised, "cidrBlocks"))
+    # a public endpoint for private ranges alone is one that nobody named may use, and that is there all the same
+    ranges = [get(block, "cidrBlock") for block in blocks] if isinstance(blocks, tuple) else [UNKNOWN]
     outside: Flag = (
         UNKNOWN
-        if isinstance(blocks, Unknown)
-        else any(get(block, "cidrBlock") in {"0.0.0.0/0", "::/0"} for block in blocks)
+        if UNKNOWN in ranges
+        else any(block in {"0.0.0.0/0", "::/0"} for block in ranges) or (bool(ranges) and all(map(_is_private, ranges)))
     )
     unlisted: Flag = UNKNOWN if authorised is UNKNOWN else authorised is None
     state = get(inputs, "databaseEncryption", "state")
