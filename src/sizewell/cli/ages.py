@@ -1,4 +1,4 @@
-"""What ages in a project: findings for `doctor`, and rows of the clouds' own versions for its `catalog/ages/`."""
+"""`sizewell ages`: until when versions are supported, and what the clouds offer today; findings of it for `doctor`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,156 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
+from sizewell.cli import output, project
+from sizewell.cli.commands import Arguments, Group
+from sizewell.cli.parameters import iso_date
 from sizewell.resources.ages import CONFIG, Aging, aging, kubernetes, pressing
 from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog import lifetimes, overlay
 from sizewell.sizing.catalog.lifetimes import Accepted, KubernetesVersion, Lifetimes, Listed
 from sizewell.sizing.catalog.table import cells_of, columns_of
-from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.units import plural
+from sizewell.sizing.versions import schema_of
 
 TABLE: Final = f"{overlay.AGES}/kubernetes.csv"
 REFRESH: Final = "sizewell ages refresh"
+ACCOUNTS: Final = {"azure": "SUBSCRIPTION", "gcp": "PROJECT"}  # what AKS and GKE list versions of
+DEADLINE_S: Final = 60.0
+DESCRIPTION = """Show until when versions are supported, and read which ones the clouds offer today.
+
+Rows of your own are in catalog/ages/ next to Pulumi.yaml; components, previews and doctor use them.
+"""
+EXAMPLES = """examples:
+  sizewell ages show                                 Kubernetes by service, with the ends of support
+  sizewell ages show --kind chart                    charts, images, systems, drivers, databases
+  sizewell ages refresh --region aws=us-east-1
+  sizewell ages refresh --region azure=westeurope --account azure=SUBSCRIPTION
+  sizewell ages refresh --region gcp=us-central1 --account gcp=PROJECT --dry-run
+
+exit code: 0 success, 64 bad input, 69 a cloud did not respond
+"""
+KUBERNETES: Final = "kubernetes"
+
+command = Group("ages", help=DESCRIPTION, epilog=EXAMPLES)
+_on = click.option("--on", type=iso_date, metavar="DATE", help="the date (default: today)")
+_json = click.option("--json", is_flag=True, help="print JSON")
+
+
+@command.command("show", help="versions, until when they are supported, and where that is from")
+@click.option(
+    "--kind", metavar="NAME", default=KUBERNETES, help=f"{KUBERNETES} (default), {', '.join(lifetimes.KINDS)}"
+)
+@_on
+@_json
+def _show(args: Arguments) -> int:
+    on, known = _today(args), lifetimes.load()
+    if args.kind not in (KUBERNETES, *lifetimes.KINDS):
+        raise UsageError(f"--kind: must be one of {KUBERNETES}, {', '.join(lifetimes.KINDS)}, got {args.kind!r}")
+    rows = [
+        (row.service, row.version, row.supported_until, row.extended_until, row.source, row.checked)
+        for row in known.kubernetes
+        if args.kind == KUBERNETES
+    ] + [
+        (row.name, row.version, row.supported_until, "", row.source, row.checked)
+        for row in known.releases
+        if row.kind == args.kind
+    ]
+    names = ("name", "version", "supported_until", "extended_until", "source", "checked")
+    if args.json:
+        output.print_json({"schema": schema_of("ages"), "ages": [dict(zip(names, row, strict=True)) for row in rows]})
+        return 0
+    table = output.table("", "version", "supported until", "extended", "checked")
+    for name, version, until, extended, _, checked in rows:
+        shown = until or "unknown"
+        ended = lifetimes.ended(until, on)
+        table.add_row(name, version, f"{shown} (ended)" if ended else shown, extended, checked)
+    output.console().print(table)
+    wrong, fix = table_age(known, on)
+    if wrong:
+        output.note(f"{wrong}\n  fix: {fix}")
+    return 0
+
+
+@command.command("refresh", help="read Kubernetes versions from the clouds, into catalog/ages/")
+@click.option(
+    "--region", multiple=True, metavar="CLOUD=REGION", help="where to ask, as aws=us-east-1; once for each cloud"
+)
+@click.option(
+    "--account", multiple=True, metavar="CLOUD=ACCOUNT", help="azure=SUBSCRIPTION and gcp=PROJECT, which list versions"
+)
+@click.option("-n", "--dry-run", is_flag=True, help="read versions, but write nothing")
+@_on
+@_json
+def _refresh(args: Arguments) -> int:
+    from sizewell.clouds.calls import CloudError, Deadline
+    from sizewell.clouds.clients import CLIENTS
+    from sizewell.sizing.catalog.overlay import FOLDER, current
+    from sizewell.sizing.files import write_whole
+
+    on, known = _today(args), lifetimes.load()
+    regions, accounts = _named("--region", args.region), _named("--account", args.account)
+    if not regions:
+        raise UsageError("--region: names no cloud\n  fix: sizewell ages refresh --region aws=us-east-1")
+    for cloud in regions:
+        if cloud in ACCOUNTS and cloud not in accounts:
+            raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={ACCOUNTS[cloud]}")
+    listed: list[Listed] = []
+    failed: dict[str, str] = {}
+    for cloud, region in regions.items():
+        try:
+            client = CLIENTS[cloud](Deadline(DEADLINE_S))
+            listed += listed_by(cloud, client, account=accounts.get(cloud, ""), region=region)
+        except CloudError as error:
+            failed[cloud] = str(error) + (f"\n  fix: {error.fix}" if error.fix else "")
+    accepted = lifetimes.accept(known, listed, on)
+    folder = current() or project.root() / FOLDER
+    path, text = file_of(folder, changed(known, accepted))
+    written = bool(changed(known, accepted)) and not args.dry_run
+    if written:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    if args.json:
+        output.print_json(
+            {
+                "schema": schema_of("ages-refresh"),
+                "listed": len(listed),
+                "new": list(accepted.new),
+                "moved": list(accepted.moved),
+                "gone": list(accepted.gone),
+                "failed": failed,
+                "written": project.shown(path) if written else None,
+            }
+        )
+        return 69 if failed else 0
+    print(f"{plural(len(listed), 'version')} listed")
+    for label, names in (("new", accepted.new), ("moved", accepted.moved), ("listed no longer", accepted.gone)):
+        for name in names:
+            print(f"{label}: {name}")
+    if written:
+        print(f"wrote {project.shown(path)}: review and commit it")
+    for cloud, told in failed.items():
+        output.note(f"{cloud}: no response, its versions are unchanged: {told}")
+    return 69 if failed else 0
+
+
+def _named(option: str, stated: tuple[str, ...]) -> dict[str, str]:
+    """Values by cloud, of `CLOUD=VALUE`."""
+    named: dict[str, str] = {}
+    for each in stated:
+        cloud, sign, value = each.partition("=")
+        if not sign or not value or cloud not in CLOUDS:
+            raise UsageError(f"{option}: must be CLOUD=VALUE with a cloud of {', '.join(CLOUDS)}, got {each!r}")
+        named[cloud] = value
+    return named
+
+
+def _today(args: Arguments) -> date:
+    return args.on or date.today()  # noqa: DTZ011 - the user's own calendar
 
 
 def of_decision(decision: Decision, config: dict[str, Any], known: Lifetimes, today: date) -> Iterator[Aging]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -27,7 +27,7 @@ Changes nothing.
 
 Sizing, previews and policies need only the Python packages; `pulumi up` needs the Pulumi engine.
 --cloud queries the cloud, read-only: account, APIs and features, quotas, zones, reservations,
-images, rights, receivers and keys.
+images, rights, receivers, keys, and the Kubernetes versions that run.
 """
 EXAMPLES = """example:
   sizewell doctor
@@ -45,6 +45,9 @@ SDKS: Final = {
 OLD_DAYS: Final = 90
 CLOUD_S: Final = 60.0  # for all that is asked of a cloud
 INSTALL: Final = "use Pulumi's own installer: https://www.pulumi.com/docs/install/"
+
+if TYPE_CHECKING:
+    from sizewell.resources.ages import Aging
 
 State = Literal["ok", "note", "wrong"]
 
@@ -75,7 +78,7 @@ def command(args: Arguments) -> int:
         )
         raise UsageError(f"{missing}\n  fix: sizewell doctor {args.stack or 'STACK'} --cloud")
     if args.cloud:
-        findings = _cloud(args.stack)
+        findings = _cloud(args.stack, today)
     else:
         findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_pinned(), *_project(today)]
     if args.json:
@@ -100,9 +103,9 @@ def _print(findings: list[Finding]) -> None:
     console.print(f"\n{wrong} of {len(findings)} checks failed" if wrong else "\neverything is in order")
 
 
-def _cloud(stack: str) -> list[Finding]:
-    """What the stack's cloud says."""
-    from sizewell.cli import judging
+def _cloud(stack: str, today: date) -> list[Finding]:
+    """What the stack's cloud says, and which of the versions in use age."""
+    from sizewell.cli import ages, judging
     from sizewell.clouds.preflight.needs import needs_of
     from sizewell.clouds.preflight.run import preflight
     from sizewell.recording.evaluate import evaluate
@@ -118,7 +121,8 @@ def _cloud(stack: str) -> list[Finding]:
         needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
         answers = preflight(needs, total_s=CLOUD_S, begun=lambda name: tell(f"asking {needs.cloud}: {name}"))
     reach = _reach(project.decision_path(root, stack), root)
-    return [*reach, *(Finding(**asdict(answer)) for answer in answers)]
+    aged = [_aged(age.resource, age) for age in ages.of_plan(plan, today)]
+    return [*reach, *(Finding(**asdict(answer)) for answer in answers), *aged]
 
 
 def _python() -> Iterator[Finding]:
@@ -211,6 +215,41 @@ def _catalog(today: date) -> Iterator[Finding]:
         yield Finding("prices", "note", age, "see docs/howto/refresh-prices.md")
     else:
         yield Finding("prices", "ok", age)
+    yield from _versions(today)
+
+
+def _versions(today: date) -> Iterator[Finding]:
+    """Whether the table of what ages can be read, and is itself young enough to go by."""
+    from sizewell.cli import ages
+    from sizewell.sizing.catalog import lifetimes
+
+    try:
+        known = lifetimes.load()
+    except SizewellError as error:
+        yield Finding("versions", "wrong", str(error), "correct the rows in catalog/ages/", 64)
+        return
+    told, fix = ages.table_age(known, today)
+    counts = f"{len(known.kubernetes)} Kubernetes versions, {len(known.releases)} of other things"
+    yield Finding("versions", "note", told, fix) if told else Finding("versions", "ok", counts)
+
+
+def _ages(path: Path, root: Path, today: date) -> Iterator[Finding]:
+    """Whether the clusters of a decision are built with a version that is still supported."""
+    from sizewell.cli import ages
+    from sizewell.resources.ages import pressing
+    from sizewell.sizing.catalog import lifetimes
+
+    decision = ages.read(path)
+    if decision is not None:
+        found = ages.of_decision(decision, project.config(root, path.stem) or {}, lifetimes.load(), today)
+        yield from (_aged(f"stack {path.stem}", age) for age in pressing(found))
+
+
+def _aged(about: str, age: Aging) -> Finding:
+    """A cluster whose version is supported no longer is not built any more; all else ages on."""
+    if age.kind == "kubernetes" and age.when == "ended":
+        return Finding(about, "wrong", age.detail, age.fix, 64)
+    return Finding(about, "note", age.detail, age.fix)
 
 
 def _engine() -> Iterator[Finding]:
@@ -271,6 +310,7 @@ def _project(today: date) -> Iterator[Finding]:
     paths = project.decisions(root)
     for path in paths:
         yield _decision(path, root, today)
+        yield from _ages(path, root, today)
         yield from _reach(path, root)
     decided = {path.stem for path in paths}
     folders = sorted((root / "stacks/specs").glob("*/"))

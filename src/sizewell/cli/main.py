@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "check stacks against the policies: idle spend, lost checkpoints, open access",
     "prices": "show, compare and refresh prices; import rates of your own",
+    "ages": "until when versions are supported; read what the clouds offer today",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
     "teardown": "take idle, empty and expired stacks down, with notice, grace and a record",
     "keep": "exempt a stack from teardown until a date",

@@ -37,6 +37,8 @@ WRITTEN: Final[Mapping[str, int]] = {
 }
 # For people and programs of others, nothing here reads it again: JSON objects that commands print, and a run's first.
 PRINTED: Final[Mapping[str, int]] = {
+    "ages": 1,
+    "ages-refresh": 1,
     "checklist": 1,
     "explanation": 1,
     "import": 1,

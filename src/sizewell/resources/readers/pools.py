@@ -112,7 +112,7 @@ def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:
         "declared_disk_gib": count(arguments.get("diskGib")),
         "declared_topology": text(arguments.get("tpuTopology")),
         "declared_zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
-        "checkpoints": UNKNOWN if isinstance(told.get("writer"), Unknown) else told.get("writer") is not None,
+        "checkpoints": UNKNOWN if isinstance(arguments.get("writer"), Unknown) else arguments.get("writer") is not None,
     }
 
 
