@@ -1,0 +1,101 @@
+"""`sizewell ages`: what is shown, what a refresh writes, and what bad input is told."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sizewell.cli import ages
+from sizewell.cli.main import main
+from sizewell.clouds.calls import CloudError
+from sizewell.sizing.catalog import lifetimes
+from sizewell.sizing.catalog.lifetimes import Listed
+
+ON = "2026-11-26"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "Pulumi.yaml").write_text("name: team\nruntime: python\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def listed(monkeypatch: pytest.MonkeyPatch, *rows: Listed) -> None:
+    monkeypatch.setattr("sizewell.clouds.clients.CLIENTS", {"aws": lambda _: None, "azure": lambda _: None})
+    monkeypatch.setattr(ages, "listed_by", lambda cloud, *_, **__: list(rows) if cloud == "aws" else [])
+
+
+EKS = [
+    Listed(service="eks", version="1.36", supported_until="2027-08-02", extended_until="2028-08-02", source="eks"),
+    Listed(service="eks", version="1.38", supported_until="2028-04-01", extended_until="2029-04-01", source="eks"),
+]
+
+
+def test_versions_are_shown_with_their_ends(project, capsys):
+    assert main(["ages", "show", "--json", "--on", ON]) == 0
+    rows = json.loads(capsys.readouterr().out)["ages"]
+    (eks,) = [row for row in rows if (row["name"], row["version"]) == ("eks", "1.36")]
+    assert eks["supported_until"] == "2027-08-02"
+    assert main(["ages", "show", "--kind", "chart", "--on", ON]) == 0
+    shown = capsys.readouterr().out
+    assert "2026-06-01 (ended)" in shown
+    assert "unknown" in shown
+
+
+def test_a_refresh_writes_what_is_new_and_the_rest_of_the_command_line_uses_it(project, capsys, monkeypatch):
+    listed(monkeypatch, *EKS)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 0
+    told = capsys.readouterr().out
+    assert "new: eks 1.38" in told
+    assert "listed no longer: eks 1.34" in told
+    assert "wrote catalog/ages/kubernetes.csv" in told
+    known = lifetimes.load().versions("eks")
+    assert known["1.38"].supported_until == "2028-04-01"
+    assert lifetimes.ended(known["1.35"].supported_until, date(2026, 11, 26))
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 0
+    assert "wrote" not in capsys.readouterr().out, "nothing is new at the second time"
+
+
+def test_a_dry_run_writes_nothing(project, capsys, monkeypatch):
+    listed(monkeypatch, *EKS)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--dry-run", "--on", ON]) == 0
+    assert "new: eks 1.38" in capsys.readouterr().out
+    assert not (project / "catalog").exists()
+
+
+def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, capsys, monkeypatch):
+    def silent(*_: object, **__: object) -> list[Listed]:
+        raise CloudError("eks", "unanswered", "timed out")
+
+    listed(monkeypatch)
+    monkeypatch.setattr(ages, "listed_by", silent)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
+    assert "its versions are unchanged" in capsys.readouterr().err
+    assert not (project / "catalog").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["refresh"], "--region: names no cloud"),
+        (["refresh", "--region", "azure=eastus"], "add --account azure=SUBSCRIPTION"),
+        (["refresh", "--region", "oracle=x"], "must be CLOUD=VALUE"),
+        (["refresh", "--region", "aws"], "must be CLOUD=VALUE"),
+        (["show", "--kind", "pods"], "--kind: must be one of kubernetes, chart"),
+    ],
+)
+def test_bad_input_is_told_with_the_way_out(project, capsys, line, told):
+    assert main(["ages", *line]) == 64
+    assert told in capsys.readouterr().err
+
+
+def test_a_wrong_row_of_the_project_is_named(project, capsys):
+    folder = project / "catalog/ages"
+    folder.mkdir(parents=True)
+    (folder / "kubernetes.csv").write_text("service,version\n", encoding="utf-8")
+    assert main(["ages", "show"]) == 64
+    assert "catalog/ages/kubernetes.csv row 1" in capsys.readouterr().err
