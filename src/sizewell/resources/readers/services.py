@@ -325,7 +325,7 @@ def gke(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     private: Flag = True if addressed is False else flag(get(inputs, "privateClusterConfig", "enablePrivateEndpoint"))
     authorised = get(inputs, "masterAuthorizedNetworksConfig")
     blocks = items(get(authorised, "cidrBlocks"))
-    # a public endpoint for private ranges alone is one that nobody named may use, and that is there all the same
+    # nobody who is named can use a public endpoint for private ranges, and it is reachable all the same
     ranges = [get(block, "cidrBlock") for block in blocks] if isinstance(blocks, tuple) else [UNKNOWN]
     outside: Flag = (
         UNKNOWN
