@@ -207,3 +207,30 @@ def test_with_cloud_too_a_hosted_runner_is_refused_at_a_private_cluster(
     assert done.code == 64
     assert "this is a hosted runner" in row["detail"]
     assert "self-hosted" in row["fix"]
+
+
+def test_a_cluster_whose_version_ends_is_told_with_the_line_that_mends_it(on_eks: Path, sizewell: Sizewell) -> None:
+    on_eks.write_text("config:\n  sizewell:kubernetesVersion: '1.34'\n")
+    found = [
+        row
+        for row in json.loads(sizewell("doctor", "--json", "--on", "2026-11-26").out)
+        if "Kubernetes 1.34" in row["detail"]
+    ]
+    assert [row["state"] for row in found] == ["note"]
+    assert "support ends in 6 days, on 2026-12-02" in found[0]["detail"]
+    assert found[0]["fix"] == "pulumi config set -s dev-aws sizewell:kubernetesVersion 1.35, then pulumi up"
+    done = sizewell("doctor", "--json", "--on", "2026-12-03")
+    (row,) = [row for row in json.loads(done.out) if "Kubernetes 1.34" in row["detail"]]
+    assert (row["state"], done.code) == ("wrong", 64)
+
+
+def test_an_old_table_of_versions_and_a_clock_behind_it_are_told(sizewell: Sizewell) -> None:
+    def told(on: str) -> str:
+        return next(
+            row["detail"]
+            for row in json.loads(sizewell("doctor", "--json", "--on", on).out)
+            if row["about"] == "versions"
+        )
+
+    assert "last checked on 2026-11-26" in told("2027-06-01")
+    assert "the clock says 2026-01-01" in told("2026-01-01")

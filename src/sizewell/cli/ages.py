@@ -15,7 +15,7 @@ from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Group
 from sizewell.cli.parameters import iso_date
 from sizewell.resources.ages import CONFIG, Aging, aging, kubernetes, pressing
-from sizewell.resources.recorded import Plan
+from sizewell.resources.recorded import RecordedResource
 from sizewell.sizing.catalog import lifetimes, overlay
 from sizewell.sizing.catalog.lifetimes import Accepted, KubernetesVersion, Lifetimes, Listed
 from sizewell.sizing.catalog.table import cells_of, columns_of
@@ -177,9 +177,9 @@ def of_decision(decision: Decision, config: dict[str, Any], known: Lifetimes, to
             )
 
 
-def of_plan(plan: Plan, today: date) -> tuple[Aging, ...]:
+def of_resources(resources: Iterable[RecordedResource], stack: str, today: date) -> tuple[Aging, ...]:
     """What presses among the versions of a stack's resources."""
-    return pressing(aging(plan.resources, lifetimes.load(), today, stack=plan.stack))
+    return pressing(aging(resources, lifetimes.load(), today, stack=stack))
 
 
 def table_age(known: Lifetimes, today: date) -> tuple[str, str]:

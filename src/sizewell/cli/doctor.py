@@ -121,7 +121,7 @@ def _cloud(stack: str, today: date) -> list[Finding]:
         needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
         answers = preflight(needs, total_s=CLOUD_S, begun=lambda name: tell(f"asking {needs.cloud}: {name}"))
     reach = _reach(project.decision_path(root, stack), root)
-    aged = [_aged(age.resource, age) for age in ages.of_plan(plan, today)]
+    aged = [_aged(age.resource, age) for age in ages.of_resources(plan.resources, stack, today)]
     return [*reach, *(Finding(**asdict(answer)) for answer in answers), *aged]
 
 
