@@ -201,8 +201,9 @@ def test_virtual_gpus_are_chosen_only_where_their_driver_comes_with_the_service(
 )
 def test_a_machine_with_a_part_of_a_gpu_has_its_driver_only_in_a_cluster(facts, cloud, instance_type):
     shape = facts.shape(cloud, instance_type)
-    assert "GRID driver" in refusal(shape, scheduler="none", managed="")
-    assert refusal(shape, scheduler="kubernetes", managed="") == ""
+    family = facts.accelerators[shape.accelerator].family
+    assert "GRID driver" in refusal(shape, family=family, scheduler="none", managed="")
+    assert refusal(shape, family=family, scheduler="kubernetes", managed="") == ""
 
 
 def test_every_part_of_a_gpu_is_marked_as_virtual(facts):

@@ -27,7 +27,6 @@ from sizewell.sizing.versions import schema_of
 
 TABLE: Final = f"{overlay.AGES}/kubernetes.csv"
 REFRESH: Final = "sizewell ages refresh"
-ACCOUNTS: Final = {"azure": "SUBSCRIPTION", "gcp": "PROJECT"}  # what AKS and GKE list versions of
 DEADLINE_S: Final = 60.0
 DESCRIPTION = """Show until when versions are supported, and read which ones the clouds offer today.
 
@@ -97,6 +96,7 @@ def _show(args: Arguments) -> int:
 def _refresh(args: Arguments) -> int:
     from sizewell.clouds.calls import CloudError, Deadline
     from sizewell.clouds.clients import CLIENTS
+    from sizewell.clouds.preflight.versions import ACCOUNTS
     from sizewell.sizing.catalog.overlay import FOLDER, current
     from sizewell.sizing.files import write_whole
 
@@ -105,7 +105,7 @@ def _refresh(args: Arguments) -> int:
     if not regions:
         raise UsageError("--region: names no cloud\n  fix: sizewell ages refresh --region aws=us-east-1")
     for cloud in regions:
-        if cloud in ACCOUNTS and cloud not in accounts:
+        if ACCOUNTS[cloud] and cloud not in accounts:
             raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={ACCOUNTS[cloud]}")
     listed: list[Listed] = []
     failed: dict[str, str] = {}
@@ -235,10 +235,6 @@ def changed(known: Lifetimes, accepted: Accepted) -> tuple[KubernetesVersion, ..
 
 def listed_by(cloud: str, client: Any, *, account: str, region: str) -> list[Listed]:
     """What one cloud offers in one region."""
-    from sizewell.clouds.preflight import versions
+    from sizewell.clouds.preflight.versions import OFFERED
 
-    if cloud == "aws":
-        return versions.offered_by_eks(client, region)
-    if cloud == "azure":
-        return versions.offered_by_aks(client, account, region)
-    return versions.offered_by_gke(client, account, region)
+    return OFFERED[cloud](client, account, region)

@@ -5,7 +5,7 @@ A cluster that the cloud has upgraded is adopted: what is stated below it is nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
@@ -15,6 +15,7 @@ from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight.findings import Finding, wrong
 from sizewell.clouds.preflight.needs import Needs
 from sizewell.sizing.catalog.lifetimes import Listed, load, minor, number
+from sizewell.sizing.providers.cloud import PerCloud
 
 KEY: Final = "sizewell:kubernetesVersion"
 ABOUT: Final = "kubernetes"
@@ -135,3 +136,11 @@ def _rows(answer: dict[str, Any], key: str, service: str) -> Iterable[dict[str, 
 
 def _day(value: Any) -> str:
     return "" if value is None else value.date().isoformat() if hasattr(value, "date") else str(value)[:10]
+
+
+OFFERED: Final = PerCloud[Callable[[Any, str, str], list[Listed]]](
+    aws=lambda client, _, region: offered_by_eks(client, region), gcp=offered_by_gke, azure=offered_by_aks
+)
+"""What a cloud offers, by its client, an account and a region."""
+ACCOUNTS: Final = PerCloud[str](aws="", gcp="PROJECT", azure="SUBSCRIPTION")
+"""What a cloud lists versions of, beside a region; "" where the login says it."""
