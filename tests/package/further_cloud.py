@@ -15,6 +15,7 @@ TABLES = {  # file -> table, what is imported for it, its entry
     "launch/registries.py": ("LOGINS", "", "()"),
     "clouds/clients.py": ("CLIENTS", "from sizewell.clouds.nimbus import Nimbus", "Nimbus"),
     "clouds/preflight/run.py": ("CHECKS", "from sizewell.clouds.preflight import nimbus", "nimbus"),
+    "clouds/preflight/versions.py": ("LISTINGS", "", "Listing(lambda client, account, region: [])"),
     "clouds/prices/price_lists.py": ("PRICE_LISTS", "from sizewell.clouds.prices import nimbus", "nimbus.PRICES"),
     "resources/facts.py": ("TYPES", "from sizewell.resources.readers import nimbus", "nimbus.TYPES"),
     "resources/tables/__init__.py": ("TABLES", "from sizewell.resources.tables import nimbus", "(nimbus.TABLE,)"),

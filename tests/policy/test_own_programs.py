@@ -41,7 +41,7 @@ def told(tmp_path: Path) -> Callable[..., dict[str, tuple[str, str]]]:
         plan = evaluate(tmp_path, "prod", program=program, config=CONFIG)
         stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
         report = judge(stated, read_config(DEFAULT_FILE), on=ON)
-        return {result.rule: (result.level, result.message) for result in report.results}
+        return {result.rule: (result.level, result.message) for result in (*report.results, *report.elsewhere)}
 
     return of
 

@@ -96,7 +96,7 @@ def _show(args: Arguments) -> int:
 def _refresh(args: Arguments) -> int:
     from sizewell.clouds.calls import CloudError, Deadline
     from sizewell.clouds.clients import CLIENTS
-    from sizewell.clouds.preflight.versions import ACCOUNTS
+    from sizewell.clouds.preflight.versions import LISTINGS
     from sizewell.sizing.catalog.overlay import FOLDER, current
     from sizewell.sizing.files import write_whole
 
@@ -105,8 +105,9 @@ def _refresh(args: Arguments) -> int:
     if not regions:
         raise UsageError("--region: names no cloud\n  fix: sizewell ages refresh --region aws=us-east-1")
     for cloud in regions:
-        if ACCOUNTS[cloud] and cloud not in accounts:
-            raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={ACCOUNTS[cloud]}")
+        account = LISTINGS[cloud].account
+        if account and cloud not in accounts:
+            raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={account}")
     listed: list[Listed] = []
     failed: dict[str, str] = {}
     for cloud, region in regions.items():
@@ -235,6 +236,6 @@ def changed(known: Lifetimes, accepted: Accepted) -> tuple[KubernetesVersion, ..
 
 def listed_by(cloud: str, client: Any, *, account: str, region: str) -> list[Listed]:
     """What one cloud offers in one region."""
-    from sizewell.clouds.preflight.versions import OFFERED
+    from sizewell.clouds.preflight.versions import LISTINGS
 
-    return OFFERED[cloud](client, account, region)
+    return LISTINGS[cloud].offered(client, account, region)

@@ -6,6 +6,7 @@ A cluster that the cloud has upgraded is adopted: what is stated below it is nam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
@@ -138,9 +139,16 @@ def _day(value: Any) -> str:
     return "" if value is None else value.date().isoformat() if hasattr(value, "date") else str(value)[:10]
 
 
-OFFERED: Final = PerCloud[Callable[[Any, str, str], list[Listed]]](
-    aws=lambda client, _, region: offered_by_eks(client, region), gcp=offered_by_gke, azure=offered_by_aks
+@dataclass(frozen=True)
+class Listing:
+    """How a cloud lists the versions that it offers."""
+
+    offered: Callable[[Any, str, str], list[Listed]]  # by its client, an account and a region
+    account: str = ""  # what it lists versions of, beside a region; "" where the login says it
+
+
+LISTINGS: Final = PerCloud[Listing](
+    aws=Listing(lambda client, _, region: offered_by_eks(client, region)),
+    gcp=Listing(offered_by_gke, "PROJECT"),
+    azure=Listing(offered_by_aks, "SUBSCRIPTION"),
 )
-"""What a cloud offers, by its client, an account and a region."""
-ACCOUNTS: Final = PerCloud[str](aws="", gcp="PROJECT", azure="SUBSCRIPTION")
-"""What a cloud lists versions of, beside a region; "" where the login says it."""
