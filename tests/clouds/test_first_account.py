@@ -27,7 +27,8 @@ def test_there_are_commands_for_each_cloud():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_asks_the_stand_ins(command, server, answered, monkeypatch, capsys):  # noqa: F811
     """In the example project: the account is in order, and each answer that a stand-in has not is a line of its own."""
-    answered(test_preflight_aws.healthy())
+    none_yet = test_preflight_aws.refused("ResourceNotFoundException")
+    answered({**test_preflight_aws.healthy(), ("eks", "DescribeCluster"): none_yet})
     (account,) = (config(ROOT, command.split()[2]) or {})["sizewell:accounts"]
     for variable in ("GOOGLE_ENDPOINT_URL", "AZURE_ENDPOINT_URL", "REGISTRY_ENDPOINT_URL"):
         monkeypatch.setenv(variable, server.url)
