@@ -57,7 +57,7 @@ def main(project: Path, stack: str) -> dict[str, Any]:
     first = make_plan(reader(), "shop", now)[0]
     journal.write(
         "notice", now - timedelta(days=1) + timedelta(minutes=5),
-        stack=stack, subject="tune", about="idle", action="warn", why="idle", owner="",
+        stack=stack, subject="tune", about="idle", action="warn", why="idle", owner="", heard=["webhook 0"],
     )  # fmt: skip
     second = make_plan(reader(), "shop", now)[0]
     runner = Runner(

@@ -26,7 +26,8 @@ from sizewell.launch.gpudirect import TcpxVariable
 from sizewell.preview.fixed import FixedInputs
 from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
-from sizewell.recording.evaluate.answers import Answer
+from sizewell.recording.contents.templates import CloudType
+from sizewell.resources.hidden import HidingType
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
@@ -57,7 +58,9 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
-    "recording/evaluate/data/answers.csv": (Answer, ("function",)),
+    "recording/contents/data/arm.csv": (CloudType, ("type",)),
+    "recording/contents/data/cloudformation.csv": (CloudType, ("type",)),
+    "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),

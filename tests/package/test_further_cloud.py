@@ -259,8 +259,22 @@ def test_a_further_cloud_is_sized_built_previewed_judged_and_taken_down(house, s
 
     previewed = sizewell(house, shop, "preview", *STACKS, "--engine", "offline")
     of_machines, of_stores = previewed["stacks"]
-    assert of_machines["coverage"] == {"detected": 3, "estimated": 1, "free": 2, "unpriced": 0, "unknown": 0}
-    assert of_stores["coverage"] == {"detected": 3, "estimated": 0, "free": 3, "unpriced": 0, "unknown": 0}
+    assert of_machines["coverage"] == {
+        "detected": 3,
+        "estimated": 1,
+        "free": 2,
+        "unpriced": 0,
+        "unknown": 0,
+        "not_judged": 0,
+    }
+    assert of_stores["coverage"] == {
+        "detected": 3,
+        "estimated": 0,
+        "free": 3,
+        "unpriced": 0,
+        "unknown": 0,
+        "not_judged": 0,
+    }
     (row,) = of_machines["rows"]
     assert row["kind"] == "NimbusPool"
     assert row["after"]["expected"] == of_machines["after"]["usd_per_month"]["expected"] != "0.00"

@@ -32,7 +32,8 @@ def armed(
         project=project,
         opts=pulumi.InvokeOptions(provider=options.provider),
     )
-    return pulumi.Output.all(project, ender.email).apply(lambda known: known[0])
+    # The project is known where the account's address is not, as in an evaluation without a login.
+    return pulumi.Output.all(project, ender.email).apply(lambda known: known[0], run_with_unknowns=True)
 
 
 def build_budget(decision: Decision, region: str, settings: Settings, *, options: pulumi.ResourceOptions) -> None:

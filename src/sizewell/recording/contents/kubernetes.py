@@ -83,12 +83,16 @@ def _files(pattern: Any, root: Path) -> list[str]:
 
 
 def _of_chart(inputs: Mapping[str, Any], name: str, root: Path) -> Iterator[dict[str, Any]]:
-    repository = inputs.get("repositoryOpts") or inputs.get("fetch_opts") or {}  # as each kind of resource spells it
+    stated = [
+        inputs[key] for key in ("repositoryOpts", "fetch_opts") if inputs.get(key) is not None
+    ]  # as each kind has it
+    repository = stated[0] if stated else {}
     repository = repository if isinstance(repository, dict) else {"repo": UNKNOWN}
-    if inputs.get("repo") or repository.get("repo"):
+    if any(repo is UNKNOWN or repo for repo in (inputs.get("repo"), repository.get("repo"))):
         raise Unread("its chart is in a repository, and not on this machine")
-    where = _text(inputs.get("path") or inputs.get("chart"), "its chart")
-    values = inputs.get("values") or {}
+    path = inputs.get("path")
+    where = _text(inputs.get("chart") if path is None else path, "its chart")
+    values = {} if inputs.get("values") is None else inputs["values"]
     if contains_unknown(values):
         raise Unread("its values are known only after deployment")
     release = inputs.get("name") if isinstance(inputs.get("name"), str) else name

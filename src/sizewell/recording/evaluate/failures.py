@@ -78,9 +78,10 @@ def _not_installed(error: BaseException, project: Project) -> str:
 
 def _is_installed(top: str) -> bool:
     try:
-        return find_spec(top) is not None and top not in {"azure", "google"}  # namespaces of many packages
+        spec = find_spec(top)
     except (ImportError, ValueError):
         return False
+    return spec is not None and spec.origin is not None  # without an origin it is a namespace of many packages
 
 
 def _missing_of(project: Project) -> Iterator[str]:
