@@ -17,7 +17,8 @@ from aws_reference import action_of, kinds, operation_of, sample_arns
 ROOT = Path(__file__).parents[2]
 ROOM = ROOT / "src/sizewell/teardown"
 LISTED: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "teardown_calls.yaml").read_text(encoding="utf-8"))
-LOOKING = ("act", "clients", "leftovers", "orphans")  # the room `reconcile` runs for a person, with their rights
+# What looks and acts; the room `reconcile` runs for a person, with their rights.
+LOOKING = ("act", "aws/reads", "aws/writes", "clients", "leftovers", "orphans")
 OWN = "sizewell-x"
 
 
