@@ -25,6 +25,7 @@ from packaging.requirements import Requirement
 from sizewell import source
 from sizewell.cli import environment, init, questions, scaffold
 from sizewell.cli.main import main
+from sizewell.teardown.config import read_config
 
 ROOT = Path(__file__).parents[2]
 ACCOUNTS = {"aws": "123456789012", "gcp": "shop-dev-123456", "azure": "00000000-0000-0000-0000-000000000000"}
@@ -124,6 +125,10 @@ def test_a_person_is_asked_until_the_answer_is_right(
     config = yaml.safe_load((tmp_path / "shop/stacks/config/Pulumi.prod.yaml").read_text())["config"]
     assert config["sizewell:accounts"] == ["shop-dev-123456"]
     assert config["sizewell:access"] == "dns"
+    teardown = read_config(tmp_path / "shop")
+    assert teardown.journal == "gs://shop-teardown/records"
+    assert not teardown.acts("dev", "empty")
+    assert not teardown.acts("prod", "destroy")
     terminal = io.StringIO("aws\n")
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", terminal)

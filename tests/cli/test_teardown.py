@@ -79,3 +79,21 @@ def test_a_report_says_below_its_figures_why_something_stayed(
     assert "dev-aws, 2026-11: left over: disk vol-1 (8.00 USD per month)\n" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("2026-11"))
     assert row.split()[3:] == ["0", "0", "1", "1", "0.00", "8.00"]
+
+
+def test_a_report_lists_what_observe_mode_would_have_stopped_and_what_came_after(
+    sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = {"owner": "ml-platform", "stack": "dev-aws", "subject": "train", "action": "empty"}
+    records = [
+        {"kind": "would", **about, "at": "2026-11-04T12:00:00+00:00", "why": "idle", "saves_usd_per_month": "730"},
+        {"kind": "ended", **about, "at": "2026-11-04T18:00:00+00:00", "why": "accelerator 0 reached 90 %", "acted": False},
+    ]  # fmt: skip
+    journal = type("Journal", (), {"records": records})()
+    monkeypatch.setattr("sizewell.cli.teardown.opened", lambda _: (None, journal, None))
+    done = sizewell("teardown", "report", "--at", "2026-11-05T12:00:00Z")
+    assert done.code == 0, done.err
+    assert "dev-aws, 2026-11: would have saved 6.00 USD" in done.out
+    assert "dev-aws/train: would have been emptied on 2026-11-04 12:00 UTC: idle" in done.out
+    assert "6.0 hours later: accelerator 0 reached 90 %" in done.out
+    assert "Was one of these wrong?" in done.out

@@ -63,7 +63,7 @@ class House:
     @property
     def config(self) -> Any:
         settings = {"journal": f"file://{self.folder}/journal", "stack_grace_hours": 0, "at_most_percent": 100}
-        return parse_config({"schema": "sizewell.teardown/1", **settings})
+        return parse_config({"schema": "sizewell.teardown/1", "mode": "act", **settings})
 
     def tell(self) -> None:
         (stack,) = [each for each in self.reader().all(datetime.now(UTC)) if each.name == STACK]

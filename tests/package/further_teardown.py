@@ -46,7 +46,8 @@ def main(project: Path, stack: str) -> dict[str, Any]:
     shelf, now, catalog = world.Shelf(), datetime.now(UTC).replace(microsecond=0), load()
     shelf.put(stack, *state_of(project, stack))
     backend = world.ShelfBackend(root=project, shelf=shelf)
-    config = parse_config({"schema": "sizewell.teardown/1", "journal": f"file://{project}/journal"})
+    settings = {"schema": "sizewell.teardown/1", "journal": f"file://{project}/journal", "mode": "act"}
+    config = parse_config(settings)
     journal = Journal(connect(config.journal)).read()
 
     def reader() -> StatusReader:

@@ -126,9 +126,9 @@ def test_one_evening_from_the_plan_to_the_audit_record(evening, monkeypatch, cap
     assert Counter(acts) == Counter(
         (kind, action, name) for name, (action, _) in done.items() for kind in ("begin", "done")
     )
-    rows = {row.stack: row for row in monthly_report(records)}
+    rows = {row.stack: row for row in monthly_report(records, evening.now + timedelta(hours=2))}
     assert (rows["dev-idle"].emptied, rows["dev-empty"].destroyed, rows["dev-expired"].destroyed) == (1, 1, 1)
-    assert rows["dev-idle"].saved_usd_per_month > 0
+    assert (rows["dev-idle"].hours_not_run, rows["dev-idle"].saved_usd > 0) == (2.0, True)
     timeline = next((evening.folder / "timelines").glob("dev-idle-*.json"))
     *_, (_, _, (verdict,)) = replay(read_timeline(timeline), evening.config.limits())
     assert verdict.action == "empty"

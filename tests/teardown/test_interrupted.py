@@ -112,7 +112,7 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
     shelf.put("dev-c", ended, world.group("dev-c", "train", "dev-c"), world.bucket("dev-c", "kept", "kept"))
     cloud.machines = {"dev-a": 2, "dev-b": 1, "dev-c": 1}
     config = parse_config(
-        {"schema": "sizewell.teardown/1", "journal": f"file://{folder}/journal", "at_most_percent": 100}
+        {"schema": "sizewell.teardown/1", "journal": f"file://{folder}/journal", "at_most_percent": 100, "mode": "act"}
     )
     journal = Journal(connect(config.journal))
     for name in ("dev-a", "dev-b"):

@@ -101,7 +101,7 @@ def test_one_message_to_the_stacks_topic_reaches_all_of_its_receivers_once(eveni
     ((subject, text),) = published(arn)
     forms = json.loads(text)
     assert subject.startswith("ALARM: sizewell dev-aws train idle")
-    assert "sizewell keep dev-aws --until DATE --reason TEXT" in forms["email"]
+    assert "sizewell keep dev-aws 24h --reason TEXT" in forms["email"]
     assert json.loads(forms["https"])["NewStateValue"] == "ALARM"
     (record,) = evening.journal.records
     assert (record["heard"], record["unheard"]) == (["topic sizewell-dev-aws-train-idle"], [])

@@ -67,7 +67,12 @@ class Evening:
     @property
     def config(self) -> TeardownConfig:
         return parse_config(
-            {"schema": "sizewell.teardown/1", "journal": f"file://{self.folder}/journal", **self.settings}
+            {
+                "schema": "sizewell.teardown/1",
+                "journal": f"file://{self.folder}/journal",
+                "mode": "act",
+                **self.settings,
+            }
         )
 
     @property
@@ -556,9 +561,9 @@ def test_an_expired_stack_is_destroyed_from_its_state(evening):
     (export,) = (evening.folder / "exports").glob("dev-aws-*.json")
     assert "autoscaling" in export.read_text()
     assert [each["id"] for each in evening.shelf.states["dev-aws"] if each["custom"]] == ["k-1"]
-    (row,) = (row for row in monthly_report(evening.journal.records) if row.owner)
-    assert (row.destroyed, row.unpriced) == (1, 0)
-    assert row.saved_usd_per_month > 1000  # g6.12xlarge
+    (row,) = (row for row in monthly_report(evening.journal.records, evening.now + timedelta(hours=1)) if row.owner)
+    assert (row.destroyed, row.unpriced, row.hours_not_run) == (1, 0, 1.0)
+    assert 3 < row.saved_usd < 10  # one hour of a g6.12xlarge
 
 
 BUSY = {**IDLE, 0: 95.0}
@@ -1008,7 +1013,7 @@ def test_a_webhook_that_nobody_answers_is_no_notice(evening):
 
     assert evening.outcomes(send=fails) == [("dev-aws", "notice", "failed")]
     assert evening.outcomes(send=lambda url, body: sent.append(body["text"])) == [("dev-aws", "notice", "told")]
-    assert "sizewell keep dev-aws --until DATE --reason TEXT" in sent[0]
+    assert "sizewell keep dev-aws 24h --reason TEXT" in sent[0]
     assert not any("secret" in json.dumps(record) for record in evening.journal.records)
 
 

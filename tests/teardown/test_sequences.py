@@ -95,7 +95,12 @@ class Site:
         self.folder, self.job, self.shelf = folder, Job(folder), Shelf()
         self.machines, self.now = 2, NOW
         self.config = parse_config(
-            {"schema": "sizewell.teardown/1", "journal": f"file://{folder}/journal", "at_most_percent": 100}
+            {
+                "schema": "sizewell.teardown/1",
+                "journal": f"file://{folder}/journal",
+                "at_most_percent": 100,
+                "mode": "act",
+            }
         )
         self.up()
         patched.setattr(StatusReader, "observe", self.observe)

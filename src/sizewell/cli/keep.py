@@ -1,9 +1,10 @@
-"""`sizewell keep`: a lease in a stack's tags, or a later end in its decision."""
+"""`sizewell keep`: a lease in the journal of teardown, and a later end in the stack's decision."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,84 +17,135 @@ from sizewell.sizing.errors import UsageError
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from sizewell.teardown.journal import Journal
     from sizewell.teardown.units import StackParts
 
-DESCRIPTION = """Keep a stack: teardown neither scales down nor destroys anything of it until a day is over.
+DESCRIPTION = """Keep a stack: teardown neither scales down nor destroys anything of it until a time,
+past its end too.
 
-The lease is a stack tag in the backend (sizewell:keep). A lease is not enough for a stack that
-expires before it ends, as ttl-STACK does not read tags: the command then changes the expiry date in
-the decision, and nothing else, and prints which stacks to update, in which order, and what the
-update replaces.
+The lease is written to the journal (`journal:` in stacks/config/teardown.yaml, --journal or
+SIZEWELL_JOURNAL), and counts from the next look on, wherever that runs. With --journal no project
+and no backend is needed.
+
+ttl-STACK reads no lease. For a stack that it would scale to zero earlier, the command also changes
+the expiry date in the decision, and prints which stacks to update, and what that replaces.
 """
-EXAMPLES = """example:
-  sizewell keep dev-aws --until 2026-11-27 --reason "demo on Friday"
+EXAMPLES = """examples:
+  sizewell keep dev-aws 4h --reason "demo"
+  sizewell keep dev-aws --until 2026-11-27T18:00 --zone Europe/London --reason "demo on Friday"
   sizewell keep dev-aws --end
 
-exit code: 0 kept, 64 bad input, 69 the backend does not respond
+exit code: 0 kept, 64 bad input, 69 the journal or the backend does not respond
 """
-DAYS_MAX = 90
+journal_option = click.option(
+    "--journal", metavar="URI", help="the journal, without a project (default: of teardown.yaml, or SIZEWELL_JOURNAL)"
+)
+until_option = click.option(
+    "--until", metavar="TIME", help="a day (through its end), a time with its zone, or a duration such as 4h"
+)
+zone_option = click.option("--zone", default="", metavar="NAME", help="time zone of a time that has none")
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
-@click.argument("stack", shell_complete=stacks, help="a stack in the backend")
-@click.option("--until", type=iso_date, metavar="DATE", help=f"last day, at most {DAYS_MAX} days from today")
+@click.argument("stack", shell_complete=stacks, help="a stack")
+@click.argument("duration", required=False, help="from now on, such as 4h or 3d; or --until")
+@until_option
+@zone_option
 @click.option("--reason", metavar="TEXT", help="reason, shown in the plan")
-@click.option("--end", is_flag=True, help="remove the lease")
+@click.option("--end", is_flag=True, help="end the lease")
+@journal_option
 @click.option("--json", is_flag=True, help="print what was done as JSON")
 @click.option("--on", type=iso_date, metavar="DATE", help="today (default: by the clock, in UTC)")
 def command(args: Arguments) -> int:
     from sizewell.teardown.backend import LEASE_TAG, Backend
-    from sizewell.teardown.gather import lease_of
-    from sizewell.teardown.records import end_of
+    from sizewell.teardown.until import moment
 
-    root = project.root()
+    now = datetime.combine(args.on, time(), UTC) if args.on else datetime.now(UTC)
     stack: str = args.stack
-    backend = Backend(root=root)
-    project.must_be_stacks([stack], [each.name for each in backend.stacks()])
     if args.end:
-        held = LEASE_TAG in backend.tags(stack)
+        journal, root = opened(args, [stack])
+        held = any(lease.until > now for lease in journal.leases(stack))
         if held:
+            _lease(journal, args, now, now, "ended")
+        backend = Backend(root=root) if root else None
+        if backend is not None and LEASE_TAG in backend.tags(stack):  # of an older release
             backend.remove_tag(stack, LEASE_TAG)
-        _say(args, [f"{stack}: the lease is removed" if held else f"{stack}: it has no lease"], until=None)
+            held = True
+        _say(args, [f"{stack}: the lease is ended" if held else f"{stack}: it has no lease"], until=None)
         return 0
-    until, reason = _checked(args)
+    text = args.until or args.duration
+    until = moment(text, now, zone=args.zone, option="--until" if args.until else "keep") if text else None
+    if until is None or args.reason is None or (args.until and args.duration):
+        raise UsageError("one time and --reason are needed\n  fix: sizewell keep STACK 4h --reason TEXT")
+    reason = one_line(args.reason)
+    journal, root = opened(args, [stack])
+    _lease(journal, args, now, until, reason)
+    lines = [f"{stack}: kept until {until:%Y-%m-%d %H:%M} UTC: {reason}"]
+    lines.append("its idle guards stay on: a pool that is idle for their window and grace is still scaled down")
+    if root is None:
+        lines.append(f"ttl-{stack}, where there is one, reads no lease: at the end of the stack it scales it to zero")
+        _say(args, lines, until=until, held="lease")
+        return 0
+    backend = Backend(root=root)
     parts = _parts(backend, stack)
-    if parts.expires_at is not None and until >= parts.expires_at:
-        _say(args, _later(root, stack, until, parts), until=until, held="decision")
-        return 0
-    backend.set_tag(stack, LEASE_TAG, f"{until.isoformat()} {reason}")
-    lease = lease_of(backend.tags(stack), stack)
-    if lease is None or lease.until != end_of(until):
-        raise UsageError(
-            f"{stack}: the backend did not store the tag {LEASE_TAG}\n  fix: use a backend with stack tags"
-        )
-    guards = "its idle guards stay on: a pool that is idle for their window and grace is still scaled down"
-    _say(args, [f"{stack}: kept until {until} is over in every time zone: {reason}", guards], until=until, held="lease")
+    ends = None if parts.expires_at is None else datetime.combine(parts.expires_at, time(), UTC)
+    if ends is not None and until > ends and f"ttl-{stack}" in [each.name for each in backend.stacks()]:
+        lines += _later(root, stack, (until - timedelta(seconds=1)).date(), parts)
+    _say(args, lines, until=until, held="lease")
     return 0
 
 
-def _say(args: Arguments, lines: Sequence[str], *, until: date | None, held: str = "nothing") -> None:
-    """What was done; `held` is what keeps the stack: a lease, or a later end in its decision."""
+def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]:
+    """The journal, and the project's folder: None where the journal alone was named. UsageError for unknown stacks."""
+    from sizewell.teardown.backend import Backend
+    from sizewell.teardown.config import read_config
+    from sizewell.teardown.journal import Journal, connect
+
+    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "")
+    if uri:
+        journal = Journal(connect(uri)).read()
+        known = sorted({str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")})
+        for stack in named:
+            if stack not in known:
+                output.note(f"{stack}: no run has noted anything of it in {uri}: check the name, nothing else does")
+        return journal, None
+    root = project.root()
+    project.must_be_stacks(named, [each.name for each in Backend(root=root).stacks()])
+    return Journal(connect(read_config(root).journal)).read(), root
+
+
+def one_line(text: str) -> str:
+    """A reason, in one line. UsageError where it says nothing, or too much."""
+    reason = " ".join(str(text).split())
+    if not reason or len(reason) > 200:
+        raise UsageError(f"--reason: must have 1 to 200 characters, got {len(reason)}")
+    return reason
+
+
+def who() -> str:
+    """Who asks, as the record has it."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user without a name
+        return ""
+
+
+def _lease(journal: Journal, args: Arguments, now: datetime, until: datetime, reason: str) -> None:
+    journal.write("lease", now, stack=args.stack, subject="", until=until.isoformat(), reason=reason, by=who())
+
+
+def _say(args: Arguments, lines: Sequence[str], *, until: datetime | None, held: str = "nothing") -> None:
+    """What was done; `held` is what keeps the stack."""
     if args.json:
-        through = until.isoformat() if until else None
-        document = {"stack": args.stack, "held_by": held, "through": through, "reason": args.reason or ""}
-        output.print_json({"schema": schema_of("keep"), **document, "notes": list(lines)})
+        document = {"stack": args.stack, "held_by": held, "until": until.isoformat() if until else None}
+        output.print_json({"schema": schema_of("keep"), **document, "reason": args.reason or "", "notes": list(lines)})
         return
     for line in lines:
         print(line)
-
-
-def _checked(args: Arguments) -> tuple[date, str]:
-    today: date = args.on or datetime.now(UTC).date()
-    until: date | None = args.until
-    if until is None or args.reason is None:
-        raise UsageError("--until and --reason are needed\n  fix: sizewell keep STACK --until DATE --reason TEXT")
-    if not today <= until <= today + timedelta(days=DAYS_MAX):
-        raise UsageError(f"--until: must be {today} to {today + timedelta(days=DAYS_MAX)}, got {until}")
-    reason = " ".join(str(args.reason).split())
-    if not reason or len(reason) > 200:
-        raise UsageError(f"--reason: must have 1 to 200 characters, got {len(reason)}")
-    return until, reason
 
 
 def _parts(backend: object, stack: str) -> StackParts:
@@ -115,6 +167,8 @@ def _later(root: Path, stack: str, until: date, parts: StackParts) -> list[str]:
     from sizewell.sizing.records.decision import Decision
 
     path = project.decision_path(root, stack)
+    if not path.exists():
+        return [f"ttl-{stack} reads no lease, and scales it to zero on {parts.expires_at} (00:00 UTC) all the same"]
     decision = Decision.from_json(path)
     if decision.edited:
         raise UsageError(f"{project.shown(path)}: was edited by hand\n  fix: sizewell size --stack {stack}, then again")
@@ -127,8 +181,8 @@ def _later(root: Path, stack: str, until: date, parts: StackParts) -> list[str]:
     lines = [
         f"{project.shown(path)}: {moved}",
         (
-            f"A lease is not enough: {stack} ends on {parts.expires_at} at 00:00 UTC, and ttl-{stack} does not read "
-            "tags. Instead:"
+            f"The lease holds teardown alone: ttl-{stack} does not read it, and scales {stack} to zero on "
+            f"{parts.expires_at} at 00:00 UTC, unless you"
         ),
         f"  1. commit {project.shown(path)}",
         f"  2. pulumi up -s ttl-{stack}     first: it stops the machines",

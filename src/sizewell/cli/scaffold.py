@@ -16,7 +16,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from sizewell import logs, source
-from sizewell.cli.questions import Answers, access_setting, receivers
+from sizewell.cli.questions import Answers, access_setting, receivers, tag
 from sizewell.sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def _texts(answers: Answers) -> dict[str, str]:
     for stack, account in accounts.items():
         more = {"account": json.dumps(account), "access": _access(answers, stack)}
         texts[f"stacks/config/Pulumi.{stack}.yaml"] = _answer("Pulumi.yaml", {**values, **more}).rstrip() + "\n"
+    texts["stacks/config/teardown.yaml"] = _answer("teardown.yaml", {"journal": _journal(answers)})
     forge = FORGE_FILES[answers.forge]
     owned = "\n".join(f"/{path} {values['reviewer']}" for path in forge)
     for path, name in forge.items():
@@ -153,6 +154,15 @@ def _texts(answers: Answers) -> dict[str, str]:
     from sizewell.policy.pack import FILES
 
     return {**texts, **{f"policy/{name}": text for name, text in FILES.items()}}
+
+
+def _journal(answers: Answers) -> str:
+    """A place for the journal in the project's cloud; the first part of such an address is a name of one's own."""
+    from sizewell.sizing.providers import CLOUDS
+
+    scheme = CLOUDS[answers.cloud].data_schemes[0]
+    place = f"{tag(answers.name).replace('-', '')}teardown/journal" if scheme == "az://" else f"{answers.name}-teardown"
+    return f"{scheme}{place}/records"
 
 
 def _access(answers: Answers, stack: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sizewell.cli import output, project
+from sizewell.cli import keep, output, project
 from sizewell.cli.commands import Arguments, Group
 from sizewell.cli.parameters import INPUT, Choice, stacks
 from sizewell.sizing.errors import UsageError
@@ -38,7 +38,10 @@ what it saves and what is still billed. It changes nothing.
 `run` does what is due, after notifying the owners; without --yes it only prints it. It checks everything again before
 each action, and acts on at most 5 stacks or 20 % of them.
 
-`report` adds up by owner and month what was saved, what was held back and why.
+`pause` and `resume` hold single stacks or all, from the next look on; without --until for 7 days.
+
+`report` adds up by owner and month what was saved, what was held back and why, and lists what observe mode
+would have stopped.
 
 `schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component TeardownSchedule does.
 
@@ -54,8 +57,8 @@ EXAMPLES = """example:
   sizewell teardown run --plan plan.json --yes
   sizewell teardown replay examples/timelines/weekend.json
 
-exit code: 0 done or nothing due, 6 something due was held back, 64 bad input, 69 something outside
-failed: run again
+exit code: 0 done, nothing due, or held back until a later run; 6 what was asked for by name or --plan
+was held back; 64 bad input; 69 something outside failed: run again
 """
 
 
@@ -310,45 +313,101 @@ def _run(args: Arguments) -> int:
         console.print(f"\n{summary or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))
     if any(result.outcome == "failed" for result in results):
         return 69
-    return 6 if any(result.outcome == "held back" for result in results) else 0
+    asked = bool(args.stacks or chosen)  # what a schedule holds back is said to owners; a person asked for these acts
+    return 6 if asked and any(result.outcome == "held back" for result in results) else 0
+
+
+@command.command("pause", help="stop nothing of a stack, or of all, until a time; from anywhere")
+@click.argument("stacks", nargs=-1, shell_complete=stacks, help="stacks")
+@click.option("--all", "everything", is_flag=True, help="every stack that the journal is kept for")
+@keep.until_option
+@keep.zone_option
+@click.option("--reason", required=True, metavar="TEXT", help="reason, shown in the plan")
+@keep.journal_option
+@click.option("--json", is_flag=True, help="print what was noted as JSON")
+def _pause(args: Arguments) -> int:
+    from sizewell.teardown.until import moment
+
+    now = datetime.now(UTC)
+    until = moment(args.until or "7d", now, zone=args.zone)
+    return _paused(args, now, until, keep.one_line(args.reason))
+
+
+@command.command("resume", help="end a pause; owners are notified anew before anything is stopped")
+@click.argument("stacks", nargs=-1, shell_complete=stacks, help="stacks")
+@click.option("--all", "everything", is_flag=True, help="the pause of every stack; those of single stacks stay")
+@keep.journal_option
+@click.option("--json", is_flag=True, help="print what was noted as JSON")
+def _resume(args: Arguments) -> int:
+    now = datetime.now(UTC)
+    return _paused(args, now, now, "ended")
+
+
+def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int:
+    """Write a pause for stacks or for all (stack ""), or end it."""
+    if bool(args.stacks) == args.everything:
+        raise UsageError("name stacks, or --all\n  fix: sizewell teardown pause --all --until 4h --reason TEXT")
+    journal, _ = keep.opened(args, args.stacks)
+    for stack in args.stacks or ("",):
+        journal.write("pause", now, stack=stack, subject="", until=until.isoformat(), reason=reason, by=keep.who())
+        if not args.json:
+            ended = "the pause is ended; owners are notified anew, and have the whole grace"
+            held = f"nothing is stopped until {until:%Y-%m-%d %H:%M} UTC: {reason}"
+            print(f"{stack or 'every stack'}: {ended if until == now else held}")
+    if args.json:
+        output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
+    return 0
 
 
 @command.command("report", help="savings, and what was held back, by owner and month")
+@_at
 @click.option("--json", is_flag=True, help="print it as JSON")
 def _report(args: Arguments) -> int:
     from sizewell.teardown.report import monthly_report
+    from sizewell.teardown.savings import stops
 
     _, journal, _ = opened(project.root())
-    rows = monthly_report(journal.records)
+    at = args.at or datetime.now(UTC)
+    rows = monthly_report(journal.records, at)
+    noted = [stop for stop in stops(journal.records) if not stop.acted]
     if args.json:
-        output.print_json([asdict(row) for row in rows])
+        output.print_json({"months": [asdict(row) for row in rows], "observed": [asdict(stop) for stop in noted]})
         return 0
-    table = output.table(
-        "month",
-        "owner",
-        "stack",
-        "emptied",
-        "destroyed",
-        "held back",
-        "failed",
-        "saved",
-        "left over",
-        right=("emptied", "destroyed", "held back", "failed", "saved", "left over"),
-    )
+    numbers = ("emptied", "destroyed", "held back", "failed", "saved", "left over")
+    table = output.table("month", "owner", "stack", *numbers, right=numbers)
     for row in rows:
-        saved = f"{row.saved_usd_per_month:,.2f}{' + ?' if row.unpriced else ''}"
+        more = " + ?" if row.unpriced else ""
         usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
         counts = (row.emptied, row.destroyed, len(row.held_back), row.failed)
-        table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, usd if row.left_over else "")
-    if rows:
-        output.console().print(table)
-        print("saved and left over: US dollars per month")
-        for row in rows:  # why: sentences, which no column holds
-            for what, reasons in (("held back", row.held_back), ("left over", row.left_over)):
-                for reason in reasons:
-                    print(f"{row.stack}, {row.month}: {what}: {reason}")
-    else:
+        saved = f"{row.saved_usd:,.2f}{more}" + (f"\n{row.hours_not_run:,.0f} h" if row.hours_not_run else "")
+        left = usd if row.left_over else ""
+        table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, left)
+    if not rows:
         print("no run has recorded anything yet: `sizewell teardown run --yes` does, once an hour")
+        return 0
+    output.console().print(table)
+    print("saved: US dollars in that month, the hours not run at the rate of what ran, for 30 days at most")
+    print("left over: US dollars per month")
+    for row in rows:  # why: sentences, which no column holds
+        for what, reasons in (("held back", row.held_back), ("left over", row.left_over)):
+            for reason in reasons:
+                print(f"{row.stack}, {row.month}: {what}: {reason}")
+    if noted:
+        print("\nobserved, nothing was changed:")
+    for row in rows:
+        if row.observed_usd:
+            print(f"{row.stack}, {row.month}: would have saved {row.observed_usd:,.2f} USD")
+    for stop in noted:
+        what = f"{stop.stack}/{stop.pool}" if stop.pool else stop.stack
+        done = "destroyed" if stop.action == "destroy" else "emptied"
+        print(f"{what}: would have been {done} on {stop.at:%Y-%m-%d %H:%M} UTC: {stop.why}")
+        if stop.ended:
+            print(f"  {(stop.ended - stop.at).total_seconds() / 3600:,.1f} hours later: {stop.after}")
+    if noted:
+        print(
+            "\nWas one of these wrong? Then before `mode: act`: a longer `idle: window` in its spec, `protected` in "
+            "teardown.yaml, or `sizewell keep STACK 7d --reason TEXT`."
+        )
     return 0
 
 

@@ -49,7 +49,7 @@ def command(args: Arguments) -> int:
         raise UsageError(
             f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC); ttl-{args.stack} would scale it to zero at "
             f"once\n"
-            f"  fix: sizewell keep {args.stack} --until DATE --reason TEXT"
+            f"  fix: sizewell keep {args.stack} 7d --reason TEXT"
         )
     units = [unit for unit in parts.units if unit.kind == "pool" and unit.sized_by]
     if args.pool is not None:

@@ -80,6 +80,9 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         notes.append("sizewell:accounts is not set: nothing is read from the cloud and nothing is stopped")
     notes += [_half_idle(usage) for usage in reader.usage(name, at) if usage.half_idle and _stays(usage, status)]
     notes += [note for pool in status.pools if (note := _woken(pool))]
+    acts = {step for each in (row, *pools) for step in (each.action, each.next_step)} & {"empty", "destroy"}
+    if observed := sorted(step for step in acts if not reader.config.acts(parts.environment, step)):
+        notes.append(f"mode is observe: {' and '.join(observed)} would be noted, and nothing changed")
     kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
     kept += [_beside(other) for other in status.beside]
     bills, words = None, []

@@ -96,9 +96,20 @@ def _reached(wall: datetime, zone: ZoneInfo) -> datetime:
     return after.replace(microsecond=0)
 
 
+Mode = Literal["observe", "act"]
+
+
+class Modes(_Part):
+    """What each act does: carried out, or only noted as what would have been done. None: as outside of this."""
+
+    empty: Mode | None = None
+    destroy: Mode | None = None
+
+
 class Environment(_Part):
     """What holds for the stacks of an environment."""
 
+    mode: Mode | Modes | None = None  # None: as for every environment
     empty_days: float | None = Field(default=None, gt=0)  # None: empty stacks are reported, never destroyed
     windows: tuple[Window, ...] = ()  # none: at any time
     expiry: Literal["idle", "firm"] = "idle"  # firm: an end destroys what is in use too, after a last notice
@@ -164,6 +175,7 @@ class TeardownConfig(_Part):
 
     schema_: Literal["sizewell.teardown/1"] = Field(alias="schema")
     journal: str = Field(pattern=r"^(s3|gs|az|file)://.+")  # where notices, acts and locks are written
+    mode: Mode = "observe"  # of each environment that has none of its own
     coverage: float = Field(default=0.95, ge=0.5, le=1)
     queued_max_hours: float = Field(default=24, gt=0)
     stack_grace_hours: float = Field(default=24, ge=0)
@@ -206,6 +218,14 @@ class TeardownConfig(_Part):
             },
             production=frozenset(self.production),
         )
+
+    def acts(self, environment: str, action: str) -> bool:
+        """Whether an act ("empty", "destroy") is carried out in an environment, or only noted."""
+        named = {normal_environment(name): each.mode for name, each in self.environments.items()}
+        mode = named.get(normal_environment(environment))
+        if isinstance(mode, Modes):
+            mode = mode.destroy if action == "destroy" else mode.empty
+        return (mode or self.mode) == "act"
 
     def protection(self, stack: str) -> Protection | None:
         """A person's word that the stack stays."""

@@ -417,7 +417,7 @@ def lease_of(tags: Mapping[str, str], stack: str) -> Protection | None:
     except ValueError:
         raise ServiceError(
             f"{stack}: its tag {LEASE_TAG} is {text!r}, not a date or time and a reason\n"
-            f"  fix: sizewell keep {stack} --until DATE --reason TEXT"
+            f"  fix: sizewell keep {stack} 24h --reason TEXT"
         ) from None
 
 

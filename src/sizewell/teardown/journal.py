@@ -125,15 +125,19 @@ class Journal:
         )
 
     def leases(self, stack: str) -> tuple[Protection, ...]:
-        """The leases of a stack that are recorded here, those that ended too: a later one ends the one before it."""
-        given = [record for record in self.records if record["kind"] == "lease" and record["stack"] == stack]
-        leases = []
-        for record, later in zip_longest(given, given[1:]):
-            until, unclear = until_of(str(record["until"]))
-            if later is not None:
-                until = min(until, datetime.fromisoformat(later["at"]))
-            since_s = datetime.fromisoformat(record["at"]).timestamp()
-            leases.append(Protection(until=until, reason=str(record["reason"]), since_s=since_s, unclear=unclear))
+        """What keeps a stack by a person's word that is recorded here, what ended too: leases of it, pauses of it and
+        of all stacks. A later word of a kind ends the one before it.
+        """
+        leases: list[Protection] = []
+        for kind, whose in (("lease", stack), ("pause", stack), ("pause", "")):
+            given = [record for record in self.records if record["kind"] == kind and record["stack"] == whose]
+            for record, later in zip_longest(given, given[1:]):
+                until, unclear = until_of(str(record["until"]))
+                if later is not None:
+                    until = min(until, datetime.fromisoformat(later["at"]))
+                since_s = datetime.fromisoformat(record["at"]).timestamp()
+                reason = f"teardown is paused: {record['reason']}" if kind == "pause" else str(record["reason"])
+                leases.append(Protection(until=until, reason=reason, since_s=since_s, unclear=unclear))
         return tuple(leases)
 
     def own_update(self, stack: str, at_s: float) -> bool:

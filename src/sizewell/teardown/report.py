@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
+
+from sizewell.teardown.savings import Stop, stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonthOfStack:
-    """One stack in one month. What was emptied saves until somebody wakes it: the rate is given, not a sum."""
+    """One stack in one month."""
 
     month: str
     owner: str
     stack: str
     emptied: int
     destroyed: int
-    saved_usd_per_month: Decimal
-    unpriced: int  # acts of which nobody knows what they save
+    hours_not_run: float  # of what was stopped, in this month
+    saved_usd: Decimal  # those hours at the rate of their machines
+    unpriced: int  # stops of which nobody knows the rate
+    observed: int  # stops that observe mode only noted
+    observed_usd: Decimal  # what they would have saved in this month
     held_back: tuple[str, ...]  # why, and how often
     failed: int
     left_over: tuple[str, ...] = ()  # what the cloud still had when it was asked last, in words
@@ -30,18 +36,23 @@ class MonthOfStack:
 BY_HAND: Final = frozenset({"wake", "adopt", "delete"})
 
 
-def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
-    """Rows by month, owner and stack."""
+def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[MonthOfStack]:
+    """Rows by month, owner and stack, as of a time: what has not ended is counted until then."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    stopped: dict[tuple[str, str, str], list[Stop]] = {}
     for record in records:
-        if record.get("action") in BY_HAND:
+        if record.get("action") in BY_HAND or record["kind"] not in ("done", "held", "failed", "left"):
             continue
         key = (str(record["at"])[:7], str(record.get("owner", "")), str(record["stack"]))
         groups.setdefault(key, []).append(record)
+    for stop in stops(records):
+        for month in stop.months(at):
+            groups.setdefault((month, stop.owner, stop.stack), [])
+            stopped.setdefault((month, stop.owner, stop.stack), []).append(stop)
     rows = []
     for (month, owner, stack), own in sorted(groups.items()):
         done = [record for record in own if record["kind"] == "done"]
-        amounts = [_amount(record.get("saves_usd_per_month")) for record in done]
+        here = stopped.get((month, owner, stack), [])
         left: Mapping[str, Any] = next((record for record in reversed(own) if record["kind"] == "left"), {})
         held = Counter(str(record["detail"]) for record in own if record["kind"] == "held")
         rows.append(
@@ -51,8 +62,11 @@ def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
                 stack=stack,
                 emptied=sum(record["action"] == "empty" for record in done),
                 destroyed=sum(record["action"] == "destroy" for record in done),
-                saved_usd_per_month=sum((amount for amount in amounts if amount is not None), Decimal(0)),
-                unpriced=amounts.count(None),
+                hours_not_run=round(sum(stop.hours(month, at) for stop in here if stop.acted), 1),
+                saved_usd=_worth([stop for stop in here if stop.acted], month, at),
+                unpriced=sum(stop.usd_per_hour is None for stop in here),
+                observed=sum(not stop.acted and f"{stop.at:%Y-%m}" == month for stop in here),
+                observed_usd=_worth([stop for stop in here if not stop.acted], month, at),
                 held_back=tuple(f"{why} ({count} times)" if count > 1 else why for why, count in held.items()),
                 failed=sum(record["kind"] == "failed" for record in own),
                 left_over=tuple(map(str, left.get("left", ()))),
@@ -60,6 +74,11 @@ def monthly_report(records: Iterable[Mapping[str, Any]]) -> list[MonthOfStack]:
             )
         )
     return rows
+
+
+def _worth(stopped: Iterable[Stop], month: str, at: datetime) -> Decimal:
+    known = ((stop.usd_per_hour, stop.hours(month, at)) for stop in stopped)
+    return round(sum((rate * Decimal(hours) for rate, hours in known if rate is not None), Decimal(0)), 2)
 
 
 def _amount(text: Any) -> Decimal | None:

@@ -25,13 +25,14 @@ from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
 from sizewell.teardown.planning import Approved, Plan, Row, StackPlan
 from sizewell.teardown.records import DAY_S
+from sizewell.teardown.savings import Stop, ends, stops
 from sizewell.teardown.things import Owner
 from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
 LOG: Final = logging.getLogger(__name__)
-Outcome = Literal["done", "told", "unheard", "would", "held back", "failed", "left over"]
+Outcome = Literal["done", "told", "unheard", "would", "observed", "held back", "failed", "left over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +77,10 @@ class Runner:
         self._keep_usage(plan.at)
         if plan.halted:
             raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: repair the telemetry, then run again")
+        self._end_stops(plan)
         self._notices(plan)
-        due = [stack for stack in plan.stacks if any(row.action in ("empty", "destroy") for row in stack.rows)]
+        self._observe(plan)
+        due = [stack for stack in plan.stacks if self._acts(stack)]
         allowed = self._allowed(len(plan.stacks))
         LOG.info("%d of %d stacks have something due; at most %d in this run", len(due), len(plan.stacks), allowed)
         # What failed at its last attempts goes last, and failures have a number of their own: one stack that cannot be
@@ -85,8 +88,8 @@ class Runner:
         failures = self._failures()
         acted = failed = 0
         for stack in sorted(due, key=lambda stack: (failures.get(stack.stack, 0), -_saving(stack))):
-            rows = [row for row in _acts(stack) if chosen is None or _approved(chosen, row)]
-            for row in _acts(stack):
+            rows = [row for row in self._acts(stack) if chosen is None or _approved(chosen, row)]
+            for row in self._acts(stack):
                 if row not in rows:
                     self._say(row, "held back", "it is not in the given plan")
             if not rows:
@@ -103,6 +106,36 @@ class Runner:
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
         return self.results
+
+    def _acts(self, stack: StackPlan) -> list[Row]:
+        """What is to be done with a stack: destroyed as a whole, or else some of its pools emptied."""
+        rows = [row for row in stack.rows if row.action in ("empty", "destroy")]
+        acts = [row for row in rows if self.config.acts(stack.environment, row.action)]
+        return acts[:1] if acts and acts[0].action == "destroy" else acts
+
+    def _observe(self, plan: Plan) -> None:
+        """Note what would be done where teardown observes: once for each time of idleness, in words in each run."""
+        stopped = {(stop.stack, stop.pool, stop.action) for stop in self._stops() if not stop.acted}
+        for stack in plan.stacks:
+            rows = [row for row in stack.rows if row.action in ("empty", "destroy")]
+            for row in rows[:1] if stack.row.action == "destroy" else rows:
+                if self.config.acts(stack.environment, row.action):
+                    continue
+                if self.yes and (row.stack, row.pool, row.action) not in stopped:
+                    self._record("would", row, saves_usd_per_month=_saved(row), clause=row.clause)
+                mode = f"mode is observe for {row.action} in {stack.environment}"
+                self._say(row, "observed", f"would be done, {mode}: {row.why}")
+
+    def _stops(self) -> list[Stop]:
+        """What was stopped, or would have been, and was not seen in use since."""
+        return [stop for stop in stops(self.journal.records) if stop.ended is None]
+
+    def _end_stops(self, plan: Plan) -> None:
+        """Note which of those run or are in use again: what they saved, or would have, is counted until then."""
+        for stop in self._stops() if self.yes else ():
+            if (row := ends(stop, plan)) is not None:
+                about = {"stack": stop.stack, "subject": stop.pool, "owner": stop.owner, "action": stop.action}
+                self.journal.write("ended", self.now(), **about, why=row.why, acted=stop.acted, clause=row.clause)
 
     def _failures(self) -> dict[str, int]:
         """How many acts on each stack failed since the last one that did not."""
@@ -307,6 +340,11 @@ class Runner:
             return
         if not self.config.open_at(stack.environment, self.now()):
             return
+        if not self.config.acts(stack.environment, "destroy"):
+            return
+        words = [*self.journal.read().leases(stack.stack), self.config.protection(stack.stack)]
+        if any(word is not None and word.until > self.now() for word in words):
+            return
         if not self.yes:
             for other in sorted(set(wanted) & set(stack.beside)):
                 row = replace(
@@ -408,14 +446,15 @@ class Runner:
     def _notices(self, plan: Plan) -> None:
         """Tell owners what comes, where `decide` says that they were not notified of it."""
         for stack in plan.stacks:
-            for row in stack.rows if stack.row.action != "destroy" else ():  # its pools go with it, without one
+            goes = stack.row.action == "destroy" and self.config.acts(stack.environment, "destroy")
+            for row in stack.rows if not goes else ():  # its pools go with it, without one
                 if row.tell and self.yes:
                     self._tell(stack, row)
                 elif row.tell:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
 
     def _tell(self, stack: StackPlan, row: Row) -> None:
-        text = notice(stack, row)
+        text = notice(stack, row, acts=self.config.acts(stack.environment, row.next_step))
         try:
             receivers = Receivers.of(self.backend.configuration(stack.stack).get("sizewell:notify"))
         except ServiceError as error:
@@ -492,22 +531,17 @@ def _total(left: Sequence[Leftover]) -> str:
     return str(sum(known)) if len(known) == len(left) else "?"
 
 
-def notice(stack: StackPlan, row: Row) -> str:
-    """The text for an owner, with the command that objects."""
+def notice(stack: StackPlan, row: Row, *, acts: bool = True) -> str:
+    """The text for an owner, with the command that objects; `acts`: whether the step is taken, or only noted."""
     what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
     due += " once nothing holds it any more" if row.next_step and not row.next_at else ""
-    verb = {"empty": " is emptied", "destroy": " is destroyed"}.get(row.next_step, "")
-    object_ = f"sizewell keep {row.stack} --until DATE --reason TEXT"
+    done = {"empty": "emptied", "destroy": "destroyed"}.get(row.next_step, "")
+    verb = "" if not done else f" is {done}" if acts else f" would be {done}"
+    object_ = f"sizewell keep {row.stack} 24h --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
-    return f"{what}{whose}{verb}{due}: {row.why}. To {'object' if verb else 'postpone its end'}: {object_}"
-
-
-def _acts(stack: StackPlan) -> list[Row]:
-    """What is to be done with a stack: destroyed as a whole, or else some of its pools emptied."""
-    if stack.row.action == "destroy":
-        return [stack.row]
-    return [row for row in stack.pools if row.action == "empty"]
+    observed = "" if acts or not done else " Teardown only observes here, and changes nothing: say if this is wrong."
+    return f"{what}{whose}{verb}{due}: {row.why}.{observed} To {'object' if verb else 'postpone its end'}: {object_}"
 
 
 def _saved(row: Row) -> str:

@@ -1,0 +1,57 @@
+"""Until when somebody wants something kept or paused: `4h`, a day, or a time with its zone. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
+
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import UnitError, duration_s
+from sizewell.teardown.records import end_of
+
+DAYS_MAX: Final = 90
+FORMS: Final = "4h, 3d, 2026-11-27, 2026-11-27T18:00+01:00, or 2026-11-27T18:00 with --zone Europe/London"
+
+
+def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until") -> datetime:
+    """The instant that a person means. UsageError where it cannot be told, is past, or is too far away.
+
+    A day is over when it is over in the zone that is named, and without one when it is over everywhere.
+
+    >>> moment("4h", datetime(2026, 11, 27, 9, tzinfo=UTC)).isoformat()
+    '2026-11-27T13:00:00+00:00'
+    >>> moment("2026-11-27T18:00", datetime(2026, 11, 27, 9, tzinfo=UTC), zone="Europe/Paris").isoformat()
+    '2026-11-27T17:00:00+00:00'
+    """
+    if zone and zone not in available_timezones():
+        raise UsageError(f"--zone: {zone!r} is not an IANA time zone\n  fix: such as Europe/London or America/New_York")
+    at = _moment(text, now, zone, option)
+    if at <= now:
+        raise UsageError(f"{option}: {text} is past: it is {now:%Y-%m-%d %H:%M} UTC now\n  fix: {FORMS}")
+    if at > now + timedelta(days=DAYS_MAX + 2):
+        last = (now + timedelta(days=DAYS_MAX)).date()
+        raise UsageError(f"{option}: must be {now.date()} to {last}, got {text}\n  fix: check the year")
+    return at
+
+
+def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        pass
+    else:
+        if not zone:
+            return end_of(day)
+        return datetime.combine(day + timedelta(days=1), time(), ZoneInfo(zone)).astimezone(UTC)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            return now + timedelta(seconds=duration_s(text))
+        except (UnitError, OverflowError):
+            raise UsageError(f"{option}: {text!r} is neither a duration nor a day nor a time\n  fix: {FORMS}") from None
+    if at.tzinfo is None and not zone:
+        fix = f"{text}+01:00, or {option} {text} --zone Europe/London"
+        raise UsageError(f"{option}: {text} has no time zone\n  fix: {fix}")
+    return (at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
