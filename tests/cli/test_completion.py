@@ -49,7 +49,7 @@ def offers(*words: str) -> list[str]:
     [
         (("",), [*COMMANDS, "help"]),
         (("pre",), ["preview"]),
-        (("teardown", ""), ["plan", "run", "report", "observed", "schedule", "replay"]),
+        (("teardown", ""), ["plan", "run", "pause", "resume", "report", "observed", "schedule", "replay"]),
         (("prices", "sh"), ["show"]),
         (("preview", "--ba"), ["--base", "--base-state"]),
         (("teardown", "plan", "--for"), ["--format"]),
@@ -104,7 +104,7 @@ def test_each_script_is_one_of_its_shell(shell: str, tmp_path: Path) -> None:
     [
         ("pre", {"preview"}),
         ("preview --ba", {"--base", "--base-state"}),
-        ("teardown re", {"replay", "report"}),
+        ("teardown re", {"replay", "report", "resume"}),
         ("preview --format m", {"markdown"}),
         ("teardown run --data dev", {"dev-aws"}),
     ],

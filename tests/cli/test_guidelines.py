@@ -150,6 +150,7 @@ def test_arguments_are_of_one_sort() -> None:
         for name, leaf in LEAVES.items()
     }
     assert {name: words for name, words in several.items() if len(words) > 1} == {
+        "keep": ["STACK", "DURATION"],
         "launch": ["STACK", "WORKLOAD"],
         "wake": ["STACK", "POOL"],
     }

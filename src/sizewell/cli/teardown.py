@@ -57,8 +57,8 @@ EXAMPLES = """example:
   sizewell teardown run --plan plan.json --yes
   sizewell teardown replay examples/timelines/weekend.json
 
-exit code: 0 done, nothing due, or held back until a later run; 6 what was asked for by name or --plan
-was held back; 64 bad input; 69 something outside failed: run again
+exit code: 0 done, nothing due, or held back until a later run; 6 what was asked for by name
+or --plan was held back; 64 bad input; 69 something outside failed: run again
 """
 
 
