@@ -62,6 +62,8 @@ def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
         ({"protected": {"dev-aws": {"until": "friday", "reason": "x"}}}, "until"),
         ({"environments": {"prod": {}, "Production": {}}}, "prod, Production are all prod"),
         ({"limits": {}}, "limits"),
+        ({"idle_power_w": {"g6.12xlarge": -16}}, "idle_power_w"),
+        ({"expiry_notice_days": [7, -1]}, "expiry_notice_days"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_by_its_path(change: dict[str, Any], where: str) -> None:

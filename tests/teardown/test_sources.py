@@ -309,3 +309,15 @@ def test_somebody_else_s_old_lock_is_said_with_the_command_and_not_cancelled(eve
     assert (row.action, row.clause) == ("unknown", "updating")
     assert "pulumi cancel --stack dev-aws" in row.why
     assert (evening.run(), evening.shelf.cancelled, evening.shelf.destroyed) == ([], [], [])
+
+
+def test_an_update_that_wrote_no_state_ends_the_notice_before_it(evening):
+    """A cancelled update leaves nothing but what a run saw of its lock."""
+    expired(evening)
+    assert evening.plan().stacks[0].row.action == "destroy"
+    lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
+    evening.shelf.locks.append(lock)
+    assert evening.run() == []
+    evening.shelf.locks.clear()
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.next_step) == ("warn", "destroy")

@@ -72,7 +72,15 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "leases": case.get("leases", []),
         "notices": notices(case.get("stack_notices", [])),
         "receivers": case.get("receivers"),
-        "updates": [{"by": "ana@laptop", **each, "since": time(each["since"])} for each in case.get("updates", [])],
+        "updates": [
+            {
+                "by": "ana@laptop",
+                **each,
+                "since": time(each["since"]),
+                **({"until": time(each["until"])} if "until" in each else {}),
+            }
+            for each in case.get("updates", [])
+        ],
         "updated": [time(update) for update in case.get("updated", [])],
         "pending": case.get("pending", []),
         "dependents": case.get("dependents", []),

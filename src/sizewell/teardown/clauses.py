@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from sizewell.teardown.looks import Look, minutes
+from sizewell.teardown.looks import FILLED, Look, minutes
 from sizewell.teardown.records import DAY_S, Device, Pool, Series
 
 Clause = Callable[[Look], str | None]  # why the pool is in use, or why nobody can tell; None: it does not say so
@@ -79,7 +79,7 @@ def memory_fills(look: Look) -> str | None:
     """Memory that fills within the window: a model or a data set is loaded, at no utilization."""
     for device, series in _of(look, look.pool.memory_percent):
         values = look.window(series)
-        if len(values) and float(values[-1] - values.min()) > 1.0:
+        if len(values) and float(values[-1] - values.min()) > FILLED:
             return f"memory of {named(device)} filled from {values.min():.0f} to {values[-1]:.0f} %"
     return None
 
@@ -142,13 +142,20 @@ def uncounted(look: Look) -> str | None:
 
 
 def impossible(look: Look) -> str | None:
-    """Utilization below 0 or above 100 percent: the exporter is broken, and says nothing about use."""
-    for samples in (look.pool.utilization_percent, look.pool.sm_percent):
+    """Less than nothing, more than 100 percent, or no number: the exporter is broken, and says nothing about use."""
+    pool = look.pool
+    for samples, most, unit in (
+        (pool.utilization_percent, 100.0, "% utilization"),
+        (pool.sm_percent, 100.0, "% utilization"),
+        (pool.power_w, math.inf, "W"),
+        (pool.memory_percent, 100.0, "% of its memory"),
+        (pool.processes, math.inf, "processes"),
+    ):
         for device, series in _of(look, samples):
             values = look.window(series)
-            odd = values[(values < 0) | (values > 100) | np.isnan(values)]
+            odd = values[~((values >= 0) & (values <= most))]
             if len(odd):
-                return f"{named(device)} reports {odd[0]:g} % utilization"
+                return f"{named(device)} reports {odd[0]:g} {unit}"
     return None
 
 

@@ -179,7 +179,7 @@ class TeardownConfig(_Part):
     coverage: float = Field(default=0.95, ge=0.5, le=1)
     queued_max_hours: float = Field(default=24, gt=0)
     stack_grace_hours: float = Field(default=24, ge=0)
-    expiry_notice_days: tuple[int, ...] = (7, 1)
+    expiry_notice_days: tuple[Annotated[int, Field(ge=0)], ...] = (7, 1)
     at_most_stacks: int = Field(default=5, ge=0)
     at_most_percent: float = Field(default=20, ge=0, le=100)
     halt_missing_percent: float = Field(default=45, gt=0, le=100)
@@ -197,7 +197,9 @@ class TeardownConfig(_Part):
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
     prometheus: Mapping[str, Prometheus] = {}  # by stack
     mail: Mail | None = None
-    idle_power_w: Mapping[str, float] = {}  # of one accelerator of a machine type, as somebody measured it idle
+    idle_power_w: Mapping[
+        str, Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    ] = {}  # of one accelerator of a machine type, as somebody measured it idle
 
     def limits(self) -> Limits:
         """The limits of decisions."""

@@ -370,7 +370,8 @@ def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str 
         return verdict
     if not own and subject.stack.receivers != 0:
         return replace(verdict, tell=True)
-    reason = f"{verdict.reason}; nobody was notified: sizewell:notify names no receiver"
+    why = "no receiver took the notice" if subject.stack.receivers else "sizewell:notify names no receiver"
+    reason = f"{verdict.reason}; nobody was notified: {why}"
     told_s = max((each.at_s for each in own), default=-float("inf"))
     again = bool(subject.stack.receivers) or subject.at.timestamp() - told_s >= DAY_S
     return replace(verdict, reason=reason, tell=again, next_step="", next_at=None)

@@ -40,7 +40,7 @@ from sizewell.teardown.telemetry import pools as telemetry
 from sizewell.teardown.telemetry.observation import Observation
 from sizewell.teardown.telemetry.pools import limits_of, must_be_measurable
 from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
-from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans, idle_episodes
+from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans, idle_episodes, updates_seen
 
 LOG: Final = logging.getLogger(__name__)
 SEEN_S_MAX: Final = 86_400.0  # samples are asked for no further back, to find out whether a notice still counts
@@ -54,6 +54,7 @@ class Kept:
     usage: Mapping[str, Sequence[PoolUsage]]  # by stack alone
     empty: Mapping[tuple[str, str], Sequence[tuple[float, float]]]  # since when, and until when, it had no machine
     idle: Mapping[tuple[str, str], Episode]
+    updating: Mapping[str, float]  # when a run saw last that an update was running, by stack alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,12 @@ class StatusReader:
                 by_stack: dict[str, list[PoolUsage]] = {}
                 for usage in added_up(kept):
                     by_stack.setdefault(usage.stack, []).append(usage)
-                self._usage = Kept(usage=by_stack, empty=empty_spans(kept), idle=idle_episodes(kept))
+                self._usage = Kept(
+                    usage=by_stack,
+                    empty=empty_spans(kept),
+                    idle=idle_episodes(kept),
+                    updating=updates_seen(kept),
+                )
             return self._usage
 
     def state(self, stack: Listed) -> State:
@@ -196,7 +202,7 @@ class StatusReader:
             notices=self.journal.told(name, "") if self.journal else (),
             receivers=self.receivers(name),
             update=self._update(listed[name], parts.project, at),
-            updated_s=self._updated_s(name, state),
+            updated_s=self._updated_s(name, state, at),
             pending=parts.pending,
         )
         status = StackStatus(
@@ -255,12 +261,13 @@ class StatusReader:
                 self._locks = by_stack
             return self._locks
 
-    def _updated_s(self, name: str, state: State) -> float | None:
-        """When somebody updated a stack last; what teardown itself wrote is no update."""
-        if state.saved is None:
-            return None
-        saved_s = state.saved.timestamp()
-        return None if self.journal is not None and self.journal.own_update(name, saved_s) else saved_s
+    def _updated_s(self, name: str, state: State, at: datetime) -> float | None:
+        """When somebody updated a stack last, or was seen to; what teardown itself wrote is no update."""
+        times = [] if state.saved is None else [state.saved.timestamp()]
+        if self.journal is not None:
+            times = [saved_s for saved_s in times if not self.journal.own_update(name, saved_s)]
+        seen_s = self._kept(at).updating.get(name)
+        return max(times if seen_s is None else [*times, seen_s], default=None)
 
     def _dependents(self, listed: Mapping[str, Listed], name: str, project: str) -> tuple[str, ...]:
         """Stacks of the project that stand and read the outputs of a stack; those beside it go with it."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,12 +177,19 @@ class Look:
                 yield from _last(series, series.values > self.limits.idle_power_factor * pool.idle_power_w)
         for series in pool.processes.values():
             yield from _last(series, np.diff(series.values, prepend=series.values[:1]) > 0)
+        for series in pool.memory_percent.values():
+            yield from _last(series, filling(series, pool.guard.window_s))
         yield from (at_s for at_s in (*pool.wakes_s, *pool.saves_s, *pool.parts_s) if at_s <= self.at_s)
         yield from (job.since_s for job in pool.jobs if job.state == "ended")
         for machine in self.machines:  # that came while others, or none, were counted: not one that was there before
             joined_s = self.joined_s(machine)
             if any(span.start_s < joined_s for span in pool.counted):
                 yield joined_s
+        # One that has left again worked, or loaded what it was to work on, whether it ever reported or not.
+        spans = [span for span in pool.counted if span.start_s <= self.at_s]
+        for before, span in pairwise(spans):
+            if span.machines - before.machines:
+                yield span.start_s
         yield from interruptions(self.stack, self.at_s)
 
 
@@ -191,6 +201,26 @@ def interruptions(stack: Stack, at_s: float) -> Iterator[float]:
     for word in (*stack.leases, *([stack.protected] if stack.protected else [])):
         if word.until.timestamp() <= at_s:
             yield word.until.timestamp()
+
+
+FILLED: Final = 1.0  # percent points of an accelerator's memory: less is no model and no data set
+
+
+def filling(series: Series, window_s: float) -> NDArray[np.bool_]:
+    """Which samples are above the least memory of the window before them: something was loaded meanwhile."""
+    valid = (series.values >= 0) & (series.values <= 100)
+    found = np.zeros(len(series.values), dtype=np.bool_)
+    if not valid.any() or np.ptp(series.values[valid]) <= FILLED:
+        return found
+    lowest: deque[int] = deque()  # samples of the window that no later one undercuts, rising
+    for i in np.flatnonzero(valid):
+        while lowest and series.values[lowest[-1]] >= series.values[i]:
+            lowest.pop()
+        lowest.append(int(i))
+        while series.at_s[lowest[0]] < series.at_s[i] - window_s:
+            lowest.popleft()
+        found[i] = series.values[i] - series.values[lowest[0]] > FILLED
+    return found
 
 
 def _last(series: Series, which: NDArray[np.bool_]) -> Iterator[float]:

@@ -158,8 +158,14 @@ class Runner:
             for each in stack.pools
             if each.verdict.episode is not None
         }
-        if self.yes and (usages or empty or idle):
-            self.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(kept(usages, empty, idle)).encode())
+        updating = {
+            stack.name: at
+            for stack in self.statuses
+            if stack.facts and stack.facts.update is not None and not stack.facts.update.over
+        }
+        if self.yes and (usages or empty or idle or updating):
+            document = kept(usages, empty, idle, updating)
+            self.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(document).encode())
 
     def _check_clock(self, plan: Plan) -> None:
         if self.yes:

@@ -258,6 +258,7 @@ def facts_at(timeline: Timeline, at: datetime) -> Stack:
     """What was known at a time: nothing that came later."""
     running = [each for each in timeline.updates if each.since <= at and (each.until is None or at < each.until)]
     written = _until(timeline.updated, at)
+    ran = [each.until for each in timeline.updates if each.until is not None and each.until <= at and not each.over]
     return Stack(
         name=timeline.stack,
         environment=timeline.environment,
@@ -271,7 +272,7 @@ def facts_at(timeline: Timeline, at: datetime) -> Stack:
         notices=_notices(timeline.notices, at),
         receivers=timeline.receivers,
         update=next((Update(by=each.by, since_s=each.since.timestamp(), over=each.over) for each in running), None),
-        updated_s=max(written, default=None),
+        updated_s=max([*written, *(until.timestamp() for until in ran)], default=None),
         pending=timeline.pending,
         dependents=timeline.dependents,
         unproved=timeline.unproved,

@@ -135,12 +135,24 @@ def idle_episodes(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[tu
     return episodes
 
 
+def updates_seen(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, float]:
+    """When a run saw last that an update of a stack was running, by stack: one that was cancelled writes no state."""
+    return {
+        row["stack"]: datetime.fromisoformat(row["at"]).timestamp()
+        for name, document in documents
+        for row in content("pool-usage", document, name).get("updating", ())
+    }
+
+
 def kept(
     usages: Sequence[PoolUsage],
     empty: Mapping[tuple[str, str], tuple[float, float]],
     idle: Mapping[tuple[str, str], Episode],
+    updating: Mapping[str, datetime],
 ) -> dict[str, Any]:
-    """The document of one run: how busy pools were, which had no machine since when, and which are idle since when."""
+    """The document of one run: how busy pools were, which had no machine since when, which are idle since when, and of
+    which stacks an update was running.
+    """
     pools = [
         {
             "stack": usage.stack,
@@ -179,7 +191,8 @@ def kept(
         }
         for (stack, pool), episode in idle.items()
     ]
-    return {"schema": schema_of("pool-usage"), "pools": pools, "empty": spans, "idle": times}
+    locked = [{"stack": stack, "at": at.isoformat()} for stack, at in updating.items()]
+    return {"schema": schema_of("pool-usage"), "pools": pools, "empty": spans, "idle": times, "updating": locked}
 
 
 def added_up(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> list[PoolUsage]:
