@@ -253,7 +253,7 @@ def test_an_idle_pool_is_told_then_emptied(evening):
     assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 0
     assert described("sizewell-dev-aws-train")["MaxSize"] == 2  # Pulumi's, and not touched
     kinds = [record["kind"] for record in evening.journal.records]
-    assert kinds == ["notice", "notice", "begin", "done"]
+    assert kinds == ["notice", "notice", "begin", "done", "message"]
     (path,) = (evening.folder / "timelines").glob("dev-aws-*.json")
     ((_, _, (again,)),) = replay(read_timeline(path), evening.config.limits())
     assert again.action == "empty"

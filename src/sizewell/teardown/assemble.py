@@ -10,6 +10,7 @@ from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.clauses import unwatched
 from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, blind
+from sizewell.teardown.news import advice
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
 from sizewell.teardown.units import backup_of
 from sizewell.teardown.usage import PoolUsage
@@ -58,6 +59,7 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         why=verdict.reason,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
+        advice=advice(verdict.clause, verdict.action, name),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",
@@ -194,6 +196,7 @@ def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
         saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
+        advice=advice(verdict.clause, verdict.action, stack, pool.name),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",

@@ -149,6 +149,16 @@ class Mail(_Part):
     password_env: str = ""  # name of the variable with its password
 
 
+class Operators(_Part):
+    """Who runs teardown: hears what no receiver of a stack can, and what concerns no single stack. Addresses that are
+    secrets stand in variables of the process, which are named here.
+    """
+
+    emails: tuple[Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$")], ...] = ()
+    webhooks_env: tuple[str, ...] = ()
+    pagerduty_env: tuple[str, ...] = ()
+
+
 class Queries(_Part):
     """Queries of a queue and a service, each of one value."""
 
@@ -197,6 +207,7 @@ class TeardownConfig(_Part):
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
     prometheus: Mapping[str, Prometheus] = {}  # by stack
     mail: Mail | None = None
+    operators: Operators = Operators()
     idle_power_w: Mapping[
         str, Annotated[float, Field(gt=0, allow_inf_nan=False)]
     ] = {}  # of one accelerator of a machine type, as somebody measured it idle

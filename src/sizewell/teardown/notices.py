@@ -39,6 +39,7 @@ class Notice:
     pool: str
     about: str  # the step: an owner hears of each once
     text: str
+    calm: bool = False  # nothing is asked of anybody: no alarm
 
     @property
     def key(self) -> str:
@@ -154,7 +155,8 @@ def subject(notice: Notice) -> str:
     """A subject as SNS takes it. PagerDuty reads a message of a topic as an alarm's where it begins with `ALARM: `
     (cetinich.net/content/2022/cloudwatch-pagerduty-sns; PagerDuty documents no form).
     """
-    return f"ALARM: {notice.key}".encode("ascii", "replace").decode()[:_SUBJECT_MAX]
+    key = notice.key if notice.calm else f"ALARM: {notice.key}"
+    return key.encode("ascii", "replace").decode()[:_SUBJECT_MAX]
 
 
 def message(notice: Notice) -> str:
@@ -162,7 +164,7 @@ def message(notice: Notice) -> str:
     document = {
         "AlarmName": notice.key,
         "AlarmDescription": notice.text,
-        "NewStateValue": "ALARM",
+        "NewStateValue": "OK" if notice.calm else "ALARM",
         "NewStateReason": notice.text,
         "text": notice.text,
         "stack": notice.stack,
@@ -180,7 +182,7 @@ def event(notice: Notice, key: str) -> dict[str, Any]:
         "payload": {
             "summary": notice.text[:1024],
             "source": notice.stack,
-            "severity": "warning",
+            "severity": "info" if notice.calm else "warning",
             "component": notice.pool or notice.stack,
             "custom_details": {"text": notice.text, "step": notice.about},
         },

@@ -45,6 +45,7 @@ class Row:
     saves_usd_per_month: Decimal | None = None  # None: not known
     next_step: str = ""
     next_at: datetime | None = None
+    advice: str = ""  # what a person does next, where nothing is stopped
     about: str = ""  # the step that its owner has to know of
     tell: bool = False  # whether the owner is notified of it now
     episode: str = ""  # the time of idleness that a notice belongs to

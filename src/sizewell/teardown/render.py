@@ -47,9 +47,9 @@ def evidence(row: Row) -> str:
 
 
 def following(row: Row) -> str:
-    """The next step and its time; without one, it comes once the pools are idle."""
+    """The next step and its time; without one, it comes once the pools are idle. Where none comes, a person's."""
     if not row.next_step:
-        return ""
+        return row.advice
     return f"{row.next_step} from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else f"{row.next_step} once idle"
 
 

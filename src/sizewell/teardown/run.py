@@ -15,17 +15,18 @@ from typing import Any, Final, Literal
 
 from sizewell.sizing.errors import ServiceError, SizewellError
 from sizewell.sizing.units import plural
-from sizewell.teardown import act, processes, saves
+from sizewell.teardown import act, news, processes, saves
 from sizewell.teardown.backend import Backend, Listed
 from sizewell.teardown.clock import must_be_right
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import StackStatus, StatusReader
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
-from sizewell.teardown.notices import Notice, Receivers, Topic, post, tell, topic_of
+from sizewell.teardown.notices import Notice, post
 from sizewell.teardown.planning import Approved, Plan, Row, StackPlan
 from sizewell.teardown.records import DAY_S
 from sizewell.teardown.savings import Stop, ends, stops
+from sizewell.teardown.telling import Channels
 from sizewell.teardown.things import Owner
 from sizewell.teardown.timeline import recorded
 from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
@@ -66,6 +67,7 @@ class Runner:
     statuses: Sequence[StackStatus] = ()  # what the plan rests on: its samples are kept for `size --observed`
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
+    _undelivered: set[tuple[str, str]] = field(default_factory=set)  # messages of this run that nobody took
 
     def run(self, plan: Plan, chosen: Mapping[tuple[str, str], Approved] | None = None) -> list[Result]:
         """Carry out what is due in `plan`; of it only what `chosen` has, where an earlier plan was approved.
@@ -75,7 +77,9 @@ class Runner:
         self._owners = {stack.stack: stack.owner for stack in plan.stacks}
         self._check_clock(plan)
         self._keep_usage(plan.at)
+        self._hear_of_acts()  # of an earlier run, which was killed before it said what it did
         if plan.halted:
+            self._hear([news.halted(plan)])
             raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: repair the telemetry, then run again")
         self._end_stops(plan)
         self._notices(plan)
@@ -102,9 +106,13 @@ class Runner:
             outcomes = self._stack(stack, states)
             acted += "done" in outcomes or "would" in outcomes
             failed += "failed" in outcomes
+            self._hear_of_acts()
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
+        self._hear_of_acts()
+        if chosen is None:  # who gives a plan reads what becomes of it
+            self._hear_of_what_stands(plan)
         return self.results
 
     def _acts(self, stack: StackPlan) -> list[Row]:
@@ -229,7 +237,7 @@ class Runner:
                 self._say(row, "held back", f"this is running in its cluster {self.cluster}: schedule it elsewhere")
                 return
             must_hold(self.now())
-            self._keep_timeline(status)
+            self._keep_timeline(status, self.now())
             if row.action == "empty":
                 self._empty(reader, status, row)
             else:
@@ -246,11 +254,10 @@ class Runner:
             self._say(row, "held back", f"when checked again it is {verdict}: {_reason(status, row.pool)}")
         return verdict == row.action
 
-    def _keep_timeline(self, status: StackStatus) -> None:
-        """What the act rests on, for `teardown replay`."""
-        if status.facts is None:
+    def _keep_timeline(self, status: StackStatus | None, at: datetime) -> None:
+        """What a notice or an act rests on, for `teardown replay`."""
+        if status is None or status.facts is None:
             return
-        at = self.now()
         path = self.exports.parent / "timelines" / f"{status.name}-{at:%Y%m%dT%H%M%SZ}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(recorded(status.facts, at))
@@ -455,38 +462,31 @@ class Runner:
             goes = stack.row.action == "destroy" and self.config.acts(stack.environment, "destroy")
             for row in stack.rows if not goes else ():  # its pools go with it, without one
                 if row.tell and self.yes:
-                    self._tell(stack, row)
+                    self._tell(stack, row, plan.at)
                 elif row.tell:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
 
-    def _tell(self, stack: StackPlan, row: Row) -> None:
+    def _tell(self, stack: StackPlan, row: Row, at: datetime) -> None:
         text = notice(stack, row, acts=self.config.acts(stack.environment, row.next_step))
         try:
-            receivers = Receivers.of(self.backend.configuration(stack.stack).get("sizewell:notify"))
+            if not self._channels.receivers(stack.stack).count:
+                self._unheard(row, text)
+                return
         except ServiceError as error:
             self._say(row, "failed", f"no notice was delivered: {str(error).partition(chr(10))[0]}", action="notice")
             return
-        if not receivers.count:
-            self._unheard(row, text)
-            return
-        reader = self.fresh()
-
-        def publish(topic: Topic, subject: str, message: str) -> None:
-            act.publish(reader.cloud(topic.cloud, stack.stack), topic, subject, message)
-
-        heard, failed = tell(
-            Notice(stack=row.stack, pool=row.pool, about=row.about, text=text),
-            receivers,
-            topic=self._topic(reader, stack),
-            publish=publish,
-            send=self.send or post,
-            mail=self.config.mail,
-        )
+        step = Notice(stack=row.stack, pool=row.pool, about=row.about, text=text)
+        heard, failed = self._channels.to_owner(stack.stack, step)
         if not heard:
             self._say(row, "failed", f"no notice was delivered: {failed[0]}", action="notice")
             return
+        self._keep_timeline(next((each for each in self.statuses if each.name == row.stack), None), at)
         self._record("notice", row, about=row.about, episode=row.episode, heard=heard, unheard=failed, text=text)
         self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
+
+    @property
+    def _channels(self) -> Channels:
+        return Channels(backend=self.backend, config=self.config, fresh=self.fresh, send=self.send or post)
 
     def _unheard(self, row: Row, text: str) -> None:
         """A notice for which there is nobody: it counts for nothing, and is said once a day."""
@@ -497,13 +497,48 @@ class Runner:
         self._record("notice", row, about=row.about, episode=row.episode, heard=[], unheard=[], text=text)
         self._say(row, "unheard", f"sizewell:notify names no receiver, so nothing follows: {text}", action="notice")
 
-    def _topic(self, reader: StatusReader, stack: StackPlan) -> Topic | None:
-        """The stack's own topic, which has its receivers; None where it has none, or its state cannot be read."""
-        try:
-            listed = {each.name: each for each in self.backend.stacks()}
-            return topic_of(reader.state(listed[stack.stack]))
-        except (SizewellError, KeyError):
-            return None
+    # Messages of what was done, failed or stands ----------------------------------------------------------------------
+
+    def _hear_of_acts(self) -> None:
+        """Say what acts became, of this run and of earlier ones that did not live to say it."""
+        if self.yes:
+            self._hear(news.happened(self.journal.read().records, self.now()))
+
+    def _hear_of_what_stands(self, plan: Plan) -> None:
+        """Say what is not known, warned of and held back."""
+        if not self.yes:
+            return
+        held = [
+            (each.stack, each.pool, each.action, f"{each.outcome}: {each.detail}")
+            for each in self.results
+            if each.outcome in ("held back", "left over", "unheard") and each.action != "message"
+        ]
+        self._hear(news.stands(plan, held))
+        if (stuck := news.stuck(self.journal.read().records, self.now())) is not None:
+            self._hear([stuck])
+
+    def _hear(self, what: Sequence[news.News]) -> None:
+        """Tell what was not told yet, or not since yesterday. It is noted after it was sent: a run that is killed
+        between the two says it twice, and none leaves it out.
+        """
+        fresh = [each for each in what if (each.stack, each.key) not in self._undelivered]
+        for stack, own in news.unsaid(fresh, self.journal.records, self.now()):
+            kinds = {each.kind for each in own}
+            about = next(kind for kind in ("failed", "held back", "stopped") if kind in kinds)
+            text = news.message(own, self._owners.get(stack, ""))
+            calm = about == "stopped"
+            heard, failed = self._channels.to_anybody(Notice(stack=stack, pool="", about=about, text=text, calm=calm))
+            row = Row(stack=stack, pool="", action="keep", clause="message", why=about)
+            if not heard and (failed or not stack):
+                # A stack that was destroyed took its topic with it: no route to its addresses is left, which is no
+                # fault of this run. It is tried in each run for some days.
+                why = failed[0] if failed else "teardown.yaml names no operators"
+                self._say(row, "unheard" if calm else "failed", f"{why}; nobody heard: {text}", action="message")
+                if stack:
+                    self._undelivered |= {(each.stack, each.key) for each in own}
+                    continue
+            LOG.info("%s: %s; %s", stack or "the operators", text, f"told {', '.join(heard)}" if heard else "unheard")
+            self._record("message", row, keys=[each.key for each in own], heard=heard, unheard=failed, text=text)
 
     # Records ----------------------------------------------------------------------------------------------------------
 
