@@ -29,6 +29,7 @@ from sizewell.reconcile.adoption import IdentityForm
 from sizewell.recording.contents.templates import CloudType
 from sizewell.resources.hidden import HidingType
 from sizewell.resources.readers.identity import PolicyDocument
+from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
 from sizewell.sizing.predict.calibration.priors import Prior
@@ -62,6 +63,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "recording/contents/data/cloudformation.csv": (CloudType, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),
+    "resources/tables/data/disk_performance.csv": (DiskPerformance, ("disk", "measure")),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),
     "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Mix
-from sizewell.resources.values import Count, Text, count, get, items, number, text
+from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
@@ -206,6 +207,35 @@ def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
         market=market if isinstance(market, Unknown) else market.lower().replace("_", "-"),
         template=template,
     )
+
+
+def public_address(machine: object) -> Flag | None:
+    """Whether a launch template, or an instance's own inputs, give a public address; None where they are silent."""
+    interfaces = items(get(machine, "networkInterfaces"))
+    if isinstance(interfaces, Unknown):
+        return UNKNOWN
+    stated = [get(entry, "associatePublicIpAddress") for entry in interfaces or (machine,)]
+    return either(*map(flag, stated)) if any(each is not None for each in stated) else None
+
+
+def subnets_give_addresses(graph: Graph, resource: RecordedResource, prop: str) -> Flag:
+    """Whether a subnet of this program, among those that an input names, gives machines public addresses by itself."""
+    subnets = graph.referenced(resource, prop, "aws:ec2/subnet:Subnet")
+    if isinstance(subnets, Unknown):
+        return UNKNOWN
+    return either(*(flag(subnet.inputs.get("mapPublicIpOnLaunch")) for subnet in subnets))
+
+
+def licence(image: object, machine: object = None) -> str:
+    """What of an operating system is billed beside the machine: "Windows", "Windows with SQL Server"; "" for Linux.
+
+    As far as the kind of the image or the machine's own inputs say: what is behind an identifier is not known.
+    """
+    kind = text(image)
+    kind = "" if isinstance(kind, Unknown) else kind.rsplit("/", 1)[-1]
+    if flag(get(machine, "getPasswordData")) is True or re.search("windows", kind, re.IGNORECASE):
+        return f"Windows with {kind.partition('SQL')[1]} Server" if "SQL" in kind else "Windows"
+    return kind if kind.startswith(("Red Hat", "SUSE", "RHEL")) else ""
 
 
 def block_devices(template_inputs: Any) -> tuple[Mapping[str, object], ...] | Unknown:

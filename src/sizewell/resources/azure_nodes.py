@@ -9,7 +9,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Mix, Size, fixed
-from sizewell.resources.values import Text, count, flag, get, items, number, text
+from sizewell.resources.values import Flag, Text, count, either, flag, get, items, number, text
 
 SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"
 MANAGED_CLUSTER: Final = "azure-native:containerservice:ManagedCluster"
@@ -27,6 +27,8 @@ class Machine:
     disk_gigabytes: object
     disk_type: Text
     ephemeral: bool | Unknown
+    windows: bool
+    public: Flag  # whether each machine has a public address that no resource of its own stands for
     mix: Mix | None = None  # of a market that is MIXED
 
 
@@ -47,7 +49,33 @@ def profile_machine(kind: Text, profile: object) -> Machine:
         disk_gigabytes=get(disk, "diskSizeGB"),
         disk_type=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
         ephemeral=UNKNOWN if option is UNKNOWN else option == "Local",
+        windows=_windows(profile),
+        public=_public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
     )
+
+
+def _windows(profile: object) -> bool:
+    """Whether a machine runs Windows without a licence of one's own, as far as its disk, image or settings say."""
+    image = f"{get(profile, 'storageProfile', 'imageReference', 'publisher')}".lower()
+    says = str(get(profile, "storageProfile", "osDisk", "osType")).lower() == "windows"
+    settings = get(profile, "osProfile", "windowsConfiguration") is not None
+    owned = str(get(profile, "licenseType")).lower() in ("windows_server", "windows_client")
+    return (says or settings or image.startswith("microsoftwindows")) and not owned
+
+
+def _public(configurations: object) -> Flag:
+    interfaces = items(configurations)
+    if isinstance(interfaces, Unknown):
+        return UNKNOWN
+    flags: list[Flag] = []
+    for interface in interfaces:
+        addresses = items(get(interface, "ipConfigurations"))
+        if isinstance(addresses, Unknown):
+            return UNKNOWN
+        for address in addresses:
+            stated = get(address, "publicIPAddressConfiguration")
+            flags.append(UNKNOWN if stated is UNKNOWN else stated is not None)
+    return either(*flags)
 
 
 def scale_set_machine(resource: RecordedResource) -> Machine:
@@ -80,6 +108,8 @@ def agent_machine(profile: object) -> Machine:
         disk_gigabytes=get(profile, "osDiskSizeGB"),
         disk_type="Premium_LRS",
         ephemeral=UNKNOWN if disk_kind is UNKNOWN else disk_kind == "Ephemeral",
+        windows=str(get(profile, "osType")).lower() == "windows",
+        public=flag(get(profile, "enableNodePublicIP")),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import Flag, Text, count, either, flag, get, items, text
+from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
 
 NODE_POOL: Final = "gcp:container/nodePool:NodePool"
 CLUSTER: Final = "gcp:container/cluster:Cluster"
@@ -27,8 +27,13 @@ class Machine:
     kind: Text
     market: Text
     attached: tuple[Any, ...] | Unknown  # guest accelerators added to a general machine
+    disk: object  # the boot disk as stated, with what is provisioned beside its gigabytes
     disk_gigabytes: object
     disk_type: Text
+    local_disks: Count  # local SSDs that are added to it, of `local_gigabytes` each
+    local_gigabytes: object = 375
+    public: Flag | None = None  # whether it has a public address that is not billed as itself; None where it is silent
+    runs: bool = True  # False where it is to be stopped
 
 
 def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = False) -> Machine:
@@ -39,9 +44,21 @@ def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = Fal
         kind=text(get(config, "machineType"), "e2-medium"),
         market=_market(spot, flexible),
         attached=items(get(config, "guestAccelerators")),
-        disk_gigabytes=get(config, "diskSizeGb", default=100),
-        disk_type=text(get(config, "diskType"), "pd-balanced"),
+        disk=get(config, "bootDisk"),
+        disk_gigabytes=get(config, "bootDisk", "sizeGb", default=get(config, "diskSizeGb", default=100)),
+        disk_type=text(get(config, "bootDisk", "diskType", default=get(config, "diskType")), "pd-balanced"),
+        local_disks=_added(
+            get(config, "localSsdCount"),
+            get(config, "localNvmeSsdBlockConfig", "localSsdCount"),
+            get(config, "ephemeralStorageConfig", "localSsdCount"),
+            get(config, "ephemeralStorageLocalSsdConfig", "localSsdCount"),
+        ),
     )
+
+
+def _added(*counts: object) -> Count:
+    known = [count(each) for each in counts]
+    return UNKNOWN if UNKNOWN in known else sum(each for each in known if isinstance(each, int))
 
 
 def _market(spot: Flag, flexible: Flag) -> Text:
@@ -63,14 +80,32 @@ def instance_machine(inputs: object) -> Machine:
     size, kind = get(boot, "size"), get(boot, "type")
     disks = items(get(inputs, "disks"))
     if boot is None and isinstance(disks, tuple) and disks:
-        size, kind = get(disks[0], "diskSizeGb"), get(disks[0], "diskType")
+        boot, size, kind = disks[0], get(disks[0], "diskSizeGb"), get(disks[0], "diskType")
+    scratch = items(get(inputs, "scratchDisks"))
     return Machine(
         kind=last_part(text(get(inputs, "machineType"))),
         market=_market(either(spot, preemptible), flexible),
         attached=items(get(inputs, "guestAccelerators")),
+        disk=boot,
         disk_gigabytes=size,
         disk_type=text(kind, "pd-standard"),
+        local_disks=UNKNOWN if isinstance(scratch, Unknown) else len(scratch),
+        local_gigabytes=get(inputs, "scratchDisks", 0, "size", default=375),
+        public=_public(get(inputs, "networkInterfaces")),
+        runs=text(get(inputs, "desiredStatus")) not in ("TERMINATED", "SUSPENDED"),
     )
+
+
+def _public(interfaces: object) -> Flag:
+    """Whether an interface has an address that no resource of its own stands for."""
+    listed = items(interfaces)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    found: list[Flag] = []
+    for each in listed:
+        configs = items(get(each, "accessConfigs"))
+        found += [UNKNOWN] if isinstance(configs, Unknown) else [get(one, "natIp") is None for one in configs]
+    return either(*found)
 
 
 FROM_TEMPLATE: Final = "gcp:compute/instanceFromTemplate:InstanceFromTemplate"
@@ -163,6 +198,16 @@ def _times(value: Any, zones: int | Unknown) -> Any:
     if value == 0:
         return 0
     return UNKNOWN if isinstance(zones, Unknown) else value * zones
+
+
+def private_nodes(pool: RecordedResource, cluster: RecordedResource | Unknown | None) -> Flag:
+    """Whether a pool's machines have no public address: its own word goes before its cluster's."""
+    own = get(pool.inputs, "networkConfig", "enablePrivateNodes")
+    if own is not None or cluster is None:
+        return flag(own)
+    if isinstance(cluster, Unknown):
+        return UNKNOWN
+    return flag(get(cluster.inputs, "privateClusterConfig", "enablePrivateNodes"))
 
 
 def tpu_slice(catalog: Any, kind: str, topology: str) -> tuple[str, int] | None:

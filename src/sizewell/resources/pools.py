@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Mix, Size
-from sizewell.resources.values import Text, count, get, number, text
+from sizewell.resources.values import Flag, Text, cloud_of, count, get, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.billing.tariff import COMMITTED
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced, Unpriced
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
@@ -119,6 +119,66 @@ def started_jobs(resource: RecordedResource, context: Context, *, service: str) 
     line = machines(resource, context, instance_type=kind, market="on-demand", size=size, premium=service)
     spot = get(registration, "market") == "spot" and isinstance(line.price, Priced)
     return (replace(line, how=f"{line.how}; spot as on-demand", confidence="spot costs less") if spot else line,)
+
+
+def by_the_hour(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    what: str,
+    key: str,
+    unit: str,
+    each: Decimal | Unknown,
+    hours: tuple[Interval, str] | None,
+) -> LineItem:
+    """What each machine of a pool has beside itself and bills by its hours: `each` of it."""
+    if hours is None or isinstance(each, Unknown):
+        lacks = "how much is known only after deployment" if hours else "the number of machines is unlimited"
+        return context.unpriced(resource, what, lacks)
+    how = f"{each.normalize():f} for each machine-hour"
+    quantity = hours[0].times(each)
+    return context.fee(resource, what=what, key=key, unit=unit, quantity=quantity, how=how, confidence=hours[1])
+
+
+def addresses(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    public: Flag,
+    hours: tuple[Interval, str] | None,
+    key: str = "ipv4.hour",
+) -> list[LineItem]:
+    """The public IPv4 address that each machine of a pool has, by its hours; from none on, where that is not known."""
+    if public is False:
+        return []
+    what = "public IPv4 address"
+    if public is UNKNOWN and hours is not None:
+        hours = Interval(ZERO.floor, hours[0].expected, hours[0].ceiling), "not known whether its machines have one"
+    return [by_the_hour(resource, context, what=what, key=key, unit="hour", each=Decimal(1), hours=hours)]
+
+
+def licences(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    instance_type: Text,
+    system: str,
+    hours: tuple[Interval, str] | None,
+) -> list[LineItem]:
+    """The licence of an operating system, "" for one that costs nothing: Windows bills by vCPU-hour.
+
+    Its fee is that of types that do not burst; others, and other systems, are unpriced.
+    """
+    if not system:
+        return []
+    what, cloud = f"{system} licence", cloud_of(resource.type)
+    shape = context.catalog.shapes_by_type.get((cloud, str(instance_type)))
+    burst = isinstance(instance_type, Unknown) or context.catalog.says(cloud, instance_type, "burstable")
+    if system != "Windows" or burst or shape is None or shape.vcpus is None:
+        return [context.unpriced(resource, what, f"its rate on {instance_type} is not in the catalog")]
+    each = Decimal(shape.vcpus)
+    key, unit = "windows.vcpu_hour", "vCPU-hour"
+    return [by_the_hour(resource, context, what=what, key=key, unit=unit, each=each, hours=hours)]
 
 
 def disk(

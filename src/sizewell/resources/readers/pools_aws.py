@@ -31,11 +31,7 @@ def _machine(template: object, stated: Callable[[object], Flag] = plain) -> dict
     """What a launch template (or an instance's own inputs) says about each machine."""
     script = decoded(get(template, "userDataBase64", default=get(template, "userData")))
     interfaces = items(get(template, "networkInterfaces"))
-    public: Flag = flag(get(template, "associatePublicIpAddress"))
-    if isinstance(interfaces, Unknown):
-        public = UNKNOWN
-    elif interfaces:
-        public = either(*(flag(get(entry, "associatePublicIpAddress")) for entry in interfaces))
+    public = aws_nodes.public_address(template)
     reservation = get(template, "capacityReservationSpecification", "capacityReservationTarget")
     reserved = text(
         get(reservation, "capacityReservationId", default=get(reservation, "capacityReservationResourceGroupArn"))
@@ -49,7 +45,7 @@ def _machine(template: object, stated: Callable[[object], Flag] = plain) -> dict
         "machine": template,
         "start_script": script,
         "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script.lower() for name in METRIC_AGENTS),
-        "public_address": public,
+        "public_address": False if public is None else public,
         "reserved": reserved,
         "placement": UNKNOWN if isinstance(group, Unknown) else group != "",
         "gang": UNKNOWN if isinstance(interfaces, Unknown) else efa,

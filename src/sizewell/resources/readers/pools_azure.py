@@ -32,24 +32,9 @@ def _profile(profile: object, machine: Machine, extensions: Flag) -> dict[str, o
         "own_key": disk_key is UNKNOWN or disk_key is not None,
         "start_script": script,
         "metrics": either(agent, extensions),
-        "public_address": _public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
+        "public_address": machine.public,
         "disk_gib": count(machine.disk_gigabytes),
     }
-
-
-def _public(configurations: object) -> Flag:
-    interfaces = items(configurations)
-    if isinstance(interfaces, Unknown):
-        return UNKNOWN
-    flags: list[Flag] = []
-    for interface in interfaces:
-        addresses = items(get(interface, "ipConfigurations"))
-        if isinstance(addresses, Unknown):
-            return UNKNOWN
-        for address in addresses:
-            stated = get(address, "publicIPAddressConfiguration")
-            flags.append(UNKNOWN if stated is UNKNOWN else stated is not None)
-    return either(*flags) if flags else False
 
 
 def _extensions(profile: object) -> Flag:
@@ -174,7 +159,7 @@ def _agent(profile: object, resource: RecordedResource, cluster: object) -> dict
         "scales": flag(get(profile, "enableAutoScaling")),
         "disks_encrypted": flag(get(profile, "enableEncryptionAtHost")),
         "own_key": key is UNKNOWN or key is not None,
-        "public_address": flag(get(profile, "enableNodePublicIP")),
+        "public_address": machine.public,
         "metrics": metrics,
         "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
         "reserved": text(get(profile, "capacityReservationGroupID")),

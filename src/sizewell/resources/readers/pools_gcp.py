@@ -73,14 +73,7 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, objec
     queued = flag(get(resource.inputs, "queuedProvisioning", "enabled"))
     config = _node_config(graph, resource, resource.inputs.get("nodeConfig"), queued=queued)
     limit = get(resource.inputs, "nodeConfig", "maxRunDuration")
-    own = get(resource.inputs, "networkConfig", "enablePrivateNodes")
-    private = flag(own)
-    if own is not None:
-        pass  # a pool's own word goes before its cluster's
-    elif isinstance(cluster, RecordedResource):
-        private = flag(get(cluster.inputs, "privateClusterConfig", "enablePrivateNodes"))
-    elif clusters is UNKNOWN:
-        private = UNKNOWN
+    private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
     topology = text(get(resource.inputs, "placementPolicy", "tpuTopology"))
     return [
         {

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from sizewell.resources import aws_nodes, pools
 from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Size, fixed
-from sizewell.resources.tables import gaps
-from sizewell.resources.values import Text, count, flag, get, items, number, text
+from sizewell.resources.tables import disks, gaps
+from sizewell.resources.values import Flag, Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.catalog import lifetimes
 from sizewell.sizing.money import ZERO, Interval, LineItem, Unpriced
 
 _BLOCK: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
+_SUBNETS: Final = {  # the input that names the subnets of a pool
+    "aws:autoscaling/group:Group": "vpcZoneIdentifiers",
+    "aws:eks/nodeGroup:NodeGroup": "subnetIds",
+}
 _STANDS: Final = "capacityReservationSpecification"  # the input that says in which reservation machines stand
 
 
@@ -41,9 +46,8 @@ def _node_group(resource: RecordedResource, context: Context) -> Outcome:
     )
     lines = _pool(resource, context, nodes, size)
     if nodes.template is None and isinstance(lines, tuple):
-        gigabytes = number(resource.inputs.get("diskSize"))
-        gigabytes = Decimal(20) if gigabytes is None else gigabytes  # the service's default
-        lines = (*lines, _disk(resource, context, nodes, size, gigabytes=gigabytes, kind="gp3"))
+        device = {"volumeSize": get(resource.inputs, "diskSize", default=20)}  # the service's default
+        lines = (*lines, *_disks(resource, context, nodes, size, device=device, kind="gp3"))
     return lines
 
 
@@ -59,20 +63,34 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
     if isinstance(devices, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disks are known only after deployment"))
     else:
-        lines.extend(
-            _disk(
-                resource,
-                context,
-                nodes,
-                size,
-                gigabytes=number(get(device, "volumeSize")),
-                kind=get(device, "volumeType", default="gp3"),
-            )
-            for device in devices
-        )
+        for device in devices:
+            kind = get(device, "volumeType", default="gp3")
+            lines += _disks(resource, context, nodes, size, device=device, kind=kind)
         if not devices and nodes.template is not None:
             context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+    public = aws_nodes.public_address(nodes.template_inputs)
+    if public is None:
+        public = aws_nodes.subnets_give_addresses(context.graph, resource, _SUBNETS.get(resource.type, ""))
+    kind = nodes.types[0] if isinstance(nodes.types, tuple) and nodes.types else UNKNOWN
+    system = aws_nodes.licence(get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId")))
+    lines += _beside(resource, context, nodes.template_inputs, size, kind=kind, public=public, system=system)
     return tuple(lines)
+
+
+def _beside(
+    resource: RecordedResource, context: Context, machine: object, size: Size, *, kind: Text, public: Flag, system: str
+) -> list[LineItem]:
+    """What is billed with a machine's hours: its public address, its operating system, hardware for it alone."""
+    hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
+    lines = pools.addresses(resource, context, public=public, hours=hours)
+    lines += pools.licences(resource, context, instance_type=kind, system=system, hours=hours)
+    tenancy = text(get(machine, "tenancy", default=get(machine, "placement", "tenancy")), "default")
+    if tenancy != "default":
+        reason = "dedicated hardware costs more than the price of the machine, and its surcharge is not in the catalog"
+        shown = "tenancy" if isinstance(tenancy, Unknown) else f"{tenancy} tenancy"
+        known = "known only after deployment" if isinstance(tenancy, Unknown) else reason
+        lines.append(context.unpriced(resource, shown, known))
+    return lines
 
 
 def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> list[LineItem]:
@@ -126,14 +144,33 @@ def _declared_first(resource: RecordedResource, context: Context, types: tuple[s
     return (declared,) if isinstance(declared, str) and declared in types else types
 
 
-def _disk(
-    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, gigabytes: Any, kind: object
-) -> LineItem:
+def _disks(
+    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, device: object, kind: object
+) -> list[LineItem]:
     types = nodes.types
     hours = pools.pool_hours(resource, context, size, types[0] if isinstance(types, tuple) and types else "")
+    return _device(resource, context, device, kind, hours, what="boot disks")
+
+
+def _device(
+    resource: RecordedResource,
+    context: Context,
+    device: object,
+    kind: object,
+    hours: tuple[Interval, str] | None,
+    *,
+    what: str,
+) -> list[LineItem]:
+    """A disk of machines: its gigabytes, and what is provisioned beside them."""
     if kind is UNKNOWN:
-        return context.unpriced(resource, "boot disks", "the disk type is known only after deployment")
-    return pools.disk(resource, context, gigabytes=gigabytes, key=f"ebs.{kind}.gb_month", hours=hours)
+        return [context.unpriced(resource, what, "the disk type is known only after deployment")]
+    gigabytes, iops, throughput = (get(device, key) for key in ("volumeSize", "iops", "throughput"))
+    return [
+        pools.disk(resource, context, gigabytes=number(gigabytes), key=f"ebs.{kind}.gb_month", hours=hours, what=what),
+        *disks.performance(
+            resource, context, disk=f"ebs.{kind}", iops=iops, throughput=throughput, hours=hours, what=what
+        ),
+    ]
 
 
 def _template(resource: RecordedResource, context: Context) -> Outcome:
@@ -163,22 +200,49 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
             context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
             continue
         volume = get(device, "volumeType", default="gp2")
-        if volume is UNKNOWN:
-            lines.append(context.unpriced(resource, "disks", "the disk type is known only after deployment"))
-        else:
-            size_stated = number(get(device, "volumeSize"))
-            lines.append(
-                pools.disk(resource, context, gigabytes=size_stated, key=f"ebs.{volume}.gb_month", hours=hours)
-            )
-    return tuple(lines)
+        lines += _device(resource, context, device, volume, hours, what="boot disks")
+    machine = resource.inputs if "tenancy" in resource.inputs else inherited
+    system = aws_nodes.licence(resource.inputs.get("ami"), resource.inputs)
+    public = _public(resource, context, inherited)
+    return (*lines, *_beside(resource, context, machine, size, kind=kind, public=public, system=system))
+
+
+def _public(instance: RecordedResource, context: Context, template: object) -> Flag:
+    """Whether an instance gets a public address of its own: as it says, else as its template, else as its subnet.
+
+    One that names no subnet stands in the default network, whose subnets give addresses. An Elastic IP is billed as
+    itself, in place of that address.
+    """
+    for kind in ("aws:ec2/eip:Eip", "aws:ec2/eipAssociation:EipAssociation"):
+        for prop in ("instance", "instanceId"):
+            addresses = context.graph.referring(instance, kind, prop)
+            if isinstance(addresses, Unknown) or addresses:
+                return UNKNOWN if isinstance(addresses, Unknown) else False
+    for machine in (instance.inputs, template):
+        stated = aws_nodes.public_address(machine)
+        if stated is not None:
+            return stated
+    placed = [get(machine, key) for machine in (instance.inputs, template) for key in ("subnetId", "networkInterfaces")]
+    if all(each is None for each in placed):
+        return True
+    return aws_nodes.subnets_give_addresses(context.graph, instance, "subnetId")
 
 
 def _cluster(resource: RecordedResource, context: Context) -> Outcome:
-    lines = [context.standing(resource, what="cluster control plane, eks.control_plane", key="eks.control_plane")]
+    key = "eks.control_plane" + (".extended" if _extended(resource, context) else "")
+    lines = [context.standing(resource, what=f"cluster control plane, {key}", key=key)]
     auto = flag(get(resource.inputs, "computeConfig", "enabled"))
     if auto is not False:
         lines.append(context.unpriced(resource, "Auto Mode machines", "the service starts them as pods need them"))
     return tuple(lines)
+
+
+def _extended(cluster: RecordedResource, context: Context) -> bool:
+    """Whether a cluster's version is out of standard support, which multiplies its fee; unless AWS is to upgrade it."""
+    version = text(cluster.inputs.get("version"))
+    row = None if isinstance(version, Unknown) else lifetimes.load().versions("eks").get(lifetimes.minor(version))
+    upgraded = get(cluster.inputs, "upgradePolicy", "supportType") == "STANDARD"
+    return row is not None and not upgraded and lifetimes.ended(row.supported_until, context.on)
 
 
 def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:
@@ -271,14 +335,11 @@ def _once(line: LineItem) -> LineItem:
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     """An on-demand capacity reservation is billed like running machines, used or not: it is not scaled to zero."""
+    kind, size = text(resource.inputs.get("instanceType")), fixed(count(resource.inputs.get("instanceCount")))
+    system = aws_nodes.licence(resource.inputs.get("instancePlatform"))
     return (
-        pools.machines(
-            resource,
-            context,
-            instance_type=text(resource.inputs.get("instanceType")),
-            market="on-demand",
-            size=fixed(count(resource.inputs.get("instanceCount"))),
-        ),
+        pools.machines(resource, context, instance_type=kind, market="on-demand", size=size),
+        *_beside(resource, context, resource.inputs, size, kind=kind, public=False, system=system),
     )
 
 

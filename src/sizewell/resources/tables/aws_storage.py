@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Final
 
 from sizewell.resources import pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import get, items, number, text
-from sizewell.sizing.billing.charges import Charge
+from sizewell.resources.tables import disks
+from sizewell.resources.values import flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import Interval
+from sizewell.sizing.money import Interval, LineItem
+
+_ZONES_OF_A_BALANCER: Final = 2  # an application load balancer stands in two zones at least
 
 
 def _bucket(resource: RecordedResource, context: Context) -> Outcome:
@@ -23,29 +24,13 @@ def _volume(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("type"), "gp2")
     if isinstance(kind, Unknown):
         return (context.unpriced(resource, "disk", "the disk type is known only after deployment"),)
-    lines = [
-        pools.standing_disk(
-            resource, context, gigabytes=resource.inputs.get("size"), key=f"ebs.{kind}.gb_month", what="disk"
-        )
-    ]
-    for prop, included, key, unit in (
-        ("iops", 3000, "ebs.gp3.iops_month", "IOPS-month"),
-        ("throughput", 125, "ebs.gp3.mbps_month", "MB/s-month"),
-    ):
-        stated = number(resource.inputs.get(prop))
-        if kind == "gp3" and stated is UNKNOWN:
-            lines.append(context.unpriced(resource, f"disk {prop}", "known only after deployment"))
-        elif kind == "gp3" and isinstance(stated, Decimal) and stated > included:
-            charge = Charge(
-                component=context.graph.component(resource),
-                what=f"disk {prop} over {included}",
-                fee=key,
-                beyond=included,
-                unit=unit,
-                quantity=Interval.exactly(amount(stated - included)),
-            )
-            lines.append(context.line(resource, charge))
-    return tuple(lines)
+    inputs = resource.inputs
+    return (
+        pools.standing_disk(resource, context, gigabytes=inputs.get("size"), key=f"ebs.{kind}.gb_month", what="disk"),
+        *disks.performance(
+            resource, context, disk=f"ebs.{kind}", iops=inputs.get("iops"), throughput=inputs.get("throughput")
+        ),
+    )
 
 
 def _lustre(resource: RecordedResource, context: Context) -> Outcome:
@@ -116,6 +101,7 @@ def _balancer(resource: RecordedResource, context: Context) -> Outcome:
     balancer = "nlb" if kind == "network" else "alb"
     return (
         context.standing(resource, what="load balancer", key=f"lb.{balancer}.hour"),
+        *_addresses(resource, context),
         *context.by_use(
             resource,
             measure="capacity_unit_hours",
@@ -124,6 +110,20 @@ def _balancer(resource: RecordedResource, context: Context) -> Outcome:
             unit="LCU-hour",
         ),
     )
+
+
+def _addresses(balancer: RecordedResource, context: Context) -> tuple[LineItem, ...]:
+    """The public addresses of a balancer: one in each subnet, but for those that it is given (billed as themselves)."""
+    family = text(balancer.inputs.get("ipAddressType"))
+    if flag(balancer.inputs.get("internal")) is True or family == "dualstack-without-public-ipv4":
+        return ()
+    subnets, mappings = (items(balancer.inputs.get(key)) for key in ("subnets", "subnetMappings"))
+    what, least = "public IPv4 addresses", _ZONES_OF_A_BALANCER
+    if isinstance(subnets, Unknown) or isinstance(mappings, Unknown):
+        return (context.standing(resource=balancer, what=f"{what}, {least} at least", key="ipv4.hour", count=least),)
+    own = [each for each in mappings if get(each, "allocationId") is None]
+    count = len(subnets) + len(own)
+    return (context.standing(balancer, what=what, key="ipv4.hour", count=count),) if count else ()
 
 
 def _log_group(resource: RecordedResource, context: Context) -> Outcome:

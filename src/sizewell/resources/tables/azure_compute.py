@@ -10,8 +10,9 @@ from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
+from sizewell.resources.tables import disks
 from sizewell.resources.values import Text, count, get, items, number, text
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
+from sizewell.sizing.money import Interval, LineItem
 
 
 def disk_key(kind: Text) -> Text:
@@ -48,6 +49,9 @@ def _machines(
     if machine.mix is not None:
         lines = pools.shares(lines[0], lines[1], machine.mix, size)
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    lines += pools.addresses(resource, context, public=machine.public, hours=hours)
+    system = "Windows" if machine.windows else ""
+    lines += pools.licences(resource, context, instance_type=machine.kind, system=system, hours=hours)
     if machine.ephemeral is True:
         return lines
     if machine.ephemeral is UNKNOWN:
@@ -183,8 +187,11 @@ def _deployment(resource: RecordedResource, context: Context) -> Outcome:
 def _disk(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(get(resource.inputs, "sku", "name"), "Standard_LRS")
     gigabytes = resource.inputs.get("diskSizeGB", UNKNOWN if "creationData" in resource.inputs else None)
-    always = (Interval.exactly(HOURS_PER_MONTH), "")
-    return (managed_disk(resource, context, gigabytes=gigabytes, kind=kind, hours=always, what="disk"),)
+    iops, throughput = (resource.inputs.get(key) for key in ("diskIOPSReadWrite", "diskMBpsReadWrite"))
+    return (
+        managed_disk(resource, context, gigabytes=gigabytes, kind=kind, hours=disks.ALWAYS, what="disk"),
+        *disks.performance(resource, context, disk=str(disk_key(kind)), iops=iops, throughput=throughput),
+    )
 
 
 def _lustre(resource: RecordedResource, context: Context) -> Outcome:

@@ -11,9 +11,9 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.tables import gaps
-from sizewell.resources.values import Text, count, either, flag, get, items, number, text
-from sizewell.sizing.money import LineItem
+from sizewell.resources.tables import disks, gaps
+from sizewell.resources.values import Flag, Text, count, either, flag, get, items, negated, number, text
+from sizewell.sizing.money import Interval, LineItem
 
 
 def disk_key(kind: Text) -> Text:
@@ -21,7 +21,9 @@ def disk_key(kind: Text) -> Text:
     return kind if isinstance(kind, Unknown) else str(gcp_nodes.last_part(kind)).replace("-", ".", 1)
 
 
-def _machines(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
+def _machines(
+    resource: RecordedResource, context: Context, machine: Machine, size: Size, *, public: Flag | None = None
+) -> list[LineItem]:
     lines: list[LineItem] = []
     if isinstance(machine.attached, Unknown):
         lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
@@ -29,14 +31,49 @@ def _machines(resource: RecordedResource, context: Context, machine: Machine, si
         lines.extend(_attached(resource, context, machine, size, entry) for entry in machine.attached)
     lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    lines += _local_disks(resource, context, machine, hours)
+    if (has := machine.public if public is None else public) is not None:
+        fee = "ipv4.spot_hour" if machine.market == "spot" else "ipv4.hour"
+        lines += pools.addresses(resource, context, public=has, hours=hours, key=fee)
+    if not machine.runs:
+        lines.clear()
     key = disk_key(machine.disk_type)
     if isinstance(key, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disk type is known only after deployment"))
     elif machine.disk_gigabytes is None:
         context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
     else:
-        lines.append(pools.disk(resource, context, gigabytes=number(machine.disk_gigabytes), key=key, hours=hours))
+        gigabytes = number(machine.disk_gigabytes)
+        lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours))
+        lines += provisioned(resource, context, machine.disk, key, hours, what="boot disks")
     return lines
+
+
+def provisioned(
+    resource: RecordedResource,
+    context: Context,
+    disk: object,
+    key: str,
+    hours: tuple[Interval, str] | None = disks.ALWAYS,
+    *,
+    what: str = "disk",
+) -> list[LineItem]:
+    """What is provisioned for a disk beside its gigabytes."""
+    iops, throughput = get(disk, "provisionedIops"), get(disk, "provisionedThroughput")
+    return disks.performance(resource, context, disk=key, iops=iops, throughput=throughput, hours=hours, what=what)
+
+
+def _local_disks(
+    resource: RecordedResource, context: Context, machine: Machine, hours: tuple[Interval, str] | None
+) -> list[LineItem]:
+    """Local SSDs that are added to a machine; those that come with its type are in its price."""
+    shape = context.catalog.shapes_by_type.get(("gcp", str(machine.kind)))
+    if machine.local_disks in (0, None) or (shape is not None and shape.local_nvme_bytes):
+        return []
+    added, each = number(machine.local_disks), number(machine.local_gigabytes)
+    if not isinstance(added, Decimal) or not isinstance(each, Decimal):
+        return [context.unpriced(resource, "local SSDs", "known only after deployment")]
+    return [pools.disk(resource, context, gigabytes=added * each, key="local_ssd", hours=hours, what="local SSDs")]
 
 
 def _attached(
@@ -74,7 +111,8 @@ def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
         resource.inputs.get("nodeConfig"), queued=flag(get(resource.inputs, "queuedProvisioning", "enabled"))
     )
     size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
-    return tuple(_machines(resource, context, machine, size))
+    private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
+    return tuple(_machines(resource, context, machine, size, public=negated(private)))
 
 
 def _cluster(resource: RecordedResource, context: Context) -> Outcome:
@@ -84,6 +122,7 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
         pods = _AUTOPILOT(resource, context)
         return (*lines, *(pods if isinstance(pods, tuple) else ()))
     if flag(resource.inputs.get("removeDefaultNodePool")) is not True:
+        public = negated(flag(get(resource.inputs, "privateClusterConfig", "enablePrivateNodes")))
         inline = items(resource.inputs.get("nodePools"))
         if isinstance(inline, Unknown):
             lines.append(context.unpriced(resource, "node pools", "the pools are known only after deployment"))
@@ -95,13 +134,14 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
                     continue
                 alone = replace(resource, inputs=pool)
                 size = gcp_nodes.pool_size(alone, gcp_nodes.pool_zones(alone, resource))
-                lines.extend(_machines(resource, context, gcp_nodes.node_machine(pool.get("nodeConfig")), size))
+                inside = gcp_nodes.node_machine(pool.get("nodeConfig"))
+                lines.extend(_machines(resource, context, inside, size, public=public))
         else:
             machine = gcp_nodes.node_machine(resource.inputs.get("nodeConfig"))
             initial = count(get(resource.inputs, "initialNodeCount", default=1))
             zones = gcp_nodes.pool_zones(resource)
             total = initial * zones if isinstance(initial, int) and isinstance(zones, int) else UNKNOWN
-            lines.extend(_machines(resource, context, machine, fixed(total)))
+            lines.extend(_machines(resource, context, machine, fixed(total), public=public))
     return tuple(lines)
 
 
@@ -111,7 +151,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     extra = items(resource.inputs.get("attachedDisks"))
     if isinstance(extra, Unknown):
         lines.append(context.unpriced(resource, "attached disks", "known only after deployment"))
-    return tuple(lines)
+    return tuple(lines) or Free("it is stopped, and the size of its disk is not stated")
 
 
 def _from_template(resource: RecordedResource, context: Context) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -10,12 +11,14 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
-from sizewell.resources.tables.gcp_compute import disk_key
+from sizewell.resources.tables.gcp_compute import disk_key, provisioned
 from sizewell.resources.values import count, flag, get, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
+_RULES: Final = "lb.forwarding_rules.hour"
+_RULES_TOGETHER: Final = 5  # forwarding rules of a project that one price covers
 NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
 
 
@@ -27,7 +30,17 @@ def _disk(resource: RecordedResource, context: Context) -> Outcome:
     key = disk_key(text(resource.inputs.get("type"), "pd-standard"))
     if isinstance(key, Unknown):
         return (context.unpriced(resource, "disk", "the disk type is known only after deployment"),)
-    return (pools.standing_disk(resource, context, gigabytes=resource.inputs.get("size"), key=key, what="disk"),)
+    return (
+        pools.standing_disk(resource, context, gigabytes=resource.inputs.get("size"), key=key, what="disk"),
+        *provisioned(resource, context, resource.inputs, key),
+    )
+
+
+def _regional_disk(resource: RecordedResource, context: Context) -> Outcome:
+    """A disk in two zones: billed in each."""
+    one, how = _disk(resource, context), "billed in both of its zones"
+    lines = () if isinstance(one, Free) else one
+    return tuple(replace(line, quantity=line.quantity.times(Decimal(2)), how=how) for line in lines)
 
 
 def _filestore(resource: RecordedResource, context: Context) -> Outcome:
@@ -80,8 +93,14 @@ def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
     regional = resource.type == "gcp:compute/forwardingRule:ForwardingRule" and scheme == "EXTERNAL_MANAGED"
     known = regional and context.catalog.fees_of("gcp", "lb.regional.forwarding_rule.hour")
     kind = "lb.regional" if known else "lb"  # not known of any region: by the price of global ones
+    before = context.allowances.get(("gcp", _RULES), Decimal(0))
+    context.allowances["gcp", _RULES] = before + 1
+    rule, key = (f"forwarding rule above {_RULES_TOGETHER}", f"{kind}.forwarding_rule.hour")
+    if before == 0 and not known:
+        rule, key = f"forwarding rules, 1 to {_RULES_TOGETHER} of a project together", _RULES
+    standing = () if 0 < before < _RULES_TOGETHER and not known else (context.standing(resource, what=rule, key=key),)
     return (
-        context.standing(resource, what="forwarding rule", key=f"{kind}.forwarding_rule.hour"),
+        *standing,
         *context.by_use(
             resource, measure="processed_gigabytes", what="load balancer data", key=f"{kind}.gb", unit="GB"
         ),
@@ -197,7 +216,7 @@ def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
 TABLE: Final[dict[str, Pricer]] = {
     "gcp:storage/bucket:Bucket": _bucket,
     "gcp:compute/disk:Disk": _disk,
-    "gcp:compute/regionDisk:RegionDisk": _disk,
+    "gcp:compute/regionDisk:RegionDisk": _regional_disk,
     "gcp:filestore/instance:Instance": _filestore,
     "gcp:lustre/instance:Instance": _lustre,
     "gcp:compute/routerNat:RouterNat": _nat,
