@@ -189,7 +189,7 @@ def program(launch: Launch, *, region: str, folders: Sequence[str] = ()) -> list
         "trap stop TERM INT",
         "run() {  # runs the container and waits for it, however often a signal comes in between",
         f'  docker rm -f "{UNIT}-$slot" >/dev/null 2>&1',
-        f'  [ -z "$told" ] || {{ code={TOLD_TO_END}; return "$code"; }}  # nobody would tell a container that starts now',
+        f'  [ -z "$told" ] || {{ code={TOLD_TO_END}; return "$code"; }}  # else nobody tells it to',
         '  docker "${args[@]}" "$image" "$@" & child=$!',
         '  [ -z "$early" ] || kill -TERM "$child" 2>/dev/null  # the signal came before its process was known',
         '  wait "$child"; code=$?',
