@@ -29,6 +29,7 @@ INDIRECT = {
     "*_*": "AWS_ENDPOINT_URL*",
     "recording/evaluate/isolation.py: key": "PULUMI_CONFIG*",
     "teardown/notices.py: mail.password_env": "mail.password_env",
+    "teardown/telling.py: name": "operators.*_env",
     "teardown/telemetry/prometheus.py: token_env": "prometheus.*.token_env",
     "launch/scripts/run.py: origin": "SIZEWELL_*",
     "launch/scripts/all_reduce.py: slurms": "SLURM_*",
