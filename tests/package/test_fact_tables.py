@@ -28,6 +28,7 @@ from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
 from sizewell.recording.contents.templates import CloudType
 from sizewell.resources.hidden import HidingType
+from sizewell.resources.kubernetes import KubernetesKind
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
@@ -62,6 +63,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "recording/contents/data/arm.csv": (CloudType, ("type",)),
     "recording/contents/data/cloudformation.csv": (CloudType, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
+    "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),
     "resources/tables/data/disk_performance.csv": (DiskPerformance, ("disk", "measure")),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),

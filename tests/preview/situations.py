@@ -30,6 +30,7 @@ class Counts:
     unpriced: int = 0
     unknown: int = 0
     not_judged: int = 0
+    by_use: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class HandPricing:
     outside: tuple = ()
     coverage: Counts = Counts()
     hidden: tuple = ()
+    elsewhere: frozenset = frozenset()
 
 
 def dec(text):

@@ -73,6 +73,61 @@ def test_nothing_is_claimed_while_a_side_has_no_price(before, after, says, way):
         assert "Not known" in shown
 
 
+REMOVALS = ({"b": NEW}, {"a": GPU, "b": NEW})  # of changes that only take away
+
+
+@pytest.mark.parametrize(("before", "after", "says", "way"), UNSAFE)
+def test_no_change_with_a_side_unpriced_passes_and_none_lowers_the_idle_exposure(before, after, says, way):
+    changed = preview(before, after)
+    assert changed.exit_code == (0 if before in REMOVALS and not after else 3)
+    if after:
+        idle = [side.idle_usd_per_hour for side in (changed.stacks[0].before, changed.stacks[0].after)]
+        assert all(getattr(idle[1], bound) >= getattr(idle[0], bound) for bound in ("floor", "expected", "ceiling"))
+
+
+DEPLOYMENT = ("kubernetes:apps/v1:Deployment", {"spec": {"template": {"spec": {"containers": [{"image": "x:1"}]}}}})
+SERVICE = ("kubernetes:core/v1:Service", {"spec": {"type": "LoadBalancer"}})
+CLAIM = ("kubernetes:core/v1:PersistentVolumeClaim", {"spec": {"resources": {"requests": {"storage": "1Ti"}}}})
+DISK = ("aws:ebs/volume:Volume", {"size": 2000, "type": "gp3", "availabilityZone": "us-east-1a"})
+STARTER = ("kubernetes:karpenter.sh/v1:NodePool", {"spec": {}})
+OPERATOR = ("kubernetes:acme.io/v1:Server", {"spec": {"gpus": 8}})
+
+
+@pytest.mark.parametrize("becomes", [DEPLOYMENT, SERVICE, CLAIM, STARTER, OPERATOR, CHART])
+@pytest.mark.parametrize("was", [GPU, DISK])
+def test_what_moves_into_a_cluster_is_no_saving(was, becomes):
+    changed = preview({"a": was}, {"b": becomes})
+    assert "change not known: -$" in text.headline(changed)
+    assert changed.exit_code == 3
+    assert changed.stacks[0].after.idle_usd_per_hour.expected >= changed.stacks[0].before.idle_usd_per_hour.expected
+
+
+def test_pods_on_the_cluster_of_another_program_are_named_and_fail_nothing():
+    for before in ({}, {"a": GPU}):
+        changed = preview(before, {**before, "web": DEPLOYMENT, "door": SERVICE})
+        assert "up by an amount that is not known" in text.headline(changed)
+        assert changed.exit_code == 0
+        assert len(changed.stacks[0].unpriced) == 2
+    standing = {"web": DEPLOYMENT, "door": SERVICE}
+    assert preview({"a": GPU, **standing}, standing).exit_code == 0
+
+
+def test_a_new_image_of_pods_is_no_change_of_their_machines():
+    def pods(image, replicas=2):
+        container = {"image": image, "resources": {"limits": {"nvidia.com/gpu": 1}}}
+        return {
+            "a": (DEPLOYMENT[0], {"spec": {"replicas": replicas, "template": {"spec": {"containers": [container]}}}})
+        }
+
+    assert preview(pods("x:1"), pods("x:2")).exit_code == 0
+    assert preview(pods("x:1"), pods("x:1", replicas=9)).exit_code == 3
+
+
+def test_a_label_of_something_unpriced_is_no_change_of_its_cost():
+    tagged = (NEW[0], {"size": 8, "tags": {"team": "b"}})
+    assert preview({"b": (NEW[0], {"size": 8, "tags": {"team": "a"}})}, {"b": tagged}).exit_code == 0
+
+
 def test_the_estimate_that_a_missing_price_has_is_said():
     catalog = load()
     row = next(

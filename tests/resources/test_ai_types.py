@@ -12,7 +12,7 @@ import pytest
 
 from sizewell import csvtables
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
-from sizewell.resources.pricing import Pricing
+from sizewell.resources.priced import Pricing
 from sizewell.resources.tables import FREE, PRICERS, free_reason, gaps
 from sizewell.resources.usage import MEASURES, parse_usage
 from sizewell.sizing.catalog import load
@@ -224,7 +224,8 @@ NAMED = [  # the issue's list: nothing in it may be a type that nobody knows
 def test_no_type_of_the_list_is_unknown(kind: str) -> None:
     found = priced(make(kind, {}))
     assert found.unknown == ()
-    assert found.coverage.detected == found.coverage.estimated + found.coverage.free + found.coverage.unpriced
+    counts = found.coverage
+    assert counts.detected == counts.estimated + counts.free + counts.by_use + counts.unpriced
 
 
 def test_what_the_catalog_has_no_price_for_names_the_fee_and_an_own_rate_prices_it() -> None:
@@ -255,7 +256,7 @@ def test_nothing_known_of_a_resource_is_never_a_silent_zero(kind: str) -> None:
     for line in found.items:
         assert isinstance(line.price, Unpriced) or line.quantity.ceiling > 0 or line.price.amount == 0, line
     if not found.items:
-        assert found.free[0][2], "free with a reason"
+        assert (*found.free, *found.by_use)[0][2], "free, or billed by use, with a reason"
 
 
 def test_one_type_has_one_rule() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
-from sizewell.resources.pricing import Pricing
+from sizewell.resources.kubernetes import kind_of
+from sizewell.resources.priced import Pricing
 from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
 from sizewell.resources.values import canonical
 from sizewell.sizing.catalog import load
@@ -51,6 +52,8 @@ def plans() -> tuple[Plan, ...]:
 
 
 def known(token: str) -> bool:
+    if token.startswith("kubernetes:"):
+        return kind_of(token) is not None or "helm.sh" in token
     return token in PRICERS or token in FREE or bool(free_reason(token)) or token.startswith((*NOT_CLOUD, "sizewell-"))
 
 

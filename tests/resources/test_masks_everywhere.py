@@ -13,7 +13,7 @@ from test_ai_types import CONFIG, MACHINES, ON
 from test_pricing import SAMPLE, masked, paths
 
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
-from sizewell.resources.pricing import Pricing
+from sizewell.resources.priced import Pricing
 from sizewell.resources.tables import PRICERS
 from sizewell.sizing.catalog import load
 

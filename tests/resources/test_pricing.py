@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, facts, price
-from sizewell.resources.pricing import Pricing
+from sizewell.resources.priced import Pricing
 from sizewell.resources.usage import parse_usage
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.tariff import Tariff

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.resources import Plan, RecordedResource, price
-from sizewell.resources.pricing import Pricing
+from sizewell.resources.priced import Pricing
 from sizewell.resources.usage import parse_usage
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.rates import parse_discounts

@@ -20,7 +20,8 @@ from sizewell.policy.engine import Report, Result, evaluate
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
 from sizewell.resources.facts import facts
-from sizewell.resources.pricing import Pricing, price
+from sizewell.resources.priced import Pricing
+from sizewell.resources.pricing import price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.usage import read_usage
 from sizewell.resources.values import canonical

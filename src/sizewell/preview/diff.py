@@ -17,7 +17,7 @@ from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.changes import Change, asks, changed
 from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, sizes_of, tags_of
-from sizewell.preview.missing import failing_of
+from sizewell.preview.missing import Lines, failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
@@ -28,6 +28,7 @@ from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
 MACHINE_HOUR = "machine-hour"
+IDLE_UNITS = (MACHINE_HOUR, "?")  # of machines that run; of what nobody knows, which may be some
 UNSURE = (
     "evaluated without the Pulumi engine: replacements are detected for common inputs only; --engine pulumi "
     "or --plan detects all"
@@ -49,6 +50,8 @@ class CoverageLike(Protocol):
     def unknown(self) -> int: ...
     @property
     def not_judged(self) -> int: ...
+    @property
+    def by_use(self) -> int: ...
 
 
 class PricingLike(Protocol):
@@ -64,6 +67,8 @@ class PricingLike(Protocol):
     def coverage(self) -> CoverageLike: ...
     @property
     def hidden(self) -> tuple[Hidden, ...]: ...
+    @property
+    def elsewhere(self) -> frozenset[str]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +150,8 @@ def compare(
     rows.sort(key=_weight_of_row)
     totals_before = _totals(before, before.pricing.items) if before else None
     totals_after = _totals(after, billed)
+    if totals_before is not None and any(_may_run(row) for row in rows):
+        totals_after = _no_less_idle(totals_after, totals_before)
     change = totals_after.usd_per_month.expected
     change -= totals_before.usd_per_month.expected if totals_before else Decimal(0)
     bought = sum((row.once for row in rows), ZERO)
@@ -176,7 +183,7 @@ def compare(
         needs=needs_of(before.plan if before else None, after.plan, rows, changes=changes, decision=decision),
         unpriced=_unpriced(billed),
         unpriced_before=_unpriced(before.pricing.items if before else (), renamed),
-        failing=failing_of(before.plan if before else None, after.plan, after.pricing.items, changes, policies),
+        failing=failing_of(_lines(before, renamed), replace(_lines(after), items=billed), rows, changes, policies),
         outside=after.pricing.outside,
         free=_counts(kind for urn, kind, _ in after.pricing.free if _is_cloud(by_urn.get(urn))),
         coverage=_coverage(after.pricing.coverage),
@@ -184,6 +191,12 @@ def compare(
         policies=policies,
         notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure))),
     )
+
+
+def _lines(side: Side | None, names: Mapping[str, str] = MappingProxyType({})) -> Lines:
+    if side is None:
+        return Lines(plan=None)
+    return Lines(plan=side.plan, items=side.pricing.items, elsewhere=side.pricing.elsewhere, names=names)
 
 
 def _rewritten(before: Iterable[Hidden], after: Iterable[Hidden]) -> frozenset[str]:
@@ -409,6 +422,22 @@ def _totals(side: Side, items: Iterable[LineItem]) -> records.Totals:
     )
 
 
+def _may_run(row: records.Row) -> bool:
+    """Whether a row that changes has machines after it, or may have some, of which nobody knows the price."""
+    return row.sign != "-" and any(
+        line.usd is None and line.cadence == "monthly" and line.unit in IDLE_UNITS for line in row.lines
+    )
+
+
+def _no_less_idle(after: records.Totals, before: records.Totals) -> records.Totals:
+    """What is not known is no saving: the exposure stays what it was, as far as anybody knows."""
+    pairs = [
+        (getattr(after.idle_usd_per_hour, bound), getattr(before.idle_usd_per_hour, bound))
+        for bound in ("floor", "expected", "ceiling")
+    ]
+    return after.model_copy(update={"idle_usd_per_hour": Interval(*(max(pair) for pair in pairs))})
+
+
 def idle_exposure(side: Side) -> Interval:
     """US dollars per hour of machines that run: at the minimum, the initial and the maximum size of each pool.
 
@@ -478,6 +507,7 @@ def _coverage(counts: Any) -> records.Coverage:
         free=counts.free,
         unpriced=counts.unpriced,
         unknown=counts.unknown,
+        by_use=counts.by_use,
         not_judged=counts.not_judged,
     )
 

@@ -1,8 +1,9 @@
-"""Which missing prices make a preview fail: an accelerator's, and that of whatever the change adds, unless waived."""
+"""Which missing prices make a preview fail: an accelerator's, and those that its difference lacks, unless waived."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from sizewell.preview import records
@@ -21,29 +22,89 @@ _SERVICES: Final = (  # that run accelerators, whether or not an input names a m
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """What has no price on one side of a change; `plan` is None where there is no such side."""
+
+    plan: Plan | None
+    items: tuple[LineItem, ...] = ()
+    elsewhere: frozenset[str] = frozenset()  # URNs: billed where the machines of their cluster are made
+    names: Mapping[str, str] = field(default_factory=dict)  # of components that are called otherwise now
+
+    def words(self) -> dict[str, LineItem]:
+        """Each line in words, once."""
+        return {
+            f"{self.names.get(line.component, line.component)}: {line.what}: {line.price.reason}": line
+            for line in self.items
+            if isinstance(line.price, Unpriced)
+        }
+
+
 def failing_of(
-    before: Plan | None,
-    after: Plan,
-    items: Iterable[LineItem],
+    before: Lines,
+    after: Lines,
+    rows: Sequence[records.Row],
     changes: Mapping[str, Change],
     policies: records.PolicyReport | None,
 ) -> tuple[str, ...]:
-    """Lines without a price that nobody accepted: all of them where nothing is compared, since nothing stood before."""
-    by_urn = after.by_urn()
+    """Lines without a price that nobody accepted: all of them where nothing is compared, since nothing stood before.
+
+    Where something is: those of accelerators, of what changes, and those that had a price or another reason before.
+    What had none before is missing from the difference just as well, unless the change only takes away.
+    """
+    by_urn = after.plan.by_urn() if after.plan else {}
     waived = {each.resource for each in (policies.findings if policies else ()) if each.policy in RULES and each.waived}
-    return tuple(
-        dict.fromkeys(
-            f"{line.component}: {line.what}: {line.price.reason}"
-            for line in items
-            if isinstance(line.price, Unpriced)
-            and line.resource not in waived
-            and (before is None or _is_new(line.resource, changes) or _accelerates(by_urn.get(line.resource), by_urn))
-        )
+    was, now = before.words(), after.words()
+    cheaper = any(row.change < 0 or row.ceiling_change < 0 for row in rows)
+    failing = []
+    for words, line in now.items():
+        if line.resource in waived or (line.resource and line.resource not in by_urn):  # the latter is still billed
+            continue
+        moves = words not in was or _matters(changes.get(line.resource))
+        if line.resource in after.elsewhere:  # a bill of its own, unless what it replaces would be called a saving
+            fails = before.plan is not None and cheaper and moves
+        else:
+            fails = before.plan is None or moves or _accelerates(by_urn.get(line.resource), by_urn)
+        if fails:
+            failing.append(words)
+    if not all(row.sign == "-" for row in rows):
+        gone = before.words().keys() - now.keys()
+        failing += [
+            f"before the change: {words}"
+            for words, line in was.items()
+            if words in gone and line.resource not in waived and line.resource not in before.elsewhere
+        ]
+    return tuple(failing)
+
+
+def _matters(change: Change | None) -> bool:
+    """Whether something changes that may move the bill of a resource: not how it is labelled, nor what it runs.
+
+    >>> _matters(Change(urn="u", kind="update", differences=("tags.team: a -> b",)))
+    False
+    >>> _matters(Change(urn="u", kind="update", differences=("size: 8 -> 9",)))
+    True
+    """
+    if change is None or change.kind == "delete":
+        return False
+    paths = (each.partition(": ")[0].split(".") for each in change.differences)
+    return change.kind != "update" or not all(_INERT.intersection(path) for path in paths)
+
+
+_INERT: Final = frozenset(
+    (
+        "tags",
+        "labels",
+        "annotations",
+        "description",
+        "image",
+        "env",
+        "command",
+        "args",
+        "readinessProbe",
+        "livenessProbe",
     )
-
-
-def _is_new(urn: str, changes: Mapping[str, Change]) -> bool:
-    return urn == "" or (urn in changes and changes[urn].kind == "create")
+)
 
 
 def _accelerates(resource: RecordedResource | None, by_urn: Mapping[str, RecordedResource]) -> bool:

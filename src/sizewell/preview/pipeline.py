@@ -30,7 +30,7 @@ from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 
 if TYPE_CHECKING:
-    from sizewell.resources.pricing import Pricing
+    from sizewell.resources.priced import Pricing
     from sizewell.resources.usage import Usage
     from sizewell.sizing.catalog.catalog import Catalog
     from sizewell.sizing.money import LineItem

@@ -112,6 +112,7 @@ class Coverage(_Record):
     free: int = 0
     unpriced: int = 0
     unknown: int = 0
+    by_use: int = 0  # billed by a use that nobody stated
     not_judged: int = 0  # those that hide what they make, and the places at which the program does
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sizewell.resources.facts import facts
-from sizewell.resources.pricing import Coverage, Pricing, price
+from sizewell.resources.priced import Coverage, Pricing
+from sizewell.resources.pricing import price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.stackfacts import StackFacts
 from sizewell.resources.usage import Usage, read_usage

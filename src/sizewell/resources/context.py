@@ -18,6 +18,7 @@ from sizewell.sizing.billing.tariff import Tariff, unpriced
 from sizewell.sizing.money import Interval, LineItem
 
 if TYPE_CHECKING:
+    from sizewell.resources.kubernetes import Nodes
     from sizewell.sizing.catalog import Catalog
 
 
@@ -43,6 +44,8 @@ class Context:
     outside: list[str] = field(default_factory=list)
     allowances: dict[tuple[str, str], Decimal] = field(default_factory=dict)  # free tiers: how much of each is taken
     tariffs: dict[tuple[str, str], Tariff] = field(default_factory=dict)
+    nodes: Nodes | None = None  # machines of the plan for pods, once somebody has asked
+    elsewhere: set[str] = field(default_factory=set)  # URNs of what a cluster that is not in the plan is billed for
 
     def region(self, resource: RecordedResource) -> Text:
         return self.graph.region(resource)

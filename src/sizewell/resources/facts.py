@@ -29,7 +29,7 @@ from sizewell.resources.values import Flag, canonical, cloud_of, get
 from sizewell.sizing.providers.cloud import PerCloud
 
 if TYPE_CHECKING:
-    from sizewell.resources.pricing import Pricing
+    from sizewell.resources.priced import Pricing
     from sizewell.sizing.catalog import Catalog
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ A missing price is never 0, an unknown count or type gives an interval or an unp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -15,51 +15,17 @@ from sizewell import logs
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import hidden_of
+from sizewell.resources.priced import Coverage, Pricing
 from sizewell.resources.recorded import Hidden, Plan
-from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
+from sizewell.resources.tables import FREE, NOT_CLOUD, free_reason, pricer_of
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
 from sizewell.sizing.billing.tariff import unpriced as unpriced_line
 from sizewell.sizing.catalog.rates import Discounts
-from sizewell.sizing.money import Cost, LineItem, Unpriced, total
+from sizewell.sizing.money import LineItem, Unpriced
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """How many resources of the plan were seen and what became of them; they add up: detected is all others together.
-
-    `not_judged` are those that hide what they make, and the places at which the program hides something.
-    """
-
-    detected: int
-    estimated: int
-    free: int
-    unpriced: int
-    unknown: int
-    not_judged: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pricing:
-    """What a plan costs. `items` has a line for everything that is billed, lines without a price included.
-
-    `free` and `unknown` are (urn, type, reason); `outside` says in words what is billed by a use that nobody stated.
-    """
-
-    items: tuple[LineItem, ...]
-    free: tuple[tuple[str, str, str], ...]
-    unpriced: tuple[tuple[str, str, str], ...]
-    unknown: tuple[tuple[str, str, str], ...]
-    outside: tuple[str, ...]
-    coverage: Coverage
-    hidden: tuple[Hidden, ...] = ()  # what the plan does not show: a line without a price each
-    unused: frozenset[tuple[str, str]] = frozenset()  # (resource, measure) of the usage file that no price asked for
-
-    def cost(self) -> Cost:
-        return total(self.items)
 
 
 def price(
@@ -86,6 +52,7 @@ def price(
     free: list[tuple[str, str, str]] = []
     unpriced: list[tuple[str, str, str]] = []
     unknown: list[tuple[str, str, str]] = []
+    by_use: list[tuple[str, str, str]] = []
     estimated = 0
     by_urn = plan.by_urn()
     hidden = hidden_of(plan)
@@ -96,8 +63,9 @@ def price(
             items.extend(context.traffic(resource))
             continue
         kind = canonical(resource.type)
-        pricer = PRICERS.get(kind)
+        pricer = pricer_of(kind)
         outcome: Outcome
+        told = len(context.outside)
         if pricer is not None:
             outcome = pricer(resource, context)
         elif not resource.custom or kind.startswith(NOT_CLOUD):
@@ -110,10 +78,13 @@ def price(
             items.extend(context.traffic(resource))
             continue
         sent = context.traffic(resource)
-        if isinstance(outcome, Free) and not sent:
-            free.append((resource.urn, resource.type, outcome.reason))
-            continue
         lines = (*(() if isinstance(outcome, Free) else outcome), *sent)
+        if not lines and len(context.outside) > told:
+            by_use.append((resource.urn, resource.type, "; ".join(context.outside[told:])))
+            continue
+        if not lines:
+            free.append((resource.urn, resource.type, outcome.reason if isinstance(outcome, Free) else Free().reason))
+            continue
         items.extend(lines)
         reasons = [line.price.reason for line in lines if isinstance(line.price, Unpriced)]
         if reasons:
@@ -139,8 +110,11 @@ def price(
             unpriced=len(unpriced),
             unknown=len(unknown),
             not_judged=sum(not each.urn or each.urn in by_urn for each in hidden),
+            by_use=len(by_use),
         ),
         hidden=hidden,
+        by_use=tuple(by_use),
+        elsewhere=frozenset(context.elsewhere),
         unused=context.usage.unused(),
     )
 

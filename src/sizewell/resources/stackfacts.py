@@ -16,7 +16,7 @@ from sizewell.resources.values import Count, Flag, Text, canonical
 
 if TYPE_CHECKING:
     from sizewell.resources.graph import Graph
-    from sizewell.resources.pricing import Pricing
+    from sizewell.resources.priced import Pricing
 
 Tags = Mapping[str, Any] | Unknown | None
 

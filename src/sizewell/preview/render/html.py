@@ -11,7 +11,7 @@ from decimal import Decimal
 from markupsafe import Markup
 
 from sizewell.preview import records
-from sizewell.preview.diff import MACHINE_HOUR
+from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import charts, pages, text
 from sizewell.preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
 from sizewell.preview.render.pages import Card, Figure, Table
@@ -80,7 +80,7 @@ def _cards(
     stacks: Sequence[records.Stack],
 ) -> Iterator[Card]:
     now = after.usd_per_month
-    number, missing, idle_missing = _missing(stacks), text.open_ends(stacks), text.open_ends(stacks, MACHINE_HOUR)
+    number, missing, idle_missing = _missing(stacks), text.open_ends(stacks), text.open_ends(stacks, IDLE_UNITS)
     if before is not None:
         css = "up" if change > 0 else "down" if change < 0 else ""
         was = text.dollars(before.usd_per_month.expected) + missing.before

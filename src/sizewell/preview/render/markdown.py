@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from sizewell.preview import records
-from sizewell.preview.diff import MACHINE_HOUR
+from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import text
 from sizewell.preview.render.escape import code, marker, words
 from sizewell.preview.render.folds import folds_of, provenance_alone
@@ -180,7 +180,7 @@ def _table(preview: records.Preview) -> Iterator[str]:
     idle = after.idle_usd_per_hour
     idles = idle.ceiling > 0 or (idle_before is not None and idle_before.ceiling > 0)
     if idles:
-        unknown = text.open_ends(preview.stacks, MACHINE_HOUR)
+        unknown = text.open_ends(preview.stacks, IDLE_UNITS)
         yield _row(
             "Idle exposure³, $/h",
             f"{text.usd(idle_before.expected)}{unknown.before}" if idle_before else "",

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sizewell.preview import records
-from sizewell.preview.diff import MACHINE_HOUR
+from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import text
 from sizewell.preview.render.folds import predicted, provenance_in_words
 from sizewell.sizing.units import plural
@@ -116,7 +116,7 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
     idle = stack.after.idle_usd_per_hour
     if idle.ceiling > 0 or (before and before.idle_usd_per_hour.ceiling > 0):
         earlier = before.idle_usd_per_hour.expected if before else None
-        missing = text.open_ends([stack], MACHINE_HOUR)
+        missing = text.open_ends([stack], IDLE_UNITS)
         table.add_row(
             "idle exposure per hour",
             "" if earlier is None else f"{text.usd(earlier)}{missing.before}",

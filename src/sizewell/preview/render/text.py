@@ -187,8 +187,8 @@ class Open:
     less: bool = False
 
 
-def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
-    """Which figures of stacks lack something; of a `unit`, what lacks lines that are billed by it.
+def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Open:
+    """Which figures of stacks lack something; of `units`, what lacks lines that are billed by one of them.
 
     What has no price on either side and does not change is missing from both sums and from no difference.
     """
@@ -199,7 +199,7 @@ def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
         more |= bool(stack.failed or stack.base_failed)
         less |= bool(stack.failed or stack.base_failed)
         for row in (*stack.rows, *stack.unchanged.rows):
-            earlier, later = _lacks(row, unit)
+            earlier, later = _lacks(row, units)
             before |= earlier
             after |= later
             more |= row.sign != "=" and later
@@ -208,9 +208,11 @@ def open_ends(stacks: Iterable[records.Stack], unit: str = "") -> Open:
     return Open(before=marks[0], after=marks[1], change=marks[2], more=more, less=less)
 
 
-def _lacks(row: records.Row, unit: str = "") -> tuple[bool, bool]:
+def _lacks(row: records.Row, units: Sequence[str] = ()) -> tuple[bool, bool]:
     """Whether something in a row has no price before the change, and after it."""
-    lacks = any(line.usd is None and line.cadence == "monthly" and unit in ("", line.unit) for line in row.lines)
+    lacks = any(
+        line.usd is None and line.cadence == "monthly" and (not units or line.unit in units) for line in row.lines
+    )
     return bool(row.unpriced_before) and (lacks or not row.unpriced), lacks and row.sign != "-"
 
 
@@ -401,6 +403,7 @@ def covered(counts: records.Coverage) -> str:
     parts = (
         f"{counts.estimated:,} estimated",
         f"{counts.free:,} free",
+        f"{counts.by_use:,} billed by use",
         f"{counts.unpriced:,} unpriced",
         f"{counts.unknown:,} of unknown type",
         f"{counts.not_judged:,} not judged",

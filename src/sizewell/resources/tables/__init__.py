@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sizewell.resources.context import Pricer
+from sizewell.resources.kubernetes import OF_KUBERNETES
 from sizewell.resources.tables import (
     adopted,
     aws_compute,
@@ -21,6 +22,7 @@ from sizewell.resources.tables import (
     gcp_other,
 )
 from sizewell.resources.tables.free import FREE, NOT_CLOUD, free_reason
+from sizewell.resources.tables.kubernetes import behind
 from sizewell.sizing.providers.cloud import PerCloud
 
 Tables = tuple[Mapping[str, Pricer], ...]
@@ -35,4 +37,10 @@ PRICERS: Final[Mapping[str, Pricer]] = {
     **{kind: pricer for tables in TABLES.values() for table in tables for kind, pricer in table.items()},
 }
 
-__all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason"]
+
+def pricer_of(kind: str) -> Pricer | None:
+    """What prices resources of a canonical type, None where no table does."""
+    return PRICERS.get(kind) or (behind if kind.startswith(OF_KUBERNETES) else None)
+
+
+__all__ = ["FREE", "NOT_CLOUD", "PRICERS", "free_reason", "pricer_of"]
