@@ -19,6 +19,7 @@ from weak.rows import Ref, Row
 from sizewell.policy.announced import announced
 from sizewell.policy.announcement import OF_WHOLE_POOLS, WHOLE_POOLS
 from sizewell.policy.engine import evaluate
+from sizewell.policy.expiring import expiries_of
 from sizewell.policy.opening import Opening
 from sizewell.policy.rules import RULES
 from sizewell.policy.session import Session
@@ -74,7 +75,13 @@ def by_the_engine(plan: Plan) -> set[tuple[str, str, str, str]]:
 
 def by_the_evaluator(plan: Plan) -> set[tuple[str, str, str, str]]:
     today = datetime.now(UTC).date()  # a policy process reads the clock itself
-    stated = facts(plan, load(), pricing=price(plan, load(), on=today), on=today)
+    stated = facts(
+        plan,
+        load(),
+        pricing=price(plan, load(), on=today),
+        on=today,
+        expiries=expiries_of(STANDARD, None, plan.stack, ""),
+    )
     results = evaluate(stated, STANDARD, on=today).results
     return {(each.rule, each.urn, each.message, each.level) for each in results if each.rule not in ALONE}
 

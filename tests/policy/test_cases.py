@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ends import EXPIRIES
 
 from sizewell.policy.config import Config
 from sizewell.policy.engine import Report, evaluate
@@ -81,6 +82,7 @@ def judged(case: dict[str, Any], *, mended: bool) -> Report:
         changes={urns[name]: change for name, change in changes.items()},
         before=replace(plan, resources=recorded(case["before"], stack)) if "before" in case else None,
         on=ON,
+        expiries=replace(EXPIRIES, tags=tuple(case.get("expiry_tags", ()))),
     )
     rule = BY_ID[case["rule"]]
     settings = {rule.id: case["settings"]} if "settings" in case else {}

@@ -24,6 +24,7 @@ from test_weaknesses import CONFIG, STANDARD
 from weak.rows import Ref
 
 from sizewell.policy.engine import evaluate as judge
+from sizewell.policy.expiring import expiries_of
 from sizewell.recording.evaluate import evaluate
 from sizewell.resources import facts, price
 from sizewell.sizing.catalog import load
@@ -210,7 +211,13 @@ class Judges:
     def by_the_evaluator(self, stack: str) -> set[Finding]:
         today = datetime.now(UTC).date()  # a policy process reads the clock itself
         plan = evaluate(self.engine.project, stack)
-        stated = facts(plan, load(), pricing=price(plan, load(), on=today), on=today)
+        stated = facts(
+            plan,
+            load(),
+            pricing=price(plan, load(), on=today),
+            on=today,
+            expiries=expiries_of(STANDARD, None, plan.stack, ""),
+        )
         return {
             (each.rule, each.urn, f"{each.message}\nfix: {each.fix}", each.level)
             for each in judge(stated, STANDARD, on=today).results

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from ends import EXPIRIES
 
 from sizewell.policy.config import DEFAULT_FILE, read_config
 from sizewell.policy.engine import evaluate as judge
@@ -67,7 +68,7 @@ def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None
     for program in found:
         plan = evaluate(tmp_path, "dev", program=program, config=CONFIG[cloud])
         assert len(plan.resources) > 2, program.__name__
-        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
         report = judge(stated, replace(read_config(DEFAULT_FILE), profile="standard"), on=ON)
         refused = [(r.rule, r.resource, r.message) for r in report.results if r.level == "mandatory"]
         assert refused == [], program.__name__

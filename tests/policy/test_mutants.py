@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from checkov_run import SKIPS, judge, skip_of
+from ends import EXPIRIES
 from judged_plans import ROOT, slug
 from mutation_page import page
 from planting import Case, Mutant, Places, cases, mutants, planted
@@ -44,7 +45,9 @@ def found_in(case: Case) -> set[tuple[str, str, str]]:
     """(rule, resource, what it says but for the numbers) of everything that the rules say about a plan."""
     catalog = load()
     pricing = price(case.plan, catalog, on=ON)
-    stated = facts(case.plan, catalog, pricing=pricing, decision=case.decision, changes=case.changes, on=ON)
+    stated = facts(
+        case.plan, catalog, pricing=pricing, decision=case.decision, changes=case.changes, on=ON, expiries=EXPIRIES
+    )
     results = evaluate(stated, Config(), on=ON).results
     broken = [result.message for result in results if result.outcome == "error"]
     assert not broken, broken

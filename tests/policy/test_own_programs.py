@@ -11,6 +11,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 import pytest
+from ends import EXPIRIES
 
 from sizewell.components.aws.network import Network
 from sizewell.components.aws.nodes import GpuNodeGroup
@@ -39,7 +40,7 @@ def told(tmp_path: Path) -> Callable[..., dict[str, tuple[str, str]]]:
 
     def of(program: Callable[[], None]) -> dict[str, tuple[str, str]]:
         plan = evaluate(tmp_path, "prod", program=program, config=CONFIG)
-        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
         report = judge(stated, read_config(DEFAULT_FILE), on=ON)
         return {result.rule: (result.level, result.message) for result in (*report.results, *report.elsewhere)}
 

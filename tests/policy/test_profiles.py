@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from ends import EXPIRIES
 from test_weaknesses import plan_of
 from weak.rows import aws, k8s, ref
 
@@ -33,7 +34,7 @@ GPU = [
 
 def report_of(rows, profile, hidden=()):
     plan = replace(plan_of(rows, "dev"), hidden=tuple(hidden))
-    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
     return evaluate(stated, parse_config({"profile": profile} if profile else {}), on=ON)
 
 
@@ -139,7 +140,7 @@ def test_a_program_does_not_choose_its_environment():
     def refused(stack, config=()):
         plan = plan_of([lt, says_prod, follows], stack)
         plan = replace(plan, config={**plan.config, **dict(config)})
-        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+        stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
         results = evaluate(stated, parse_config({}), on=ON).results
         assert stated.environment == stated.pools[0].environment
         return {each.rule for each in results if each.level == "mandatory"}

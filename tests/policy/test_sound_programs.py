@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from ends import EXPIRIES
 from sound import aws, azure, gcp, kubernetes
 from sound.programs import Program
 from test_weaknesses import plan_of
@@ -31,7 +32,7 @@ ACCELERATED = {"serving", "scheduled", "reserved"}
 
 def judged(program: Program, profile: str) -> tuple[Result, ...]:
     plan = plan_of(program.rows, program.stack)
-    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
     return evaluate(stated, parse_config({"profile": profile}), on=ON).results
 
 

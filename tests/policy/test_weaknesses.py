@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ends import EXPIRIES
 
 from sizewell.policy.config import parse_config
 from sizewell.policy.engine import evaluate
@@ -76,7 +77,7 @@ def _filled(value: Any, key: str, urns: dict[str, str], sources: dict[str, list[
 
 def refused(rows: list[Row], stack: str) -> list[tuple[str, str, str]]:
     plan = plan_of(rows, stack)
-    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON)
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
     report = evaluate(stated, STANDARD, on=ON)
     return [(each.rule, each.resource, each.message) for each in report.results if each.level == "mandatory"]
 

@@ -64,6 +64,14 @@ def differences(old: Config, new: Config) -> tuple[str, ...]:
     lines += [f"waiver removed: {_shown(waiver)}" for waiver in old.waivers if waiver not in new.waivers]
     if old.waiver_days_max != new.waiver_days_max:
         lines.append(f"longest waiver: {old.waiver_days_max} -> {new.waiver_days_max} days")
+    if old.expiry_days_max != new.expiry_days_max:
+        lines.append(f"farthest expiry that counts: {old.expiry_days_max} -> {new.expiry_days_max} days")
+    if old.expiry_reserved_days_max != new.expiry_reserved_days_max:
+        was_days, now_days = old.expiry_reserved_days_max, new.expiry_reserved_days_max
+        lines.append(f"farthest end of a reservation that counts: {was_days} -> {now_days} days")
+    if old.expiry_tags != new.expiry_tags:
+        shown = [", ".join(tags) or "none" for tags in (old.expiry_tags, new.expiry_tags)]
+        lines.append(f"tags whose expiry counts: {' -> '.join(shown)}")
     return tuple(lines)
 
 
@@ -106,16 +114,21 @@ def judge(
     on: date,
     changes: Mapping[str, str] | None = None,
     *,
+    root: Path,
     before: Plan | None = None,
     prices: Mapping[str, Any] | None = None,
 ) -> Report:
     """Every rule over one stack; `changes` says what a comparison found, None where nothing is compared.
 
+    `root` is the project, which says what acts on an expiry.
+
     `prices` are those of `own_prices` or `at_prices`.
     """
     from sizewell.policy.engine import evaluate
+    from sizewell.policy.expiring import expiries_of
     from sizewell.resources.facts import facts
     from sizewell.resources.pricing import price
+    from sizewell.resources.readers.common import plan_environment
     from sizewell.sizing.catalog import load
 
     own = dict(prices or {})
@@ -128,9 +141,18 @@ def judge(
             "sealed": not decision.edited,
         }
     pricing = price(plan, catalog, on=on, **own)
-    return evaluate(
-        facts(plan, catalog, pricing=pricing, decision=stated, changes=changes, before=before, on=on), settings, on=on
+    environment = plan_environment(plan) or str((stated or {}).get("environment") or "")
+    known = facts(
+        plan,
+        catalog,
+        pricing=pricing,
+        decision=stated,
+        changes=changes,
+        before=before,
+        on=on,
+        expiries=expiries_of(settings, root, plan.stack, environment),
     )
+    return evaluate(known, settings, on=on)
 
 
 def for_preview(
@@ -154,7 +176,14 @@ def for_preview(
         if environments and plan.stack in environments:
             plan = replace(plan, config={**plan.config, ENVIRONMENT_KEY: environments[plan.stack]})
         report = judge(
-            plan, decision or decision_of(root, plan.stack), settings, on, changes, before=before, prices=prices
+            plan,
+            decision or decision_of(root, plan.stack),
+            settings,
+            on,
+            changes,
+            root=root,
+            before=before,
+            prices=prices,
         )
         return PolicyReport(
             passed=report.passed,

@@ -110,7 +110,7 @@ def command(args: Arguments) -> int:
 
 def _judged(root: Path, plan: Plan, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
     try:
-        return judging.judge(plan, judging.decision_of(root, plan.stack), settings, on, prices=prices)
+        return judging.judge(plan, judging.decision_of(root, plan.stack), settings, on, root=root, prices=prices)
     except SizewellError as error:
         return error
 

@@ -3,8 +3,8 @@
 `profile` says how much is asked (`accelerators`, `standard`, `strict`), and four sections say the rest: `levels` (rule
 to level, for all environments or by environment), `undetermined` (the level of a result that cannot be judged yet,
 where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule, resource, reason, last day, which
-is at most `waiver_days_max` days ahead). A project keeps its own as `policy/config.yaml`; where it has none,
-`default.yaml` holds.
+is at most `waiver_days_max` days ahead). `expiry` says which expiries count as an end. A project keeps its own as
+`policy/config.yaml`; where it has none, `default.yaml` holds.
 """
 
 from __future__ import annotations
@@ -27,8 +27,30 @@ DEFAULT_FILE: Final = Path(__file__).parent / "default.yaml"
 Profile = Literal["accelerators", "standard", "strict"]
 DEFAULT_PROFILE: Final[Profile] = "accelerators"
 PROFILES: Final[tuple[Profile, ...]] = ("accelerators", "standard", "strict")
-_SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers", "waiver_days_max")
+_SECTIONS: Final = ("profile", "levels", "undetermined", "parameters", "waivers", "waiver_days_max", "expiry")
 WAIVER_DAYS_MAX: Final = 180
+EXPIRY_DAYS_MAX: Final = 90
+RESERVED_DAYS_MAX: Final = 366
+_EXPIRY: Final[Mapping[str, Mapping[str, Any]]] = {
+    "days_max": {
+        "type": "integer",
+        "minimum": 1,
+        "default": EXPIRY_DAYS_MAX,
+        "description": "how many days from today an expiry may be ahead at most, to count as an end",
+    },
+    "reserved_days_max": {
+        "type": "integer",
+        "minimum": 1,
+        "default": RESERVED_DAYS_MAX,
+        "description": "the same of the end of reserved capacity",
+    },
+    "tags": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "tags with a date on which something of your own takes a resource down, such as Cloud Custodian",
+    },
+}
 _REASON_WORDS_MIN: Final = 3
 _EMPTY_REASON: Final = re.compile(
     r"^\W*(todo|tbd|fixme|wip|temporar\w*|later|none|n/?a|because|test(ing)?|ignore|skip)\b", re.IGNORECASE
@@ -59,6 +81,9 @@ class Config:
     undetermined: Mapping[str, Mapping[str, Level]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
     waiver_days_max: int = WAIVER_DAYS_MAX  # from the day of judging: the last day of a waiver is no later
+    expiry_days_max: int = EXPIRY_DAYS_MAX  # from the day of judging: a later expiry does not count
+    expiry_reserved_days_max: int = RESERVED_DAYS_MAX  # of the end of reserved capacity
+    expiry_tags: tuple[str, ...] = ()  # tags with an expiry that something of one's own acts on
     profile: Profile = "strict"  # each rule at its own level
 
     def level(self, rule: Announcement, environment: str) -> Level:
@@ -110,9 +135,11 @@ def parse_config(
     longest = data.get("waiver_days_max", WAIVER_DAYS_MAX)
     if wrong := mismatch(longest, {"type": "integer", "minimum": 1}):
         faults.append(Fault(path="waiver_days_max", found=longest, allowed=wrong))
+    expiry = _expiry(data.get("expiry") or {}, faults)
     if faults:
         raise ConfigError(faults, subject=origin)
     return Config(
+        **expiry,
         levels=levels,
         settings=settings,
         undetermined=undetermined,
@@ -120,6 +147,20 @@ def parse_config(
         waiver_days_max=longest,
         profile=profile,
     )
+
+
+def _expiry(data: Any, faults: list[Fault]) -> dict[str, Any]:
+    """The section `expiry` as fields of `Config`."""
+    if not isinstance(data, Mapping):
+        faults.append(Fault(path="expiry", found=data, allowed="a mapping of days_max and tags"))
+        return {}
+    faults.extend(_unknown("expiry", str(key), _EXPIRY, "setting") for key in data if key not in _EXPIRY)
+    stated = {name: data.get(name, setting["default"]) for name, setting in _EXPIRY.items()}
+    for name, value in stated.items():
+        if wrong := mismatch(value, _EXPIRY[name]):
+            faults.append(Fault(path=f"expiry.{name}", found=value, allowed=wrong))
+    fields = {f"expiry_{name}": value for name, value in stated.items()}
+    return {**fields, "expiry_tags": tuple(stated["tags"]) if isinstance(stated["tags"], list) else ()}
 
 
 def _levels(
@@ -323,6 +364,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                 "default": WAIVER_DAYS_MAX,
                 "description": "how many days from today a waiver may last at most",
             },
+            "expiry": {"type": "object", "additionalProperties": False, "properties": _EXPIRY},
             "waivers": {
                 "type": "array",
                 "items": {

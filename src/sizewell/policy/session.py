@@ -17,8 +17,10 @@ from sizewell.policy.announcement import ALONE, OF_WHOLE_POOLS, TOTAL, WHOLE_POO
 from sizewell.policy.config import Waiver
 from sizewell.policy.decisions import read_decision
 from sizewell.policy.engine import Report, Result, evaluate
+from sizewell.policy.expiring import expiries_of
 from sizewell.policy.rule import Rule
 from sizewell.policy.rules import RULES
+from sizewell.resources.expiry import Expiries
 from sizewell.resources.facts import facts
 from sizewell.resources.priced import Pricing
 from sizewell.resources.pricing import price
@@ -113,6 +115,7 @@ class Session:
             self._catalog if whole else None,
             environment=self._opening.environment(),
             on=today,
+            expiries=self._expiries(),
             retention_visible=False,
         )
         report = evaluate(stated, config, on=today, rules=self._early if whole else self._alone, evaluator=False)
@@ -132,6 +135,7 @@ class Session:
             pricing=pricing,
             decision=read_decision(self._opening.decisions, self._opening.stack),
             on=today,
+            expiries=self._expiries(),
             retention_visible=False,
         )
         report = evaluate(stated, self._config, on=today, rules=self._rules, evaluator=False)
@@ -149,6 +153,11 @@ class Session:
             property_dependencies=resource.property_dependencies,
             outputs=resource.outputs,
         )
+
+    def _expiries(self) -> Expiries:
+        decisions = self._opening.decisions
+        root = None if decisions is None else decisions.parent.parent
+        return expiries_of(self._config, root, self._opening.stack, self._opening.environment())
 
     def _plan(self, resources: tuple[RecordedResource, ...]) -> Plan:
         run = self._opening

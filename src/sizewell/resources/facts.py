@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import hidden_of
 from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
@@ -55,6 +57,7 @@ def facts(
     changes: Mapping[str, str] | None = None,
     before: Plan | None = None,
     on: date | None = None,
+    expiries: Expiries | None = None,
     retention_visible: bool = True,
 ) -> StackFacts:
     """Everything that rules may ask about one stack.
@@ -67,11 +70,13 @@ def facts(
         decision: The committed decision as JSON with "sealed" (bool) beside its fields; None where there is none.
         changes: URN -> create | update | replace | delete against what stands; empty where nothing is compared.
         before: What stands, for what goes; None where nothing is compared.
-        on: The day on which expiries count.
+        on: The day of judging.
+        expiries: Which expiries count; None where nothing is known of what acts on them.
         retention_visible: False where the recorder cannot see retain-on-delete.
 
     """
-    graph = Graph(plan, environment or plan_environment(plan) or str((decision or {}).get("environment") or ""))
+    named = environment or plan_environment(plan) or str((decision or {}).get("environment") or "")
+    graph = Graph(plan, named, replace(expiries or Expiries(), on=on))
     all_stores = stores.stores(graph, _all(lambda types: types.stores))
     return StackFacts(
         graph=graph,

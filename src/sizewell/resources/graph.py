@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from sizewell.resources.expiry import Expiries
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.values import Flag, Text, canonical, cloud_of, get
 from sizewell.sizing.errors import UsageError
@@ -42,8 +43,9 @@ UNDISCLOSED: Final = _Undisclosed()
 class Graph:
     """One plan, indexed; nothing in it changes."""
 
-    def __init__(self, plan: Plan, environment: str = "") -> None:
+    def __init__(self, plan: Plan, environment: str = "", expiries: Expiries | None = None) -> None:
         self.plan = plan
+        self.expiries = expiries or Expiries()
         self.environment = environment  # of the stack: dev | staging | prod, "" where not stated
         self.by_urn: dict[str, RecordedResource] = plan.by_urn()
         self._regions: dict[str, Text] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from sizewell.resources.expiry import NO_EXPIRY, Expiry
 from sizewell.resources.recorded import Hidden, Inapplicable, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, canonical
 
@@ -32,6 +33,7 @@ class Fact:
     component: str = ""
     registration: Mapping[str, object] | None = None
     tags: Tags = None
+    expiry: Expiry = NO_EXPIRY
 
     @property
     def urn(self) -> str:
@@ -84,7 +86,6 @@ class Pool(Fact):
     scales: Flag = False  # something moves the size, down to the minimum, by load
     moved: Flag = False  # something moves the size in some direction, whether or not it ever takes machines away
     scheduled: Flag = False
-    expires: Text = ""
     guarded: Flag = False
     metrics: Flag = False  # an agent reports what the accelerators do
     interruptible: Flag = False
@@ -247,6 +248,7 @@ class Purchase(Fact):
     confirmed: Flag = False
     price_stated: Flag = False
     date_stated: Flag = False
+    ends: Expiry = NO_EXPIRY  # by a date of its own, which the cloud acts on, or its expiry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import json
 import pulumi
 import pulumi_aws as aws
 
-TAGS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-06-30"}
+TAGS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-01-31"}
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
 
 

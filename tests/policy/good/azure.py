@@ -3,7 +3,7 @@
 import pulumi
 import pulumi_azure_native as az
 
-TAGS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-06-30"}
+TAGS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-01-31"}
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
 SET = f"{SUBSCRIPTION}/resourceGroups/keys/providers/Microsoft.Compute/diskEncryptionSets/own"
 

@@ -3,7 +3,7 @@
 import pulumi
 import pulumi_gcp as gcp
 
-LABELS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-06-30"}
+LABELS = {"owner": "vision", "cost-center": "ml-7", "environment": "dev", "expires": "2027-01-31"}
 KEY = "projects/team/locations/us-central1/keyRings/main/cryptoKeys/disks"
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 

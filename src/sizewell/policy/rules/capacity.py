@@ -17,7 +17,6 @@ from sizewell.policy.rule import (
     require,
     rule,
 )
-from sizewell.resources.readers.common import expiry
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, Purchase, StackFacts, Thing
 from sizewell.resources.values import Flag, either, every, flag, get, items
@@ -365,17 +364,17 @@ def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdi
     >>> from sizewell.policy.examples import purchase
     >>> usual = {"baseline": ["prod"]}
     >>> reservation_without_end(purchase(refundable=True), usual).fix
-    'set endDate, or the tag sizewell-expires'
-    >>> reservation_without_end(purchase(refundable=True, date_stated=True), usual) is None
+    'give it an end (endDate), or an expiry that something acts on'
+    >>> from sizewell.resources.expiry import Expiry
+    >>> reservation_without_end(purchase(refundable=True, ends=Expiry(counts=True)), usual) is None
     True
     """
     if not purchase.refundable or (purchase.type == HOURLY and purchase.environment in parameters["baseline"]):
         return None
-    tagged = expiry(None, purchase.tags)
     return require(
-        either(purchase.date_stated, UNKNOWN if tagged is UNKNOWN else tagged != ""),
-        message="the reservation has no end date and is billed whether it is used or not",
-        fix="set endDate, or the tag sizewell-expires",
+        purchase.ends.counts,
+        message=f"the reservation is billed without an end, whether it is used or not{purchase.ends.also()}",
+        fix="give it an end (endDate), or an expiry that something acts on",
         unknown="the end date",
     )
 

@@ -14,6 +14,12 @@ from sizewell.resources.stackfacts import Endpoint, Job, Notebook, Pool, StackFa
 from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, every, flag, get, items, text
 from sizewell.sizing.units import plural
 
+_BASELINE: Final = Parameter(
+    default=["prod"],
+    schema={"type": "array", "items": {"type": "string"}},
+    meaning="environments in which what serves may keep a minimum",
+)
+
 
 @rule(
     "idle-exposure",
@@ -43,7 +49,7 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import pool
     >>> usual = {"baseline": ["prod"], "scheduler_tags": []}
     >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1), usual).fix
-    'set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or the tag sizewell-expires'
+    'set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or an expiry that something acts on'
     >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1, guarded=True), usual) is None
     True
     >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1, scales=True, environment="prod"), usual) is None
@@ -54,20 +60,20 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     least = pool.nodes_min
     empty = least if isinstance(least, Unknown) else least == 0
     falls = every(empty, either(pool.scales, pool.nodes_wanted == 0))
-    expires = pool.expires if isinstance(pool.expires, Unknown) else pool.expires != ""
     obeyed = any(get(pool.tags, tag) not in (None, "") for tag in parameters["scheduler_tags"])
     served: Flag = False
     if pool.environment in parameters["baseline"]:
         reserved: Flag = UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
         served = either(pool.scales, reserved)
-    stops = either(falls, pool.scheduled, expires, pool.guarded, obeyed, served)
+    stops = either(falls, pool.scheduled, pool.expiry.counts, pool.guarded, obeyed, served)
     if stops is True:
         return None
     if isinstance(pool.accelerated, Unknown) or isinstance(stops, Unknown):
         return Undetermined("machine type, minimum, schedule, expiry or guard")
     return Violation(
-        f"{pool.accelerator} machines are billed around the clock: nothing stops this pool when it is idle",
-        "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or the tag sizewell-expires",
+        f"{pool.accelerator} machines are billed around the clock: nothing stops this pool when it is idle"
+        f"{pool.expiry.also()}",
+        "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or an expiry that something acts on",
     )
 
 
@@ -213,39 +219,33 @@ def ml_compute_idle_seconds(pool: Pool, parameters: Parameters) -> Verdict:
     "endpoint-keeps-machines",
     area="spend",
     subject="endpoints",
-    prevents="development endpoints that are billed at night",
-    level="advisory",
-    levels={"dev": "mandatory"},
+    prevents="endpoints that are billed at night",
+    levels={"staging": "advisory"},
     about_accelerators=True,
-    parameters={
-        "environments": Parameter(
-            default=["dev"],
-            schema={"type": "array", "items": {"type": "string"}},
-            meaning="environments whose endpoints must be able to reach zero",
-        )
-    },
+    parameters={"baseline": _BASELINE},
 )
 def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdict:
-    """In development a model endpoint on accelerators reaches zero, or is deleted at night.
+    """Outside production a model endpoint on accelerators reaches zero, or ends.
 
     >>> from sizewell.policy.examples import endpoint
     >>> kept = endpoint(accelerated=True, environment="dev", nodes_min=2)
-    >>> endpoint_keeps_machines(kept, {"environments": ["dev"]}).fix
+    >>> endpoint_keeps_machines(kept, {"baseline": ["prod"]}).fix
     'set its minimum to 0, or serve from a service that starts on demand'
     """
     if endpoint.accelerated is False or endpoint.nodes_min == 0:
         return None
     if isinstance(endpoint.environment, Unknown):
         return Undetermined("the environment")
-    if endpoint.environment not in parameters["environments"]:
+    if endpoint.environment in parameters["baseline"]:
         return None
-    tags = endpoint.tags if isinstance(endpoint.tags, dict) else {}
-    if any(str(key).endswith("expires") for key in tags) or (endpoint.registration or {}).get("expires"):
+    if endpoint.expiry.counts is True:
         return None
-    if isinstance(endpoint.nodes_min, Unknown) or isinstance(endpoint.accelerated, Unknown):
-        return Undetermined("its minimum")
+    if UNKNOWN in (endpoint.nodes_min, endpoint.accelerated, endpoint.expiry.counts):
+        return Undetermined("its minimum or its expiry")
+    least = endpoint.nodes_min if isinstance(endpoint.nodes_min, int) else 1
     return Violation(
-        f"a development stack is billed for at least {plural(endpoint.nodes_min or 1, 'machine')} every night",
+        f"at least {plural(least, 'machine')} of a model endpoint {'is' if least == 1 else 'are'} billed every night"
+        f"{endpoint.expiry.also()}",
         "set its minimum to 0, or serve from a service that starts on demand",
     )
 
@@ -360,13 +360,7 @@ _COMMANDS_THAT_WAIT: Final = ("pause", "sleep infinity", "tail -f /dev/null", "s
     prevents="pods that hold accelerators without requests",
     about_accelerators=True,
     clouds=("kubernetes",),
-    parameters={
-        "environments": Parameter(
-            default=["dev"],
-            schema={"type": "array", "items": {"type": "string"}},
-            meaning="environments whose servers must be able to reach zero",
-        )
-    },
+    parameters={"baseline": _BASELINE},
 )
 def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdicts:
     """Pods that hold accelerators until somebody deletes them need a scaler that reaches zero, or an expiry.
@@ -374,10 +368,10 @@ def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdict
     >>> from sizewell.policy.examples import resource, stack
     >>> pod = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
     >>> server = resource("kubernetes:apps/v1:Deployment", "m", {"spec": {"replicas": 1, "template": {"spec": pod}}})
-    >>> server_never_ends(stack(server, environment="dev"), {"environments": ["dev"]})[0][1].fix
-    'add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date'
+    >>> server_never_ends(stack(server, environment="dev"), {"baseline": ["prod"]})[0][1].fix
+    'add a KEDA ScaledObject with minReplicaCount 0, or an expiry that something acts on'
     """
-    if facts.environment not in parameters["environments"]:
+    if facts.environment in parameters["baseline"]:
         return []
     charts = [
         (resource.urn, _judge_chart(resource))
@@ -399,8 +393,8 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
     spec = resource.inputs.get("spec")
     if spec is UNKNOWN:
         return Undetermined("what it starts")
-    labels = {**_metadata(resource, "labels"), **_metadata(resource, "annotations")}
-    if any(str(key).endswith("expires") for key in labels):
+    expiry = facts.graph.expiries.of(None, {**_metadata(resource, "annotations"), **_metadata(resource, "labels")})
+    if expiry.counts is True:
         return None
     kind = canonical(resource.type).rsplit(":", 1)[-1]
     if kind in _RAY_CLUSTER_PATHS:
@@ -421,8 +415,8 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
     if ends is UNKNOWN or accelerators_asked(resource, facts.graph) in (UNKNOWN, 0):
         return Undetermined("what scales it, and its minimum")
     return Violation(
-        "its pods hold accelerators around the clock, with or without requests",
-        "add a KEDA ScaledObject with minReplicaCount 0, or the label sizewell-expires with a date",
+        f"its pods hold accelerators around the clock, with or without requests{expiry.also()}",
+        "add a KEDA ScaledObject with minReplicaCount 0, or an expiry that something acts on",
     )
 
 
@@ -431,21 +425,15 @@ def _judge_chart(release: RecordedResource) -> Verdict:
     values = release.inputs.get("values")
     if chart_asks(release) is UNKNOWN:
         return Undetermined("what the chart starts")
-    if any(str(key).endswith("expires") for key in _keys_inside(values)) or _reaches_zero(values):
+    if _reaches_zero(values):
         return None
     return Violation(
         "its pods hold accelerators around the clock, with or without requests",
-        "set the least replicas of the chart's autoscaler to 0, or add the label sizewell-expires with a date",
+        "set the least replicas of the chart's autoscaler to 0",
     )
 
 
 _MINIMUM_KEYS: Final = ("minReplicas", "minReplicaCount", "replicaCount", "replicas", "minScale")
-
-
-def _keys_inside(value: Any) -> list[str]:
-    if isinstance(value, Mapping):
-        return [*map(str, value), *(key for part in value.values() for key in _keys_inside(part))]
-    return [key for part in value for key in _keys_inside(part)] if isinstance(value, list | tuple) else []
 
 
 def _reaches_zero(value: Any) -> bool:

@@ -6,7 +6,6 @@ from datetime import date
 
 from sizewell.policy.rule import Parameter, Parameters, StackVerdicts, Undetermined, Verdict, Violation, rule
 from sizewell.policy.tags import any_of, tagged
-from sizewell.resources.readers.common import expiry
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import StackFacts, Thing
 from sizewell.resources.values import Text, get, text
@@ -24,7 +23,8 @@ def expired(facts: StackFacts, _: Parameters) -> StackVerdicts:
 
     >>> from sizewell.policy.examples import pool, stack
     >>> from datetime import date
-    >>> old = pool(accelerator="l4", expires="2026-01-31")
+    >>> from sizewell.resources.expiry import Expiry
+    >>> old = pool(accelerator="l4", expiry=Expiry(stated="2026-01-31"))
     >>> expired(stack(pools=(old,), on=date(2026, 2, 1)), {})[0][1].fix
     'take the stack down, or give it a new ttl and decide again'
     """
@@ -56,9 +56,9 @@ def _ends(facts: StackFacts) -> dict[str, Text]:
         stated = get(resource.inputs, REGISTRATION_KEY, "expires")
         if stated is not None:
             ends[resource.urn] = text(stated)
-    ends |= {pool.urn: pool.expires for pool in facts.pools}
+    ends |= {pool.urn: pool.expiry.stated for pool in facts.pools}
     ends |= {
-        thing.urn: expiry(None, thing.tags)
+        thing.urn: thing.expiry.stated
         for thing in facts.things
         if thing.bills and thing.registration is None and thing.tags is not None and thing.urn not in ends
     }

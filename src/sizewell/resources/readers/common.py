@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
+from sizewell.resources.expiry import Expiry
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Tags
@@ -59,6 +60,7 @@ class Base(TypedDict):
     component: str
     registration: Mapping[str, object] | None
     tags: Tags
+    expiry: Expiry
 
 
 def base(graph: Graph, resource: RecordedResource) -> Base:
@@ -72,6 +74,7 @@ def base(graph: Graph, resource: RecordedResource) -> Base:
         "component": graph.component(resource),
         "registration": registration,
         "tags": tags,
+        "expiry": graph.expiries.of(registration, tags),
     }
 
 
@@ -146,15 +149,6 @@ def is_accelerated_name(cloud: str, kind: str) -> bool:
 
 def shape_of(catalog: Any, cloud: str, kind: str) -> Any:
     return None if catalog is None else catalog.shapes_by_type.get((cloud, kind))
-
-
-def expiry(registration: Mapping[str, object] | None, tags: Tags) -> Text:
-    stated = get(registration, "expires")
-    if stated is None:
-        if isinstance(tags, Unknown):
-            return UNKNOWN
-        stated = get(tags, "sizewell-expires", default=get(tags, "expires"))
-    return text(stated)
 
 
 def any_contains(value: object, needles: tuple[str, ...]) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.cloud import Reader
+from sizewell.resources.readers.common import tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Flag, either, flag, get, items, text
+from sizewell.resources.values import Flag, count, either, flag, get, items, text
 
 
 def capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
@@ -29,12 +31,25 @@ def capacity_block(graph: Graph, resource: RecordedResource) -> dict[str, Any] |
 def reservation(graph: Graph, resource: RecordedResource) -> dict[str, Any] | None:
     """Bills from its creation until it is deleted: refundable, but not free of a decision."""
     details = capacity_block(graph, resource)
-    end = next(
-        (resource.inputs[key] for key in ("endDate", "deleteAtTime", "deleteAfterDuration") if key in resource.inputs),
-        None,
-    )
+    inputs, expiries = resource.inputs, graph.expiries.of_reserved()
+    end = next((inputs[key] for key in ("endDate", "deleteAtTime") if key in inputs), None)
+    if end is None and (length := get(inputs, "deleteAfterDuration")) is not None:
+        end = _after(get(length, "seconds"), expiries.on)
     limited: Flag = UNKNOWN if end is UNKNOWN else end is not None
-    return {**(details or {}), "refundable": True, "date_stated": either((details or {})["date_stated"], limited)}
+    return {
+        **(details or {}),
+        "refundable": True,
+        "date_stated": either((details or {})["date_stated"], limited),
+        "ends": expiries.of(graph.registration(resource), tags_of(resource)) if end is None else expiries.judged(end),
+    }
+
+
+def _after(seconds: object, on: date | None) -> object:
+    """The day on which something ends that lives for so long."""
+    length = count(seconds)
+    if not isinstance(length, int) or on is None:
+        return UNKNOWN
+    return (on + timedelta(days=1 + length // 86_400)).isoformat()
 
 
 def throughput(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sizewell import logs
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.cloud import PoolReaders
-from sizewell.resources.readers.common import accelerator_of, any_contains, base, expiry, machine_facts
+from sizewell.resources.readers.common import accelerator_of, any_contains, base, machine_facts
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
@@ -78,7 +78,7 @@ def _pool(
         "accelerators": per_machine,
         **machine_facts(catalog, cloud_of(resource.type), kinds),
         "declared_market": market,
-        "expires": expiry(registration, tags),
+        "expiry": graph.expiries.of(registration, tags),
         "guarded": False,
         "metrics": False,
         "scheduled": False,

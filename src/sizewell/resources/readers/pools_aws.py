@@ -249,6 +249,7 @@ def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     nodes = aws_nodes.fleet_nodes(graph, resource)
     least, wanted, most = aws_nodes.fleet_size(graph, resource)
     until = text(resource.inputs.get("validUntil"))
+    ends = flag(resource.inputs.get("terminateInstancesWithExpiration"))
     return [
         {
             **_machine(nodes.template_inputs, _stated_in(graph, nodes.template)),
@@ -257,7 +258,7 @@ def _fleet(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
             "nodes_min": least,
             "nodes_wanted": wanted,
             "nodes_max": most,
-            **({"expires": until} if until else {}),
+            **({"expiry": graph.expiries.judged(until, acted=ends)} if until != "" else {}),
         }
     ]
 
