@@ -36,7 +36,7 @@ ADVISED = {
     "guarded_spot_group": MONEY | TEXTS - {"open-trust"},
     "store_alone": MONEY | TEXTS - {"open-trust"},
     "reserved_block": MONEY | UNWATCHED,  # whoever bought the block paid it
-    "cluster_of_kubernetes": MONEY | {"machine-disk-own-key"},
+    "cluster_of_kubernetes": {"machine-disk-own-key"},
     "web_service": MONEY,
     "deployer_of_github": {"open-trust"},
     "spot_pool_with_store": MONEY,

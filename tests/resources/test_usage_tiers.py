@@ -106,8 +106,8 @@ def test_more_egress_never_costs_less(bounds: list[int], more: int) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "kind", "usd_per_hour"),
-    [("EXTERNAL_MANAGED", "forwardingRule:ForwardingRule", "0.02"), ("EXTERNAL", "forwardingRule:ForwardingRule", "0.01"),
-     ("EXTERNAL_MANAGED", "globalForwardingRule:GlobalForwardingRule", "0.01")],
+    [("EXTERNAL_MANAGED", "forwardingRule:ForwardingRule", "0.02"), ("EXTERNAL", "forwardingRule:ForwardingRule", "0.025"),
+     ("EXTERNAL_MANAGED", "globalForwardingRule:GlobalForwardingRule", "0.025")],
 )  # fmt: skip
 def test_a_regional_load_balancer_bills_by_its_own_price_once_a_refresh_has_read_it(scheme, kind, usd_per_hour) -> None:
     rule = RecordedResource(urn="urn:pulumi:dev::t::rule", type=f"gcp:compute/{kind}", name="rule",
@@ -121,6 +121,6 @@ def test_a_regional_load_balancer_bills_by_its_own_price_once_a_refresh_has_read
         usd=Decimal("0.02"),
         effective_from="2026-11-20",
     )
-    assert usd(price(plan, load(), on=ON)).expected == Decimal("7.30")
+    assert usd(price(plan, load(), on=ON)).expected == Decimal("18.25")  # the first five rules of a project together
     with_it = dataclasses.replace(load(), fees=(*load().fees, read))
     assert usd(price(plan, with_it, on=ON)).expected == Decimal(usd_per_hour) * 730

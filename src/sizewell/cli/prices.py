@@ -66,6 +66,9 @@ def _show(args: Arguments) -> int:
     unpriced: list[str] = []
     for name in args.what:
         clouds = [cloud for cloud, kind in catalog.shapes_by_type if kind == name and args.cloud in (None, cloud)]
+        if not clouds:
+            asked = [cloud for cloud in catalog.machine_prices if args.cloud in (None, cloud)]
+            clouds = [cloud for cloud in asked if catalog.places_of_unshaped(cloud, name)]
         priced = [
             quote
             for cloud in clouds

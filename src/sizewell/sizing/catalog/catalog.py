@@ -11,6 +11,7 @@ from typing import Any
 
 from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
+from sizewell.sizing.catalog.machine_prices import MachinePrices
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
     Discounts,
@@ -55,6 +56,7 @@ class Catalog:
     quotas: tuple[Quota, ...]
     models: Mapping[str, Architecture]
     owned: frozenset[tuple[str, str]]  # cloud and type of machines that a rate or price of the project's own names
+    machine_prices: Mapping[str, MachinePrices]  # by cloud: of types without accelerators that have no offer
     rates: Discounts  # of the project's own: `price`, `fee` and `fee_tiers` have them applied, `offers` has list prices
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
@@ -210,6 +212,12 @@ class Catalog:
         listed = self._list_price(cloud, instance_type, region, market, on)
         return self.rates.machine(listed, cloud, instance_type, region, market)
 
+    def places_of_unshaped(self, cloud: str, instance_type: str) -> frozenset[tuple[str, str]]:
+        """Regions and markets with a list price of a type without accelerators, of which nothing else is known."""
+        listed = self.machine_prices.get(cloud)
+        known = listed is None or self.says(cloud, instance_type, "accelerated")
+        return frozenset() if known or listed is None else listed.places(instance_type)
+
     def _list_price(
         self, cloud: str, instance_type: str, region: str, market: str, on: date | None
     ) -> Priced | Unpriced:
@@ -219,6 +227,12 @@ class Catalog:
                 return Priced(usual.usd_per_hour, usual.source, usual.as_of)
         offers = self.offers(cloud, instance_type, region=region, market=market, on=on)
         if not offers:
+            if not self.says(cloud, instance_type, "accelerated"):
+                listed = self.machine_prices.get(cloud)
+                day = on.isoformat() if on is not None else "9999-12-31"
+                price = None if listed is None else listed.price(instance_type, region, market, day)
+                if price is not None:
+                    return price
             return Unpriced(self._why_unpriced(cloud, instance_type, region, market, on))
         best = min(offers, key=lambda offer: (offer.usd_per_hour, offer.zone))
         where = f" (zone {best.zone})" if best.zone else ""

@@ -58,6 +58,8 @@ def quotes(
         (o.region, str(o.market)) for o in catalog.offers(cloud, instance_type, region=region or None, on=on)
     }
     places |= {(where, "on-demand") for where in catalog.estimates(cloud, instance_type, on)}
+    if not places:
+        places |= catalog.places_of_unshaped(cloud, instance_type)
     if region and market:
         places.add((region, market))
     asked = [(where, kind) for where, kind in places if region in ("", where, EVERYWHERE) and market in ("", kind)]

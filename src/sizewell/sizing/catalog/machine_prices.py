@@ -1,0 +1,70 @@
+"""List prices of machine types without accelerators, which need no shape: a file per cloud and region, read when asked.
+
+Tens of thousands of rows that a load does not read: what runs beside accelerators, and the machines of other programs.
+`data/machine_prices.csv` says where each cloud's were seen and when, with a checksum, so that the catalog's digest
+covers them. `tools/machine_prices.py` writes them.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from sizewell.csvtables import Day
+from sizewell.sizing.catalog.records import Cloud
+from sizewell.sizing.catalog.table import Source
+from sizewell.sizing.money import Priced
+
+FOLDER: Final = Path(__file__).parent / "machine_prices"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePrices:
+    """Where the prices of a cloud were seen, and when."""
+
+    cloud: Cloud
+    effective_from: Day
+    sha256: str  # of the cloud's files, as `checksum` says it
+    source: Source
+
+    def price(self, instance_type: str, region: str, market: str, day: str) -> Priced | None:
+        """US dollars per machine-hour from that day on; None where no file has it."""
+        prices = _region(self.cloud, region).get(instance_type.lower(), {}) if day >= self.effective_from else {}
+        usd = prices.get(market)
+        return None if usd is None else Priced(usd, self.source, self.effective_from)
+
+    def places(self, instance_type: str) -> frozenset[tuple[str, str]]:
+        """Regions and markets that have a price of a type. Reads every file of the cloud."""
+        regions = [path.stem for path in (FOLDER / self.cloud).glob("*.csv")]
+        prices = {region: _region(self.cloud, region).get(instance_type.lower(), {}) for region in regions}
+        return frozenset((region, market) for region, markets in prices.items() for market in markets)
+
+
+@lru_cache(maxsize=128)
+def _region(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
+    path = FOLDER / cloud / f"{region}.csv"
+    if not path.is_file() or path.parent != FOLDER / cloud:
+        return {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        return {
+            row["instance_type"].lower(): {
+                market: Decimal(row[column])
+                for market, column in (("on-demand", "on_demand"), ("spot", "spot"))
+                if row[column]
+            }
+            for row in csv.DictReader(stream)
+        }
+
+
+def checksum(cloud: str) -> str:
+    """SHA-256 over the files of a cloud, by name."""
+    whole = hashlib.sha256()
+    for path in sorted((FOLDER / cloud).glob("*.csv")):
+        whole.update(path.name.encode() + path.read_bytes())
+    return whole.hexdigest()

@@ -1,0 +1,74 @@
+"""Prices of machine types of which the catalog knows nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from sizewell.cli.main import main
+from sizewell.sizing.catalog import load, loading, machine_prices
+from sizewell.sizing.money import Priced, Unpriced
+
+ON = date(2026, 11, 26)
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+def test_the_digest_of_the_catalog_covers_the_files(cloud: str) -> None:
+    assert load().machine_prices[cloud].sha256 == machine_prices.checksum(cloud)
+
+
+@pytest.mark.parametrize(
+    ("cloud", "kind", "region", "market", "usd"),
+    [  # as the providers' price lists have them
+        ("aws", "t3.micro", "us-east-1", "on-demand", "0.0104"),
+        ("aws", "m5.large", "us-east-1", "on-demand", "0.096"),
+        ("azure", "Standard_D2s_v3", "eastus", "on-demand", "0.096"),
+        ("azure", "standard_b2s", "westeurope", "on-demand", "0.048"),
+        ("gcp", "e2-medium", "us-central1", "on-demand", "0.03350571"),
+        ("gcp", "e2-medium", "us-central1", "spot", "0.020106"),
+    ],
+)
+def test_a_type_without_a_shape_has_its_list_price(cloud: str, kind: str, region: str, market: str, usd: str) -> None:
+    found = load().price(cloud, kind, region, market, ON)
+    assert isinstance(found, Priced)
+    assert found.amount == Decimal(usd)
+    assert found.source
+    assert date.fromisoformat(found.date) < ON
+
+
+@pytest.mark.parametrize(
+    ("cloud", "kind", "region", "on"),
+    [
+        ("aws", "t3.micro", "eu-west-1", ON),  # nobody published it
+        ("aws", "t3.micro", "../aws/us-east-1", ON),
+        ("aws", "t9.micro", "us-east-1", ON),
+        ("aws", "t3.micro", "us-east-1", date(2026, 1, 1)),  # before the day on which it was seen
+        ("gcp", "a3-highgpu-8g", "africa-south1", ON),  # accelerators have rows of their own, or no price
+    ],
+)
+def test_what_nobody_published_has_no_price(cloud: str, kind: str, region: str, on: date) -> None:
+    assert isinstance(load().price(cloud, kind, region, "on-demand", on), Unpriced)
+
+
+def test_another_catalog_has_no_prices_but_its_own(tmp_path: Any) -> None:
+    shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "machine_prices.csv").unlink()
+    assert isinstance(load(tmp_path).price("aws", "t3.micro", "us-east-1", "on-demand", ON), Unpriced)
+
+
+def test_no_file_has_a_machine_with_accelerators() -> None:
+    """Their prices decide what is chosen, and have rows of their own with sources and dates."""
+    catalog = load()
+    for path in machine_prices.FOLDER.rglob("*.csv"):
+        types = [line.partition(",")[0] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+        assert [kind for kind in types if catalog.says(path.parent.name, kind, "accelerated")] == []
+        assert types == sorted(set(types))
+
+
+def test_prices_show_tells_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prices", "show", "Standard_D2s_v3", "--region", "eastus"]) == 0
+    assert "0.096" in capsys.readouterr().out
