@@ -45,6 +45,7 @@ class Account:
         self.failing = list(failing)
         self.alarms: dict[str, str] = {}
         self.gone: list[str] = []  # deleted, but its tags are still listed
+        self.processors: dict[tuple[str, ...], list[float]] = {}  # EC2's own metric of machines
         self.samples: dict[tuple[str, ...], list[float]] = {}  # of a series, by its dimensions "name=value", by period
 
     def add(self, service: str, path: str, stack: str = "", **state: Any) -> str:
@@ -323,7 +324,11 @@ class Account:
             stat = query["MetricStat"]
             series = tuple(f"{one['Name']}={one['Value']}" for one in stat["Metric"]["Dimensions"])
             moments = range(inputs["StartTime"], inputs["EndTime"], stat["Period"])
-            rows = [pair for pair in zip(moments, self.samples[series], strict=True) if pair[1] >= 0]
+            if stat["Metric"].get("Namespace") == "AWS/EC2":
+                values = self.processors.get(series, [])
+            else:
+                values = self.samples[series]
+            rows = [pair for pair in zip(moments, values, strict=False) if pair[1] >= 0]
             results.append(
                 {"Id": query["Id"], "Timestamps": [at for at, _ in rows], "Values": [value for _, value in rows]}
             )

@@ -298,6 +298,18 @@ def test_a_machine_that_was_not_seen_idle_all_the_time_keeps_its_pool(kind, happ
     assert not [call for call in stop.account.calls if "Modify" in call or "Update" in call]
 
 
+@pytest.mark.parametrize("kind", STOPS)
+@pytest.mark.parametrize("state", ["ALARM", "OK", "INSUFFICIENT_DATA"])
+def test_a_machine_that_nobody_measures_is_heard_of(kind, state):
+    """EC2 saw it all the time, and its accelerators nobody: the alarm takes that for work, and the run fails."""
+    stop = Stop(kind, state)
+    silent(stop)
+    stop.account.processors[("InstanceId=i-2",)] = [1.0] * PERIODS
+    with pytest.raises(RuntimeError, match=r"i-2: no sample of \S+ in 60 minutes"):
+        stop.play()
+    assert stop.size == 3
+
+
 def test_machines_that_go_and_series_of_those_that_are_gone_are_not_asked_for():
     stop = Stop("group", "ALARM")
     stop.thing["machines"].append(("i-going", "Terminating:Wait"))

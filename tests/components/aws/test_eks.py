@@ -30,6 +30,8 @@ from sizewell.components.aws.eks.nodes import EksNodeGroup
 from sizewell.components.aws.eks.plugins import EksDevicePlugins
 from sizewell.components.aws.eks.volumes import LustreVolume
 from sizewell.components.kubernetes_versions import default_version
+from sizewell.components.machines import find_shape
+from sizewell.resources.readers.pools import MEASURED
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ArgsError
@@ -550,8 +552,9 @@ def test_what_the_guard_stopped_stays_stopped_until_somebody_wakes_it():
         0,
         0,
     )
-    (choice,) = steps["WhetherAllAreIdle"]["inputs"]["Choices"]
-    assert (choice["StringEquals"], choice["NextStep"]) == ("idle", "ToLeast")
+    for step, words in (("WhetherAllAreIdle", ("idle", "LookAtTheAlarm")), ("WhetherItStands", ("ALARM", "ToLeast"))):
+        (choice,) = steps[step]["inputs"]["Choices"]
+        assert (choice["StringEquals"], choice["NextStep"]) == words
     wakes = only(resources, "aws:autoscaling/schedule:Schedule", "chat-start-0").inputs
     assert (wakes["desiredCapacity"], wakes["maxSize"]) == (1, 4)
     policy = json.loads(only(resources, "aws:iam/rolePolicy:RolePolicy", "chat-stop-group").inputs["policy"])
@@ -567,7 +570,7 @@ def test_a_pool_that_keeps_machines_goes_down_to_those_and_may_grow_again():
     content = json.loads(only(resources, "aws:ssm/document:Document").inputs["content"])
     stop = content["mainSteps"][-1]["inputs"]
     assert (stop["DesiredCapacity"], "MaxSize" in stop, "MinSize" in stop) == (1, False, False)
-    assert content["mainSteps"][2]["inputs"]["InputPayload"]["Least"] == 1
+    assert content["mainSteps"][0]["inputs"]["InputPayload"]["Least"] == 1
 
 
 def test_a_machine_that_needs_a_newer_driver_than_the_image_has_is_refused():
@@ -578,3 +581,37 @@ def test_a_machine_that_needs_a_newer_driver_than_the_image_has_is_refused():
         if fault[0] == "instance_type"
     ]
     assert "needs NVIDIA's driver 595 or later, and eks's own images have 580" in fault[1]
+
+
+def selects(addon, part, labels):
+    """Whether a DaemonSet of an add-on stands on a machine with these labels, by its required node affinity."""
+    told = json.loads(eks_charts.addons(versions={}, lustre=False)[addon]["configuration_values"])
+    (terms,) = told[part]["affinity"]["nodeAffinity"].values()
+    known = {"kubernetes.io/arch": "amd64", **labels}
+    holds = {
+        "Exists": lambda one: one["key"] in known,
+        "In": lambda one: known.get(one["key"]) in one["values"],
+        "NotIn": lambda one: known.get(one["key"]) not in one["values"],
+    }
+    return any(all(holds[one["operator"]](one) for one in t["matchExpressions"]) for t in terms["nodeSelectorTerms"])
+
+
+def test_every_accelerator_of_the_catalog_is_measured_and_its_health_seen():
+    """Not by the add-on's list of instance types, on which some of the catalog are not."""
+    parts = {"cuda": ("dcgmExporter", "dcgmAgent"), "neuron": ("neuronMonitor", None)}
+    shapes = [one for one in catalog.load().shapes if one.cloud == "aws" and one.accelerators and one.runtime in parts]
+    for shape in shapes:
+        labels = eks_node_config.labels(shape, pool="train", efa=False)
+        exporter, health = parts[shape.runtime]
+        assert selects("amazon-cloudwatch-observability", exporter, labels), shape.instance_type
+        assert health is None or selects("eks-node-monitoring-agent", health, labels), shape.instance_type
+        system = eks_node_config.labels(find_shape("aws", "m7i.large"), pool="system", efa=False)
+        assert not selects("amazon-cloudwatch-observability", exporter, system)
+    unlisted = {one.instance_type for one in shapes if "rack" not in one.traits} - MEASURED
+    assert {"p5.4xlarge", "g7e.48xlarge", "g6f.large"} <= unlisted
+    assert {one.instance_type for one in shapes} >= MEASURED
+
+
+def test_machines_are_renewed_where_none_more_is_to_be_had():
+    groups = [one for one in record(lambda: EksNodeGroup("train", POOL)) if one.type == "aws:eks/nodeGroup:NodeGroup"]
+    assert [one.inputs["updateConfig"] for one in groups] == [{"maxUnavailable": 1, "updateStrategy": "MINIMAL"}]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from sizewell import logs
+from sizewell import csvtables, logs
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.cloud import PoolReaders
 from sizewell.resources.readers.common import accelerator_of, any_contains, base, machine_facts
@@ -12,8 +14,24 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Pool
 from sizewell.resources.values import Flag, canonical, cloud_of, count, either, flag, get, items, text
 
-_METRIC_AGENTS: Final = ("dcgm", "gpu-operator", "amazon-cloudwatch-observability", "neuron-monitor")
-_IN_STACK: Final = ("kubernetes:helm.sh", "aws:eks/addon:Addon", "kubernetes:apps/", "kubernetes:core/")
+_METRIC_AGENTS: Final = ("dcgm", "gpu-operator", "neuron-monitor")
+_IN_STACK: Final = ("kubernetes:helm.sh", "kubernetes:apps/", "kubernetes:core/")
+_ADDON: Final = "aws:eks/addon:Addon"
+_CONTAINER_INSIGHTS: Final = "amazon-cloudwatch-observability"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A row of container_insights.csv: a type of machine that CloudWatch's add-on measures by itself."""
+
+    exporter: str
+    instance_type: str
+    source: str
+
+
+MEASURED: Final = frozenset(
+    row.instance_type for row in csvtables.read(Measured, Path(__file__).parent / "data" / "container_insights.csv")
+)
 
 
 def pools(
@@ -38,12 +56,45 @@ def pools(
     return tuple(read_pools)
 
 
-def _agents_in_stack(graph: Graph) -> bool:
-    """Whether something in the stack reports what accelerators do in every pool of a Kubernetes cluster."""
-    return any(
-        resource.type.startswith(_IN_STACK) and any_contains(resource.inputs, _METRIC_AGENTS)
-        for resource in graph.plan.resources
-    )
+def _agents_in_stack(graph: Graph) -> Agents:
+    """What in the stack reports what accelerators of a Kubernetes cluster do.
+
+    CloudWatch's add-on and chart put their exporters on the instance types that they list, unless they are told where.
+    """
+    everywhere: Flag = False
+    listed = False
+    for resource in graph.plan.resources:
+        if resource.type != _ADDON and not resource.type.startswith(_IN_STACK):
+            continue
+        if any_contains(resource.inputs, (_CONTAINER_INSIGHTS,)):
+            settings = [resource.inputs.get(key) for key in ("configurationValues", "values")]
+            told = any("affinity" in str(setting) for setting in settings)
+            everywhere = either(everywhere, UNKNOWN if UNKNOWN in settings else told)
+            listed = True
+        elif any_contains(resource.inputs, _METRIC_AGENTS):
+            everywhere = True
+    return Agents(everywhere=everywhere, listed=listed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    """Which pools of Kubernetes clusters something in the stack measures: all, or those of listed types."""
+
+    everywhere: Flag
+    listed: bool
+
+    def of(self, kinds: Any, added: Any) -> Flag:
+        """Whether machines of these types are measured; `added` names an agent that the cluster has already.
+
+        What an add-on outside of the plan was told is not known.
+        """
+        there: Flag = UNKNOWN if isinstance(added, Unknown) else bool(added)
+        if not self.listed and added != _CONTAINER_INSIGHTS:
+            return either(self.everywhere, there)
+        if isinstance(kinds, Unknown):
+            return either(self.everywhere, UNKNOWN)
+        seen = MEASURED.issuperset(kinds)
+        return either(self.everywhere, seen or (UNKNOWN if added == _CONTAINER_INSIGHTS else there))
 
 
 def _pool(
@@ -53,7 +104,7 @@ def _pool(
     details: dict[str, Any],
     *,
     checkpoints: Flag,
-    agents: bool,
+    agents: Agents,
 ) -> Pool:
     common = base(graph, resource)
     registration = common["registration"]
@@ -89,7 +140,7 @@ def _pool(
     }
     values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
     agent = get(ours, "metricsAgent")
-    reported = either(agents, UNKNOWN if isinstance(agent, Unknown) else bool(agent)) if on_kubernetes else False
+    reported = agents.of(kinds, agent) if on_kubernetes else False
     values["metrics"] = either(values["metrics"], reported)
     hours = get(ours, "schedule")
     values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))

@@ -10,6 +10,29 @@ from sizewell.components.kubernetes_versions import default_version, following
 VPC_CNI = "v1.21.1-eksbuild.8"
 
 
+def _on(*labels: Mapping[str, object]) -> dict[str, object]:
+    """The affinity of a DaemonSet for machines by what their labels say."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(labels)}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+_CUDA = {"key": "nvidia.com/gpu.present", "operator": "Exists"}
+_NEURON = {"key": "aws.amazon.com/neuron.present", "operator": "Exists"}
+# What reports the use and the health of accelerators goes by the labels of our pools: the add-ons' own affinities list
+# instance types, and a machine of a type that is not there yet is seen by nobody
+# (github.com/aws-observability/helm-charts 71a298ff, charts/amazon-cloudwatch-observability/values.yaml;
+# github.com/aws/eks-node-monitoring-agent 51af5494, charts/eks-node-monitoring-agent/values.yaml, whose DCGM is built
+# for x86 and leaves HyperPod's machines to HyperPod).
+MEASURES = {"dcgmExporter": _on(_CUDA), "neuronMonitor": _on(_NEURON)}
+HEALTH = {
+    "dcgmAgent": _on(
+        _CUDA,
+        {"key": "sagemaker.amazonaws.com/compute-type", "operator": "NotIn", "values": ["hyperpod"]},
+        {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+    )
+}
+
+
 def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) -> dict[str, dict[str, object]]:
     """Add-ons by name: those before the machines (network, identity), then those that run on them.
 
@@ -21,8 +44,8 @@ def addons(*, versions: Mapping[str, str], lustre: bool, disks: bool = False) ->
         "eks-pod-identity-agent": {},
         "kube-proxy": {},
         "coredns": {},
-        "eks-node-monitoring-agent": {},
-        "amazon-cloudwatch-observability": {},
+        "eks-node-monitoring-agent": {"configuration_values": json.dumps(HEALTH)},
+        "amazon-cloudwatch-observability": {"configuration_values": json.dumps(MEASURES)},
     }
     if lustre:
         settings["aws-fsx-csi-driver"] = {}

@@ -21,6 +21,9 @@ IMAGE_TYPES = {
     "cuda-arm64": "AL2023_ARM_64_NVIDIA",
     "neuron": "AL2023_x86_64_NEURON",
 }
+# A machine more of this kind is seldom there to be had, in a full reservation or block never: one goes before one comes
+# (docs.aws.amazon.com/eks/latest/APIReference/API_NodegroupUpdateConfig.html, updateStrategy).
+REPLACED = {"max_unavailable": 1, "update_strategy": "MINIMAL"}
 CAPACITY_TYPES = {
     "on-demand": "ON_DEMAND",
     "reservation": "ON_DEMAND",

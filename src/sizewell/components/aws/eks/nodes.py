@@ -124,7 +124,7 @@ class EksNodeGroup(Owned):
                 "desired_size": 0 if "starts" in args.get("capacity_block", {}) else args["nodes_initial"],
                 "max_size": args["nodes_max"],
             },
-            update_config={"max_unavailable": 1},
+            update_config=eks_node_config.REPLACED,
             node_repair_config={"enabled": True},
             labels=eks_node_config.labels(shape, pool=name, efa=efa),
             taints=eks_node_config.taints(shape),

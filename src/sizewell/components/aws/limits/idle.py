@@ -3,6 +3,10 @@
 An alarm looks at a whole pool, and its maximum hides a machine that reports nothing behind others that are idle. So an
 alarm only starts the automation, which counts the machines itself and looks at the samples of each: one that was not
 seen all the time, or just came, is no idle one.
+
+The alarm takes missing samples for work, so that it stops nothing by mistake; what no agent measures would then run on
+unheard. So the automation looks every hour whether the alarm stands or not, and fails where a machine that stood all
+the time has no sample at all: a failed run is told to the pool's receivers.
 """
 
 import json
@@ -68,17 +72,11 @@ def automation(
 ) -> str:
     """An automation that takes `steps` while its alarm stands and every machine was seen idle, and nothing otherwise.
 
+    It fails where a machine is measured by nobody.
+
     `pool` is the parameter that names the machines: Group (an Auto Scaling group) or Fleet.
     """
     look: list[Mapping[str, object]] = [
-        {
-            "name": "LookAtTheAlarm",
-            "action": "aws:executeAwsApi",
-            "nextStep": "WhetherItStands",
-            "inputs": {"Service": "cloudwatch", "Api": "DescribeAlarms", "AlarmNames": ["{{ Alarm }}"]},
-            "outputs": [{"Name": "State", "Selector": "$.MetricAlarms[0].StateValue", "Type": "String"}],
-        },
-        _branch("WhetherItStands", "LookAtTheAlarm.State", "ALARM", "LookAtEachMachine"),
         {
             "name": "LookAtEachMachine",
             "action": "aws:executeScript",
@@ -105,7 +103,15 @@ def automation(
                 {"Name": "Because", "Selector": "$.Payload.Because", "Type": "String"},
             ],
         },
-        _branch("WhetherAllAreIdle", "LookAtEachMachine.Verdict", "idle", steps[0]["name"]),
+        _branch("WhetherAllAreIdle", "LookAtEachMachine.Verdict", "idle", "LookAtTheAlarm"),
+        {
+            "name": "LookAtTheAlarm",
+            "action": "aws:executeAwsApi",
+            "nextStep": "WhetherItStands",
+            "inputs": {"Service": "cloudwatch", "Api": "DescribeAlarms", "AlarmNames": ["{{ Alarm }}"]},
+            "outputs": [{"Name": "State", "Selector": "$.MetricAlarms[0].StateValue", "Type": "String"}],
+        },
+        _branch("WhetherItStands", "LookAtTheAlarm.State", "ALARM", steps[0]["name"]),
     ]
     return json.dumps(
         {
@@ -173,6 +179,7 @@ import boto3
 LATE_S, PERIOD_S, SEEN = 120, 300, 0.95  # samples come late; each accelerator is in this share of the periods
 QUERIES = 500  # in one GetMetricData
 DEVICES = ("index", "GpuDevice", "NeuronDevice")  # dimensions that tell the accelerators of a machine apart
+UNSEEN = "%s: no sample of %s in %d minutes: whether it is idle is not known, and it is billed"
 
 
 def look(events, context):
@@ -187,6 +194,8 @@ def look(events, context):
     for machine in machines:
         seen = [points for (owner, _), points in samples.items() if owner == machine]
         whole = [points for points in seen if len(points) >= need]
+        if not seen and stood(machine, periods, need, ends):
+            raise RuntimeError(UNSEEN % (machine, events["Metric"], events["Seconds"] // 60))
         if len(whole) < devices or len(whole) < len(seen):
             return kept("%s: %d of %d accelerators were seen all the time" % (machine, len(whole), devices))
         if max(value for points in whole for value in points.values()) >= events["Limit"]:
@@ -196,6 +205,16 @@ def look(events, context):
 
 def kept(why):
     return {"Verdict": "kept", "Because": why}
+
+
+def stood(machine, periods, need, ends):
+    # EC2 itself measures the processor of every machine from its start on
+    asked = {"Namespace": "AWS/EC2", "MetricName": "CPUUtilization"}
+    metric = {**asked, "Dimensions": [{"Name": "InstanceId", "Value": machine}]}
+    query = {"Id": "cpu", "MetricStat": {"Metric": metric, "Period": PERIOD_S, "Stat": "Maximum"}}
+    wanted = {"MetricDataQueries": [query], "StartTime": ends - periods * PERIOD_S, "EndTime": ends}
+    pages = boto3.client("cloudwatch").get_paginator("get_metric_data").paginate(**wanted)
+    return sum(len(one["Values"]) for page in pages for one in page["MetricDataResults"]) >= need
 
 
 def machines_of(events):
