@@ -32,6 +32,8 @@ class Azure:
             if all(self.holds(one) for one in action["expression"]["and"]):
                 return "Succeeded" if "Failed" not in self.run(action["actions"]).values() else "Failed"
             return "Succeeded"
+        if kind == "Terminate":
+            return action["inputs"]["runStatus"]
         state = "Succeeded"
         for item in self.value(action["foreach"]) or []:
             self.items[name] = item

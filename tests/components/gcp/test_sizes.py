@@ -34,14 +34,16 @@ def text(pools=None, guard=GUARD, ends="", zones=1):
     )
 
 
-def cloud(machines=None, series=None, samples=None, peak=None):
+def cloud(machines=None, series=None, samples=None, peak=None, stood=None):
     """Cloud Monitoring with these aggregates (None: no data) and GKE, which writes down what it is asked for."""
     asked = []
 
     def answer(method, url, query, body):
         if method == "get":
             reducer, metric = query["aggregation.crossSeriesReducer"], query["filter"]
-            found = {"REDUCE_MIN": samples, "REDUCE_MAX": peak}.get(reducer, series if "duty" in metric else machines)
+            duty = "duty" in metric
+            most = peak if duty else stood
+            found = {"REDUCE_MIN": samples, "REDUCE_MAX": most}.get(reducer, series if duty else machines)
             whole = {"int64Value": str(found)} if isinstance(found, int) else {"doubleValue": found}
             return {} if found is None else {"timeSeries": [{"points": [{"value": whole}]}]}
         asked.append((url.rpartition("/")[2], body))
@@ -86,6 +88,35 @@ def test_what_works_or_is_not_seen_all_the_time_is_kept(seen):
     found, asked = ran("idle", {**IDLE, **seen})
     assert "kept" in found
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "heard"),
+    [
+        ({"machines": 2, "stood": ALL}, True),
+        ({"machines": 2, "stood": int(ALL * 0.5)}, False),  # they came within the window
+        ({"machines": 2, "series": 1, "stood": ALL}, False),  # some of them are seen: kept, and busy or new ones
+        ({"machines": 0, "stood": ALL}, False),  # they are gone again
+    ],
+)
+def test_machines_that_nothing_measures_are_heard_of(seen, heard):
+    with pytest.raises(Failed, match="not known") if heard else nullcontext():
+        assert ran("idle", seen) == ("not reported all the time: kept", [])
+
+
+@pytest.mark.parametrize("size", ["zero", "idle"])
+def test_a_pool_that_cannot_stop_following_load_is_emptied_all_the_same_and_heard_of(size):
+    """As the API may say of pools of flex-start or queued machines, which have to follow load."""
+    seen, asked = cloud(**{**IDLE, "stood": ALL})
+
+    def answer(method, url, query, body):
+        if url.endswith(":setAutoscaling"):
+            raise Failed(403, {"error": {"message": "autoscaling is required"}})
+        return seen(method, url, query, body)
+
+    with pytest.raises(Failed, match="still following load"):
+        run(text(), answer=answer, now=NOW, argument={"size": size})
+    assert asked == [("train:setSize", {"nodeCount": 0})]
 
 
 def test_working_hours_fill_the_pool_and_let_it_follow_load():

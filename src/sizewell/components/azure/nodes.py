@@ -205,14 +205,14 @@ class GpuScaleSet(Owned):
                 actions=[{"action_group_id": told.id}],
                 auto_mitigate=True,
             )
-        self.make(
+        setting = self.make(
             monitor.AutoscaleSetting,
             f"{name}-size",
             resource_group_name=args["resource_group"],
             location=args["region"],
             enabled=True,
             target_resource_uri=scale_set.id,
-            # of every change of size, and of one that failed: no machines that are billed unheard
+            # of every change of size that succeeded; `failed_scaling` tells of the others
             notifications=[
                 {
                     "operation": "Scale",
@@ -229,3 +229,4 @@ class GpuScaleSet(Owned):
                 scale_set_id=scale_set.id,
             ),
         )
+        parts.failed_scaling(self, name, args, scopes=[scale_set.id, setting.id], told=told)

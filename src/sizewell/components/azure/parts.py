@@ -235,6 +235,35 @@ def failed_runs(
     )
 
 
+def failed_scaling(
+    owner: Owned,
+    name: str,
+    args: Mapping[str, Any],
+    *,
+    scopes: Sequence[pulumi.Input[str]],
+    told: monitor.ActionGroup,
+) -> monitor.ActivityLogAlert:
+    """Says that a change of size failed: autoscale's own notifications tell of those that succeeded alone.
+
+    Events lie under what is scaled, in Azure's samples also under the setting: `scopes` are both
+    (learn.microsoft.com/azure/azure-monitor/autoscale/autoscale-overview, "notifications";
+    .../alerts/activity-log-alerts, category Autoscale).
+    """
+    return owner.make(
+        monitor.ActivityLogAlert,
+        f"{name}-size-failed",
+        resource_group_name=args["resource_group"],
+        location="global",
+        description=f"{name}: a change of size failed; machines are still billed",
+        enabled=True,
+        scopes=list(scopes),
+        condition={
+            "all_of": [{"field": "category", "equals": "Autoscale"}, {"field": "status", "equals": "Failed"}],
+        },
+        actions={"action_groups": [{"action_group_id": told.id}]},
+    )
+
+
 def pulls(owner: Owned, name: str, registries: Sequence[str], principal: pulumi.Input[str]) -> None:
     """AcrPull on each registry, by its id, and nothing else there."""
     for number, registry in enumerate(registries):

@@ -14,7 +14,8 @@ from sizewell.components.owned import ScheduleArgs
 SCHEMA = "https://schema.management.azure.com/providers/Microsoft.Logic/schemas/2016-06-01/workflowdefinition.json#"
 ARM, PROMETHEUS = "https://management.azure.com", "https://prometheus.monitor.azure.com"
 APIS = {
-    "aks": "2025-05-01",
+    # as the provider writes pools: a version without `securityProfile.sshAccess` would give one back with SSH on
+    "aks": "2025-09-01",
     "scale-sets": "2024-11-01",
     "autoscale": "2022-10-01",
     "ml": "2025-06-01",
@@ -167,6 +168,18 @@ def end_actions(*, group: object, identity: object, project: str, stack: str) ->
                 "endpoint": for_each("endpoint", "endpoints", {"endpoint-gone": act("DELETE", "endpoint", "", "ml")}),
             },
         ),
+        # A run is as its last actions: what went on after a failure would count as a success, and nobody would hear.
+        "autoscale-still-on": {
+            "type": "Terminate",
+            "inputs": {
+                "runStatus": "Failed",
+                "runError": {"code": "autoscale", "message": "autoscaling is still on: it may bring machines back"},
+            },
+            "runAfter": {
+                "autoscale": ["Failed", "Skipped", "TimedOut"],
+                **{kind: ["Succeeded", "Failed", "Skipped", "TimedOut"] for kind in ("cluster", "set", "workspace")},
+            },
+        },
     }
 
 

@@ -58,8 +58,9 @@ class AmlOnlineEndpoint(Owned):
         principal = endpoint.identity.apply(lambda held: held.principal_id if held else "")
         parts.pulls(self, name, args.get("registries", []), principal)
         deployment = self._deployment(name, args, shape, endpoint, self._environment(name, args))
-        self._autoscale(name, args, deployment)
-        self._guard(name, args, endpoint)
+        told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
+        self._autoscale(name, args, deployment, told)
+        self._guard(name, args, endpoint, told)
         self.endpoint_name = endpoint.name
         self.scoring_uri = endpoint.properties.apply(lambda properties: getattr(properties, "scoring_uri", None) or "")
         self.register()
@@ -131,9 +132,13 @@ class AmlOnlineEndpoint(Owned):
         )
 
     def _autoscale(
-        self, name: str, args: AmlOnlineEndpointArgs, deployment: machinelearningservices.OnlineDeployment
+        self,
+        name: str,
+        args: AmlOnlineEndpointArgs,
+        deployment: machinelearningservices.OnlineDeployment,
+        told: monitor.ActionGroup,
     ) -> None:
-        self.make(
+        setting = self.make(
             monitor.AutoscaleSetting,
             f"{name}-size",
             resource_group_name=args["resource_group"],
@@ -148,12 +153,18 @@ class AmlOnlineEndpoint(Owned):
                 schedule=args.get("schedule"),
             ),
         )
+        parts.failed_scaling(self, name, args, scopes=[deployment.id, setting.id], told=told)
 
-    def _guard(self, name: str, args: AmlOnlineEndpointArgs, endpoint: machinelearningservices.OnlineEndpoint) -> None:
+    def _guard(
+        self,
+        name: str,
+        args: AmlOnlineEndpointArgs,
+        endpoint: machinelearningservices.OnlineEndpoint,
+        told: monitor.ActionGroup,
+    ) -> None:
         guard = args.get("guard")
         if guard is None:
             return
-        told = parts.action_group(self, f"{name}-notices", args, args.get("notify", []))
         self.make(
             monitor.MetricAlert,
             f"{name}-idle",

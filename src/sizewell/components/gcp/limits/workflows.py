@@ -80,7 +80,8 @@ def size_workflow(
 
     `pools` are the counts of each node pool (`node_pools.counts`) by its name. Emptied pools stop following load, else
     the autoscaler would bring machines back for the pods that held them; `working` gives it back to them, until the
-    stack `ends`.
+    stack `ends`. A pool whose autoscaling cannot be switched off, as one of flex-start or queued machines may say, is
+    emptied all the same, and the run fails at its end: whoever still waits for a machine brings it back.
     """
     names = list(pools)
     path = f"{GKE}/projects/{project}/locations/{region}/clusters/{cluster}/nodePools"
@@ -104,16 +105,20 @@ def size_workflow(
         looked = _look(project=project, cluster=cluster, pools=names, guard=guard, per_node=accelerators_per_node)
         choices.append(when('wanted == "idle"', [*looked, *ending]))
     steps: Sequence[Step] = [
-        {"start": {"assign": [{"wanted": ""}, {"changed": []}]}},
+        {"start": {"assign": [{"wanted": ""}, {"changed": []}, {"failed": []}]}},
         {
             "asked": {
                 "switch": [when("args != null", [{"argument": {"assign": [{"wanted": '${map.get(args, "size")}'}]}}])]
             }
         },
         {"choose": {"switch": choices}},
+        {"heard_of": {"switch": [when("len(failed) > 0", [{"fail": {"raise": _STILL}}])]}},
         {"report": {"return": "${changed}"}},
     ]
     return source(steps, params=("args",), number=_NUMBER)
+
+
+_STILL = '${"emptied, and still following load: pods that wait bring machines back: " + json.encode_to_string(failed)}'
 
 
 def _scaled(pools: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, Any]]:
@@ -140,10 +145,13 @@ def _start(pool: str, name: str, counts: Mapping[str, Any]) -> list[Step]:
 
 
 def _stop(pool: str, name: str, *, size: int, what: str) -> list[Step]:
-    """The pool at `size` machines in each zone, whatever waits for it."""
+    """The pool at `size` machines in each zone, whatever waits for it, and whether or not it stops following load."""
     off = {"autoscaling": {"enabled": False}}
     return [
-        {_step(name, f"fixed_{what}"): call("post", f"{pool}:setAutoscaling", body=off)},
+        attempt(
+            _step(name, f"fixing_{what}"),
+            [{_step(name, f"fixed_{what}"): call("post", f"{pool}:setAutoscaling", body=off)}],
+        ),
         {_step(name, f"emptied_{what}"): call("post", f"{pool}:setSize", body={"nodeCount": size})},
         {_step(name, f"ended_{what}"): {"assign": [{"changed": f'${{list.concat(changed, "{name}")}}'}]}},
     ]
@@ -153,6 +161,8 @@ def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs,
     """Ends the run unless every accelerator of every live machine was seen all the time, and stayed under the limit.
 
     No data is not idleness: a machine that just came, one whose metrics are missing, or no machine at all end it too.
+    Where a machine stood all the time and none was seen, the run fails, so that somebody hears of it: nothing measures
+    what is billed.
     """
     seconds = guard["window_s"] + guard["grace_s"]
     now = [{"ends": f"${{time.format(sys.now() - {LATE_S})}}"}]
@@ -178,12 +188,16 @@ def _look(*, project: str, cluster: str, pools: Sequence[str], guard: GuardArgs,
     need = int(seconds / SAMPLE_S * SEEN)
     unseen = f"machines < 1 or series < machines * {per_node} or samples < {need} or peak < 0"
     busy = f"peak >= {guard['min_utilization_percent']:g}"
+    blind = f"series < 1 and stood >= {need}"
+    silent = f"no sample of {DUTY} in {seconds // 60} minutes: whether the machines are idle is not known"
     return [
         {"clock": {"assign": now}},
         *ask("machines", ALIVE, ("ALIGN_MEAN", "REDUCE_COUNT"), "recently", LATE_S),
         *ask("series", DUTY, ("ALIGN_COUNT", "REDUCE_COUNT"), "begins", seconds),
         *ask("samples", DUTY, ("ALIGN_COUNT", "REDUCE_MIN"), "begins", seconds),
         *ask("peak", DUTY, ("ALIGN_MAX", "REDUCE_MAX"), "begins", seconds),
+        *ask("stood", ALIVE, ("ALIGN_COUNT", "REDUCE_MAX"), "begins", seconds),
+        {"blind": {"switch": [when(f"machines > 0 and {blind}", [{"unseen": {"raise": silent}}])]}},
         {
             "judge": {
                 "switch": [
