@@ -3,6 +3,8 @@
 import base64
 import json
 import re
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -19,10 +21,13 @@ from azure_recording import (
     golden,
     made,
     only,
+    record,
     refusals,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from logic_run import Azure
+from pulumi_azure_native.containerservice import AgentPool
 
 from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks import checks as aks_checks
@@ -31,6 +36,7 @@ from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
 from sizewell.components.azure.aks.pools import AksGpuPool
 from sizewell.components.azure.aks.volumes import LustreVolume
+from sizewell.components.azure.limits import workflows
 from sizewell.components.machines import find_shape
 from sizewell.sizing import catalog
 from sizewell.sizing.errors import ArgsError
@@ -399,3 +405,25 @@ def test_refuses(cls, args, change, path, sentence):
 def test_all_faults_are_named_at_once():
     found = refusals(AksGpuPool, {**TRAINING, "zones": ["1", "2"], "driver": "aks", "disk_gib": 8, "owner": ""})
     assert {"zones", "driver", "disk_gib", "owner"} <= {path for path, _ in found}
+
+
+def test_a_stop_gives_a_pool_back_as_the_provider_made_it():
+    """In the version of the interface that the provider writes: in an older one SSH would be on again."""
+    written = Path(sys.modules[AgentPool.__module__].__file__).read_text()
+    assert f"Uses Azure REST API version {workflows.APIS['aks']}." in written
+    pool = {"properties": {"securityProfile": {"sshAccess": "Disabled"}, "powerState": {"code": "Running"}}}
+    azure = Azure({"/pool": pool})
+    azure.run(workflows.pool_switch(pool="/pool", identity="hand", code="Stopped"))
+    (body,) = [body for method, _, body in azure.calls if method == "PUT"]
+    assert body["properties"] == {"securityProfile": {"sshAccess": "Disabled"}, "powerState": {"code": "Stopped"}}
+
+
+def test_machines_of_one_job_are_not_restarted_while_it_runs():
+    held = {"start": "2026-11-26", "end": "2027-06-30"}
+    found = record(lambda: AksCluster("jobs", {**CLUSTER, "upgrades_held": held}))
+    windows = [one.inputs["maintenanceWindow"] for one in found if one.type.endswith(":MaintenanceConfiguration")]
+    assert [window["notAllowedDates"] for window in windows] == [[held], [held]]
+    assert "must end after it starts" in str(
+        refusals(AksCluster, {**CLUSTER, "upgrades_held": {"start": "2027-01-01", "end": "2026-12-31"}})
+    )
+    assert "two dates" in str(refusals(AksCluster, {**CLUSTER, "upgrades_held": {"start": "soon", "end": "later"}}))

@@ -9,8 +9,10 @@ from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_arg
 from sizewell.components.bounds import Between, Pattern
 from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import SYSTEM_NODES, InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
+from sizewell.components.kubernetes_versions import default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
+from sizewell.sizing.catalog.lifetimes import load, minor
 from sizewell.sizing.records.decision import Decision, Pool, Workload
 
 SYSTEM_SIZE = "Standard_D4s_v5"
@@ -23,6 +25,15 @@ class SecretsKeyArgs(TypedDict):
     """URL of the key, with its version."""
     vault_id: pulumi.Input[str]
     """Id of the vault."""
+
+
+class DaysArgs(TypedDict):
+    """Days in a row, as 2026-11-26."""
+
+    start: str
+    """First day."""
+    end: str
+    """Last day."""
 
 
 class MetricsArgs(TypedDict):
@@ -66,6 +77,9 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     """Day of Azure's maintenance window; default Sunday."""
     maintenance_start: NotRequired[Annotated[str, Pattern(r"([01]\d|2[0-3]):[0-5]\d", "a time as 02:00")]]
     """Start of the window, time of day in UTC; default 02:00, for six hours."""
+    upgrades_held: NotRequired[DaysArgs]
+    """Days on which Azure upgrades neither version nor machine images: each upgrade restarts machine after machine, and
+    a job that runs on several of them each time."""
     defender: NotRequired[bool]
     """Microsoft Defender for Containers; default off, since it is billed for every core, even idle ones."""
     log_days: NotRequired[Annotated[int, Between(30, 730, fix="an investigation needs at least a month")]]
@@ -139,7 +153,20 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
         **open_to,
         **pulled,
         **({"version": settings.kubernetes_version} if settings.kubernetes_version else {}),
+        **_upgrades_held(decision, pools, settings),
     }
+
+
+def _upgrades_held(decision: Decision, pools: Sequence[Pool], settings: Settings) -> dict[str, object]:
+    """Where machines work on one job together, none is restarted until the stack or the support of its version ends."""
+    gangs = any(is_gang(workload, pool) for workload in decision.workloads for pool in workload.pools if pool in pools)
+    version = minor(settings.kubernetes_version) if settings.kubernetes_version else default_version("aks").version
+    row = load().versions("aks").get(version)
+    supported = [row.supported_until] if row is not None and row.supported_until else []
+    ends = sorted([*supported, *([decision.expires_at.isoformat()] if decision.expires_at else [])])
+    if not gangs or not ends or ends[0] <= decision.decided_on.isoformat():
+        return {}
+    return {"upgrades_held": {"start": decision.decided_on.isoformat(), "end": ends[0]}}
 
 
 def aks_pool_args(decision: Decision, workload: Workload, pool: Pool, settings: Settings) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Mapping
+from datetime import date
 
 from sizewell.components.azure.aks.args import (
     SYSTEM_SIZE,
@@ -70,6 +71,7 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
         )
     day = args.get("maintenance_day", "Sunday")
     faults.must(day in DAYS, "maintenance_day", f"must be one of {', '.join(DAYS)}, got {day!r}")
+    _check_held(faults, args)
     if "secrets_key" in args:
         faults.must(
             "api_subnet_id" in args,
@@ -78,6 +80,18 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
             fix="give the API server a subnet (Network with kubernetes: true makes one)",
         )
     faults.done()
+
+
+def _check_held(faults: Faults, args: AksClusterArgs) -> None:
+    held = args.get("upgrades_held")
+    if held is None:
+        return
+    try:
+        first, last = (date.fromisoformat(str(held.get(key))) for key in ("start", "end"))
+    except ValueError:
+        faults.add("upgrades_held", f"must be two dates start and end as 2026-11-26, got {held!r}")
+        return
+    faults.must(first <= last, "upgrades_held", f"must end after it starts, got {first} to {last}")
 
 
 def _check_range(faults: Faults, value: object, at: str) -> None:

@@ -302,7 +302,9 @@ class AksCluster(Owned):
             logs=[{"category": category, "enabled": True} for category in aks_node_config.LOGS],
         )
         window = aks_node_config.maintenance(
-            day=args.get("maintenance_day", "Sunday"), start=args.get("maintenance_start", "02:00")
+            day=args.get("maintenance_day", "Sunday"),
+            start=args.get("maintenance_start", "02:00"),
+            held=args.get("upgrades_held"),
         )
         for config in ("aksManagedAutoUpgradeSchedule", "aksManagedNodeOSUpgradeSchedule"):
             self.make(

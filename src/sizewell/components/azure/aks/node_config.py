@@ -102,10 +102,11 @@ def tolerations(mode: str = "spot") -> list[dict[str, str]]:
     return tolerated
 
 
-def maintenance(*, day: str, start: str) -> dict[str, object]:
-    """One window a week, in UTC."""
+def maintenance(*, day: str, start: str, held: Mapping[str, Any] | None = None) -> dict[str, object]:
+    """One window a week, in UTC, on none of the days `held` (start, end)."""
     schedule = {"weekly": {"day_of_week": day, "interval_weeks": 1}}
-    return {"schedule": schedule, "duration_hours": 6, "start_time": start, "utc_offset": "+00:00"}
+    window = {"schedule": schedule, "duration_hours": 6, "start_time": start, "utc_offset": "+00:00"}
+    return {**window, "not_allowed_dates": [dict(held)]} if held else window
 
 
 def credential(kubeconfigs: Sequence[Any]) -> str:
