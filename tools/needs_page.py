@@ -48,8 +48,10 @@ INTRODUCTION = """\
 
 Generated from the recorded forms in `tests/components/*/goldens` and from what `sizewell doctor STACK --cloud` asks by
 (`make generate`). **Rights** are those that building takes, as doctor compares them; types that it does not compare are
-counted. What runs afterwards (guards, expiries, machines) has roles of its own, judged right by right in
-`tests/rights/`.
+counted. **Features** are switched on in an account: those of an Azure subscription, and on AWS the roles of its own
+services. The first use makes these where `iam:CreateServiceLinkedRole` is allowed for the service, but for that of EC2
+Fleet, which has to stand before (`aws iam create-service-linked-role --aws-service-name ec2fleet.amazonaws.com`).
+What runs afterwards (guards, expiries, machines) has roles of its own, judged right by right in `tests/rights/`.
 """
 
 
@@ -75,11 +77,12 @@ def _line(cloud: str, token: str, types: tuple[str, ...], *, pool: bool) -> str:
     own = [kind for kind in types if kind.split(":")[0] in (cloud, "azure-native")]
     held = sorted({rights.RIGHTS[kind].right for kind in own if kind in rights.RIGHTS})
     left = [kind for kind in own if kind not in rights.RIGHTS]
+    linked = _linked_roles(token, own)
     cells = (
         f"`{token}`",
         ", ".join(_apis(cloud, own)) or "–",
-        ", ".join(_features(token)) or "–",
-        ", ".join(f"`{right}`" for right in held) or "–",
+        ", ".join([*_features(token), *linked]) or "–",
+        ", ".join(f"`{right}`" for right in [*held, *(["iam:CreateServiceLinkedRole"] if linked else [])]) or "–",
         f"{len(left)} of {len(own)} types",
         SERVICE_QUOTAS.get(f"{cloud}:{token.rpartition(':')[2]}") or (QUOTAS[cloud] if pool else "–"),
     )
@@ -95,6 +98,11 @@ def _apis(cloud: str, types: list[str]) -> list[str]:
         found = {azure.PROVIDERS[module] for module in modules if module in azure.PROVIDERS}
         return sorted(found | ({"Microsoft.Insights"} if "monitor" in modules else set()))
     return []
+
+
+def _linked_roles(token: str, types: list[str]) -> list[str]:
+    """Service-linked roles of an AWS account that the component's resources take."""
+    return sorted({rights.LINKED[kind].role for kind in (token, *types) if kind in rights.LINKED})
 
 
 def _features(token: str) -> list[str]:

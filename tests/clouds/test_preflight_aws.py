@@ -34,6 +34,8 @@ RESOURCES = (
     Declared("sizewell-aws:index:EksCluster", "cluster", {"zones": ["us-east-1a", "us-east-1b"]}),
     Declared("aws:ec2/vpc:Vpc", "net", {}),
     Declared("aws:iam/role:Role", "nodes", {}),
+    Declared("aws:ec2/fleet:Fleet", "spot", {}),
+    Declared("aws:eks/nodeGroup:NodeGroup", "nodes", {}),
     Declared("aws:ec2/launchTemplate:LaunchTemplate", "nodes", {"imageId": f"resolve:ssm:{IMAGE}"}),
     Declared("aws:sns/topic:Topic", "notices", {"name": "notices"}),
     Declared(
@@ -88,6 +90,15 @@ def healthy() -> dict[tuple[str, str], Any]:
         ("sns", "GetSubscriptionAttributes"): {"Attributes": {"Protocol": "email", "PendingConfirmation": "false"}},
         ("kms", "DescribeKey"): {"KeyMetadata": {"KeyId": KEY, "KeyState": "Enabled"}},
         ("ecr", "DescribeImages"): {"imageDetails": [{"imageTags": ["v0.17.4"]}]},
+        ("iam", "GetRole"): lambda asked: {
+            "Role": {
+                "Path": "/",
+                "RoleName": asked["RoleName"],
+                "RoleId": "AROA0123456789ABCDEF",
+                "Arn": f"arn:aws:iam::{ACCOUNT}:role/{asked['RoleName']}",
+                "CreateDate": datetime(2026, 1, 1, tzinfo=UTC),
+            }
+        },
         ("iam", "SimulatePrincipalPolicy"): lambda asked: {
             "EvaluationResults": [
                 {"EvalActionName": action, "EvalDecision": "allowed"} for action in asked["ActionNames"]
@@ -395,6 +406,38 @@ PLANTED = [
         "rights",
         "denied iam:PassRole",
         "an administrator has to allow",
+    ),
+    (
+        {("iam", "GetRole"): refused("NoSuchEntity")},
+        {},
+        "service-linked roles",
+        "AWSServiceRoleForEC2Fleet is missing",
+        "aws iam create-service-linked-role --aws-service-name ec2fleet.amazonaws.com",
+    ),
+    (
+        {
+            ("iam", "GetRole"): lambda asked: (
+                refused("NoSuchEntity")(asked)
+                if "Nodegroup" in asked["RoleName"]
+                else healthy()["iam", "GetRole"](asked)
+            ),
+            ("iam", "SimulatePrincipalPolicy"): lambda asked: {
+                "EvaluationResults": [
+                    {
+                        "EvalActionName": action,
+                        "EvalDecision": "implicitDeny"
+                        if asked.get("ContextEntries", [{}])[0].get("ContextKeyValues")
+                        == ["eks-nodegroup.amazonaws.com"]
+                        else "allowed",
+                    }
+                    for action in asked["ActionNames"]
+                ]
+            },
+        },
+        {},
+        "service-linked roles",
+        "may not create it: aws:eks/nodeGroup:NodeGroup would be refused",
+        "iam:CreateServiceLinkedRole for eks-nodegroup.amazonaws.com",
     ),
     (
         {("sts", "GetCallerIdentity"): {"Account": ACCOUNT, "Arn": f"arn:aws:iam::{ACCOUNT}:root"}},

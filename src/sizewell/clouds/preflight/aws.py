@@ -46,6 +46,8 @@ def questions(needs: Needs, aws: Aws, *, now: datetime | None = None) -> dict[st
         if _mirrored(needs, region):
             asked[f"mirror in {region}"] = lambda r=region: _mirror(needs, aws, r)  # type: ignore[misc]
     asked["rights"] = lambda: _rights(needs, aws)
+    if linked := _linked(needs):
+        asked["service-linked roles"] = lambda: _linked_roles(needs, aws, linked)
     if needs.of("aws:budgets/budget:Budget"):
         asked["budget tags"] = lambda: _budget_tags(needs, aws)
     services = ("ec2", "service-quotas", "ssm", "sns", "kms", "ecr", "cloudwatch", "eks")
@@ -391,12 +393,8 @@ def _mirror(needs: Needs, aws: Aws, region: str) -> Iterator[Finding]:
 
 
 def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
-    region = needs.regions[0]
     actions, unjudged = rights.needed(kind for kind in needs.types if kind.startswith("aws:"))
-    arn = str(aws.call("sts", region, "get_caller_identity")["Arn"])
-    session = re.fullmatch(r"arn:(?P<p>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+", arn)
-    if session:
-        arn = str(aws.call("iam", "us-east-1", "get_role", RoleName=session["role"])["Role"]["Arn"])
+    arn = _caller(needs, aws)
     if arn.endswith(":root"):
         yield wrong("rights", "the caller is the account's root user", "log in with a role")
         return
@@ -420,6 +418,71 @@ def _rights(needs: Needs, aws: Aws) -> Iterator[Finding]:
         yield Finding(
             "rights", "ok", f"{counted}; conditions and service control policies apply only during the update"
         )
+
+
+def _caller(needs: Needs, aws: Aws) -> str:
+    """The ARN of whoever is logged in; of a session, that of its role."""
+    arn = str(aws.call("sts", needs.regions[0], "get_caller_identity")["Arn"])
+    session = re.fullmatch(r"arn:(?P<p>[\w-]+):sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/.+", arn)
+    if session:
+        arn = str(aws.call("iam", "us-east-1", "get_role", RoleName=session["role"])["Role"]["Arn"])
+    return arn
+
+
+def _linked(needs: Needs) -> list[rights.LinkedRole]:
+    return [rights.LINKED[kind] for kind in needs.types if kind in rights.LINKED]
+
+
+def _linked_roles(needs: Needs, aws: Aws, linked: list[rights.LinkedRole]) -> Iterator[Finding]:
+    """Roles of AWS's own services, which a fresh account lacks: some appear with the first use, if whoever deploys may
+    make them; without the others the resource is refused.
+    """
+    about = "service-linked roles"
+    lacking = [row for row in linked if "*" in row.role or not _has_role(aws, row.role)]
+    arn = _caller(needs, aws) if lacking else ""
+    faults = []
+    for row in lacking:
+        create = f"aws iam create-service-linked-role --aws-service-name {row.service}"
+        if row.made == "beforehand":
+            message = f"{row.role} is missing, without which {row.type} is refused"
+            faults.append(wrong(about, message, f"once in the account: {create}"))
+        elif not arn.endswith(":root") and not _may_create(aws, arn, row):
+            message = f"{row.role} does not exist yet, and {arn} may not create it: {row.type} would be refused"
+            once = f"an administrator has to allow iam:CreateServiceLinkedRole for {row.service}"
+            fix = once if "*" in row.role else f"{once}, or run once in the account: {create}"
+            faults.append(wrong(about, message, fix))
+    yield from faults
+    if not faults:
+        there = f"{len(linked) - len(lacking)} of {plural(len(linked), 'role')} exist"
+        yield Finding(about, "ok", f"{there}; the others are made with the first use" if lacking else there)
+
+
+def _has_role(aws: Aws, name: str) -> bool:
+    try:
+        aws.call("iam", "us-east-1", "get_role", RoleName=name)
+    except CloudError as error:
+        if error.code == "NoSuchEntity":
+            return False
+        raise
+    return True
+
+
+def _may_create(aws: Aws, arn: str, row: rights.LinkedRole) -> bool:
+    partition, account = arn.split(":")[1], arn.split(":")[4]
+    role = f"arn:{partition}:iam::{account}:role/aws-service-role/{row.service}/{row.role.replace('*', 'x')}"
+    rows = aws.pages(
+        "iam",
+        "us-east-1",
+        "simulate_principal_policy",
+        "EvaluationResults",
+        PolicySourceArn=arn,
+        ActionNames=["iam:CreateServiceLinkedRole"],
+        ResourceArns=[role],
+        ContextEntries=[
+            {"ContextKeyName": "iam:AWSServiceName", "ContextKeyValues": [row.service], "ContextKeyType": "string"}
+        ],
+    )
+    return all(result["EvalDecision"] == "allowed" for result in rows)
 
 
 def _budget_tags(needs: Needs, aws: Aws) -> Iterator[Finding]:

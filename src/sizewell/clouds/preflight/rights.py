@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from sizewell import csvtables
 
@@ -20,6 +20,22 @@ class Right:
     right: str  # as the cloud's own check of rights names it: an action or a permission
     also: str = ""  # what using the new resource takes besides
     source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedRole:
+    """A row of linked_roles.csv: a role of one of AWS's services that making a resource takes, once in each account."""
+
+    type: str
+    role: str  # its name; with * where there is one for each resource
+    service: str
+    made: Literal["on use", "beforehand"]  # by the first call of whoever may create it, or by nobody
+    source: str
+
+
+LINKED: Final[Mapping[str, LinkedRole]] = {
+    row.type: row for row in csvtables.read(LinkedRole, _DATA / "linked_roles.csv")
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
