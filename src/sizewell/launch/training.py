@@ -161,7 +161,8 @@ def possible(launch: Launch) -> None:
             wrong.append(Fault(path=path, message=message, fix=way_out))
 
     again = "run `sizewell size --stack STACK` and commit the decision"
-    must(launch.plan.task is not None, "task", "is not in the decision: it was made by an older version", again)
+    told = f"give the run its task, {fix}; for a decision without one {again}"
+    must(launch.plan.task is not None, "task", "is missing: the entry scripts go by the model and the method", told)
     must(task.family in (None, "decoder"), "task.family", f"is {task.family}: the entry scripts train language models")
     must(task.method != "qlora", "task.method", "is qlora, which the entry scripts do not shard")
     must(launch.plan.framework != "tensorflow", "framework", "is tensorflow, for which there is no entry script")

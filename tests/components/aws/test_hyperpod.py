@@ -13,7 +13,7 @@ from sizewell.components.aws.eks.plugins import EksDevicePlugins
 from sizewell.components.aws.hyperpod import desired_state
 from sizewell.components.aws.hyperpod.agents import HyperPodAgents
 from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
-from sizewell.components.aws.places import places_of
+from sizewell.components.aws.places import places_of, zones_with
 from sizewell.recording.evaluate import evaluate
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Shape
@@ -237,3 +237,15 @@ def test_every_type_that_is_offered_makes_a_group(shape: Shape, instances: int, 
     assert group["InstanceType"] == f"ml.{shape.instance_type}"
     assert group["InstanceCount"] == instances
     assert ("OnStartDeepHealthChecks" in group) == bool(shape.accelerators)
+
+
+def test_each_group_is_sold_in_its_own_zone_and_not_in_the_others():
+    """Two groups in two zones, one of which does not offer the type of the other's group."""
+    own, other = zones_with("p6-b200.48xlarge", "us-east-1")[0], zones_with("p5en.48xlarge", "us-east-1")[0]
+    assert other not in zones_with("p6-b200.48xlarge", "us-east-1")
+    args = {**DEV, "zones": [other, own]}
+    tune = {**GROUP, "name": "tune", "instance_type": "p5en.48xlarge", "zone": other}
+    train = {**GROUP, "name": "train", "instance_type": "p6-b200.48xlarge"}
+    record(lambda: HyperPodCluster("train", {**args, "groups": [{**train, "zone": own}, tune]}))
+    found = refusals(HyperPodCluster, {**args, "groups": [{**train, "zone": other}, tune]})
+    assert "does not offer p6-b200.48xlarge" in str(found)

@@ -208,3 +208,11 @@ def test_every_cluster_is_reached_with_a_secret():
         patch.setattr(pulumi.Output, "secret", staticmethod(lambda value: secrets.append(value) or value))
         record(lambda: cls(of.name, args), stack=of.plan.stack)
     assert args["kubeconfig"] in secrets
+
+
+def test_a_run_without_its_task_is_told_what_to_give_and_not_that_it_is_old():
+    _, cls, args = arguments("eks-training")
+    found = str(refusals(cls, {key: value for key, value in args.items() if key != "task"}))
+    assert "task: is missing: the entry scripts go by the model and the method" in found
+    assert "give the run its task" in found
+    assert "older version" not in found

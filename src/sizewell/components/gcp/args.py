@@ -78,9 +78,9 @@ class GpuDirectArgs(InsideArgs):
 
     fabric: Annotated[str, OneOf(tuple(FABRIC_NETWORKS))]
     """gpudirect-tcpx (A3 High), gpudirect-tcpxo (A3 Mega) or gpudirect-rdma (A3 Ultra, A4)."""
-    networks: list[pulumi.Input[str]]
+    networks: pulumi.Input[list[pulumi.Input[str]]]
     """Names of the networks of the extra interfaces (or links to them), in the order of the node pool's."""
-    subnetworks: list[pulumi.Input[str]]
+    subnetworks: pulumi.Input[list[pulumi.Input[str]]]
     """Names of their subnetworks, in the same order."""
 
 
@@ -119,9 +119,9 @@ class AcceleratorPoolArgs(NodesArgs, ProjectArgs):
     """Name of the cluster."""
     service_account: pulumi.Input[str]
     """E-mail of the nodes' own service account."""
-    fabric_networks: NotRequired[list[pulumi.Input[str]]]
+    fabric_networks: NotRequired[pulumi.Input[list[pulumi.Input[str]]]]
     """Networks of the accelerator interfaces."""
-    fabric_subnetworks: NotRequired[list[pulumi.Input[str]]]
+    fabric_subnetworks: NotRequired[pulumi.Input[list[pulumi.Input[str]]]]
     """Their subnetworks, in the same order."""
     kms_key_name: NotRequired[pulumi.Input[str]]
     """Key for boot disks."""

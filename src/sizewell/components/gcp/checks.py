@@ -66,6 +66,8 @@ def check_gpudirect(name: str, args: GpuDirectArgs) -> None:
     if faults.holds("fabric"):
         count = sum(FABRIC_NETWORKS[args["fabric"]])
         for key, names in (("networks", args.get("networks")), ("subnetworks", args.get("subnetworks"))):
+            if names is not None and not isinstance(names, list):
+                continue  # an output: how many there are is known when they are
             given = len(names or ())
             faults.must(
                 given == count,
@@ -257,6 +259,8 @@ def _check_gpus(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) 
             "compact placement does not cross zones",
         )
     networks, subnetworks = args.get("fabric_networks", []), args.get("fabric_subnetworks", [])
+    if not isinstance(networks, list) or not isinstance(subnetworks, list):
+        return  # outputs: how many there are is known when they are
     faults.must(
         len(networks) == len(subnetworks),
         "fabric_subnetworks",

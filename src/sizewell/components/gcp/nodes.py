@@ -76,8 +76,8 @@ class AcceleratorPool(Owned):
     ) -> container.NodePool:
         machine_type, mode = args["machine_type"], args["capacity_mode"]
         network: dict[str, object] = {"enable_private_nodes": True}
-        if fabric := list(zip(args.get("fabric_networks", []), args.get("fabric_subnetworks", []), strict=True)):
-            network["additional_node_network_configs"] = [{"network": net, "subnetwork": sub} for net, sub in fabric]
+        if fabric := args.get("fabric_networks"):
+            network["additional_node_network_configs"] = _interfaces(fabric, args.get("fabric_subnetworks", []))
         accelerators = node_pools.guest_accelerators(shape) if shape else []
         taint = {"key": node_pools.resource_of(machine_type) or POOL_TAINT, "value": "present", "effect": "NO_SCHEDULE"}
         labels = node_pools.node_labels(args)
@@ -276,3 +276,11 @@ class AcceleratorPool(Owned):
             conditions=[{"display_name": "accelerators idle", "condition_threshold": condition}],
             notification_channels=self._channels or parts.notices(self, name, args),
         )
+
+
+def _interfaces(networks: object, subnetworks: object) -> object:
+    """A machine's extra interfaces; once the lists are known, where one of them is an output."""
+    if isinstance(networks, list) and isinstance(subnetworks, list):
+        pairs = zip(networks, subnetworks, strict=True)
+        return [{"network": network, "subnetwork": subnetwork} for network, subnetwork in pairs]
+    return pulumi.Output.all(networks, subnetworks).apply(lambda known: _interfaces(*known))

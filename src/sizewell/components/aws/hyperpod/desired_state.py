@@ -179,7 +179,7 @@ def _check_group(faults: Faults, at: str, group: Mapping[str, Any], args: HyperP
             f"{at}.instance_type",
             f"SageMaker does not offer {kind} for hyperpod; it offers it for {uses}",
         )
-        check_sold(faults, args, kind)
+        check_sold(faults, {**args, "zones": [group.get("zone")]}, kind)  # the other zones are for other groups
     for key, low, high in (("instances", 0, 6758), ("disk_gib", 1, 16384)):
         value = group.get(key, 500 if key == "disk_gib" else None)
         right = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

@@ -1,11 +1,12 @@
 """GPUDirect inside a GKE cluster: the networks that pods may have, and NCCL's plug-ins on the machines."""
 
+from operator import itemgetter
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from sizewell.components.gcp.args import GpuDirectArgs
+from sizewell.components.gcp.args import FABRIC_NETWORKS, GpuDirectArgs
 from sizewell.components.gcp.checks import check_gpudirect
 from sizewell.components.gcp.gke import gpudirect_manifests
 from sizewell.components.kubernetes.inside import provider_of
@@ -27,11 +28,11 @@ class GpuDirect(Owned):
         check_gpudirect(name, args)
         super().__init__(name, args, opts, kind="cluster")
         provider = provider_of(self, name, args)
-        networks = [
-            pulumi.Output.from_input(network).apply(gpudirect_manifests.last_part) for network in args["networks"]
-        ]
+        count = sum(FABRIC_NETWORKS[args["fabric"]])
+        given, subnetworks = (_each(args[key], count) for key in ("networks", "subnetworks"))
+        networks = [pulumi.Output.from_input(network).apply(gpudirect_manifests.last_part) for network in given]
         made: dict[str, list[Any]] = {"GKENetworkParamSet": [], "Network": [], "DaemonSet": []}
-        for resource in gpudirect_manifests.manifests(args["fabric"], networks, args["subnetworks"]):
+        for resource in gpudirect_manifests.manifests(args["fabric"], networks, subnetworks):
             after = made["GKENetworkParamSet"][-1:] if resource["kind"] == "Network" else []
             made[resource["kind"]].append(self._object(name, resource, provider, after))
         self.networks = pulumi.Output.all(*[resource.metadata["name"] for resource in made["Network"]])
@@ -63,3 +64,11 @@ class GpuDirect(Owned):
                 opts=options,
             )
         return resource
+
+
+def _each(names: pulumi.Input[list[pulumi.Input[str]]], count: int) -> list[pulumi.Input[str]]:
+    """The names one by one; of a list that is an output, as many as the fabric has."""
+    if isinstance(names, list):
+        return names
+    known: pulumi.Output[Any] = pulumi.Output.all(names).apply(itemgetter(0))
+    return [known.apply(itemgetter(number)) for number in range(count)]
