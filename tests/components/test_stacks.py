@@ -210,7 +210,7 @@ def test_silence_is_not_idleness_and_notice_comes_before_the_end():
     assert notice["evaluationPeriods"] * notice["period"] == 2700
     assert stop["evaluationPeriods"] * stop["period"] == 2700 + 3600
     steps = json.loads(only("dev-aws", "aws:ssm/document:Document", "chat-stop")["content"])["mainSteps"]
-    looks, empties = steps[2]["inputs"]["InputPayload"], steps[-1]["inputs"]
+    looks, empties = steps[0]["inputs"]["InputPayload"], steps[-1]["inputs"]
     assert (looks["Seconds"], looks["Accelerators"], empties["DesiredCapacity"]) == (2700 + 3600, 1, 0)
     gcp = only("dev-gcp", "gcp:monitoring/alertPolicy:AlertPolicy", "chat-idle")
     threshold = gcp["conditions"][0]["conditionThreshold"]

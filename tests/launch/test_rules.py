@@ -223,7 +223,7 @@ def test_a_command_of_one_s_own_brings_its_own_settings():
         (cases.BIG.model_copy(update={"family": "vision"}), Parallelism(), "task.family: is vision"),
         (cases.BIG, Parallelism(pipeline=4), "parallelism.pipeline: is 4"),
         (cases.BIG, Parallelism(expert=8), "parallelism.expert: is 8"),
-        (None, Parallelism(), "task: is not in the decision"),
+        (None, Parallelism(), "task: is missing"),
     ],
 )
 def test_what_the_entry_scripts_cannot_do_is_refused(task, layout, words):

@@ -17,7 +17,7 @@ from sizewell.accuracy.describe import EngineName
 from sizewell.accuracy.notes import Note
 from sizewell.accuracy.targets import MissedTarget
 from sizewell.cli.reference import Variable
-from sizewell.clouds.preflight.rights import Right, Service
+from sizewell.clouds.preflight.rights import LinkedRole, Right, Service
 from sizewell.clouds.prices.fee_meter import Meter
 from sizewell.clouds.prices.meters import KeptByHand
 from sizewell.components.azure.scale_sets import WindowsZone
@@ -30,6 +30,7 @@ from sizewell.recording.contents.templates import CloudType
 from sizewell.resources.hidden import HidingType
 from sizewell.resources.kubernetes import KubernetesKind
 from sizewell.resources.readers.identity import PolicyDocument
+from sizewell.resources.readers.pools import Measured
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
@@ -48,6 +49,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "accuracy/data/missed_targets.csv": (MissedTarget, ("target",)),
     "accuracy/data/notes.csv": (Note, ("prefix",)),
     "cli/data/variables.csv": (Variable, ("name",)),
+    "clouds/preflight/data/linked_roles.csv": (LinkedRole, ("type",)),
     "clouds/preflight/data/rights.csv": (Right, ("type",)),
     "clouds/preflight/data/services.csv": (Service, ("cloud", "module")),
     "clouds/prices/data/kept_by_hand.csv": (KeptByHand, ("cloud", "fee")),
@@ -64,6 +66,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "recording/contents/data/cloudformation.csv": (CloudType, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
+    "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),
     "resources/tables/data/disk_performance.csv": (DiskPerformance, ("disk", "measure")),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
