@@ -128,6 +128,45 @@ def test_a_label_of_something_unpriced_is_no_change_of_its_cost():
     assert preview({"b": (NEW[0], {"size": 8, "tags": {"team": "a"}})}, {"b": tagged}).exit_code == 0
 
 
+ASG, TEMPLATE = "aws:autoscaling/group:Group", "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+def group(**size: object) -> dict[str, object]:
+    template = resource("lt", (TEMPLATE, {"instanceType": "g6.xlarge"}))
+    inputs = {"availabilityZones": ["us-east-1a"], "launchTemplate": {"id": UNKNOWN}, **size}
+    return {
+        "lt": template,
+        "g": resource("g", (ASG, inputs), property_dependencies={"launchTemplate": (template.urn,)}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ((4, 4), (UNKNOWN, UNKNOWN), "between -$2,350/month and +$0/month"),
+        ((UNKNOWN, UNKNOWN), (4, 4), "between +$0/month and +$2,350/month"),
+        ((UNKNOWN, UNKNOWN), (0, UNKNOWN), "between -$2,350/month and +$2,350/month"),
+        ((0, 2), (UNKNOWN, 2), "between"),
+    ],
+)
+def test_a_number_of_machines_that_is_not_known_is_a_range_and_no_single_figure(before, after, says):
+    sides = [group(minSize=least, desiredCapacity=wanted, maxSize=4) for least, wanted in (before, after)]
+    changed = preview(*sides)
+    assert f"change not known: {says}" in text.headline(changed)
+    row = next(row for row in changed.stacks[0].rows if row.component == "g")
+    assert row.between[0] < row.between[1]
+    assert " to " in text.per_month(row)
+
+
+def test_a_number_of_machines_that_is_not_known_has_no_maximum_but_the_stated_one():
+    changed = preview(
+        group(minSize=4, desiredCapacity=4, maxSize=4), group(minSize=1, desiredCapacity=UNKNOWN, maxSize=UNKNOWN)
+    )
+    assert "change not known: -$" in text.headline(changed)
+    assert "states no maximum" in changed.stacks[0].unpriced[0]
+    assert changed.exit_code == 3
+
+
 def test_the_estimate_that_a_missing_price_has_is_said():
     catalog = load()
     row = next(

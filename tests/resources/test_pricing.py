@@ -366,3 +366,38 @@ def test_a_training_job_is_paid_once_and_at_most() -> None:
     assert line.cadence == "once"
     most = (Decimal(20) * Decimal("0.8048") * Decimal("1.40")).quantize(Decimal("0.01"))
     assert line.cost() == Interval(Decimal("0.00"), most, most)
+
+
+@pytest.mark.parametrize(
+    ("service", "revision", "instances"),
+    [
+        ({"minInstanceCount": 3}, {"maxInstanceCount": 5}, (3, 5)),
+        ({"minInstanceCount": 1, "maxInstanceCount": 9}, {"minInstanceCount": 2, "maxInstanceCount": 4}, (2, 4)),
+        ({"scalingMode": "MANUAL", "manualInstanceCount": 3}, {"maxInstanceCount": 5}, (3, 3)),
+        ({"minInstanceCount": 3}, None, (3, None)),
+        ({"minInstanceCount": UNKNOWN}, {"maxInstanceCount": 5}, (0, 5)),
+        (None, {"minInstanceCount": 3, "maxInstanceCount": UNKNOWN}, (3, None)),
+    ],
+)
+def test_cloud_run_bills_the_minimum_of_service_and_revision_and_names_what_nothing_bounds(
+    service, revision, instances
+):
+    limits = {"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "1"}
+    template = {"containers": [{"resources": {"limits": limits}}], "scaling": revision}
+    stated = {"location": "us-central1", "template": template, "scaling": service, "gpuZonalRedundancyDisabled": True}
+    rates = parse_discounts(
+        {
+            "rates": [
+                {"fee": fee, "usd": 1}
+                for fee in ("cloudrun.gpu.l4.second", "cloudrun.cpu.second", "cloudrun.memory.gib_second")
+            ]
+        }
+    )
+    found = priced(make("gcp:cloudrunv2/service:Service", "llm", stated), discounts=rates)
+    (gpu,) = [line for line in found.items if line.what == "Cloud Run GPU, nvidia-l4"]
+    least, most = instances
+    assert gpu.quantity.floor == least * 730 * 3600
+    assert gpu.quantity.ceiling == (most or least) * 730 * 3600
+    above = [line for line in found.items if "more instances" in line.what]
+    assert bool(above) == (most is None)
+    assert all(isinstance(line.price, Unpriced) for line in above)

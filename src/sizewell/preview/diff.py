@@ -21,6 +21,7 @@ from sizewell.preview.missing import Lines, failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
+from sizewell.resources.sizes import UNSIZED
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Account
@@ -318,6 +319,7 @@ def _row(
         before=monthly_before,
         after=monthly_after,
         once=once,
+        between=_between(was, now) if sign != "=" else None,
         unpriced=unpriced,
         unpriced_before=tuple(dict.fromkeys(was.unpriced)) if was else (),
         confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
@@ -325,6 +327,18 @@ def _row(
         changes=_changes_in_words(name, shown.changes, whole=sign in "+-"),
         lines=tuple(_line(line, cost, by_urn) for line, cost in shown.lines),
     )
+
+
+def _between(was: _Group | None, now: _Group | None) -> tuple[Decimal, Decimal] | None:
+    """The least and the most that a row may change the run-rate by, where it rests on a number nobody knows."""
+    low = high = (now.monthly.expected if now else Decimal(0)) - (was.monthly.expected if was else Decimal(0))
+    for group in (was, now):
+        for line, cost in group.lines if group else ():
+            if line.confidence != UNSIZED or line.cadence != "monthly" or isinstance(cost, Unpriced):
+                continue
+            below, above = cost.expected - cost.floor, cost.ceiling - cost.expected
+            low, high = (low - below, high + above) if group is now else (low - above, high + below)
+    return None if low == high else (low, high)
 
 
 def _words(described: Described | None, group: _Group) -> str:

@@ -59,6 +59,7 @@ class Row:
     before: Money  # per month
     after: Money
     once: Money  # bought by this change
+    between: tuple[Decimal, Decimal] | None = None  # the change, where it rests on a number that is not known yet
     unpriced: tuple[str, ...] = ()
     unpriced_before: tuple[str, ...] = ()
     confidence: tuple[str, ...] = ()

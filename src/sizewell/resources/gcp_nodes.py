@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,6 +35,31 @@ class Machine:
     local_gigabytes: object = 375
     public: Flag | None = None  # whether it has a public address that is not billed as itself; None where it is silent
     runs: bool = True  # False where it is to be stopped
+
+
+def run_size(inputs: Mapping[str, Any]) -> Size:
+    """Instances of a Cloud Run service: what its revision states and what the service states, whichever is narrower.
+
+    >>> run_size({"scaling": {"minInstanceCount": 3}, "template": {"scaling": {"maxInstanceCount": 5}}})
+    Size(least=3, wanted=3, most=5)
+    >>> run_size({"scaling": {"scalingMode": "MANUAL", "manualInstanceCount": 2}})
+    Size(least=2, wanted=2, most=2)
+    """
+    service, revision = inputs.get("scaling"), get(inputs, "template", "scaling")
+    by_hand = count(get(service, "manualInstanceCount"))
+    if by_hand is not None:
+        return fixed(by_hand)
+    least = _narrowest([count(get(each, "minInstanceCount")) for each in (service, revision)], max)
+    most = _narrowest([count(get(each, "maxInstanceCount")) for each in (service, revision)], min)
+    least = 0 if least is None else least
+    return Size(least=least, wanted=least, most=most)
+
+
+def _narrowest(counts: list[Count], choose: Callable[[list[int]], int]) -> Count:
+    known = [each for each in counts if isinstance(each, int)]
+    if UNKNOWN in counts:
+        return UNKNOWN
+    return choose(known) if known else None
 
 
 def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = False) -> Machine:

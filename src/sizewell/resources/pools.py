@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
-from sizewell.resources.sizes import Mix, Size
+from sizewell.resources.sizes import UNSIZED, Mix, Size
 from sizewell.resources.values import Flag, Text, cloud_of, count, get, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
@@ -67,7 +67,7 @@ def machines(
         return context.unpriced(resource, shown, "the region is not known")
     bounded = pool_hours(resource, context, size, instance_type)
     if bounded is None:
-        return context.unpriced(resource, f"{instance_type}, {market}, {where}", "the number of machines is unlimited")
+        return context.unpriced(resource, f"{instance_type}, {market}, {where}", size.unbounded())
     hours, why = bounded
     registration = context.graph.registration(resource)
     if market == "on-demand" and registration is not None and registration.get("instanceType") == instance_type:
@@ -197,7 +197,8 @@ def disk(
         return context.unpriced(resource, shown, reason)
     if hours is None:
         return context.unpriced(resource, shown, "the number of machines is unlimited")
-    return context.line(resource, charges.disks(context.graph.component(resource), gigabytes, key, hours[0], what=what))
+    charge = charges.disks(context.graph.component(resource), gigabytes, key, hours[0], what=what)
+    return context.line(resource, charge._replace(confidence=UNSIZED) if hours[1] == UNSIZED else charge)
 
 
 def standing_disk(resource: RecordedResource, context: Context, *, gigabytes: object, key: str, what: str) -> LineItem:

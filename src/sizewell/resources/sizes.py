@@ -12,6 +12,8 @@ from sizewell.resources.values import Count
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval
 
+UNSIZED: Final = "size not known yet"  # how weak a figure is that rests on a number which nobody knows
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
@@ -34,9 +36,19 @@ class Size:
         wanted = self.wanted if isinstance(self.wanted, int) else (most if self.wanted is UNKNOWN else None)
         if wanted is None:
             wanted = least if isinstance(self.least, int) else most
-        why = "size not known yet" if UNKNOWN in (self.least, self.wanted) else ""
+        why = UNSIZED if UNKNOWN in (self.least, self.wanted) else ""
         floor, ceiling = least * HOURS_PER_MONTH, most * HOURS_PER_MONTH
         return Interval(amount(floor), amount(min(max(wanted * HOURS_PER_MONTH, floor), ceiling)), amount(ceiling)), why
+
+    def unbounded(self) -> str:
+        """Why there are no hours.
+
+        >>> Size(least=1, wanted=None, most=UNKNOWN).unbounded()
+        'the number of machines is known only after deployment, and the program states no maximum'
+        """
+        if UNKNOWN in (self.least, self.wanted, self.most):
+            return "the number of machines is known only after deployment, and the program states no maximum"
+        return "the number of machines is unlimited"
 
 
 def fixed(count: Count) -> Size:

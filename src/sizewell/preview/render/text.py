@@ -82,11 +82,13 @@ def shorten(text: str, width: int) -> str:
 
 
 def per_month(row: records.Row) -> str:
-    """What a row changes: a monthly figure, a purchase, both, or "?"."""
+    """What a row changes: a monthly figure or its bounds, a purchase, both, or "?"."""
     parts = []
-    if row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
+    if row.between is not None:
+        parts.append(f"{signed(row.between[0])} to {signed(row.between[1])}")
+    elif row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
         parts.append(signed(row.change))
-    if row.ceiling_change != row.change and (row.sign == "~" or row.change == 0):
+    if row.between is None and row.ceiling_change != row.change and (row.sign == "~" or row.change == 0):
         parts.append(f"(ceiling {signed(row.ceiling_change)})")
     if row.once.ceiling > 0:
         parts.append(f"{usd(row.once.expected)} once")
@@ -113,9 +115,9 @@ def merged(rows: tuple[records.Row, ...]) -> list[records.Row]:
     for row in rows:
         same = (row.sign, row.kind, row.what, row.was, row.how, row.region, row.before, row.after, row.once)
         alone = (row.component,) if row.resources > 1 else ()
-        groups.setdefault((*same, row.unpriced, row.unpriced_before, row.confidence, row.changes, *alone), []).append(
-            row
-        )
+        groups.setdefault(
+            (*same, row.between, row.unpriced, row.unpriced_before, row.confidence, row.changes, *alone), []
+        ).append(row)
     return [_merged(group) for group in groups.values()]
 
 
@@ -131,6 +133,7 @@ def _merged(group: list[records.Row]) -> records.Row:
         component=f"{', '.join(names)}{more}",
         what=f"{count} x {first.what}",
         how=f"{count} x ({first.how})" if first.how else "",
+        between=None if first.between is None else (first.between[0] * times, first.between[1] * times),
         before=first.before.times(times),
         after=first.after.times(times),
         once=first.once.times(times),
@@ -260,24 +263,40 @@ def headline(preview: records.Preview) -> str:
     elif change == 0 and not missing.change and not any(stack.rows for stack in preview.stacks):
         text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
     else:
-        text = f"Run-rate {_change(change, missing)}"
+        between = _between(preview, change)
+        text = f"Run-rate {_change(change, missing, between)}"
         was = f"{dollars(before.usd_per_month.expected)}{missing.before}"
         text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
-        text += f", ceiling {_change(ceiling, missing)}" if ceiling != change else ""
+        text += f", ceiling {_change(ceiling, missing)}" if ceiling != change and between is None else ""
     if shown := one_off(bought, preview.stacks, dollars(bought.expected, sign=True)):
         text += f", one-off {shown}, not refundable"
     return text
 
 
-def _change(change: Decimal, missing: Open) -> str:
+def _between(preview: records.Preview, change: Decimal) -> tuple[Decimal, Decimal] | None:
+    """The bounds of the change, where a row of it has no single figure."""
+    open_rows = [(row.change, row.between) for stack in preview.stacks for row in stack.rows if row.between is not None]
+    if not open_rows:
+        return None
+    low = change + sum((between[0] - each for each, between in open_rows), Decimal(0))
+    return low, change + sum((between[1] - each for each, between in open_rows), Decimal(0))
+
+
+def _change(change: Decimal, missing: Open, between: tuple[Decimal, Decimal] | None = None) -> str:
     """A change per month; where something has no price, the bound that is sure, or that it is not known.
 
     >>> _change(Decimal(-733), Open()), _change(Decimal(-733), Open(more=True))
     ('-$733/month', 'change not known: -$733/month in what has a price, more in what has none')
     >>> _change(Decimal(120), Open(more=True)), _change(Decimal(0), Open(less=True))
     ('up by at least $120/month', 'down by an amount that is not known')
+    >>> _change(Decimal(0), Open(), (Decimal(-7360), Decimal(0)))
+    'change not known: between -$7,360/month and +$0/month, by a number that is not known yet'
     """
+    if between is not None:
+        known = " and ".join(f"{dollars(bound, sign=True)}/month" for bound in between)
+        rest = " in what has a price, the rest is not known" if missing.more or missing.less else ""
+        return f"change not known: between {known}, by a number that is not known yet{rest}"
     if not (missing.more or missing.less):
         return f"{dollars(change, sign=True)}/month"
     known = f"{dollars(change, sign=True)}/month in what has a price"

@@ -7,7 +7,7 @@ import json
 from typing import Final, TypeVar
 
 from sizewell.resources import azure_nodes
-from sizewell.resources.gcp_nodes import last_part
+from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.cloud import Readers
@@ -136,13 +136,12 @@ def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, object] | N
     gpus = get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu")
     if gpus is None:
         return None
-    scaling = get(template, "scaling", default=resource.inputs.get("scaling"))
-    least = count(get(scaling, "minInstanceCount", default=0))
+    size = run_size(resource.inputs)
     return {
         "accelerated": True,
-        "scales": UNKNOWN if least is UNKNOWN else least == 0 or get(scaling, "maxInstanceCount") != least,
-        "nodes_min": least,
-        "nodes_max": count(get(scaling, "maxInstanceCount")),
+        "scales": UNKNOWN if size.least is UNKNOWN else size.least == 0 or size.most != size.least,
+        "nodes_min": size.least,
+        "nodes_max": size.most,
     }
 
 

@@ -119,7 +119,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
         return (context.unpriced(resource, "Cloud Run GPU", "known only after deployment"),)
     zonal = "second" if flag(redundancy) is True else "zonal_second"
-    hours = _run_hours(resource, context, template)
+    hours, above = _run_hours(resource, context)
     seconds = context.usage.of(resource, "gpu_seconds")
     if seconds is None and hours is not None:
         seconds = hours.times(Decimal(3600) * gpus)
@@ -134,32 +134,43 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
         known = isinstance(size, str) and size.removesuffix("Gi").isdigit() and instances is not None
         used = instances.times(Decimal(str(size).removesuffix("Gi"))) if known and instances is not None else None
         lines.append((f"Cloud Run {name}, {size} with the GPU", key, unit, used))
-    return tuple(
-        context.fee(
-            resource,
-            what=what,
-            key=key,
-            unit=unit,
-            quantity=quantity,
-            how=charges.BY_INSTANCES,
-            confidence="assumed usage",
-        )
-        for what, key, unit, quantity in lines
+    more = () if seconds is None or not above else (context.unpriced(resource, "Cloud Run GPU, more instances", above),)
+    return (
+        *(
+            context.fee(
+                resource,
+                what=what,
+                key=key,
+                unit=unit,
+                quantity=quantity,
+                how=charges.BY_INSTANCES,
+                confidence="assumed usage",
+            )
+            for what, key, unit, quantity in lines
+        ),
+        *more,
     )
 
 
-def _run_hours(resource: RecordedResource, context: Context, template: object) -> Interval | None:
-    """Instance-hours per month: as the component registered them, else between the sizes that the service may have."""
+def _run_hours(resource: RecordedResource, context: Context) -> tuple[Interval | None, str]:
+    """Instance-hours per month: as the component registered them, else between the sizes that the service may have.
+
+    Where nothing bounds them from above they are those of the instances that always run, and why there may be more.
+    """
     stated = get(context.graph.registration(resource), "nodeHoursPerMonth")
     bounds = [number(get(stated, key)) for key in ("floor", "expected", "ceiling")]
     if all(isinstance(bound, Decimal) for bound in bounds):
         floor, expected, ceiling = (amount(bound) for bound in bounds if isinstance(bound, Decimal))
-        return Interval(floor, expected, ceiling)
-    scaling = get(template, "scaling", default=get(resource.inputs, "scaling"))
-    least = count(get(scaling, "minInstanceCount", default=0))
-    most = count(get(scaling, "maxInstanceCount"))
-    hours = Size(least=least, wanted=least, most=most).hours() if isinstance(most, int) else None
-    return None if hours is None else hours[0]
+        return Interval(floor, expected, ceiling), ""
+    if context.usage.of(resource, "gpu_seconds") is not None:
+        return None, ""
+    size = gcp_nodes.run_size(resource.inputs)
+    if not isinstance(size.most, int) and isinstance(size.least, int) and size.least:
+        size, above = fixed(size.least), f"{size.unbounded()}, above the {size.least} that always run"
+    else:
+        above = ""
+    hours = size.hours() if isinstance(size.most, int) else None
+    return (None if hours is None else hours[0]), above
 
 
 def _workbench(resource: RecordedResource, context: Context) -> Outcome:
