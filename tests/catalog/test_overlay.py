@@ -222,7 +222,7 @@ def test_a_lower_rate_of_ones_own_never_raises_a_decisions_cost(facts, rate, fac
         ({"rates_yaml": "rates: [[1]]"}, "catalog/rates.yaml:1:9: rates[0]: must be a mapping, got [1]"),
         ({"rates_yaml": "rates: [{market: sopt, usd: 1}]"}, "rates.yaml:1:18: rates[0].market: must be one of on-demand, spot,"),
         ({"rates_yaml": "rates: [{cloud: aws, fee: nat.huor, usd: 1}]"}, "no fee 'nat.huor'\n  fix: did you mean nat.hour?"),
-        ({"rates_yaml": "commitments: [{until: 2026-99-30}]"}, "catalog/rates.yaml:1:23: cannot be read: month must be in 1..12"),
+        ({"rates_yaml": "commitments: [{until: 2026-99-30}]"}, "catalog/rates.yaml:1:23: commitments[0].until: 2026-99-30 cannot be read: month must be in 1..12"),
         ({"rates_yaml": "rates: [{cloud: awz, usd: 1}]"}, "rates.yaml:1:17: rates[0].cloud: must be one of aws,"),
     ],
 )  # fmt: skip

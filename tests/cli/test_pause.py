@@ -87,7 +87,8 @@ def test_what_a_person_means(text: str, zone: str, at: str) -> None:
         ("93d", "must be"),
         ("tomorrow", "is neither a duration"),
         ("4", "is neither a duration"),
-        ("9999999999d", "is neither a duration"),
+        ("9999999999d", "is too far away"),
+        ("9999-12-31", "is too far away"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(text: str, says: str) -> None:

@@ -371,8 +371,8 @@ def test_a_scheduler_that_nobody_can_ask_makes_a_pool_unknown(evening):
 def test_a_pool_of_kubernetes_has_a_queue_whether_somebody_names_it_or_not(evening, sized_by, queue):
     unit = Unit(name="train", urn="u", cloud="gcp", region="us-central1", sized_by=sized_by)
     assert queue_of(unit, evening.config.prometheus.get("dev-gcp"), evening.now) == (queue, ())
-    half = {"dev-gcp": {"url": "http://127.0.0.1:9", "queued": "sum(pending)"}}
-    evening.settings = {"prometheus": half}
+    mute = {"dev-gcp": {"url": "http://127.0.0.1:9", "queued": "sum(pending)", "running": "sum(active)"}}
+    evening.settings = {"prometheus": mute}
     assert queue_of(unit, evening.config.prometheus.get("dev-gcp"), evening.now)[0] == "unanswered"
 
 

@@ -156,7 +156,10 @@ def _made(
     if args.stacks:
         project.must_be_stacks(args.stacks, [stack.name for stack in reader.backend.stacks()])
     with output.progress("querying the backend") as tell:
-        return make_plan(reader, project_name(root), at, args.stacks, tell)
+        plan, statuses = make_plan(reader, project_name(root), at, args.stacks, tell)
+    for remark in plan.remarks:
+        output.note(remark)
+    return plan, statuses
 
 
 @command.command("plan", help="what would be done with each stack; changes nothing")
@@ -245,6 +248,7 @@ def _page(plan: Plan) -> str:
         project=plan.project,
         headline=render.headline(plan),
         halted=plan.halted,
+        remarks=list(plan.remarks),
         stacks=stacks,
     )
 

@@ -77,9 +77,7 @@ def parse_yaml(text: str, origin: str) -> Document:
     except yaml.YAMLError as error:
         raise ConfigError([_syntax(error, origin, text)]) from None
     except ValueError as error:  # such as the date 2026-02-31
-        at = _unreadable(node)
-        fault = Fault(path="" if at else origin, message=f"cannot be read: {error}", at=at, file=origin if at else "")
-        raise ConfigError([fault]) from None
+        raise ConfigError([_no_value(error, node, origin)]) from None
     finally:
         loader.dispose()
     if faults:
@@ -171,19 +169,32 @@ def mark_of(error: yaml.YAMLError, text: str) -> Mark | None:
     return (mark.line + 1, mark.column + 1) if mark.line < len(lines) else (len(lines), len(lines[-1]) + 1)
 
 
-def _unreadable(node: Any) -> Mark | None:
-    """Where the first value stands that cannot be made out of its text."""
+def _no_value(error: ValueError, node: Any, origin: str) -> Fault:
+    """A value that YAML takes for a date, a time or a number, and that is none."""
+    unreadable = next(_unreadable(node), None)
+    if unreadable is None:
+        return Fault(path=origin, message=f"cannot be read: {error}")
+    path, value = unreadable
+    fix = "correct it; where it is no date or number, put it in quotes"
+    return Fault(path=path, message=f"{value.value} cannot be read: {error}", fix=fix, at=_mark(value), file=origin)
+
+
+def _unreadable(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and node of each value that cannot be made out of its text."""
     from yaml.constructor import SafeConstructor
 
-    if isinstance(node.value, str):
+    if node.id == "mapping":
+        for key, value in node.value:
+            yield from _unreadable(key, path)
+            yield from _unreadable(value, f"{path}.{key.value}" if path else str(key.value))
+    elif node.id == "sequence":
+        for index, item in enumerate(node.value):
+            yield from _unreadable(item, f"{path}[{index}]")
+    else:
         try:
             SafeConstructor().construct_object(node)
         except ValueError:
-            return node.start_mark.line + 1, node.start_mark.column + 1
-        return None
-    children = [child for entry in node.value for child in (entry if isinstance(entry, tuple) else (entry,))]
-    marks = (_unreadable(child) for child in children)
-    return next((mark for mark in marks if mark is not None), None)
+            yield path, node
 
 
 def _syntax(error: yaml.YAMLError, origin: str, text: str) -> Fault:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
 
 from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.records.stackname import cluster_of
 from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.clauses import unwatched
 from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, blind
+from sizewell.teardown.matching import must_match, remarks
 from sizewell.teardown.news import advice
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
 from sizewell.teardown.units import backup_of
@@ -23,9 +25,14 @@ def make_plan(
     only: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Plan, list[StackStatus]]:
-    """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not respond."""
-    statuses = reader.all(at, only, progress)
+    """What would be done at a time, and the facts that it rests on. ServiceError where the backend does not respond,
+    ConfigError where a stack that is protected does not exist.
+    """
     listed = {stack.name: stack for stack in reader.backend.stacks()}
+    decided = (path.stem for path in (reader.backend.root / "stacks" / "decisions").glob("*.json"))  # not built yet
+    stacks = sorted(name for name in {*listed, *decided} if cluster_of(name) == name)
+    must_match(reader.config, stacks, at)
+    statuses = reader.all(at, only, progress)
     names, total = blind(statuses)
     missing = 100 * len(names) / total if total else 0.0
     limit, least = reader.config.halt_missing_percent, reader.config.halt_missing_pools
@@ -40,6 +47,7 @@ def make_plan(
             stacks=tuple(_stack(reader, listed, status, at) for status in statuses),
             missing_percent=round(missing, 1),
             halted=halted,
+            remarks=remarks(reader, stacks, statuses, at, every=not only),
         ),
         statuses,
     )

@@ -4,24 +4,35 @@ sizewell/schemas/teardown.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import locating, read_yaml
 from sizewell.sizing.records.stackname import normal_environment
+from sizewell.sizing.secrets import CONNECTION, SHAPES
 from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
+from sizewell.teardown.aws import login as aws
+from sizewell.teardown.azure import login as azure
+from sizewell.teardown.gcp import login as gcp
 from sizewell.teardown.records import Limits, Protection, Rules, until_of
 
 SCHEMA: Final = "sizewell.teardown/1"
 PATH: Final = "stacks/config/teardown.yaml"
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+MIDNIGHT: Final = "24:00"  # as the end of a day
+_CLOCK: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _zone(name: str) -> str:
@@ -30,25 +41,45 @@ def _zone(name: str) -> str:
     return name
 
 
-def _clock(text: str) -> str:
-    try:
-        time.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a time of day such as 07:00") from None
+def _start(text: object) -> str:
+    if not isinstance(text, str) or not _CLOCK.fullmatch(text):
+        raise ValueError(f'{text!r} is not a time of day in quotes, such as "07:00"')
     return text
 
 
+def _end(text: object) -> str:
+    return MIDNIGHT if text == MIDNIGHT else _start(text)
+
+
+def _variable(name: str) -> str:
+    if name and not _VARIABLE.fullmatch(name):
+        raise ValueError("must be the name of an environment variable, such as SMTP_PASSWORD; its value stands nowhere")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Window(_Part):
     """Hours in which stacks of an environment may be stopped, by the clock of a time zone. The end is not in it."""
 
     days: tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...] = Field(min_length=1)
-    start: Annotated[str, AfterValidator(_clock)]
-    end: Annotated[str, AfterValidator(_clock)]
+    start: Annotated[str, BeforeValidator(_start)]
+    end: Annotated[str, BeforeValidator(_end)]
     time_zone: Annotated[str, AfterValidator(_zone)]
+
+    @model_validator(mode="after")
+    def _has_length(self) -> Self:
+        if self.start == self.end:
+            raise ValueError(
+                f"start and end are both {self.start}: it has no length; "
+                'for whole days write start "00:00" and end "24:00", for any time leave windows out'
+            )
+        return self
 
     def open_at(self, at: datetime) -> bool:
         """Whether a time lies in the window.
@@ -74,7 +105,10 @@ class Window(_Part):
     def _span(self, day: date) -> tuple[datetime, datetime]:
         """From when until when the window of a day is open."""
         zone = ZoneInfo(self.time_zone)
-        start, end = (datetime.combine(day, time.fromisoformat(text)) for text in (self.start, self.end))
+        start, end = (
+            datetime.combine(day, time.fromisoformat(text.replace(MIDNIGHT, "00:00")))
+            for text in (self.start, self.end)
+        )
         end += timedelta(days=1) if end <= start else timedelta()
         opens, closes = _reached(start, zone), _reached(end, zone)
         return opens, closes if closes > opens else opens + (end - start)
@@ -110,7 +144,7 @@ class Environment(_Part):
     """What holds for the stacks of an environment."""
 
     mode: Mode | Modes | None = None  # None: as for every environment
-    empty_days: float | None = Field(default=None, gt=0)  # None: empty stacks are reported, never destroyed
+    empty_days: float | None = Field(default=None, gt=0, le=3650)  # None: empty stacks are reported, never destroyed
     windows: tuple[Window, ...] = ()  # none: at any time
     expiry: Literal["idle", "firm"] = "idle"  # firm: an end destroys what is in use too, after a last notice
 
@@ -129,7 +163,7 @@ class Protected(_Part):
 
 
 class Identity(_Part):
-    """Settings of the process (AWS_PROFILE, CLOUDSDK_CONFIG, …) under which an account is read, and is changed.
+    """Settings under which an account is read, and those of the engine that changes it.
 
     Values are names of profiles and paths, no secrets: this file is committed.
     """
@@ -146,7 +180,7 @@ class Mail(_Part):
     sender: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
     tls: Literal["starttls", "implicit", "none"] = "starttls"  # none: a relay on the same machine
     user: str = ""  # "": without a login
-    password_env: str = ""  # name of the variable with its password
+    password_env: Variable = ""  # name of the variable with its password
 
 
 class Operators(_Part):
@@ -171,8 +205,8 @@ class Prometheus(Queries):
     """A Prometheus API that has the metrics, the queues or the requests of a stack's cluster."""
 
     url: str = Field(pattern=r"^https?://")
-    token_env: str = ""  # name of the variable with a bearer token; "": none is sent
-    scrape_s: float = Field(default=30.0, gt=0)
+    token_env: Variable = ""  # name of the variable with a bearer token; "": none is sent
+    scrape_s: float = Field(default=30.0, gt=0, le=3600)
     pools: Mapping[str, Queries] = {}  # by pool: instead of those of the whole cluster
 
     def queries(self, pool: str) -> Queries:
@@ -187,16 +221,18 @@ class TeardownConfig(_Part):
     journal: str = Field(pattern=r"^(s3|gs|az|file)://.+")  # where notices, acts and locks are written
     mode: Mode = "observe"  # of each environment that has none of its own
     coverage: float = Field(default=0.95, ge=0.5, le=1)
-    queued_max_hours: float = Field(default=24, gt=0)
-    stack_grace_hours: float = Field(default=24, ge=0)
-    expiry_notice_days: tuple[Annotated[int, Field(ge=0)], ...] = (7, 1)
+    queued_max_hours: float = Field(default=24, gt=0, le=8760)
+    stack_grace_hours: float = Field(default=24, ge=0, le=8760)
+    expiry_notice_days: tuple[Annotated[int, Field(ge=0, le=365)], ...] = (7, 1)
     at_most_stacks: int = Field(default=5, ge=0)
     at_most_percent: float = Field(default=20, ge=0, le=100)
     halt_missing_percent: float = Field(default=45, gt=0, le=100)
     halt_missing_pools: int = Field(default=3, ge=1)  # fewer without telemetry are kept, and halt nothing else
-    update_hours_max: float = Field(default=6, gt=0)  # an older lock of the engine is reported: its engine may be dead
-    clock_off_s_max: float = Field(default=300, gt=0)
-    plan_hours_max: float = Field(default=4, gt=0)  # an older plan is not acted on
+    update_hours_max: float = Field(
+        default=6, gt=0, le=8760
+    )  # an older lock of the engine is reported: its engine may be dead
+    clock_off_s_max: float = Field(default=300, gt=0, le=86_400)
+    plan_hours_max: float = Field(default=4, gt=0, le=8760)  # an older plan is not acted on
     environments: Mapping[str, Environment] = {
         "dev": Environment(empty_days=14),
         "staging": Environment(empty_days=14),
@@ -209,7 +245,7 @@ class TeardownConfig(_Part):
     mail: Mail | None = None
     operators: Operators = Operators()
     idle_power_w: Mapping[
-        str, Annotated[float, Field(gt=0, allow_inf_nan=False)]
+        str, Annotated[float, Field(gt=0)]
     ] = {}  # of one accelerator of a machine type, as somebody measured it idle
 
     def limits(self) -> Limits:
@@ -252,8 +288,9 @@ class TeardownConfig(_Part):
         """Settings of the identity that deletes in a stack's account and environment; {} where none is named."""
         for account in accounts:
             identity = self.identities.get(account)
-            if identity is not None and environment in identity.deletes:
-                return identity.deletes[environment]
+            for name, settings in identity.deletes.items() if identity is not None else ():
+                if normal_environment(name) == normal_environment(environment):
+                    return settings
         return {}
 
     def open_at(self, environment: str, at: datetime) -> bool:
@@ -280,12 +317,44 @@ def parse_config(data: Any) -> TeardownConfig:
         config = TeardownConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None
-    if faults := list(_hasty(config)):
+    if faults := list(_contradictions(config, data)):
         raise ConfigError(faults, subject=PATH)
     return config
 
 
-def _hasty(config: TeardownConfig) -> Iterator[Fault]:
+# What contradicts itself, or would be passed over --------------------------------------------------------------------
+
+LOGINS: Final = (aws.LOGIN, gcp.LOGIN, azure.LOGIN)
+_ACCOUNT: Final = re.compile(  # of AWS; of Google Cloud; of Azure
+    r"\d{12}|[a-z][a-z0-9-]{4,28}[a-z0-9]|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
+)
+
+
+def _contradictions(config: TeardownConfig, data: Any) -> Iterator[Fault]:
+    """What the schema allows and nobody can mean: it would be read as nothing, or do nothing."""
+    yield from _environments(config)
+    yield from _identities(config)
+    for stack, stated in config.prometheus.items():
+        for path, queries in (
+            (stack, stated),
+            *((f"{stack}.pools.{name}", each) for name, each in stated.pools.items()),
+        ):
+            if bool(queries.queued) != bool(queries.running):
+                missing = "running" if queries.queued else "queued"
+                message = f"is missing: without it nobody knows of {stack} whether a job waits or runs"
+                yield Fault(path=f"prometheus.{path}.{missing}", message=message, fix="name both queries, or none")
+        for name, queries in stated.pools.items():
+            if not (queries.queued or queries.requests):
+                yield Fault(path=f"prometheus.{stack}.pools.{name}", message="names no query", fix="remove it")
+    if config.mail is not None:
+        yield from _mail(config.mail)
+    for path, text in _texts(data):
+        if SHAPES.search(text) or CONNECTION.search(text):
+            fix = "remove it, and replace the secret: whoever could read the file has it"
+            yield Fault(path=path, message="holds a secret, and this file is committed", fix=fix)
+
+
+def _environments(config: TeardownConfig) -> Iterator[Fault]:
     """Environments that are named twice, and those in which the owners of empty stacks would be notified over and over
     and nothing be destroyed.
     """
@@ -303,3 +372,62 @@ def _hasty(config: TeardownConfig) -> Iterator[Fault]:
                 "lapse before a run finds its grace over",
                 fix="raise it, or lower stack_grace_hours",
             )
+
+
+def _identities(config: TeardownConfig) -> Iterator[Fault]:
+    """Settings that nothing reads, environments in which nothing is stopped, accounts of no cloud."""
+    reads, deletes = ({login.reads for login in LOGINS}, {name for login in LOGINS for name in login.deletes})
+    environments = {normal_environment(name) for name in config.environments}
+    for account, identity in config.identities.items():
+        path = f"identities.{account}"
+        if not _ACCOUNT.fullmatch(account):
+            allowed = "an account of AWS, a project of Google Cloud, or a subscription of Azure"
+            yield Fault(path=path, message=f"must be {allowed}, got {account!r}")
+        if not identity.reads and not identity.deletes:
+            yield Fault(path=path, message="names no setting", fix="name some under reads or deletes, or remove it")
+        for name in identity.reads:
+            yield from _setting(f"{path}.reads", name, reads)
+        for environment, settings in identity.deletes.items():
+            if normal_environment(environment) not in environments:
+                known = ", ".join(config.environments)
+                close = get_close_matches(environment, config.environments, 1)
+                fix = f"did you mean {close[0]}?" if close else f"one of {known}, or name it there"
+                message = f"unknown environment: `environments` has {known}, and nothing is stopped in others"
+                yield Fault(path=f"{path}.deletes.{environment}", message=message, fix=fix)
+            for name in settings:
+                yield from _setting(f"{path}.deletes.{environment}", name, deletes)
+
+
+def _setting(path: str, name: str, allowed: Collection[str]) -> Iterator[Fault]:
+    if name in allowed:
+        return
+    close = get_close_matches(name, allowed, 1, cutoff=0.8)
+    secret = re.search(r"SECRET|PASSWORD|TOKEN|KEY", name, re.IGNORECASE) and not close
+    message = "holds a secret, and this file is committed" if secret else "unknown setting: nothing reads it"
+    fix = f"did you mean {close[0]}?" if close else f"one of {', '.join(sorted(allowed))}"
+    yield Fault(path=f"{path}.{name}", message=message, fix=fix)
+
+
+def _mail(mail: Mail) -> Iterator[Fault]:
+    if bool(mail.user) != bool(mail.password_env):
+        missing = "password_env" if mail.user else "user"
+        fix = "name both, or none: it is a login"
+        yield Fault(path=f"mail.{missing}", message="is missing", fix=fix)
+    if mail.user and mail.tls == "none" and mail.host not in ("localhost", "127.0.0.1", "::1"):
+        message = f"none sends the password in clear text to {mail.host}"
+        yield Fault(path="mail.tls", message=message, fix="starttls, or implicit")
+    if "/" in mail.host or mail.host.count(":") == 1:
+        message = f"must be the name of a server alone, such as smtp.example.com, got {mail.host!r}"
+        yield Fault(path="mail.host", message=message, fix="its port stands under port")
+
+
+def _texts(data: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a document, with its path."""
+    if isinstance(data, str):
+        yield path, data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _texts(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(data, list | tuple):
+        for number, value in enumerate(data):
+            yield from _texts(value, f"{path}[{number}]")

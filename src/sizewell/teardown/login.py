@@ -22,4 +22,6 @@ class Login:
     settings: Mapping[str, str]  # of the container
     variables: Mapping[str, str]  # of the step: what the environment `teardown` has to name
     trust: Callable[[str], dict[str, Any]]  # subject of the token -> what the cloud's identities have to trust
+    reads: str  # the setting of `identities` under which an account is read
+    deletes: tuple[str, ...]  # those of the engine that say as whom and where it deletes; none is a secret
     prepares: str = ""  # before the container starts

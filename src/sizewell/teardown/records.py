@@ -201,13 +201,20 @@ def until_of(text: str) -> tuple[datetime, str]:
     >>> until_of("2026-12-01T18:00")
     (datetime.datetime(2026, 12, 2, 6, 0, tzinfo=datetime.timezone.utc), 'no time zone given: read as the latest')
     """
+    wrong = f"{text!r} is neither a day such as 2026-12-01 nor a time such as 2026-12-01T18:00+01:00"
     try:
         return end_of(date.fromisoformat(text)), ""
+    except OverflowError:
+        raise ValueError(wrong) from None
     except ValueError:
+        pass
+    try:
         at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        return at.replace(tzinfo=UTC) + timedelta(hours=12), "no time zone given: read as the latest"
-    return at.astimezone(UTC), ""
+        if at.tzinfo is None:
+            return at.replace(tzinfo=UTC) + timedelta(hours=12), "no time zone given: read as the latest"
+        return at.astimezone(UTC), ""
+    except (ValueError, OverflowError):
+        raise ValueError(wrong) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

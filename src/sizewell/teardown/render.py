@@ -62,6 +62,7 @@ def markdown(plan: Plan) -> str:
     ]
     if plan.halted:
         lines += ["", f"**Halted**: {_cell(plan.halted)}. Nothing is done."]
+    lines += [line for remark in plan.remarks for line in ("", _cell(remark))]
     lines += [
         "",
         "| stack | pool | verdict | why | evidence | saves, USD/month | next | owner |",

@@ -165,7 +165,7 @@ class RecordedPool(_Part):
     processes: Mapping[str, Samples] = {}
     memory_percent: Mapping[str, Samples] = {}
     sm_percent: Mapping[str, Samples] = {}
-    idle_power_w: float | None = None
+    idle_power_w: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     requests_per_s: Samples | None = None
     jobs: tuple[RecordedJob, ...] = ()
     queue: Literal["none", "asked", "unanswered"] = "asked"

@@ -26,7 +26,10 @@ def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until")
     """
     if zone and zone not in available_timezones():
         raise UsageError(f"--zone: {zone!r} is not an IANA time zone\n  fix: such as Europe/London or America/New_York")
-    at = _moment(text, now, zone, option)
+    try:
+        at = _moment(text, now, zone, option)
+    except OverflowError:
+        raise UsageError(f"{option}: {text} is too far away\n  fix: check the year; {FORMS}") from None
     if at <= now:
         raise UsageError(f"{option}: {text} is past: it is {now:%Y-%m-%d %H:%M} UTC now\n  fix: {FORMS}")
     if at > now + timedelta(days=DAYS_MAX + 2):
@@ -49,7 +52,7 @@ def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
     except ValueError:
         try:
             return now + timedelta(seconds=duration_s(text))
-        except (UnitError, OverflowError):
+        except UnitError:
             raise UsageError(f"{option}: {text!r} is neither a duration nor a day nor a time\n  fix: {FORMS}") from None
     if at.tzinfo is None and not zone:
         fix = f"{text}+01:00, or {option} {text} --zone Europe/London"

@@ -16,21 +16,8 @@ from sizewell.policy.rule import Parameters, Undetermined, Verdict, Violation, r
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, Thing
 from sizewell.resources.values import flag, get
+from sizewell.sizing.secrets import CONNECTION, SHAPES
 
-SHAPES: Final = re.compile(
-    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|\b(?:hf_|gh[oprsu]_|github_pat_|gl(?:pat|rt|dt)-|sk-proj-|sk-ant-|sk-or-|[rs]k_live_|xox[baprs]-|AIza|nvapi-"
-    r"|npm_|pypi-|dop_v1_|shpat_)[A-Za-z0-9_-]{16,}"
-    r"|\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-    r"|\b(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/=]{40,}"
-    r"|[?&]sig=[A-Za-z0-9%+/]{30,}"
-    r"|hooks\.slack\.com/services/T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}"
-    r"|discord(?:app)?\.com/api/webhooks/\d{10,}/[A-Za-z0-9_-]{30,}"
-    r"|\bBearer\s+eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
-    r"|aws_secret_access_key\s*[=:]\s*[A-Za-z0-9/+]{32,}",
-    re.IGNORECASE,
-)
 _NAMES: Final = r"pass(?:word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _NAMED: Final = re.compile(rf"(?:{_NAMES})s?$", re.IGNORECASE)
 # An empty value followed by the next option of the line (`--token= --port=80`) holds nothing.
@@ -47,10 +34,6 @@ _HINT: Final = re.compile(  # one look for most texts
     rf"{_NAMES}|AKIA|ASIA|BEGIN |hf_|gh[oprsu]_|github_pat|gl(?:pat|rt|dt)-|sk-|[rs]k_|xox|AIza|nvapi|npm_|pypi-|dop_v1"
     r"|shpat_|SG\.|AccountKey|AccessKey|sig=|hooks\.slack|webhooks|Bearer",
     re.IGNORECASE,
-)
-# A connection that carries its password; a placeholder stands in brackets or behind a dollar or percent sign.
-_CONNECTION: Final = re.compile(
-    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,64}:([^\s:/@$<>{}%]{6,128})@[\w.-]+", re.IGNORECASE
 )
 # Inputs that people fill with text for their programs; identifiers and public keys of the clouds stand elsewhere.
 _FREE: Final = re.compile(
@@ -131,7 +114,7 @@ def _is_secret(path: str, value: str) -> bool:
 @lru_cache(maxsize=1024)  # scripts and documents are alike in many resources, and before and after a change
 def _holds_secret(value: str) -> bool:
     for text in (value, _decoded(value)):
-        if "://" in text and any(_chosen(match[1]) for match in _CONNECTION.finditer(text)):
+        if "://" in text and any(_chosen(match[1]) for match in CONNECTION.finditer(text)):
             return True
         if not _HINT.search(text):
             continue

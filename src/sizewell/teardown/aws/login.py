@@ -28,4 +28,15 @@ LOGIN: Final = Login(
     settings={"AWS_CONFIG_FILE": "/tmp/aws/config", "AWS_PROFILE": "teardown-reads"},  # noqa: S108
     variables={"AWS_PROFILES": "TEARDOWN_AWS_PROFILES", "AWS_REGION": "TEARDOWN_AWS_REGION"},
     trust=_trust,
+    reads="AWS_PROFILE",
+    deletes=(
+        "AWS_PROFILE",
+        "AWS_CONFIG_FILE",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_ROLE_ARN",
+        "AWS_ROLE_SESSION_NAME",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+    ),
 )

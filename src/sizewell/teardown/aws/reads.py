@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.calls import CloudError, Deadline
+from sizewell.teardown.aws.login import LOGIN
 from sizewell.teardown.planning import HOURS_PER_MONTH
 from sizewell.teardown.reading import DEADLINE_S, Fees, Question, Reads
 from sizewell.teardown.telemetry import cloudwatch, sagemaker
@@ -48,7 +49,7 @@ def aws_client(deadline: Deadline, profile: str | None) -> Aws:
 
 
 def _client(accounts: Sequence[str], settings: Mapping[str, str]) -> Aws:
-    aws = aws_client(Deadline(DEADLINE_S), settings.get("AWS_PROFILE"))
+    aws = aws_client(Deadline(DEADLINE_S), settings.get(LOGIN.reads))
     account = str(aws.call("sts", "us-east-1", "get_caller_identity")["Account"])
     if account not in accounts:
         allowed = ", ".join(accounts)

@@ -11,6 +11,7 @@ from sizewell import source
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.clouds.rest import Reader, base_url
+from sizewell.teardown.azure.login import LOGIN
 from sizewell.teardown.reading import DEADLINE_S, Fees, Question, Reads
 from sizewell.teardown.records import Device, Series
 from sizewell.teardown.telemetry import azure as azure_monitor
@@ -53,7 +54,7 @@ FEES: Final = Fees(
 
 
 def _client(_: Sequence[str], settings: Mapping[str, str]) -> Azure:
-    return Azure(Deadline(DEADLINE_S), identity=settings.get("AZURE_CLIENT_ID", ""))
+    return Azure(Deadline(DEADLINE_S), identity=settings.get(LOGIN.reads, ""))
 
 
 def _subscription(unit: Unit) -> str:

@@ -33,4 +33,14 @@ LOGIN: Final = Login(
         "> token/gcp.json\n"
     ),
     trust=_trust,
+    reads="GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
+    deletes=(
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT",
+        "GOOGLE_PROJECT",
+        "GOOGLE_REGION",
+        "CLOUDSDK_CONFIG",
+        "CLOUDSDK_ACTIVE_CONFIG_NAME",
+        "CLOUDSDK_CORE_PROJECT",
+    ),
 )

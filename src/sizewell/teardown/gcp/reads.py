@@ -8,6 +8,7 @@ from typing import Final
 
 from sizewell.clouds.calls import Deadline
 from sizewell.clouds.gcp import Google
+from sizewell.teardown.gcp.login import LOGIN
 from sizewell.teardown.reading import DEADLINE_S, Fees, Question, Reads
 from sizewell.teardown.telemetry import google, vertex
 from sizewell.teardown.telemetry.observation import Observation
@@ -39,7 +40,7 @@ FEES: Final = Fees(
 
 
 def _client(_: Sequence[str], settings: Mapping[str, str]) -> Google:
-    return Google(Deadline(DEADLINE_S), impersonate=settings.get("GOOGLE_IMPERSONATE_SERVICE_ACCOUNT", ""))
+    return Google(Deadline(DEADLINE_S), impersonate=settings.get(LOGIN.reads, ""))
 
 
 def _pool(client: Google, question: Question) -> Observation:
