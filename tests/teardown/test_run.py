@@ -236,6 +236,47 @@ def stack(evening: Evening, name: str = "dev-aws", *, values: Any = IDLE, size: 
     return machines
 
 
+def test_a_signal_that_contradicted_is_not_forgotten_by_the_next_run(evening, monkeypatch):
+    """Its exporter dies: the samples of the next look have nothing of it any more."""
+    stack(evening)
+    evening.settings = {"idle_power_w": {"g6.12xlarge": 16}}
+    evening.told()
+    assert evening.pool().action == "empty"
+    watts: float | None = 60.0
+    real = StatusReader.observe
+
+    def observe(reader: StatusReader, unit: Unit, name: str, at: datetime) -> Any:
+        seen = real(reader, unit, name, at)
+        power = seen.utilization_percent if watts is not None else {}
+        return replace(seen, power_w={of: replace(each, values=each.values * 0 + watts) for of, each in power.items()})
+
+    monkeypatch.setattr(StatusReader, "observe", observe)
+    assert evening.pool().clause == "powered"
+    assert evening.outcomes() == []
+    watts = None
+    evening.now += timedelta(minutes=5)
+    assert (evening.pool().action, evening.pool().clause) == ("unknown", "contradicted")
+    assert evening.outcomes() == []
+    assert evening.pool().clause == "contradicted"  # after a run that read nothing of it, too
+    watts = 16.0
+    assert evening.pool().action == "empty"
+
+
+def test_a_run_that_could_not_count_machines_is_remembered(evening, monkeypatch):
+    stack(evening)
+    real = StatusReader.observe
+
+    def refused(*_: Any) -> Any:
+        raise CloudError("ec2", "failed", "it does not respond")
+
+    monkeypatch.setattr(StatusReader, "observe", refused)
+    evening.run()
+    monkeypatch.setattr(StatusReader, "observe", real)
+    evening.plan()
+    ((pool,),) = [status.pools for status in evening.statuses]
+    assert pool.pool.uncounted_s == (evening.now.timestamp(),)
+
+
 # Looking ----------------------------------------------------------------------------------------------------------
 
 

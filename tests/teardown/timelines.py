@@ -58,6 +58,8 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "notices": notices(case.get("notices", [-70])),
         "wakes": [time(wake) for wake in case.get("wakes", [])],
         "episodes": [{"since": time(since), "until": time(until)} for since, until in case.get("episodes", [])],
+        "contradictions": [{**each, "at": time(each["at"])} for each in case.get("contradictions", [])],
+        "uncounted": [time(at) for at in case.get("uncounted", [])],
         "usd_per_hour": 31.4,
     }
     if "checkpoint_interval_m" in case:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from sizewell.teardown.looks import FILLED, Look, minutes
+from sizewell.teardown.looks import FILLED, Look, minutes, works_by_power
 from sizewell.teardown.records import DAY_S, Device, Pool, Series
 
 Clause = Callable[[Look], str | None]  # why the pool is in use, or why nobody can tell; None: it does not say so
@@ -190,10 +190,20 @@ def powered(look: Look) -> str | None:
     idle_w = look.pool.idle_power_w
     for device, series in _of(look, look.pool.power_w):
         values = look.window(series)
-        if idle_w is not None and len(values):
-            drawn = float(np.quantile(values, 0.9))  # a burst of a minute is none; work of five in the window is
-            if drawn > look.limits.idle_power_factor * idle_w:
-                return f"{named(device)} draws {drawn:.0f} W and reports no utilization"
+        if idle_w is not None and works_by_power(values, idle_w, look.limits):
+            return f"{named(device)} draws {np.quantile(values, 0.9):.0f} W and reports no utilization"
+    return None
+
+
+def contradicted(look: Look) -> str | None:
+    """A signal that showed work, and is not read any more: its silence settles nothing."""
+    for each in look.contradictions():
+        late_s = look.seen_s - each.at_s
+        if each in look.pool.contradictions or late_s > look.limits.fresh_periods * look.pool.period_s:
+            return (
+                f"{each.signal} of {named(each.device)} showed work when it was last read, "
+                f"{minutes(look.at_s - each.at_s)} ago, and has not been read since"
+            )
     return None
 
 
@@ -252,6 +262,7 @@ UNKNOWN: Final[tuple[Clause, ...]] = (
     requests_uncounted,
     unseen,
     powered,
+    contradicted,
     job_running,
     queued_long,
     queue_unasked,

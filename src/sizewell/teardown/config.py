@@ -317,7 +317,7 @@ def parse_config(data: Any) -> TeardownConfig:
         config = TeardownConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None
-    if faults := list(_contradictions(config, data)):
+    if faults := list(_inconsistencies(config, data)):
         raise ConfigError(faults, subject=PATH)
     return config
 
@@ -330,7 +330,7 @@ _ACCOUNT: Final = re.compile(  # of AWS; of Google Cloud; of Azure
 )
 
 
-def _contradictions(config: TeardownConfig, data: Any) -> Iterator[Fault]:
+def _inconsistencies(config: TeardownConfig, data: Any) -> Iterator[Fault]:
     """What the schema allows and nobody can mean: it would be read as nothing, or do nothing."""
     yield from _environments(config)
     yield from _identities(config)

@@ -84,7 +84,10 @@ def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[V
     """The verdict on a stack, and those on its pools, at a time. Pure: it reads no clock."""
     at = at.astimezone(UTC)
     looks = tuple(Look(stack=stack, pool=pool, limits=limits, at=at) for pool in stack.pools)
-    pools = tuple(_decided(Subject(stack, (look,), limits, at, "idle")) for look in looks)
+    pools = tuple(
+        replace(_decided(Subject(stack, (look,), limits, at, "idle")), contradictions=look.contradictions())
+        for look in looks
+    )
     return _decided(Subject(stack, looks, limits, at, *_due(stack, looks, limits, at))), pools
 
 

@@ -33,14 +33,34 @@ from sizewell.teardown.exports import Exports
 from sizewell.teardown.journal import Journal
 from sizewell.teardown.queues import queue_of, requests_of
 from sizewell.teardown.reading import Question
-from sizewell.teardown.records import Counted, Episode, Pool, Protection, Stack, Update, Verdict, until_of
+from sizewell.teardown.records import (
+    Contradiction,
+    Counted,
+    Episode,
+    Pool,
+    Protection,
+    Stack,
+    Update,
+    Verdict,
+    until_of,
+)
 from sizewell.teardown.saves import Saves, Times
 from sizewell.teardown.standing import Standing, standing, usd_per_hour
 from sizewell.teardown.telemetry import pools as telemetry
 from sizewell.teardown.telemetry.observation import Observation
 from sizewell.teardown.telemetry.pools import limits_of, must_be_measurable
 from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
-from sizewell.teardown.usage import DAYS, PoolUsage, added_up, empty_since, empty_spans, idle_episodes, updates_seen
+from sizewell.teardown.usage import (
+    DAYS,
+    PoolUsage,
+    added_up,
+    contradictions_seen,
+    empty_since,
+    empty_spans,
+    idle_episodes,
+    uncounted_at,
+    updates_seen,
+)
 
 LOG: Final = logging.getLogger(__name__)
 SEEN_S_MAX: Final = 86_400.0  # samples are asked for no further back, to find out whether a notice still counts
@@ -55,6 +75,8 @@ class Kept:
     empty: Mapping[tuple[str, str], Sequence[tuple[float, float]]]  # since when, and until when, it had no machine
     idle: Mapping[tuple[str, str], Episode]
     updating: Mapping[str, float]  # when a run saw last that an update was running, by stack alone
+    contradictions: Mapping[tuple[str, str], tuple[Contradiction, ...]]
+    uncounted: Mapping[tuple[str, str], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +186,8 @@ class StatusReader:
                     empty=empty_spans(kept),
                     idle=idle_episodes(kept),
                     updating=updates_seen(kept),
+                    contradictions=contradictions_seen(kept),
+                    uncounted=uncounted_at(kept),
                 )
             return self._usage
 
@@ -369,6 +393,8 @@ class StatusReader:
             notices=self.journal.told(stack, unit.name) if self.journal else (),
             wakes_s=self.journal.wakes_s(stack, unit.name) if self.journal else (),
             episodes=(episode,) if (episode := self._kept(at).idle.get((stack, unit.name))) else (),
+            contradictions=self._kept(at).contradictions.get((stack, unit.name), ()),
+            uncounted_s=self._kept(at).uncounted.get((stack, unit.name), ()),
             usd_per_hour=usd_per_hour(self.catalog, unit, len(machines), at.date()),
         )
 

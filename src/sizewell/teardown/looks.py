@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sizewell.teardown.records import DAY_S, Device, Episode, Limits, Pool, Series, Stack
+from sizewell.teardown.records import DAY_S, Contradiction, Device, Episode, Limits, Pool, Series, Stack
 
 Values = NDArray[np.float64]
 
@@ -162,6 +162,51 @@ class Look:
             since_s = span.start_s
         return since_s
 
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Signals that showed work where utilization showed none, when they were read last: those of this look, and
+        those of earlier ones that were not read since, on machines that are still there.
+        """
+        stands: dict[tuple[str, Device], float] = {}
+        read: set[tuple[str, Device]] = set()
+        for signal, device, series in self._signals():
+            window_s = (series.newest_s - self.pool.guard.window_s, series.newest_s + 1)
+            used = self.pool.utilization_percent.get(device)
+            read.add((signal, device))
+            agrees = (
+                used is not None and signal != REGISTERED and bool((~self.idle_values(used.between(*window_s))).any())
+            )
+            if not agrees and self._works(signal, series, series.between(*window_s)):
+                stands[signal, device] = series.newest_s
+        for earlier in self.pool.contradictions:
+            if (earlier.signal, earlier.device) not in read and self._may_stand(earlier.device):
+                stands[earlier.signal, earlier.device] = earlier.at_s
+        return tuple(
+            Contradiction(device=device, signal=signal, at_s=at_s) for (signal, device), at_s in stands.items()
+        )
+
+    def _may_stand(self, device: Device) -> bool:
+        return not self.counted or device[0] in self.machines
+
+    def _signals(self) -> Iterator[tuple[str, Device, Series]]:
+        """What is read beside the utilization of registered accelerators, of machines that are there."""
+        pool, registered = self.pool, set(self.devices)
+        kinds = {"power": pool.power_w, "activity": pool.sm_percent, "memory": pool.memory_percent}
+        for signal, samples in {**kinds, "processes": pool.processes, REGISTERED: pool.utilization_percent}.items():
+            for device, series in samples.items():
+                if len(series.at_s) and self._may_stand(device) and (signal != REGISTERED or device not in registered):
+                    yield signal, device, series
+
+    def _works(self, signal: str, series: Series, values: Values) -> bool:
+        """Whether the newest values of a signal show work."""
+        pool = self.pool
+        if signal == "power":
+            return pool.idle_power_w is not None and works_by_power(values, pool.idle_power_w, self.limits)
+        if signal == "memory":
+            return bool(filling(series, pool.guard.window_s)[-len(values) :].any())
+        if signal == "processes":
+            return bool((np.diff(values) > 0).any())
+        return bool(((values >= pool.guard.min_utilization_percent) & (values <= 100)).any())
+
     def interrupted_s(self) -> float:
         """When something was seen last that is no idleness."""
         return max(self._interruptions(), default=-math.inf)
@@ -188,8 +233,10 @@ class Look:
         # One that has left again worked, or loaded what it was to work on, whether it ever reported or not.
         spans = [span for span in pool.counted if span.start_s <= self.at_s]
         for before, span in pairwise(spans):
-            if span.machines - before.machines:
+            # One may have come and gone while nobody counted.
+            if span.machines - before.machines or span.start_s > before.end_s + pool.period_s:
                 yield span.start_s
+        yield from (at_s for at_s in pool.uncounted_s if at_s <= self.at_s and pool.machines_at(at_s) is None)
         yield from interruptions(self.stack, self.at_s)
 
 
@@ -201,6 +248,14 @@ def interruptions(stack: Stack, at_s: float) -> Iterator[float]:
     for word in (*stack.leases, *([stack.protected] if stack.protected else [])):
         if word.until.timestamp() <= at_s:
             yield word.until.timestamp()
+
+
+REGISTERED: Final = "utilization"  # of an accelerator that is not registered: of others it is no further signal
+
+
+def works_by_power(watts: Values, idle_w: float, limits: Limits) -> bool:
+    """Whether an accelerator draws more than idleness: a burst of a minute is none, work of five in the window is."""
+    return bool(len(watts)) and float(np.quantile(watts, 0.9)) > limits.idle_power_factor * idle_w
 
 
 FILLED: Final = 1.0  # percent points of an accelerator's memory: less is no model and no data set

@@ -135,6 +135,15 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """A signal that showed work on an accelerator that reported none, when it was read last."""
+
+    device: Device
+    signal: str  # as `clauses.py` calls it: "power", "memory", …
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """A unit that is stopped as a whole, and everything that was seen of it."""
 
@@ -161,6 +170,8 @@ class Pool:
     notices: tuple[Told, ...] = ()  # that it would be emptied
     wakes_s: tuple[float, ...] = ()  # when a person gave it machines
     episodes: tuple[Episode, ...] = ()  # what earlier looks saw of its idleness
+    contradictions: tuple[Contradiction, ...] = ()  # what earlier looks saw, and not how it ended
+    uncounted_s: tuple[float, ...] = ()  # when earlier looks could not count its machines
     usd_per_hour: float | None = None  # of its machines as they stand; None: not known
 
     def machines_at(self, at_s: float) -> frozenset[str] | None:
@@ -263,3 +274,4 @@ class Verdict:
     about: str = ""  # the step that its owner has to know of
     tell: bool = False  # whether the owner is notified of it now
     episode: Episode | None = None  # of an idle pool, or a stack whose pools are all idle
+    contradictions: tuple[Contradiction, ...] = ()  # of a pool: what stands, for the next look

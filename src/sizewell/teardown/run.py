@@ -171,8 +171,18 @@ class Runner:
             for stack in self.statuses
             if stack.facts and stack.facts.update is not None and not stack.facts.update.over
         }
-        if self.yes and (usages or empty or idle or updating):
-            document = kept(usages, empty, idle, updating)
+        seen = {(stack.name, each.pool.name): each for stack in self.statuses for each in stack.pools}
+        counted = {key: each.pool.machines_at(at.timestamp()) is not None for key, each in seen.items()}
+        uncounted = {key: at for key, known in counted.items() if not known}
+        contradictions = {
+            key: each.verdict.contradictions
+            for key, each in seen.items()
+            if each.verdict.contradictions or each.pool.contradictions  # that one has none any more has to be known too
+        }
+        if self.yes and (usages or empty or idle or updating or contradictions or uncounted):
+            document = kept(
+                usages, empty=empty, idle=idle, updating=updating, contradictions=contradictions, uncounted=uncounted
+            )
             self.journal.keep(f"usage/{at:%Y%m%dT%H%M%SZ}.json", json.dumps(document).encode())
 
     def _check_clock(self, plan: Plan) -> None:

@@ -29,6 +29,7 @@ from sizewell.sizing.versions import content
 from sizewell.teardown.decide import decide
 from sizewell.teardown.records import (
     Capacity,
+    Contradiction,
     Counted,
     Device,
     Episode,
@@ -114,6 +115,14 @@ class RecordedEpisode(_Part):
     until: Time
 
 
+class RecordedContradiction(_Part):
+    """A signal that showed work on an accelerator (`machine/number`) that reported none, when it was read last."""
+
+    device: str = Field(pattern=r"^.+/\d+$")
+    signal: str
+    at: Time
+
+
 class RecordedUpdate(_Part):
     """The engine's lock on the stack, and how it is known that its engine no longer runs."""
 
@@ -175,6 +184,8 @@ class RecordedPool(_Part):
     notices: tuple[RecordedNotice, ...] = ()
     wakes: tuple[Time, ...] = ()
     episodes: tuple[RecordedEpisode, ...] = ()
+    contradictions: tuple[RecordedContradiction, ...] = ()
+    uncounted: tuple[Time, ...] = ()  # when earlier looks could not count its machines
     usd_per_hour: float | None = None
 
 
@@ -233,21 +244,23 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
     stack has no receiver; times of idleness are kept from step to step, as runs keep them.
     """
     told: dict[str, list[Told]] = {}
-    seen: dict[str, Episode] = {}
+    seen: dict[str, Verdict] = {}
     for at in sorted(timeline.steps):
         stack = facts_at(timeline, at)
         pools = tuple(
             replace(
                 pool,
                 notices=(*pool.notices, *told.get(pool.name, ())),
-                episodes=(*pool.episodes, *([seen[pool.name]] if pool.name in seen else [])),
+                episodes=(*pool.episodes, *([earlier.episode] if earlier is not None and earlier.episode else [])),
+                contradictions=earlier.contradictions if earlier is not None else pool.contradictions,
             )
             for pool in stack.pools
+            for earlier in [seen.get(pool.name)]
         )
         stack = replace(stack, pools=pools, notices=(*stack.notices, *told.get("", ())))
         verdict, of_pools = decide(stack, limits, at)
         yield at, verdict, of_pools
-        seen = {given.subject: given.episode for given in of_pools if given.episode is not None}
+        seen = {given.subject: given for given in of_pools}
         for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
             if given.tell:
                 notice = Told(at_s=at.timestamp(), about=given.about, heard=stack.receivers != 0)
@@ -329,6 +342,11 @@ def _recorded_pool(pool: Pool) -> dict[str, Any]:
         "notices": [_notice(notice) for notice in pool.notices],
         "wakes": [_iso(at_s) for at_s in pool.wakes_s],
         "episodes": [{"since": _iso(each.since_s), "until": _iso(each.until_s)} for each in pool.episodes],
+        "contradictions": [
+            {"device": f"{each.device[0]}/{each.device[1]}", "signal": each.signal, "at": _iso(each.at_s)}
+            for each in pool.contradictions
+        ],
+        "uncounted": [_iso(at_s) for at_s in pool.uncounted_s],
         "usd_per_hour": pool.usd_per_hour,
     }
 
@@ -422,16 +440,23 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
             for each in pool.episodes
             if each.until <= at
         ),
+        contradictions=tuple(
+            Contradiction(device=_device(each.device), signal=each.signal, at_s=each.at.timestamp())
+            for each in pool.contradictions
+            if each.at <= at
+        ),
+        uncounted_s=_until(pool.uncounted, at),
         usd_per_hour=pool.usd_per_hour,
     )
 
 
 def _devices(recorded: Mapping[str, Sequence[Run | Sample]], period_s: float, at_s: float) -> dict[Device, Series]:
-    series = {}
-    for name, samples in recorded.items():
-        machine, _, number = name.rpartition("/")
-        series[machine, int(number)] = _series(samples, period_s, at_s)
-    return series
+    return {_device(name): _series(samples, period_s, at_s) for name, samples in recorded.items()}
+
+
+def _device(name: str) -> Device:
+    machine, _, number = name.rpartition("/")
+    return machine, int(number)
 
 
 def _series(samples: Sequence[Run | Sample], period_s: float, at_s: float) -> Series:

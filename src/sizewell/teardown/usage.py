@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from sizewell.sizing.versions import content, schema_of
-from sizewell.teardown.records import Episode, Pool
+from sizewell.teardown.records import Contradiction, Episode, Pool
 from sizewell.teardown.units import Unit
 
 HOUR_S: Final = 3600.0
@@ -144,14 +144,45 @@ def updates_seen(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str
     }
 
 
+def contradictions_seen(
+    documents: Iterable[tuple[str, Mapping[str, Any]]],
+) -> dict[tuple[str, str], tuple[Contradiction, ...]]:
+    """What the last run that looked at each pool saw contradicted, by stack and pool."""
+    seen: dict[tuple[str, str], tuple[Contradiction, ...]] = {}
+    for name, document in documents:
+        for row in content("pool-usage", document, name).get("contradictions", ()):
+            seen[row["stack"], row["pool"]] = tuple(
+                Contradiction(
+                    device=(each["machine"], int(each["number"])),
+                    signal=each["signal"],
+                    at_s=datetime.fromisoformat(each["at"]).timestamp(),
+                )
+                for each in row["signals"]
+            )
+    return seen
+
+
+def uncounted_at(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[tuple[str, str], tuple[float, ...]]:
+    """When runs could not count the machines of a pool, by stack and pool."""
+    times: dict[tuple[str, str], tuple[float, ...]] = {}
+    for name, document in documents:
+        for row in content("pool-usage", document, name).get("uncounted", ()):
+            key = (row["stack"], row["pool"])
+            times[key] = (*times.get(key, ()), datetime.fromisoformat(row["at"]).timestamp())
+    return times
+
+
 def kept(
     usages: Sequence[PoolUsage],
+    *,
     empty: Mapping[tuple[str, str], tuple[float, float]],
     idle: Mapping[tuple[str, str], Episode],
     updating: Mapping[str, datetime],
+    contradictions: Mapping[tuple[str, str], Sequence[Contradiction]],
+    uncounted: Mapping[tuple[str, str], datetime],
 ) -> dict[str, Any]:
-    """The document of one run: how busy pools were, which had no machine since when, which are idle since when, and of
-    which stacks an update was running.
+    """The document of one run: how busy pools were, which had no machine or are idle since when, of which stacks an
+    update was running, which signals contradicted, and which pools could not be counted.
     """
     pools = [
         {
@@ -192,7 +223,32 @@ def kept(
         for (stack, pool), episode in idle.items()
     ]
     locked = [{"stack": stack, "at": at.isoformat()} for stack, at in updating.items()]
-    return {"schema": schema_of("pool-usage"), "pools": pools, "empty": spans, "idle": times, "updating": locked}
+    against = [
+        {
+            "stack": stack,
+            "pool": pool,
+            "signals": [
+                {
+                    "machine": each.device[0],
+                    "number": each.device[1],
+                    "signal": each.signal,
+                    "at": datetime.fromtimestamp(each.at_s, UTC).isoformat(),
+                }
+                for each in signals
+            ],
+        }
+        for (stack, pool), signals in contradictions.items()
+    ]
+    blind = [{"stack": stack, "pool": pool, "at": at.isoformat()} for (stack, pool), at in uncounted.items()]
+    return {
+        "schema": schema_of("pool-usage"),
+        "pools": pools,
+        "empty": spans,
+        "idle": times,
+        "updating": locked,
+        "contradictions": against,
+        "uncounted": blind,
+    }
 
 
 def added_up(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> list[PoolUsage]:
