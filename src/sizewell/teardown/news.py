@@ -36,6 +36,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "requests_uncounted": "name a counter under `prometheus: {stack}: requests` in stacks/config/teardown.yaml",
     "unseen": "repair the agent or exporter on that machine, or replace the machine",
     "powered": "repair the exporter, or correct `idle_power_w` in stacks/config/teardown.yaml",
+    "contradicted": "repair the exporter that no longer reports it, or replace the machine",
     "job_running": "look at the job: it may hang; end it, and the pool is emptied once idle",
     "queued_long": "end the job, or give it the machines that it waits for",
     "queue_unasked": "name `queued` and `running` under `prometheus: {stack}` in stacks/config/teardown.yaml",
