@@ -286,7 +286,7 @@ def test_a_policy_rule_is_three_files(copy: Copy, files_of: FilesOf) -> None:
     rules, cases = "policy/rules/nodes.py", "tests/policy/cases/correctness.yaml"
     tests = copy.package.parent / "tests/policy"
     shutil.copytree(ROOT / "tests/policy/cases", tests / "cases")
-    for name in ("test_cases.py", "points.yaml"):
+    for name in ("test_cases.py", "ends.py", "points.yaml"):
         shutil.copy(ROOT / "tests/policy" / name, tests / name)
     for path, text in ((copy.package / rules, RULE), (tests / "cases/correctness.yaml", ROW)):
         path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")

@@ -266,6 +266,7 @@ def test_a_further_cloud_is_sized_built_previewed_judged_and_taken_down(house, s
         "unpriced": 0,
         "unknown": 0,
         "not_judged": 0,
+        "by_use": 0,
     }
     assert of_stores["coverage"] == {
         "detected": 3,
@@ -274,6 +275,7 @@ def test_a_further_cloud_is_sized_built_previewed_judged_and_taken_down(house, s
         "unpriced": 0,
         "unknown": 0,
         "not_judged": 0,
+        "by_use": 0,
     }
     (row,) = of_machines["rows"]
     assert row["kind"] == "NimbusPool"
