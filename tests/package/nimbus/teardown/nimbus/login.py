@@ -11,4 +11,6 @@ LOGIN: Final = Login(
     settings={"NIMBUS_TOKEN": "/token/nimbus"},
     variables={},
     trust=lambda subject: {"issuer": ISSUER, "subject": subject},
+    reads="NIMBUS_ROLE",
+    deletes=("NIMBUS_ROLE", "NIMBUS_PROJECT"),
 )
