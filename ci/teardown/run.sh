@@ -9,4 +9,13 @@ if [ -n "${AWS_PROFILES:-}" ]; then
   mkdir -p "$(dirname "$AWS_CONFIG_FILE")"
   printf '%s' "$AWS_PROFILES" > "$AWS_CONFIG_FILE"
 fi
+# The image has no settings of its own: it takes those of a checkout that is mounted at /project, or those that were
+# published last beside SIZEWELL_JOURNAL. Where they cannot be had, or are wrong, nothing runs.
+cd /
+if [ -e /project/Pulumi.yaml ]; then
+  cd /project
+else
+  sizewell teardown fetch /tmp/project >&2
+  cd /tmp/project
+fi
 exec sizewell "$@"

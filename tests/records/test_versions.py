@@ -36,6 +36,7 @@ from sizewell.sizing.workload.read import parse_spec, read_spec
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own
+from sizewell.teardown.settings import fetch
 from sizewell.teardown.timeline import read_timeline
 from sizewell.teardown.usage import added_up
 
@@ -99,6 +100,17 @@ def held(path: Path) -> bool:
     return False
 
 
+def settings_of(path: Path) -> bool:
+    """Settings, fetched as a scheduled run does."""
+    folder = path.parent / "journal/settings"
+    folder.mkdir(parents=True)
+    stated = json.loads(path.read_text())
+    for name, text in stated.get("files", {}).items():
+        stated["files"][name] = text.replace("file:///JOURNAL", f"file://{folder.parent}")
+    (folder / "000000000001.json").write_text(json.dumps(stated))
+    return fetch(Journal(store=connect(f"file://{folder.parent}")), path.parent / "project").by == "ana"
+
+
 def answered(path: Path) -> bool:
     """A seller's answer that an earlier run of the day got."""
     place = Place(cloud="aws", market="spot", region="us-east-1")
@@ -127,6 +139,7 @@ READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and wh
     "teardown-lock": held,
     "teardown-plan": lambda path: must_be_own(json.loads(path.read_text()), project="p", at=PLANNED, hours_max=4),
     "teardown-record": lambda path: recorded(path)["kind"] == "notice",
+    "teardown-settings": settings_of,
     "timeline": lambda path: bool(read_timeline(path).pools),
     "usage": lambda path: "chat" in read_usage(path).entries,
 }

@@ -3,27 +3,33 @@ may."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import subprocess
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 from google.auth import identity_pool
 
-from sizewell.sizing.errors import UsageError
-from sizewell.teardown import exports, schedules
+from sizewell.sizing.errors import ConfigError, UsageError
+from sizewell.teardown import exports, schedules, settings
 from sizewell.teardown.act import destroy
+from sizewell.teardown.config import journal_of
+from sizewell.teardown.journal import Journal, connect
 from tests.teardown import world
 from tests.teardown.test_run import stack
 from tests.teardown.world import ShelfBackend
 
 CI = Path(__file__).parents[2] / "ci/teardown"
+NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 DIGEST = f"sha256:{'ab' * 32}"
 IMAGE = f"ghcr.io/petsnap/teardown@{DIGEST}"
-GIVEN = {"cluster": "tools", "namespace": "sizewell-teardown", "account": "teardown"}
+GIVEN = {"cluster": "tools", "namespace": "sizewell-teardown", "account": "teardown", "journal": "s3://j/records"}
 
 
 @pytest.mark.parametrize(
@@ -113,18 +119,30 @@ def test_the_steps_of_the_workflow_fetch_tokens_and_start_the_image(tmp_path):
         '#!/bin/sh\nfor each; do case "$each" in audience=*) printf \'{"value": "token for %s"}\' '
         '"${each#*=}";; esac; done\n'
     )
-    for name, text in (("curl", curl), ("docker", '#!/bin/sh\nprintf "%s\\n" "$@"\n')):
+    git = '#!/bin/sh\nmkdir -p project; echo "$GIT_CONFIG_VALUE_0 $@" >> git.log\n'
+    for name, text in (("curl", curl), ("git", git), ("docker", '#!/bin/sh\nprintf "%s\\n" "$@"\n')):
         (bin_ / name).write_text(text)
         (bin_ / name).chmod(0o755)
     (job,) = yaml.safe_load(schedules.workflow(IMAGE, ("aws", "gcp", "azure")))["jobs"].values()
     (step,) = job["steps"]
     settings = {"PATH": f"{bin_}:{os.environ['PATH']}", "GOOGLE_PROVIDER": PROVIDER, "IMAGE": IMAGE}
+    settings |= {
+        "TOKEN": "ours",
+        "GITHUB_SERVER_URL": "https://github.example",
+        "GITHUB_REPOSITORY": "petsnap/platform",
+    }
+    settings |= {"GITHUB_SHA": "ab" * 20}
     settings |= {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "t", "ACTIONS_ID_TOKEN_REQUEST_URL": "https://github.example"}
     done = subprocess.run(
         ["bash", "-e", "-c", step["run"]], env=settings, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     words = done.stdout.split()
     assert words[-4:] == [IMAGE, "teardown", "run", "--yes"]
+    asked = (tmp_path / "git.log").read_text().splitlines()
+    assert f"fetch --quiet --depth 1 https://github.example/petsnap/platform {'ab' * 20}" in asked[1]
+    assert base64.b64decode(asked[1].split()[2]) == b"x-access-token:ours"
+    assert all("ours" not in line and asked[1].split()[2] not in line for line in (*asked[:1], *asked[2:]))
+    assert f"{tmp_path}/project:/project:ro" in words
     assert (tmp_path / "token/azure").read_text() == "token for api://AzureADTokenExchange\n"
     told = json.loads((tmp_path / "token/gcp.json").read_text())
     credentials = identity_pool.Credentials.from_info(
@@ -199,17 +217,147 @@ def test_no_argument_of_the_image_has_a_default():
     assert "--require-hashes" in text
 
 
-def test_it_starts_with_nothing_to_write_to_but_its_own_folders(tmp_path):
+def test_it_has_no_settings_of_its_own():
+    assert "COPY stacks" not in (CI / "Dockerfile").read_text()
+
+
+def started(tmp_path: Path, sizewell: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """The image's script with a stand-in for `sizewell`; its two folders are in one of the test's."""
     bin_ = tmp_path / "bin"
     bin_.mkdir()
-    (bin_ / "sizewell").write_text('#!/bin/sh\necho "$@"; cat "$AWS_CONFIG_FILE"; readlink "$PULUMI_HOME/plugins"\n')
+    (bin_ / "sizewell").write_text(f"#!/bin/sh\n{sizewell}\n")
     (bin_ / "sizewell").chmod(0o755)
-    script = (CI / "run.sh").read_text().replace("/tmp", str(tmp_path / "tmp"))  # noqa: S108  (of the container)
-    settings = {
-        "PATH": f"{bin_}:{os.environ['PATH']}",
-        "AWS_CONFIG_FILE": str(tmp_path / "tmp" / "aws" / "config"),
-        "AWS_PROFILES": "[profile teardown-deletes-dev]\n",
-    }
+    folders = re.compile("/tmp|(?<!/tmp)/project")  # noqa: S108  (of the container)
+    script = folders.sub(lambda folder: f"{tmp_path}/image{folder[0]}", (CI / "run.sh").read_text())
+    given = {"PATH": f"{bin_}:{os.environ['PATH']}", **settings}
     command = ["sh", "-c", script, "teardown", "teardown", "run", "--yes"]
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+
+
+def test_it_starts_with_nothing_to_write_to_but_its_own_folders(tmp_path):
+    says = 'if [ "$2" = fetch ]; then mkdir -p "$3"; exit; fi; echo "$@"; cat "$AWS_CONFIG_FILE"; readlink "$PULUMI_HOME/plugins"'
+    config = str(tmp_path / "image/tmp/aws/config")
+    done = started(tmp_path, says, AWS_CONFIG_FILE=config, AWS_PROFILES="[profile teardown-deletes-dev]\n")
     assert done.stdout.splitlines() == ["teardown run --yes", "[profile teardown-deletes-dev]", "/opt/plugins/plugins"]
+
+
+SETTINGS = (
+    "schema: sizewell.teardown/1\njournal: {journal}\nprotected:\n  dev-aws: {{until: 2099-12-31, reason: {why}}}\n"
+)
+
+
+def published(tmp_path: Path, why: str = "audit") -> settings.Version:
+    """A project, published to a journal in the folder."""
+    root = tmp_path / "checkout"
+    (root / "stacks/config").mkdir(parents=True, exist_ok=True)
+    (root / "Pulumi.yaml").write_text("name: petsnap\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n")
+    (root / "stacks/config/teardown.yaml").write_text(SETTINGS.format(journal=f"file://{tmp_path}/journal", why=why))
+    (root / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {sizewell:accounts: ['123456789012']}\n")
+    version, _ = settings.publish(journal(tmp_path), settings.files_of(root), NOW, "ana")
+    return version
+
+
+def journal(tmp_path: Path) -> Journal:
+    return Journal(connect(f"file://{tmp_path}/journal"))
+
+
+REAL = 'if [ "$2" = fetch ]; then exec "$SIZEWELL" "$@"; fi; echo "$@"; cat stacks/config/teardown.yaml'
+
+
+def test_each_run_reads_what_was_published_last(tmp_path):
+    """The script of the image, and the command itself: a protection counts without another image."""
+    published(tmp_path)
+    published(tmp_path, "an incident")
+    real = str(Path(sys.executable).parent / "sizewell")
+    done = started(tmp_path, REAL, SIZEWELL=real, SIZEWELL_JOURNAL=f"file://{tmp_path}/journal")
+    assert done.stdout.splitlines()[0] == "teardown run --yes"
+    assert "reason: an incident" in done.stdout
+    assert "settings 2, published on 2026-11-26 12:00 UTC by ana, 3 files" in done.stderr
+
+
+def test_a_checkout_that_is_mounted_is_read_instead(tmp_path):
+    published(tmp_path)
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image/project").symlink_to(tmp_path / "checkout")
+    done = started(tmp_path, REAL)
+    assert "reason: audit" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("stacks/config/teardown.yaml", "schema: sizewell.teardown/1\n", "journal"),
+        ("stacks/config/teardown.yaml", "schema: sizewell.teardown/1\njournal: file:///j\nmodes: act\n", "modes"),
+        ("stacks/config/teardown.yaml", None, "has no stacks/config/teardown.yaml"),
+        ("Pulumi.yaml", None, "has no Pulumi.yaml"),
+        ("../outside", "x", "names '../outside'"),
+        ("stacks/config/../../outside", "x", "names 'stacks/config/../../outside'"),
+    ],
+)
+def test_settings_that_are_broken_stop_the_run_and_no_older_ones_are_taken(tmp_path, file, text, says):
+    files = dict(published(tmp_path).files)
+    files[file] = text
+    document = {"schema": "sizewell.teardown-settings/1", "at": NOW.isoformat(), "by": "ana"}
+    files = {name: each for name, each in files.items() if each is not None}
+    journal(tmp_path).put_numbered("settings", 2, json.dumps({**document, "files": files}).encode())
+    real = str(Path(sys.executable).parent / "sizewell")
+    done = started(tmp_path, REAL, SIZEWELL=real, SIZEWELL_JOURNAL=f"file://{tmp_path}/journal")
+    assert done.returncode == 64
+    assert done.stdout == ""
+    assert says in done.stderr
+    assert not (tmp_path / "image/tmp/outside").exists()
+
+
+def test_nothing_published_stops_the_run(tmp_path):
+    real = str(Path(sys.executable).parent / "sizewell")
+    done = started(tmp_path, REAL, SIZEWELL=real, SIZEWELL_JOURNAL=f"file://{tmp_path}/journal")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "has no settings of teardown" in done.stderr
+
+
+def test_settings_of_another_journal_are_refused(tmp_path):
+    version = published(tmp_path)
+    other = Journal(connect(f"file://{tmp_path}/other"))
+    settings.publish(other, version.files, NOW, "ana")
+    with pytest.raises(ConfigError, match="these settings were published to"):
+        settings.fetch(other, tmp_path / "project")
+
+
+def test_what_did_not_change_is_not_published_again_and_a_removed_stack_goes(tmp_path):
+    assert published(tmp_path).number == published(tmp_path).number == 1
+    settings.fetch(journal(tmp_path), tmp_path / "project")
+    (tmp_path / "checkout/stacks/config/Pulumi.dev-aws.yaml").unlink()
+    assert published(tmp_path, "less").number == 2
+    (tmp_path / "checkout/stacks/config/Pulumi.dev-aws.yaml").unlink()
+    version, new = settings.publish(journal(tmp_path), settings.files_of(tmp_path / "checkout"), NOW, "ana")
+    assert (version.number, new) == (3, True)
+    settings.fetch(journal(tmp_path), tmp_path / "project")
+    assert sorted(path.name for path in (tmp_path / "project/stacks/config").iterdir()) == ["teardown.yaml"]
+    with pytest.raises(UsageError, match="has something else in it"):
+        settings.fetch(journal(tmp_path), tmp_path / "checkout")
+
+
+def test_a_run_whose_settings_were_replaced_does_nothing_more(evening, tmp_path):
+    published(tmp_path)
+    settings.fetch(journal(tmp_path), tmp_path / "project")
+    stack(evening)
+    evening.told()
+
+    def outdated() -> str:
+        return settings.outdated(tmp_path / "project", journal(tmp_path))
+
+    assert outdated() == ""
+    published(tmp_path, "an incident")
+    (result,) = evening.run(outdated=outdated)
+    assert result.outcome == "held back"
+    assert "settings 2 were published since this run began with 1" in result.detail
+    assert settings.outdated(tmp_path / "checkout", journal(tmp_path)) == ""  # of a checkout nobody knows
+
+
+def test_a_pause_is_possible_while_the_settings_are_wrong(tmp_path):
+    published(tmp_path)
+    path = tmp_path / "checkout/stacks/config/teardown.yaml"
+    path.write_text(path.read_text() + "modes: act\n")
+    assert journal_of(tmp_path / "checkout") == f"file://{tmp_path}/journal"
+    with pytest.raises(ConfigError):
+        settings.files_of(tmp_path / "checkout")

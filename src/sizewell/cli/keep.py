@@ -100,7 +100,7 @@ def command(args: Arguments) -> int:
 def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]:
     """The journal, and the project's folder: None where the journal alone was named. UsageError for unknown stacks."""
     from sizewell.teardown.backend import Backend
-    from sizewell.teardown.config import read_config
+    from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
 
     uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "")
@@ -113,7 +113,7 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
         return journal, None
     root = project.root()
     project.must_be_stacks(named, [each.name for each in Backend(root=root).stacks()])
-    return Journal(connect(read_config(root).journal)).read(), root
+    return Journal(connect(journal_of(root))).read(), root
 
 
 def one_line(text: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.planning import Plan, Row
     from sizewell.teardown.records import Limits, Verdict
+    from sizewell.teardown.settings import Version
 
 DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
 
@@ -44,6 +45,7 @@ each action, and acts on at most 5 stacks or 20 % of them.
 would have stopped.
 
 `schedule` prints a GitHub workflow or a CronJob that runs it once an hour; on AWS the component TeardownSchedule does.
+`publish` puts the settings where such runs read them.
 
 `observed` writes how busy each pool's accelerators were, for `sizewell size SPEC --observed FILE`.
 
@@ -268,6 +270,7 @@ def _page(plan: Plan) -> str:
 def _run(args: Arguments) -> int:
     from sizewell.components.tags import legal
     from sizewell.sizing.validating import read_json
+    from sizewell.teardown import settings
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.planning import must_be_own
     from sizewell.teardown.run import Runner
@@ -298,6 +301,7 @@ def _run(args: Arguments) -> int:
         images=args.images,
         tag_of=legal,
         cluster=os.environ.get("SIZEWELL_CLUSTER", ""),
+        outdated=lambda: settings.outdated(root, journal),
     )
     results = runner.run(plan, chosen)
     if args.json:
@@ -360,6 +364,46 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
             print(f"{stack or 'every stack'}: {ended if until == now else held}")
     if args.json:
         output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
+    return 0
+
+
+# Settings of schedules ------------------------------------------------------------------------------------------------
+
+
+@command.command("publish", help="put this project's settings where scheduled runs read them: beside the journal")
+@click.option("--json", is_flag=True, help="print what was published as JSON")
+def _publish(args: Arguments) -> int:
+    from sizewell.teardown import settings
+    from sizewell.teardown.config import read_config
+    from sizewell.teardown.journal import Journal, connect
+
+    root = project.root()
+    files = settings.files_of(root)
+    journal = Journal(connect(read_config(root).journal))
+    version, new = settings.publish(journal, files, datetime.now(UTC), keep.who())
+    return _version(args, version, "" if new else "nothing changed since ", "runs read them from now on")
+
+
+@command.command("fetch", help="write the newest published settings into a folder; what a scheduled run begins with")
+@click.argument("folder", type=click.Path(path_type=Path), help="where to; it gets a Pulumi.yaml and stacks/config")
+@keep.journal_option
+@click.option("--json", is_flag=True, help="print what was fetched as JSON")
+def _fetch(args: Arguments) -> int:
+    from sizewell.teardown import settings
+    from sizewell.teardown.config import journal_of
+    from sizewell.teardown.journal import Journal, connect
+
+    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "") or journal_of(project.root())
+    return _version(args, settings.fetch(Journal(connect(uri)), args.folder), "", f"written to {args.folder}")
+
+
+def _version(args: Arguments, version: Version, before: str, after: str) -> int:
+    if args.json:
+        output.print_json(
+            {"number": version.number, "at": version.at, "by": version.by, "files": sorted(version.files)}
+        )
+    else:
+        print(f"{before}{version}, {plural(len(version.files), 'file')}: {after}")
     return 0
 
 
@@ -475,6 +519,7 @@ def _is_of(spec: str, pool: str) -> bool:
 def _schedule(args: Arguments) -> int:
     from sizewell.teardown import schedules
     from sizewell.teardown.backend import Backend
+    from sizewell.teardown.config import journal_of
     from sizewell.teardown.exports import clusters_by_stack
 
     schedules.must_be_pinned(args.image)
@@ -485,8 +530,10 @@ def _schedule(args: Arguments) -> int:
     if not args.cluster:
         fix = "name a cluster that no stack of this backend builds"
         raise UsageError(f"a CronJob needs --cluster NAME, the cluster that it runs in\n  fix: {fix}")
-    schedules.must_outlive(args.cluster, clusters_by_stack(Backend(root=project.root())))
-    text = schedules.cron_job(args.image, cluster=args.cluster, namespace=args.namespace, account=args.account)
+    root = project.root()
+    schedules.must_outlive(args.cluster, clusters_by_stack(Backend(root=root)))
+    names = {"cluster": args.cluster, "namespace": args.namespace, "account": args.account}
+    text = schedules.cron_job(args.image, **names, journal=journal_of(root))
     return _file(args, text)
 
 

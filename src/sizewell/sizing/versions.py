@@ -32,6 +32,7 @@ WRITTEN: Final[Mapping[str, int]] = {
     "teardown-lock": 1,  # who holds a stack
     "teardown-plan": 1,
     "teardown-record": 1,  # of its journal
+    "teardown-settings": 1,  # what scheduled runs go by, beside the journal
     "timeline": 1,
     "usage": 1,
 }

@@ -27,6 +27,7 @@ from sizewell.teardown.records import Limits, Protection, Rules, until_of
 
 SCHEMA: Final = "sizewell.teardown/1"
 PATH: Final = "stacks/config/teardown.yaml"
+JOURNAL: Final = r"^(s3|gs|az|file)://.+"
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -218,7 +219,7 @@ class TeardownConfig(_Part):
     """What `sizewell teardown` goes by."""
 
     schema_: Literal["sizewell.teardown/1"] = Field(alias="schema")
-    journal: str = Field(pattern=r"^(s3|gs|az|file)://.+")  # where notices, acts and locks are written
+    journal: str = Field(pattern=JOURNAL)  # where notices, acts and locks are written
     mode: Mode = "observe"  # of each environment that has none of its own
     coverage: float = Field(default=0.95, ge=0.5, le=1)
     queued_max_hours: float = Field(default=24, gt=0, le=8760)
@@ -308,6 +309,16 @@ def read_config(root: Path) -> TeardownConfig:
     document = read_yaml(path, PATH)
     with locating(document.places):
         return parse_config(document.data)
+
+
+def journal_of(root: Path) -> str:
+    """Where the journal is. A lease and a pause have to be possible too while something else in the file is wrong;
+    ConfigError where it names none.
+    """
+    path = root / PATH
+    stated = read_yaml(path, PATH).data if path.exists() else None
+    named = stated.get("journal") if isinstance(stated, Mapping) else None
+    return named if isinstance(named, str) and re.match(JOURNAL, named) else read_config(root).journal
 
 
 def parse_config(data: Any) -> TeardownConfig:

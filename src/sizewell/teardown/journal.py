@@ -5,6 +5,7 @@
     locks/STACK/000000000003.released.json
     kept/exports/, kept/timelines/   what an act rested on, for whoever asks later
     kept/usage/20261120T120000Z.json how busy each pool was in the hours before
+    settings/000000000007.json       what scheduled runs go by, as `sizewell teardown publish` put it
 
 Nothing is replaced and nothing deleted, so that the writer needs neither right. Two runners that race for a number meet
 in the store's own condition (If-None-Match, generation 0): one has it, the other reads what stands there. A runner that
@@ -103,6 +104,18 @@ class Journal:
         names = sorted(name for name in self._listed(f"kept/{folder}/") if name >= oldest)
         with ThreadPoolExecutor(max_workers=16) as threads:
             return list(zip(names, threads.map(self._got, names), strict=True))
+
+    def numbers(self, folder: str) -> list[int]:
+        """The numbers of the documents in a folder. ServiceError where the store does not respond."""
+        return sorted(int(name.rpartition("/")[2].partition(".")[0]) for name in self._listed(f"{folder}/"))
+
+    def numbered(self, folder: str, number: int) -> Mapping[str, Any]:
+        """One of them. ServiceError where it cannot be read."""
+        return self._got(f"{folder}/{number:012d}.json")
+
+    def put_numbered(self, folder: str, number: int, data: bytes) -> bool:
+        """Whether a number was free. ServiceError where the store does not take it."""
+        return self._put(f"{folder}/{number:012d}.json", data)
 
     def told(self, stack: str, subject: str) -> tuple[Told, ...]:
         """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first."""

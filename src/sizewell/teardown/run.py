@@ -64,6 +64,7 @@ class Runner:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     cluster: str = ""  # the Kubernetes cluster that this runs in; "": none
     send: Callable[[str, Mapping[str, Any]], None] | None = None
+    outdated: Callable[[], str] = lambda: ""  # why the settings of this run count no more
     statuses: Sequence[StackStatus] = ()  # what the plan rests on: its samples are kept for `size --observed`
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
@@ -230,6 +231,9 @@ class Runner:
     def _act(self, row: Row, state: str, must_hold: Callable[[datetime], None]) -> None:
         """One act, after everything was read again, on the state that it was planned for."""
         try:
+            if old := self.outdated():  # somebody may have protected the stack meanwhile
+                self._say(row, "held back", old)
+                return
             reader = self.fresh()
             listed = {each.name: each for each in self.backend.stacks()}
             if row.stack not in listed:

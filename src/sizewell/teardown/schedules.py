@@ -53,8 +53,9 @@ _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1
 def workflow(image: str, clouds: Sequence[str]) -> str:
     """A GitHub workflow. UsageError without a digest.
 
-    It needs no action of others: a token of GitHub's own is exchanged for the cloud's by its SDK. Such a token is good
-    for some minutes, and a run takes longer: it is fetched anew as long as the container runs.
+    What it goes by is read from the repository at each run. It needs no action of others: a token of GitHub's own is
+    exchanged for the cloud's by its SDK. Such a token is good for some minutes, and a run takes longer: it is fetched
+    anew as long as the container runs.
     """
     must_be_pinned(image)
     logins = {cloud: login for cloud, login in LOGINS.items() if cloud in clouds}
@@ -64,10 +65,20 @@ def workflow(image: str, clouds: Sequence[str]) -> str:
         **{key: f"${{{{ vars.{name} }}}}" for key, name in names.items()},
         "PULUMI_BACKEND_URL": "${{ vars.PULUMI_BACKEND_URL }}",
         "PULUMI_CONFIG_PASSPHRASE": "${{ secrets.PULUMI_CONFIG_PASSPHRASE }}",
+        "TOKEN": "${{ github.token }}",
     }
     passed = [f"{key}={value}" for login in logins.values() for key, value in login.settings.items()]
     passed += [*names, "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"]
     script = (
+        # The settings of today: the image has none. The token is in no argument, and in no file that is mounted.
+        "git init --quiet project\n"
+        "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.extraHeader\n"
+        'basic=$(printf "x-access-token:%s" "$TOKEN" | base64 --wrap 0)\n'
+        'GIT_CONFIG_VALUE_0="Authorization: basic $basic" \\\n'
+        '  git -C project fetch --quiet --depth 1 "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY" "$GITHUB_SHA"\n'
+        "unset GIT_CONFIG_COUNT\n"
+        "git -C project checkout --quiet FETCH_HEAD\n"
+        "mkdir -p project/.sizewell\n"
         "install -d -m 0755 token\n"
         "fetch() {\n"
         '  curl --silent --show-error --fail -H "Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\\n'
@@ -81,7 +92,7 @@ def workflow(image: str, clouds: Sequence[str]) -> str:
         "refreshing=$!\n"
         "trap 'kill \"$refreshing\"' EXIT\n"
         "docker run --rm --read-only --tmpfs /tmp:mode=1777 --tmpfs /project/.sizewell:mode=1777 \\\n"
-        '  --volume "$PWD/token:/token:ro" \\\n'
+        '  --volume "$PWD/token:/token:ro" --volume "$PWD/project:/project:ro" \\\n'
         f"{''.join(f'  --env {each} {chr(92)}{chr(10)}' for each in passed)}"
         '  "$IMAGE" teardown run --yes\n'
     )
@@ -96,7 +107,7 @@ def workflow(image: str, clouds: Sequence[str]) -> str:
                 "runs-on": "ubuntu-latest",
                 "environment": ENVIRONMENT,
                 "timeout-minutes": 170,
-                "permissions": {"id-token": "write"},
+                "permissions": {"contents": "read", "id-token": "write"},
                 "steps": [{"name": "Run it in the image", "env": settings, "run": script}],
             }
         },
@@ -122,8 +133,10 @@ def trust(repository: str, clouds: Sequence[str]) -> str:
     return _text({cloud: login.trust(subject) for cloud, login in LOGINS.items() if cloud in clouds})
 
 
-def cron_job(image: str, *, cluster: str, namespace: str, account: str) -> str:
-    """A CronJob with its namespace and its service account. UsageError without a digest, or with a wrong name."""
+def cron_job(image: str, *, cluster: str, namespace: str, account: str, journal: str) -> str:
+    """A CronJob with its namespace and its service account, whose runs fetch their settings from beside the journal.
+    UsageError without a digest, or with a wrong name.
+    """
     must_be_pinned(image)
     for what, name in (("--namespace", namespace), ("--account", account)):
         if not _NAME.fullmatch(name):
@@ -135,7 +148,7 @@ def cron_job(image: str, *, cluster: str, namespace: str, account: str) -> str:
         "image": image,
         "imagePullPolicy": "Always",
         "args": ["teardown", "run", "--yes"],
-        "env": [{"name": "SIZEWELL_CLUSTER", "value": cluster}],
+        "env": [{"name": "SIZEWELL_CLUSTER", "value": cluster}, {"name": "SIZEWELL_JOURNAL", "value": journal}],
         "envFrom": [{"configMapRef": {"name": "teardown", "optional": True}}, secret],
         "resources": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "1", "memory": "4Gi"}},
         "securityContext": {

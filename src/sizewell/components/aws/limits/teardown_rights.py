@@ -121,6 +121,7 @@ def container(args: TeardownScheduleArgs, *, roles: Mapping[str, str], logs: str
         "AWS_CONFIG_FILE": "/tmp/aws/config",  # noqa: S108  (a volume of the task's own)
         "AWS_REGION": args["region"],
         "PULUMI_BACKEND_URL": f"{args['state']}?region={args['region']}&awssdk=v2",
+        "SIZEWELL_JOURNAL": args["journal"],  # the settings of today stand there
     }
     secret = args.get("passphrase_secret_arn")
     return json.dumps(
