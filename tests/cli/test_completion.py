@@ -49,7 +49,10 @@ def offers(*words: str) -> list[str]:
     [
         (("",), [*COMMANDS, "help"]),
         (("pre",), ["preview"]),
-        (("teardown", ""), ["plan", "run", "pause", "resume", "report", "observed", "schedule", "replay"]),
+        (
+            ("teardown", ""),
+            ["plan", "run", "pause", "resume", "publish", "fetch", "report", "observed", "schedule", "replay"],
+        ),
         (("prices", "sh"), ["show"]),
         (("preview", "--ba"), ["--base", "--base-state"]),
         (("teardown", "plan", "--for"), ["--format"]),
