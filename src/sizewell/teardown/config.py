@@ -190,8 +190,8 @@ class Operators(_Part):
     """
 
     emails: tuple[Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$")], ...] = ()
-    webhooks_env: tuple[str, ...] = ()
-    pagerduty_env: tuple[str, ...] = ()
+    webhooks_env: tuple[Variable, ...] = ()
+    pagerduty_env: tuple[Variable, ...] = ()
 
 
 class Queries(_Part):
