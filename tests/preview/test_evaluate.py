@@ -196,7 +196,7 @@ def test_a_stack_reference_and_a_read_resource_are_unknown_and_not_recorded(proj
         ("import pulumi; pulumi.Config().require('zone')", "Missing required configuration variable 'demo:zone'"),
         ("import pulumi; pulumi.Output.from_input(1).apply(lambda v: v / 0)", "ZeroDivisionError"),
         (
-            "import pulumi, json; x = json.loads(pulumi.runtime.invoke('a:b:c', {}).value['id'])",
+            "import pulumi, datetime; x = datetime.date.fromisoformat(pulumi.runtime.invoke('a:b:c', {}).value['id'])",
             "it asked the cloud for a:b:c, which is unknown offline",
         ),
     ],

@@ -149,6 +149,27 @@ def test_the_plan_is_the_same_with_the_sdks_own_functions(project: Path, monkeyp
     assert evaluate(project, "dev") == ours
 
 
+ASKING = """
+import json, os, pulumi
+pulumi.runtime.invoke("a:b:c", {})
+config = pulumi.Config()
+config.get_bool("b"), config.get_int("i"), config.get_float("f"), config.get_object("o")
+os.getenv("SIZEWELL_X"), "SIZEWELL_X" in os.environ, os.environ.get("SIZEWELL_X")
+json.loads("{}"), json.dumps({"a": 1})
+try:
+    json.dumps(object())
+except TypeError:
+    pass
+
+async def waits():
+    reference = pulumi.StackReference("o/p/dev")
+    await reference.get_output_details("x")
+    await reference.outputs.is_known()
+
+pulumi.Output.from_input(waits())
+"""
+
+
 def test_the_sdk_calls_what_stands_in_its_functions_places(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that the SDK no longer looks up where ours is put costs time, and nobody would notice."""
     called: set[str] = set()
@@ -166,7 +187,7 @@ def test_the_sdk_calls_what_stands_in_its_functions_places(project: Path, monkey
     ]
     monkeypatch.setattr(quick, "_INSTEAD", tuple(instead))
     evaluate(project, "dev")
-    (project / "__main__.py").write_text("import pulumi\npulumi.runtime.invoke('a:b:c', {})\n")
+    (project / "__main__.py").write_text(ASKING)
     evaluate(project, "dev")
     assert {name for _, name, _ in instead} - called == {"asyncio"}
 

@@ -102,14 +102,150 @@ def test_a_function_that_makes_resources_is_found_through_what_it_calls(plan, tm
 
 def test_what_cannot_be_made_of_an_unknown_value_is_named_with_the_reason(plan):
     found = plan("""
-import json
-def from_text(text):
-    for each in json.loads(text):
-        aws.ec2.Instance(each, ami="ami-1", instance_type="p5.48xlarge")
-pulumi.StackReference("org/p/dev").get_output("machines").apply(from_text)
+import datetime
+def until(text):
+    end = datetime.date.fromisoformat(text)
+    aws.ec2.Instance("i", ami="ami-1", instance_type="p5.48xlarge", tags={"until": end.isoformat()})
+pulumi.StackReference("org/p/dev").get_output("end").apply(until)
 """)
     assert [each.name for each in found.hidden] == ["__main__.py, line 5"]
-    assert "JSONDecodeError" in found.hidden[0].why
+    assert "ValueError" in found.hidden[0].why
+
+
+GPU = "aws.ec2.Instance('gpu', ami='ami-1', instance_type='p5.48xlarge')"
+NUMBERED = GPU.replace("'gpu'", "f'g{i}'")
+LOOK_UPS = """
+import decimal, json, os, re
+text = aws.ssm.get_parameter(name="/x").value
+group = aws.autoscaling.get_group(name="ml")
+vpc = aws.ec2.get_vpc(tags={"a": "b"})
+TYPES = {"small": "t3.micro", "big": "p5.48xlarge"}
+"""
+DECISIONS = [
+    f"if vpc.default: {GPU}",
+    f"if not vpc.default: {GPU}",
+    f"if vpc.default == True: {GPU}",
+    f"for i in range(group.desired_capacity): {NUMBERED}",
+    f"for i in range(group.desired_capacity + 1): {NUMBERED}",
+    f"for i in ['a'] * group.desired_capacity: {GPU}; break",
+    f"if group.desired_capacity > 8: {GPU}",
+    f"if group.desired_capacity == 8: {GPU}",
+    f"if max(1, group.desired_capacity) > 8: {GPU}",
+    f"if group.desired_capacity in (8, 16): {GPU}",
+    f"if group.desired_capacity in {{8, 16}}: {GPU}",
+    f"if int(text) > 5: {GPU}",
+    f"if float(text) > 5: {GPU}",
+    f"if int(text.strip()) > 5: {GPU}",
+    f"if text in {{'on', 'yes'}}: {GPU}",
+    f"if text in ('on', 'yes'): {GPU}",
+    f"if text.lower() == 'on': {GPU}",
+    f"if text.lower() in {{'on'}}: {GPU}",
+    f"if text + 'x' == 'onx': {GPU}",
+    f"if str(text) == 'on': {GPU}",
+    f"if text.startswith('on'): {GPU}",
+    f"if text.isdigit(): {GPU}",
+    f"if text > '5': {GPU}",
+    f"if 'gpu' in text.split(','): {GPU}",
+    f"if len(text.split(',')) > 1: {GPU}",
+    f"if json.loads(text)['gpus']: {GPU}",
+    "aws.ec2.Instance('i', ami='ami-1', instance_type=TYPES.get(text, 't3.micro'))",
+    "aws.ec2.Instance('i', ami='ami-1', instance_type={**TYPES, 'x': 'y'}.get(text.upper(), 't3.micro'))",
+    "aws.ec2.Instance('i', ami='ami-1', instance_type='p5.48xlarge' if group.min_size else 't3.micro')",
+    f"if 'SIZEWELL_GPUS' in os.environ: {GPU}",
+    f"if os.environ.get('SIZEWELL_GPUS'): {GPU}",
+    f"if os.getenv('SIZEWELL_GPUS', 'no') == 'yes': {GPU}",
+    f"if os.environ.get('SIZEWELL_GPUS', 'no').lower() in {{'yes'}}: {GPU}",
+    f"for i in range(int(os.environ.get('SIZEWELL_GPUS', '0'))): {GPU}",
+    f"for i in range(int(os.getenv('SIZEWELL_GPUS', 0))): {GPU}",
+]
+
+
+@pytest.mark.parametrize("line", DECISIONS)
+def test_whatever_a_program_decides_by_what_is_not_known_is_named_with_its_line(plan, line):
+    """Whichever way it goes then: an `if` that is silent is what a reader would take for the program."""
+    found = plan(f"{LOOK_UPS}{line}\n")
+    assert {each.name for each in found.hidden} == {"__main__.py, line 9"}
+    assert price(found, load(), on=date(2026, 11, 26)).coverage.not_judged
+
+
+@pytest.mark.parametrize(
+    "awaited",
+    [
+        "int(await reference.get_output('n').future() or 0)",
+        "int((await reference.get_output_details('n')).value or 0)",
+        "await reference.get_output('n').future()",
+        "len((await reference.outputs.future())['machines'])",
+        "1 if await reference.get_output('n').is_known() else 0",
+    ],
+)
+def test_what_a_program_awaits_is_no_none(plan, awaited):
+    found = plan(f"""
+reference = pulumi.StackReference("o/p/dev")
+async def main():
+    for i in range({awaited}):
+        aws.ec2.Instance(f"g{{i}}", ami="ami-1", instance_type="p5.48xlarge")
+pulumi.export("x", pulumi.Output.from_input(main()))
+""")
+    assert {each.name for each in found.hidden} == {"__main__.py, line 6"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "line"),
+    [
+        (
+            "n",
+            "for i in range(config.require_int('n')): aws.ec2.Instance(f'g{i}', ami='a', instance_type='p5.48xlarge')",
+        ),
+        (
+            "n",
+            "config.require_secret_int('n').apply(lambda n: [aws.ebs.Volume(f'v{i}', availability_zone='a', size=1) for i in range(n)])",
+        ),
+        ("b", f"if config.get_bool('b'): {GPU}"),
+        ("t", f"if config.get('t') == 'big': {GPU}"),
+        ("o", f"if config.require_object('o')['gpu']: {GPU}"),
+    ],
+)
+def test_a_secret_of_the_configuration_is_not_known(plan, declared, line):
+    found = plan(f"config = pulumi.Config()\n{line}\n", f"demo:{declared}: {{secure: 'v1:a:b'}}, aws:region: us-west-2")
+    assert [each.name for each in found.hidden] == ["__main__.py, line 4"]
+    assert "the secret" in found.hidden[0].why
+
+
+def test_a_number_that_only_fills_inputs_is_recorded_as_unknown_and_hides_nothing(plan):
+    found = plan("""
+group = aws.autoscaling.get_group(name="ml")
+size = group.desired_capacity
+aws.ebs.Volume("v", availability_zone="a", size=size + 1, encrypted=aws.ec2.get_vpc(id="x").default, tags={"n": f"{size}"})
+aws.ssm.Parameter("p", type="String", value=__import__("json").dumps({"n": size}))
+""")
+    made = named(found)
+    assert (made["v"].inputs["size"], made["v"].inputs["encrypted"], made["v"].inputs["tags"]) == (
+        UNKNOWN,
+        UNKNOWN,
+        {"n": UNKNOWN},
+    )
+    assert made["p"].inputs["value"] is UNKNOWN
+    assert found.hidden == ()
+
+
+def test_an_environment_variable_that_is_set_or_only_fills_inputs_hides_nothing(plan, monkeypatch):
+    monkeypatch.setenv("SIZEWELL_GPUS", "1")
+    line = "import os\nif os.environ.get('SIZEWELL_GPUS', '0') == '1': aws.ebs.Volume('v', availability_zone='a', size=1)\n"
+    assert plan(line).hidden == ()
+    assert "v" in named(plan(line))
+    plain = "import os\naws.ebs.Volume('v', availability_zone=os.getenv('SIZEWELL_ZONE', 'us-west-2a'), size=1)\n"
+    assert plan(plain).hidden == ()
+    assert named(plan(plain))["v"].inputs["availabilityZone"] == "us-west-2a"
+
+
+def test_a_function_that_only_raises_is_named(plan):
+    found = plan("""
+bucket = aws.s3.Bucket("b")
+def fails(name):
+    raise KeyError("zone")
+bucket.id.apply(fails)
+""")
+    assert [(each.name, "raises" in each.why) for each in found.hidden] == [("__main__.py, line 5", True)]
 
 
 def test_a_function_that_makes_no_resources_is_not_run_with_a_stand_in(plan, tmp_path):

@@ -48,9 +48,7 @@ def quick() -> Iterator[None]:
 async def _serialize_properties(inputs: Any, *arguments: Any, **named: Any) -> object:
     """The SDK's own, without inputs that are not stated: it serializes each of them to leave it out after that."""
     # Not `inputs.items()`: a mapping of inputs may have an input of that name.
-    return await _SERIALIZE(
-        {key: stand_ins.without_counts(inputs[key]) for key in inputs if inputs[key] is not None}, *arguments, **named
-    )
+    return await _SERIALIZE({key: inputs[key] for key in inputs if inputs[key] is not None}, *arguments, **named)
 
 
 class Unlike(Exception):  # noqa: N818 - a signal to the evaluation, which tells the cause

@@ -1,217 +1,61 @@
 """Values in place of what only a cloud could answer, so that a program goes on; what it decides by them is told.
 
 An output that is not known yet is the SDK's own business: what is done with it is not run. A plain call
-(`aws.ec2.get_ami(...)`) has to return something, and what a program makes inside `apply` of an unknown value is never
-made at a preview. In both places the program gets stand-ins: they format into text that is recorded as unknown, a
-list has two of them, and whoever asks how long it is, or compares one, decides by something that nobody knows.
+(`aws.ec2.get_ami(...)`), an output that is awaited and a secret of the configuration have to be something, and what a
+program makes inside `apply` of an unknown value is never made at a preview. In these places the program gets the values
+of `undecided`. An environment variable that is not set here is reported where a program decides by its default.
 """
 
 from __future__ import annotations
 
 import dis
+import json
+import os
 import sys
-import sysconfig
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, Self, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
 import pulumi
 from pulumi import _types
 from pulumi.output import UNKNOWN, Unknown, contains_unknowns
 from pulumi.runtime import rpc as pulumi_rpc
 
-pulumi_invoke: Any = import_module("pulumi.runtime.invoke")  # the package has a function of that name
-MARK: Final = f"?{pulumi_rpc.UNKNOWN}?"  # not the mark itself: the SDK would turn that into None
-MANY: Final = f"{MARK}["  # how an entry of a list of unknown length begins
-ENTRIES: Final = 2  # of such a list
-RENDERERS: Final = ("kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory")
-
-Tell = Callable[[str, str], None]  # (what is not known, where the program decides by it)
-_tell: ContextVar[Tell | None] = ContextVar("tell", default=None)
-
-_INSTALLED: Final = tuple(
-    sorted({str(Path(path)) for key in ("stdlib", "purelib", "platlib") if (path := sysconfig.get_path(key))})
+from sizewell.sdk.undecided import (
+    ENTRIES,
+    MANY,
+    MARK,
+    Anything,
+    Defaulted,
+    UnknownList,
+    UnknownMapping,
+    UnknownNumber,
+    UnknownText,
+    decides,
+    of_program,
+    own,
+    tell_to,
+    tells,
 )
 
+__all__ = ["INSTEAD", "VARIABLE", "stand_in", "tell_to"]
 
-def tell_to(tell: Tell) -> None:
-    """Whom to tell, of everything that runs in this thread's context from now on."""
-    _tell.set(tell)
-
-
-def _own(file: str) -> bool:
-    """Whether a file is the program's own, and neither installed nor Python's."""
-    return not (file.startswith((*_INSTALLED, "<frozen")) or "site-packages" in file or file == __file__)
-
-
-def _decides(about: str) -> None:
-    """Tell that the program's own line, and not the SDK's, asks what is not known."""
-    frame = sys._getframe(2)  # noqa: SLF001
-    if _own(frame.f_code.co_filename) and (tell := _tell.get()) is not None:
-        tell(about, f"{frame.f_code.co_filename}:{frame.f_lineno}")
-
-
-class UnknownText(str):
-    """Any text."""
-
-    __slots__ = ("_about",)
-    _about: str
-
-    def __new__(cls, about: str, text: str = MARK) -> Self:
-        made = super().__new__(cls, text)
-        made._about = about
-        return made
-
-    def __bool__(self) -> bool:
-        _decides(self._about)
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        _decides(self._about)
-        return str.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        _decides(self._about)
-        return str.__ne__(self, other)
-
-    __hash__ = str.__hash__
-
-    def __contains__(self, part: object) -> bool:
-        _decides(self._about)
-        return isinstance(part, str) and str.__contains__(self, part)
-
-    def __len__(self) -> int:
-        _decides(self._about)
-        return ENTRIES
-
-    def __getitem__(self, place: Any) -> Any:
-        return self
-
-
-class Anything(UnknownText):
-    """Any value: a text, a mapping, an object, a list of unknown length."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return Anything(self._about)
-
-    def __getitem__(self, place: Any) -> Any:
-        return Anything(self._about)
-
-    def __iter__(self) -> Iterator[Any]:
-        _decides(self._about)
-        return iter([Anything(self._about, f"{MANY}{i}]") for i in range(ENTRIES)])
-
-    def __int__(self) -> int:
-        _decides(self._about)
-        return ENTRIES
-
-    __index__ = __int__
-
-    def get(self, key: Any, default: Any = None) -> Any:  # noqa: ARG002 - as of a mapping
-        return Anything(self._about)
-
-    def items(self) -> list[tuple[Any, Any]]:
-        _decides(self._about)
-        return [(each, each) for each in self]
-
-    def keys(self) -> list[Any]:
-        return list(self)
-
-    values = keys
-
-
-class UnknownCount(int):
-    """Any whole number: two where it has to be one."""
-
-    _about: str
-
-    def __new__(cls, about: str) -> Self:
-        made = super().__new__(cls, ENTRIES)
-        made._about = about
-        return made
-
-    def __bool__(self) -> bool:
-        _decides(self._about)
-        return True
-
-    def _same(self, *_: Any) -> UnknownCount:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = _same
-
-    def __index__(self) -> int:
-        _decides(self._about)
-        return ENTRIES
-
-
-class UnknownList(list[Any]):
-    """A list of unknown length."""
-
-    _about: str
-
-    def __init__(self, about: str, entries: Sequence[Any]) -> None:
-        super().__init__(entries)
-        self._about = about
-
-    def __iter__(self) -> Iterator[Any]:
-        _decides(self._about)
-        return super().__iter__()
-
-    def __len__(self) -> int:
-        _decides(self._about)
-        return super().__len__()
-
-    def __bool__(self) -> bool:
-        _decides(self._about)
-        return True
-
-
-class UnknownMapping(dict[str, Any]):
-    """A mapping of unknown keys."""
-
-    _about: str
-
-    def __init__(self, about: str) -> None:
-        super().__init__({MARK: UnknownText(about)})
-        self._about = about
-
-    def __missing__(self, key: str) -> Any:
-        return UnknownText(self._about)
-
-    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002
-        return UnknownText(self._about)
-
-    def __iter__(self) -> Iterator[str]:
-        _decides(self._about)
-        return super().__iter__()
-
-    def __bool__(self) -> bool:
-        _decides(self._about)
-        return True
-
-    def __contains__(self, key: object) -> bool:
-        _decides(self._about)
-        return True
+pulumi_invoke: Any = import_module("pulumi.runtime.invoke")  # the package has a function of that name
+RENDERERS: Final = ("kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory")
+VARIABLE: Final = "the environment variable"  # how what is reported of one begins
+_LATER: Final = "a value that is known only after deployment"
 
 
 def stand_in(kind: Any, about: str, text: str = MARK) -> Any:
-    """A value of an annotated type of the SDK; None for true or false, which has no stand-in."""
+    """A value of an annotated type of the SDK."""
     kind = _types.unwrap_optional_type(kind)
     if isinstance(kind, type) and _types.is_output_type(kind):
         fields = _types.output_type_types(kind).items()
         return _types.output_type_from_dict(kind, {name: stand_in(inner, about, text) for name, inner in fields})
     origin = get_origin(kind) or kind
-    if origin is int:
-        return UnknownCount(about)
-    if origin in (bool, float):
-        return None
+    if origin in (int, bool, float):
+        return UnknownNumber(about, origin)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return UnknownMapping(about)
     if isinstance(origin, type) and issubclass(origin, Sequence) and not issubclass(origin, str):
@@ -245,23 +89,39 @@ def invoke(  # noqa: PLR0917 - as the SDK calls it
 def apply(self: Any, func: Callable[[Any], Any], run_with_unknowns: bool = False) -> Any:
     """The SDK's own, and of what makes resources out of an unknown value the resources, made of a stand-in."""
     if run_with_unknowns or not _makes_resources(func):
+        if _always_raises(func):
+            tells(f"a function that raises an error whatever {_LATER} turns out to be", _place(func))
         return _APPLY(self, func, run_with_unknowns)
 
     def tried(value: Any) -> Any:
         if not contains_unknowns(value):
             return func(value)
-        code: Any = getattr(func, "__code__", None)
-        where = f"{code.co_filename}:{code.co_firstlineno}"
-        about = "a value that is known only after deployment"
         try:
-            func(_replaced(value, about))
+            func(_replaced(value, _LATER))
         except Exception as error:  # noqa: BLE001 - of the program, on a value that it never gets
-            tell = _tell.get()
-            if tell is not None:
-                tell(f"{about} ({type(error).__name__}: {error})", where)
+            tells(f"{_LATER} ({type(error).__name__}: {error})", _place(func))
         return UNKNOWN
 
     return _APPLY(self, tried, True)
+
+
+def _place(func: Any) -> str:
+    return f"{func.__code__.co_filename}:{func.__code__.co_firstlineno}"
+
+
+def _always_raises(func: Any) -> bool:
+    """Whether a function of the program ends in an error on every way: nothing is made after it."""
+    code = getattr(func, "__code__", None)
+    if not isinstance(code, CodeType) or not own(code.co_filename) or code.co_flags & _GENERATES:
+        return False
+    if code not in _raising:
+        names = {step.opname for step in dis.get_instructions(code)}
+        _raising[code] = "RAISE_VARARGS" in names and not any(name.startswith("RETURN_") for name in names)
+    return _raising[code]
+
+
+_raising: dict[CodeType, bool] = {}
+_GENERATES: Final = 0x20 | 0x80 | 0x200  # inspect.CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
 def _replaced(value: Any, about: str) -> Any:
@@ -281,7 +141,7 @@ _known: dict[CodeType, bool] = {}
 def _makes_resources(func: Any) -> bool:
     """Whether a function of the program, or one that it calls, names a type of resource."""
     code = getattr(func, "__code__", None)
-    if not isinstance(code, CodeType) or not _own(code.co_filename):
+    if not isinstance(code, CodeType) or not own(code.co_filename):
         return False
     if code not in _known:
         _known[code] = False  # of itself, where it is recursive
@@ -321,20 +181,146 @@ def _names_a_resource(code: CodeType, names: Mapping[str, Any]) -> bool:
     return False
 
 
-def without_counts(value: Any) -> Any:
-    """A value of a program as it is recorded: a number that nobody knows is no number."""
-    if isinstance(value, UnknownCount):
-        return MARK
-    if isinstance(value, list):
-        return [without_counts(each) for each in value]
-    if isinstance(value, dict):
-        return {key: without_counts(each) for key, each in value.items()}
+# -- what a program waits for -----------------------------------------------------------------------------------------
+
+
+def future(self: Any, with_unknowns: bool | None = None) -> Awaitable[Any]:
+    """The SDK's own, with a stand-in where the program awaits what is not known: the SDK answers None."""
+    awaited: Any = _FUTURE(self, with_unknowns)
+    if with_unknowns or not of_program(sys._getframe(1)):  # noqa: SLF001
+        return awaited  # type: ignore[no-any-return]
+    awaited.close()
+
+    async def known() -> Any:
+        value = await _FUTURE(self, True)
+        if value is None and not await _IS_KNOWN(self):
+            return Anything(_LATER)
+        return _replaced(value, _LATER) if contains_unknowns(value) else value
+
+    return known()
+
+
+def is_known(self: Any) -> Awaitable[bool]:
+    """The SDK's own; a program that asks goes another way at a preview than at the update."""
+    decides("whether a value is known before deployment")
+    known: Awaitable[bool] = _IS_KNOWN(self)
+    return known
+
+
+def get_output_details(self: Any, name: str) -> Awaitable[Any]:
+    """The SDK's own, with a stand-in for an output of another stack: the SDK answers with nothing at all."""
+
+    async def details() -> Any:
+        found = await _DETAILS(self, name)
+        if found.value is None and found.secret_value is None and not await _IS_KNOWN(self.outputs):
+            found.value = Anything(f"the output {name} of another stack")
+        return found
+
+    return details()
+
+
+# -- configuration and environment ------------------------------------------------------------------------------------
+
+
+def _config_value(
+    self: Any, key: str, use: Callable[..., Any] | None = None, instead_of: Callable[..., Any] | None = None
+) -> Any:
+    value = _CONFIG(self, key, use, instead_of)
+    return UnknownText(_secret(self, key)) if value == pulumi_rpc.UNKNOWN else value
+
+
+def _typed(of: str, kind: type) -> Callable[..., Any]:
+    theirs = getattr(pulumi.Config, of)
+
+    def value(
+        self: Any, key: str, use: Callable[..., Any] | None = None, instead_of: Callable[..., Any] | None = None
+    ) -> Any:
+        if _CONFIG(self, key, use, instead_of) != pulumi_rpc.UNKNOWN:
+            return theirs(self, key, use, instead_of)
+        return Anything(_secret(self, key)) if kind is object else UnknownNumber(_secret(self, key), kind)
+
     return value
 
 
+def _secret(config: Any, key: str) -> str:
+    return f"the secret {config.full_key(key)} of the configuration"
+
+
+def _variable(name: str) -> str:
+    return f"{VARIABLE} {name}, which is not set here"
+
+
+def _environment(self: Any, name: str, default: Any = None) -> Any:
+    """`os.environ.get` and `os.getenv`: the default is the program's answer here, and may not be elsewhere."""
+    value = _ENVIRON_GET(self, name, None)
+    if value is not None or not of_program(sys._getframe(1)):  # noqa: SLF001
+        return default if value is None else value
+    if isinstance(default, str):
+        return Defaulted(_variable(name), default)
+    decides(_variable(name))
+    return default
+
+
+def _getenv(name: str, default: Any = None) -> Any:
+    value = _ENVIRON_GET(os.environ, name, None)
+    if value is not None or not of_program(sys._getframe(1)):  # noqa: SLF001
+        return default if value is None else value
+    if isinstance(default, str):
+        return Defaulted(_variable(name), default)
+    decides(_variable(name))
+    return default
+
+
+def _is_set(self: Any, name: object) -> bool:
+    found: bool = _ENVIRON_HAS(self, name)
+    if not found:
+        decides(_variable(str(name)))
+    return found
+
+
+# -- values that leave the program ------------------------------------------------------------------------------------
+
+
+def serialize_property(value: Any, *arguments: Any, **named: Any) -> Awaitable[Any]:
+    """The SDK's own: a number that nobody knows is recorded as what it is."""
+    return _SERIALIZE(MARK if type(value) is UnknownNumber else value, *arguments, **named)
+
+
+def _loads(text: Any, *arguments: Any, **named: Any) -> Any:
+    return Anything(text._about) if isinstance(text, UnknownText) else _LOADS(text, *arguments, **named)  # noqa: SLF001
+
+
+def _as_json(self: Any, value: Any) -> Any:
+    return MARK if type(value) is UnknownNumber else _AS_JSON(self, value)
+
+
 _APPLY: Final = pulumi.Output.apply
+_FUTURE: Final[Any] = pulumi.Output.future
+_IS_KNOWN: Final[Any] = pulumi.Output.is_known
+_DETAILS: Final[Any] = pulumi.StackReference.get_output_details
+_CONFIG: Final[Any] = pulumi.Config._get  # noqa: SLF001
 _INVOKE: Final = pulumi_invoke._invoke  # noqa: SLF001
+_SERIALIZE: Final = pulumi_rpc.serialize_property
+_ENVIRON: Final[Any] = type(os.environ)
+_ENVIRON_GET: Final[Any] = _ENVIRON.get
+_ENVIRON_HAS: Final[Any] = _ENVIRON.__contains__
+_LOADS: Final = json.loads
+_AS_JSON: Final[Any] = json.JSONEncoder.default
 INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi_invoke, "_invoke", invoke),
+    (pulumi_rpc, "serialize_property", serialize_property),
     (pulumi.Output, "apply", apply),
+    (pulumi.Output, "future", future),
+    (pulumi.Output, "is_known", is_known),
+    (pulumi.StackReference, "get_output_details", get_output_details),
+    (pulumi.Config, "_get", _config_value),
+    (pulumi.Config, "_get_bool", _typed("_get_bool", bool)),
+    (pulumi.Config, "_get_int", _typed("_get_int", int)),
+    (pulumi.Config, "_get_float", _typed("_get_float", float)),
+    (pulumi.Config, "_get_object", _typed("_get_object", object)),
+    (_ENVIRON, "get", _environment),
+    (_ENVIRON, "__contains__", _is_set),
+    (os, "getenv", _getenv),
+    (json, "loads", _loads),
+    (json.JSONEncoder, "default", _as_json),
 )

@@ -167,13 +167,16 @@ def _told_to(monitor: Monitor, project: Project) -> Callable[[str, str], None]:
             what="what the program makes there",
             may_hide="more, fewer or other resources than are shown",
             why=f"it follows from {about}",
-            fix=FIX,
+            fix=_SET if about.startswith(stand_ins.VARIABLE) else FIX,
             digest=_digest(file),
         )
         if hidden not in monitor.hidden:
             monitor.hidden.append(hidden)
 
     return tell
+
+
+_SET: Final = "set it as the deployment does and run this again, or put the value into the stack's configuration"
 
 
 def _seconds() -> float:
