@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+import pulumi
 import pytest
 import yaml
 from aws_recording import ROOT, record
@@ -147,6 +148,24 @@ def test_machines_that_would_start_nothing_are_refused_with_the_line_to_write(pa
         assert f"pulumi config set --path 'sizewell:run.{name}.image' IMAGE" in str(fault)
 
 
-def test_a_stack_s_program_refuses_machines_that_would_start_nothing():
-    with pytest.raises(ConfigError, match=r"sizewell:run\.vlm-fp16\.image: is missing"):
-        evaluate(ROOT, "dev-azure", config={"sizewell:run": "{}"})
+def test_a_preview_of_machines_that_would_start_nothing_has_its_price_and_warns():
+    whole, without = evaluate(ROOT, "dev-azure"), evaluate(ROOT, "dev-azure", config={"sizewell:run": "{}"})
+    assert any("sizewell:run.vlm-fp16.image: is missing" in note for note in without.notes)
+    assert {one.urn for one in without.resources if "vlm-fp16" in one.name} == {
+        one.urn for one in whole.resources if "vlm-fp16" in one.name
+    }
+
+
+@pytest.mark.parametrize("building", [True, False])
+def test_an_update_of_machines_that_would_start_nothing_ends_before_anything_is_built(monkeypatch, building):
+    decision = Decision.from_json(ROOT / "stacks/decisions/dev-azure.json")
+    how = Settings(project="sizewell", stack="dev-azure", organization="petsnap", runs={})
+    said = []
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: not building)
+    monkeypatch.setattr(pulumi.log, "warn", said.append)
+    if building:
+        with pytest.raises(ConfigError, match=r"sizewell:run\.vlm-fp16\.image: is missing"):
+            booting.check_started(decision, how)
+    else:
+        booting.check_started(decision, how)
+    assert len(said) == (not building)

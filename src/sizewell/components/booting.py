@@ -1,4 +1,6 @@
-"""What machines without a scheduler start when they boot: the run of their workload; without one a stack is refused."""
+"""What machines without a scheduler start when they boot: the run of their workload; without one nothing is built."""
+
+import pulumi
 
 from sizewell.components.settings import Settings
 from sizewell.launch import machines, reach, volumes
@@ -24,7 +26,9 @@ def run_at_boot(
 
 
 def check_started(decision: Decision, settings: Settings) -> None:
-    """ConfigError with every workload whose machines, of no cluster and no scheduler, would start nothing, and bill."""
+    """Where machines of no cluster and no scheduler would start nothing, and bill, an update ends with a ConfigError of
+    every such workload before anything is built. A preview warns: what a decision costs needs no image.
+    """
     idle = {
         workload.spec.name: pool.instance_type
         for workload in decision.workloads
@@ -43,4 +47,7 @@ def check_started(decision: Decision, settings: Settings) -> None:
         for name, kind in idle.items()
     ]
     if faults:
-        raise ConfigError(faults, subject=f"configuration of {decision.stack}")
+        error = ConfigError(faults, subject=f"configuration of {decision.stack}")
+        if not pulumi.runtime.is_dry_run():
+            raise error
+        pulumi.log.warn(str(error))
