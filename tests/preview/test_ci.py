@@ -313,7 +313,8 @@ def test_a_spec_that_was_edited_without_deciding_again_is_said(repository, tmp_p
     assert "**Decision out of date**: dev: " in summary
     assert outputs["exit-code"] != "0"
     _, _, summary = script(repository, "preview", tmp_path, BASE=base, STACKS="dev", CHECK_DECISIONS="false")
-    assert summary.count("Decision out of date") == 1  # of the run before
+    assert summary.count("Decision out of date") == 2  # of the run before, and that other workloads were decided
+    assert "chat not decided yet" in summary
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

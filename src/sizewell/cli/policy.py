@@ -135,7 +135,7 @@ def _print(reports: dict[str, Report | SizewellError]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from sizewell.policy.engine import NOT_JUDGED
+    from sizewell.policy.engine import NOT_JUDGED, grouped
 
     console = output.console()
     for stack, report in reports.items():
@@ -143,14 +143,21 @@ def _print(reports: dict[str, Report | SizewellError]) -> None:
             console.print(Text.assemble((stack, "bold"), ": not judged"))
             console.print(f"  {report}")
             continue
-        failed, warned = len(report.failed()), len(report.failed("advisory"))
-        unseen = [each for each in report.not_judged if each.level == "advisory"]
-        hidden = f", {len(report.not_judged)} not judged" if report.not_judged else ""
-        counts = f": {failed} failed, {warned - len(unseen)} advisory, {len(report.waived)} waived{hidden}"
+        unseen = report.not_judged
+        failed, warned, waived = (
+            len(grouped(results))
+            for results in (
+                report.failed(),
+                [each for each in report.failed("advisory") if each not in unseen],
+                report.waived,
+            )
+        )
+        hidden = f", {len(unseen)} not judged" if unseen else ""
+        counts = f": {failed} failed, {warned} advisory, {waived} waived{hidden}"
         console.print(Text.assemble((stack, "bold"), counts))
         if summary := report.summary():
             console.print(Padding(Text(summary), (0, 0, 0, 2)))
-        for result in sorted(report.results, key=lambda result: (result.level != "mandatory", result.rule)):
+        for result in sorted(grouped(report.results), key=lambda result: (result.level != "mandatory", result.rule)):
             state: str = result.outcome if result.outcome != "violation" else result.level
             state = "not judged" if result.rule == NOT_JUDGED and state == "undetermined" else state
             style = "red" if result.level == "mandatory" and result.outcome != "waived" else "yellow"

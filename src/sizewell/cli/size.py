@@ -161,13 +161,13 @@ def _print(
             console.print(f"wrote {project.shown(target)}: review and commit it; `pulumi up` builds what it says")
             for answer in answers:
                 if is_decision(answer):
-                    console.print(_end(answer))
+                    console.print(_end(answer, specs))
         else:
             state = "is untouched" if target.exists() else "was not written"
             console.print(f"{project.shown(target)} {state}")
 
 
-def _end(decision: Decision) -> str:
+def _end(decision: Decision, specs: Sequence[WorkloadSpec]) -> str:
     """When the stack ends, and what has to be up before it."""
     from sizewell.sizing.billing.standing import pulls_from_a_mirror
 
@@ -176,7 +176,8 @@ def _end(decision: Decision) -> str:
     )
     before = f"\n{images}" if pulls_from_a_mirror(decision) else ""
     if decision.expires_at is None:
-        return f"it never expires: set a ttl in every spec of the stack to change that{before}"
+        without = ", ".join(spec.name for spec in specs if spec.ttl_s is None)
+        return f"it never expires, as {without} has no ttl: `ttl: 30d` in every spec of the stack changes that{before}"
     return (
         f"it expires on {decision.expires_at}: deploy its expiry stack first, `pulumi up -s "
         f"ttl-{decision.stack}`{before}"
@@ -265,6 +266,32 @@ def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
             remarks.append(
                 f"{stack}: {verdict.state}: {changes}; decide with `sizewell size --stack {stack}` and commit it"
             )
+    return tuple(remarks)
+
+
+def other_workloads(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
+    """Stacks whose specs name other workloads than their decision, in one sentence each; decides nothing again."""
+    from sizewell.sizing.places import read_yaml
+    from sizewell.sizing.records.decision import Decision
+
+    remarks = []
+    for stack in stacks:
+        path, folder = root / "stacks/decisions" / f"{stack}.json", root / "stacks/specs" / stack
+        if not folder.is_dir() or not path.exists():
+            continue
+        try:
+            decided = {workload.spec.name for workload in Decision.from_json(path).workloads}
+            documents = [read_yaml(spec).data for spec in sorted(folder.glob("*.yaml"))]
+        except SizewellError:
+            continue  # whoever reads them for their own sake says what is wrong
+        stated = {str(document.get("name")) for document in documents if isinstance(document, dict)}
+        parts = [
+            f"{', '.join(sorted(names))} {words}"
+            for names, words in ((stated - decided, "not decided yet"), (decided - stated, "without a spec"))
+            if names
+        ]
+        if parts:
+            remarks.append(f"{stack}: {'; '.join(parts)}; decide with `sizewell size --stack {stack}` and commit it")
     return tuple(remarks)
 
 

@@ -42,6 +42,19 @@ class Result:
         return f"{where}{self.message}\n  fix: {self.fix}" if self.fix else f"{where}{self.message}"
 
 
+def grouped(results: Iterable[Result]) -> list[Result]:
+    """What a rule says of several resources in the same words as one result, with the first names."""
+    same: dict[Result, list[str]] = {}
+    for result in results:
+        same.setdefault(replace(result, urn="", resource=""), []).append(result.resource)
+    groups = []
+    for result, resources in same.items():
+        names = list(dict.fromkeys(filter(None, resources)))
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        groups.append(replace(result, resource=", ".join(names[:3]) + more))
+    return groups
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """All results that are not plain passes, and how many judgements passed."""

@@ -9,7 +9,7 @@ from sizewell.policy.tags import any_of, tagged
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import StackFacts, Thing
 from sizewell.resources.values import Text, get, text
-from sizewell.sizing.records.registration import REGISTRATION_KEY
+from sizewell.sizing.records.registration import REGISTRATION_KEY, UNASSIGNED
 
 
 @rule(
@@ -104,21 +104,24 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
         return None
     if isinstance(thing.tags, Unknown):
         return Undetermined("the tags")
-    keys = {key.lower() for key, value in thing.tags.items() if value not in (None, "")}
+    keys = {key.lower() for key, value in thing.tags.items() if value not in (None, "", UNASSIGNED)}
     # checkpoints outlive the machines that wrote them, and what ends a stack outlives the stack
     outlives = get(thing.registration, "kind") in ("checkpoints", "limits")
     kept = thing.environment in parameters["permanent"] or outlives
-    missing = []
-    if not keys & {key.lower() for key in parameters["owner"]}:
-        missing.append(parameters["owner"][0])
-    if not kept and not keys & {key.lower() for key in parameters["expires"]}:
-        missing.append(parameters["expires"][0])
-    if not missing:
+    owned = bool(keys & {key.lower() for key in parameters["owner"]})
+    ends = kept or bool(keys & {key.lower() for key in parameters["expires"]})
+    if owned and ends:
         return None
-    return Violation(
-        "the tags for its owner and its expiry date are missing: it will not be taken down automatically",
-        f"tag it {' and '.join(missing)}",
-    )
+    lacks = [key for key, stated in (("owner", owned), ("expires", ends)) if not stated]
+    tags = " and ".join(parameters[key][0] for key in lacks)
+    words = " and ".join({"owner": "its owner", "expires": "its expiry date"}[key] for key in lacks)
+    then = "nobody is told what becomes of it" if ends else "it will not be taken down automatically"
+    fix = f"tag it {tags}"
+    if thing.tags.get("managed-by") == "sizewell":  # its tags are made of the specs of its stack
+        keys_of_specs = " and ".join({"owner": "owner", "expires": "ttl"}[key] for key in lacks)
+        fix = f"set {keys_of_specs} in every spec of the stack, then run `sizewell size --stack STACK`"
+    shown = f"the tags for {words} are" if len(lacks) > 1 else f"the tag for {words} is"
+    return Violation(f"{shown} missing: {then}", fix)
 
 
 @rule(

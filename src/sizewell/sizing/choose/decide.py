@@ -24,6 +24,7 @@ from sizewell.sizing.choose.setting import KEEP, Setting
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGroup
+from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.records.stackname import UNSTATED, environment_of
 
 if TYPE_CHECKING:
@@ -101,15 +102,16 @@ def decide(
     lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
     ends = bool(lives) and len(lives) == len(specs)
     chosen = share_standing(chosen, ends=ends)
-    first = specs[0]
+    owners = [spec.owner for spec in specs if spec.owner != UNASSIGNED]
+    centers = [spec.cost_center for spec in specs if spec.cost_center != UNASSIGNED]
     return Decision(
         schema="sizewell.decision/1",
         stack=stack,
         environment=environment,
         decided_on=on,
         expires_at=on + timedelta(seconds=min(lives)) if ends else None,
-        owner=first.owner,
-        cost_center=first.cost_center,
+        owner=next(iter(owners), UNASSIGNED),
+        cost_center=next(iter(centers), UNASSIGNED),
         catalog=CatalogRef(digest=catalog.digest, as_of=catalog.as_of),
         workloads=tuple(workload_record(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NotRequired, TypedDict
 
+UNASSIGNED: Final = "unassigned"  # owner or cost center of a stack whose specs name none
 REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
 
 

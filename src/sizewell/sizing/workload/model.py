@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSc
 
 from sizewell.sizing import units
 from sizewell.sizing.catalog.records import ON_PREMISES
+from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.workload.fields import (
     Bytes,
     Count,
@@ -413,8 +414,8 @@ class WorkloadSpec(Section):
     idle: Idle | None = None
     schedule: Schedule | None = None
     ttl_s: Seconds | None = default(None, "the stack does not expire", alias="ttl")
-    owner: Label = default("unassigned", "no owner; a policy reports that")
-    cost_center: Label = default("unassigned", "none is named")
+    owner: Label = default(UNASSIGNED, "no owner; a policy reports that")
+    cost_center: Label = default(UNASSIGNED, "none is named")
     team: Team | None = None
     objective: Literal["cost", "time", "balanced"] = default("cost", "the cheapest that meets deadline and slo")
 
