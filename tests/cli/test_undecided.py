@@ -29,7 +29,7 @@ def test_the_same_names_say_nothing(project: Path) -> None:
 
 def test_a_new_spec_and_one_that_went_are_said(project: Path) -> None:
     specs = project / "stacks/specs/dev-gcp"
-    gone = sorted(specs.glob("*.yaml"))[0]
+    gone = min(specs.glob("*.yaml"))
     (specs / "new.yaml").write_text("name: brand-new\nkind: notebook\n", encoding="utf-8")
     (said,) = other_workloads(project, ["dev-gcp"])
     assert said == "dev-gcp: brand-new not decided yet; decide with `sizewell size --stack dev-gcp` and commit it"
