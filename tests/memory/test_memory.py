@@ -222,3 +222,68 @@ def test_kinds_that_nobody_published_have_a_wider_band(llama, h100):
     sparse = training_memory(replace(job, architecture=experts), Layout(), h100)
     assert sparse.high_bytes / sparse.total_bytes > dense.high_bytes / dense.total_bytes
     assert sparse.grade == "roofline"
+
+
+def _fine_tuned(**change):
+    """Qwen2.5-1.5B as benchmarks/trainer_memory.py runs it: fp32 weights under autocast, 512 tokens, recomputed."""
+    model = Architecture(
+        key="qwen2.5-1.5b",
+        layers=28,
+        hidden=1536,
+        heads=12,
+        kv_heads=2,
+        head_dim=128,
+        ffn=8960,
+        gated=True,
+        vocab=151936,
+        tied_embeddings=True,
+    )
+    given = {"weights": "fp32", "engine": "transformers", "sequence_length": 512, "checkpointing": "full"}
+    return TrainingJob(architecture=model, method="full", **(given | change))
+
+
+def _allocated(job, layout, accelerator):
+    found = items(job, layout, accelerator)
+    return sum(size for item, size in found.items() if item not in ("allocator", "context", "communicators"))
+
+
+@pytest.mark.parametrize(
+    ("change", "layout", "measured"),  # benchmarks/measured/trainer_h100.jsonl, `peak_allocated`
+    [
+        ({"optimizer": "adamw_torch"}, {}, 31.006e9),  # foreach: a copy of a state
+        ({"optimizer": "adamw_torch_fused"}, {}, 25.750e9),  # peaks in the backward pass
+        ({"optimizer": "adafactor"}, {}, 14.30e9),  # the largest matrix, twice
+        ({"optimizer": "sgd"}, {}, 13.36e9),
+        ({"engine": "deepspeed", "weights": "", "sequence_length": 1024}, {"zero_stage": 2}, 34.031e9),
+        ({"engine": "deepspeed", "weights": "", "sequence_length": 1024}, {"zero_stage": 3}, 33.78e9),
+    ],
+)
+def test_the_optimizers_step_peaks_as_measured(h100, change, layout, measured):
+    job = _fine_tuned(**change)
+    found = _allocated(job, Layout(checkpointing="full", **layout), h100)
+    assert found == pytest.approx(measured, rel=0.05)
+
+
+def test_foreach_is_the_default_of_software_that_takes_pytorchs_own_optimizer_as_it_is(h100):
+    device, layout = h100, Layout(checkpointing="full")
+    old, new = (_fine_tuned(engine=engine) for engine in ("transformers-2024", "transformers"))
+    copy = 4 * params_total(old.architecture)
+    assert items(old, layout, device)["buffers"] == pytest.approx(copy, rel=0.01)
+    assert items(new, layout, device).get("buffers", 0) < copy / 2
+
+
+def test_blocks_of_the_logits_are_not_what_the_step_is_made_from(h100):
+    device = h100
+    job = _fine_tuned(optimizer="adamw_torch", sequence_length=4096)  # 30.96 GB allocated, 39.29 reserved
+    found = items(job, Layout(checkpointing="full"), device)
+    assert sum(found.values()) - found["context"] == pytest.approx(39.29e9, rel=0.05)
+
+
+def test_the_residual_stream_of_a_model_that_bitsandbytes_quantised_is_wide(h100):
+    device, layout = h100, Layout(checkpointing="full")
+    bits, gptq = (
+        items(replace(_fine_tuned(weights=stored), method="qlora", lora_rank=16), layout, device)
+        for stored in ("nf4-dq", "int4")
+    )
+    assert bits["activations"] == pytest.approx(2 * gptq["activations"], rel=0.01)
+    assert bits["weights"] - gptq["weights"] == pytest.approx(2 * 151936 * 1536, rel=0.05)  # fp32 embeddings

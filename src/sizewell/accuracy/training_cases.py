@@ -148,7 +148,7 @@ def _precision(said: str, device: Accelerator, engine: str, method: str, case: C
         computing = "bf16" if "bf16" in device.flop_per_s else "fp16"
     if method == "qlora":
         quantised = str(case.workload.get("quantization") or "").lower()
-        stored = "nf4" if quantised == "nf4" else "nf4-dq"
+        stored = "int4" if "gptq" in quantised else "nf4" if quantised == "nf4" else "nf4-dq"
         computing = "bf16" if computing in ("fp4", "fp8") else computing
     elif "fp32 weights" in text:
         stored = "fp32"
@@ -166,6 +166,8 @@ def _whole(case: Case) -> bool:
 
 def _optimizer(said: str) -> str:
     text = said.lower()
+    if text in ("adamw_torch", "adamw_torch_fused", "sgd"):  # names of torch.optim as Hugging Face's Trainer has them
+        return text
     for word, name in (
         ("8bit", "adamw8bit"),
         ("8-bit", "adamw8bit"),

@@ -42,6 +42,7 @@ CACHING_PRIOR = (0.08, 0.5)
 GROUPS = ("adapters", "adapters-narrow", "kv", "kv-v0", "serving", "training", "vision", "weights", "weights-text")
 START = Constants(
     context_bytes={"cuda": 4e8, **CONTEXT_ELSEWHERE},
+    training_context_bytes=8.05e8,  # benchmarks/measured/trainer_h100.jsonl: device less reserved
     collective_bytes=COLLECTIVE_PRIOR[0],
     caching=CACHING_PRIOR[0],
     serving_workspace_bytes=2e8,
@@ -54,6 +55,8 @@ SEQUENCES = 1024  # that the profiling run samples for on devices of 70 GiB and 
 Points = list[tuple[float, float]]  # (published / predicted, weight)
 MEANING = {
     "context_bytes": "driver context and library handles of a process; cuda from vLLM logs, the others estimates",
+    "training_context_bytes": "driver context and libraries of a training process on cuda, beside what PyTorch's "
+    "allocator reserved: as measured on one H100",
     "collective_bytes": "communicators of a training process, for each kind of parallelism it takes part in",
     "caching": "what the caching allocator holds beyond activations and buffers, as a share of them",
     "serving_workspace_bytes": "attention and GEMM workspaces of a serving engine",

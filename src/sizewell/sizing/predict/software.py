@@ -27,6 +27,8 @@ Trait = Literal[
     "quantises-head",  # the output head too (bitsandbytes through Lightning)
     "replicates-tables",  # tensor parallelism keeps embeddings and head on every device
     "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
+    "foreach",  # PyTorch's own optimizers as they are, which step over all parameters at once
+    "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, table states of 8-bit optimizers in 32 bits
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
 

@@ -18,7 +18,13 @@ from sizewell import csvtables
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.architecture import forward_flop_per_sample, params_total
 from sizewell.sizing.predict.memory.columns import MODES, Column, Layouts, Stages
-from sizewell.sizing.predict.memory.states import QUANTIZED, TRANSFORMER_ENGINE, WIDE_ADAPTERS, lora_targets
+from sizewell.sizing.predict.memory.states import (
+    QUANTIZED,
+    TRANSFORMER_ENGINE,
+    WIDE_ADAPTERS,
+    lora_targets,
+    stream_is_wide,
+)
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Layout, TrainingJob
@@ -90,7 +96,8 @@ def _layer_activations(
     targets = lora_targets(job) if frozen else ()
     fused = is_fused(job)
     autocast = job.weights == "fp32" and size == 2.0
-    stream = 4.0 if autocast else size  # under autocast the residual stream stays fp32
+    wide_stream = stream_is_wide(job)
+    stream = 4.0 if autocast or wide_stream else size  # under autocast the residual stream stays fp32
 
     def saved(*matrices: str) -> bool:  # whether the input of one of these matrices is kept
         return not frozen or quantised or any(matrix in targets for matrix in matrices)
@@ -130,7 +137,7 @@ def _layer_activations(
     inside = projections + attention_out + branch_outputs + down_input
     if job.attention == "eager":
         inside += scores
-    if frozen and not quantised and not job.weights and job.engine in WIDE_ADAPTERS:
+    if wide_stream or (frozen and not quantised and not job.weights and job.engine in WIDE_ADAPTERS):
         # Each adapter casts its input: q, k, v and gate, up share none, and o keeps one beside the attention's output.
         again = max(0, sum(m in targets for m in "qkv") - 1) + max(0, sum(m in targets for m in ("gate", "up")) - 1)
         outside += size * h * again

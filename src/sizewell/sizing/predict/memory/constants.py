@@ -24,6 +24,7 @@ class Constants:
     """What the formulas leave open; bytes and plain ratios."""
 
     context_bytes: Mapping[str, float]  # driver context and library handles, by runtime
+    training_context_bytes: float  # of a training process on cuda: context, cuBLAS and what else PyTorch loads
     collective_bytes: float  # communicators of a training process, per kind of parallelism it takes part in
     caching: float  # share of activations and buffers that the caching allocator holds on top (rounding, fragments)
     serving_workspace_bytes: float  # attention and GEMM workspaces of a serving engine

@@ -60,6 +60,7 @@ _ALIASES: Mapping[str, str] = {
     "adam8bit": "adamw8bit",
     "paged_adamw_8bit": "adamw8bit",
     "adamw_torch": "adamw",
+    "adamw_torch_fused": "adamw",
     "fusedadam": "adamw",
     "decoupled_adamw": "adamw",
     "sgd_momentum": "sgd-momentum",
@@ -72,6 +73,9 @@ REPLICATES_TABLES = software_with("replicates-tables")
 CASTS_UP = software_with("casts-up")
 WIDE_ADAPTERS = software_with("wide-adapters")
 MEGATRON = software_with("megatron")
+FOREACH = software_with("foreach")
+TRAINER = software_with("trainer")
+_SUB_GROUP = 1e9  # parameters that DeepSpeed's stage 3 steps at a time (`sub_group_size`)
 TRANSFORMER_ENGINE = software_with("transformer-engine")
 
 
@@ -221,6 +225,48 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
     return ModelStates(weights=held(per.weights, 3), adapters=0.0 * gradients, gradients=gradients, optimizer=optimizer)
 
 
+def steps_by_foreach(job: TrainingJob) -> bool:
+    """Whether Adam's step goes over all parameters at once, with a copy of a state, as `torch.optim` does where nobody
+    asks for the fused kernel: "the foreach implementation uses ~ sizeof(params) more peak memory".
+
+    >>> steps_by_foreach(TrainingJob(architecture=Architecture(key="x"), optimizer="adamw_torch"))
+    True
+    """
+    stated = job.optimizer.strip().lower()
+    return stated == "adamw_torch" or (stated in ("adam", "adamw") and job.engine in FOREACH)
+
+
+def step_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
+    """What the optimizer's step makes beside weights, gradients and states, and gives back after it."""
+    per = recipes(job, layouts)
+    trained = held.adapters / per.adapters if job.method in ("lora", "qlora") else held.weights / per.weights
+    made = 0.0 * trained
+    if job.cpu_offload:
+        return np.asarray(made)
+    if steps_by_foreach(job):
+        wide = per.optimizer >= 12.0  # with a master copy
+        made = held.optimizer / np.where(wide, 3.0, 2.0)
+    elif optimizer_name(job.optimizer) == "adafactor":  # matrix by matrix: the update, twice; in 16 bits also wider
+        copies = np.where(np.asarray(per.weights) < 4.0, 4.0, 2.0)  # copies of gradient and weights
+        made = np.minimum(trained, largest_matrix(job.architecture) / layouts.tensor) * 4.0 * copies
+    if job.engine == "deepspeed" and job.method not in ("lora", "qlora"):
+        # Gradients are flattened: stages 1 and 2 hold both, in 16 bits, and the fp32 copy that is stepped with;
+        # stage 3 does so by groups, and its step holds two fp32 values of each.
+        flattened = 6.0 * trained
+        grouped = 8.0 * np.minimum(trained, _SUB_GROUP)
+        alone = (layouts.data <= 1) & (layouts.zero_stage >= 1)
+        made = np.where(alone, np.where(layouts.zero_stage >= 3, grouped, flattened), made)
+    return np.asarray(made)
+
+
+def stream_is_wide(job: TrainingJob) -> bool:
+    """Whether the residual stream of a quantised model is in fp32: PEFT's `prepare_model_for_kbit_training` casts norms
+    and head up where bitsandbytes quantised the rest (GPTQ is left as it is).
+    """
+    quantised = job.method == "qlora" and job.weights in ("", "nf4", "nf4-dq")
+    return quantised and job.engine in CASTS_UP and job.engine in WIDE_ADAPTERS
+
+
 def device_params(layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
     """(dense, routed expert) parameters of one device of a stage, before ZeRO divides them."""
     return stage.dense / layouts.tensor, stage.experts / (layouts.tensor * layouts.expert)
@@ -242,7 +288,7 @@ def _frozen_bytes(
     has_head = not model.tied_embeddings and model.kind == "decoder" and job.engine not in QUANTISES_HEAD
     head = np.where(stage.last & has_head, model.vocab * model.hidden / layouts.tensor, 0.0)
     unquantised = np.minimum(np.where(stage.number == 0, table, 0.0) + head, dense)
-    kept = (4.0 if job.engine in CASTS_UP else 2.0) * unquantised
+    kept = (4.0 if job.engine in CASTS_UP and job.weights != "int4" else 2.0) * unquantised  # PEFT leaves GPTQ as it is
     quantised = per.weights * ((dense - unquantised) / over + expert / experts_over)
     return np.asarray(kept / over + quantised)
 

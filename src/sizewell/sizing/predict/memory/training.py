@@ -34,6 +34,7 @@ from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.states import (
     MEGATRON,
     QUANTISES_HEAD,
+    TRAINER,
     ModelStates,
     largest_matrix,
     largest_quantised,
@@ -41,6 +42,8 @@ from sizewell.sizing.predict.memory.states import (
     micro_batches,
     recipes,
     stage_states,
+    step_bytes,
+    stream_is_wide,
 )
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import software_with
@@ -158,7 +161,9 @@ class Runtimes:
     def of(runtime: str) -> Runtimes:
         fitted = constants()
         return Runtimes(
-            context_bytes=fitted.context_bytes.get(runtime, fitted.context_bytes["other"]),
+            context_bytes=fitted.training_context_bytes
+            if runtime == "cuda"
+            else fitted.context_bytes.get(runtime, fitted.context_bytes["other"]),
             collective_bytes=0.0 if runtime == "tpu" else fitted.collective_bytes,
         )
 
@@ -191,19 +196,30 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
     copies, copies_late = _cast_bytes(job, layouts, states, loss, present)
     early = kept + np.maximum(loss, working) + present + copies
     late = late + copies_late
-    starts, at_loss = early >= late, loss >= working  # which moment, and what is on top of what is kept
+    made = 0.0 * states.gradients if job.optimizer_in_backward else step_bytes(job, layouts, states)
+    step = np.where(made > 0, states.gradients + made, 0.0)
+    steps = step > np.maximum(early, late)  # which moment: the optimizer's step, or one of the backward pass,
+    starts, at_loss = (early >= late) & ~steps, loss >= working  # and what is on top of what is kept
     items = {
         "weights": states.weights,
         "adapters": states.adapters,
         "optimizer": states.optimizer,
-        "gradients": np.where(starts, present, late - working - copies_late),
-        "activations": np.where(starts, np.where(at_loss, kept, kept + working), working),
+        "gradients": np.where(steps, states.gradients, np.where(starts, present, late - working - copies_late)),
+        "activations": np.where(steps, 0.0, np.where(starts, np.where(at_loss, kept, kept + working), working)),
         "logits and loss": np.where(starts & at_loss, loss, 0.0),
-        "buffers": buffers + np.where(starts, copies, copies_late),
+        "buffers": buffers + np.where(steps, made, np.where(starts, copies, copies_late)),
     }
     planned = job.framework == "jax"  # XLA plans memory before it runs
     dynamic = items["activations"] + items["logits and loss"] + buffers
     items["allocator"] = 0.0 * dynamic if planned else constants().caching * dynamic
+    if job.engine == "deepspeed":  # on one device: blocks of the 16-bit gradients, from which the step's were made
+        alone = steps & (layouts.data <= 1) & (layouts.zero_stage >= 1)
+        gradients = 2.0 * states.weights / recipes(job, layouts).weights
+        items["allocator"] = items["allocator"] + np.where(alone, gradients, 0.0)
+    if job.engine in TRAINER:
+        # Blocks of the logits are the largest; what a layer's backward pass and the step take lies in others.
+        blocks = loss + working + np.maximum(kept, step)
+        items["allocator"] = items["allocator"] + np.maximum(0.0, blocks - np.maximum(step, np.maximum(early, late)))
     return items
 
 
@@ -296,6 +312,8 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
     buffers = np.where(gathers, gathered, beside)
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
         buffers = buffers + 2 * 2.0 * (largest_quantised(model, head=job.engine in QUANTISES_HEAD) / layouts.tensor)
+    if stream_is_wide(job):  # the head is in fp32, and what autocast makes of it for the product
+        buffers = buffers + 2.0 * (output_params(model) or embedding_params(model)) / layouts.tensor
     return np.asarray(buffers)
 
 
