@@ -1,21 +1,31 @@
-"""Carry published cases into the project: compact, one per line, with their sources.
+"""Carry measured figures into the project as cases: compact, one per line, with their sources.
 
     python tools/carry_cases.py FOLDER    reads FOLDER/*.json (lists of cases), writes them compact
+    python tools/carry_cases.py           writes published/trainer.json from benchmarks/measured/trainer_h100.jsonl
 
 Figures, models, hardware, workloads and sources are kept as published; addresses that follow from repository, commit
-and path are left out.
+and path are left out. Parts of one publication are one source (`_PARTS`), and like rows of it share a weight.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.trainer_memory import SHAPES
+
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "src/sizewell/accuracy/published"
+MEASURED = ROOT / "benchmarks/measured/trainer_h100.jsonl"
 _DROPPED = frozenset({"split", "unseen_source", "verify"})
+_PARTS = ("qwen-readme", "gist-deepspeed", "nim")  # what the source families of parts of one publication begin with
+_FAMILIES = {"A100": "nvidia-ampere", "H100": "nvidia-hopper"}
 
 
 def compact(case: dict[str, Any]) -> dict[str, Any]:
@@ -29,22 +39,120 @@ def compact(case: dict[str, Any]) -> dict[str, Any]:
     if source.get("repo") and source.get("path") and source.get("commit"):
         source.pop("url", None)
     kept["source"] = {key: value for key, value in source.items() if value is not None}
+    family = str(kept.get("source_family") or "")
+    kept["source_family"] = next((part for part in _PARTS if family.startswith(f"{part}-")), family)
+    kept["hw_family"] = kept.get("hw_family") or _FAMILIES.get(str(kept["hardware"]["device"]).split("-")[0], "")
     return kept
 
 
-def main(folder: str) -> None:
+def weighted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of files that weigh none of them, each by the size of its group: no long table outvotes others."""
+    if any(row.get("weight", 1) != 1 for row in rows):
+        return rows
+    of = Counter(row["group"] for row in rows)
+    return [{**row, "weight": round(1 / of[row["group"]], 4)} for row in rows]
+
+
+def measured() -> Iterator[dict[str, Any]]:
+    """Two cases of each run of the Trainer: what it took of the device at its peak, and the seconds of a step."""
+    seen: set[tuple[str, ...]] = set()
+    written: set[str] = set()
+    for line in MEASURED.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        if "error" in run or run["case"] in written:
+            continue
+        written.add(run["case"])
+        for metric, value, unit in (
+            ("peak_memory_per_device", round(run["peak_device"] / 1e9, 3), "GB"),
+            ("step_time_s", run["step_s"], "s"),
+        ):
+            first = (run["model"], run["method"], str(run["zero"]), metric)
+            yield {
+                "id": f"h100-{run['case']}" + ("-s" if unit == "s" else ""),
+                "gradeable": True,
+                "core": first not in seen,
+                "tier": "A",
+                "kind": f"finetune_{run['method']}",
+                "metric": metric,
+                "value": value,
+                "unit": unit,
+                "also": {
+                    "allocated_gb": round(run["peak_allocated"] / 1e9, 3),
+                    "reserved_gb": round(run["peak_reserved"] / 1e9, 3),
+                }
+                if unit == "GB"
+                else {},
+                "model": _model(run["model"]),
+                "hardware": {"device": "H100-SXM-80GB", "count": 1, "mem_gb": 80, "per_node": 1},
+                "workload": _workload(run),
+                "source": {
+                    "title": "Runs of transformers' Trainer on one H100",
+                    "path": str(MEASURED.relative_to(ROOT)),
+                },
+                "uncertainty": "seconds on a shared host, whose processors launch the kernels" if unit == "s" else "",
+                "source_family": "trainer-h100",
+                "hw_family": "nvidia-hopper",
+                "group": f"trainer-h100-{run['method']}-{metric}",
+            }
+            seen.add(first)
+
+
+def _model(name: str) -> dict[str, Any]:
+    if name == "gpt2-xl":
+        return {"name": name}
+    _, hidden, layers, heads, kv_heads, head_dim, ffn, vocab, tied = SHAPES[name]
+    experts = {"num_experts": 64, "experts_per_tok": 8, "moe_ffn": ffn} if name.startswith("olmoe") else {}
+    shape = {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim}
+    return {"name": name, **shape, "ffn": ffn, "ffn_gated": True, "vocab": vocab, "tied_embeddings": tied, **experts}
+
+
+def _workload(run: dict[str, Any]) -> dict[str, Any]:
+    every = run["targets"] is None or isinstance(run["targets"], str)
+    adapter = {"lora_rank": run["rank"], "lora_targets": "all linear" if every else "q and v"} if run["rank"] else {}
+    return {
+        "method": {"full": "Full finetune", "lora": "LoRA", "qlora": "QLoRA"}[run["method"]],
+        "seq_len": run["seq"],
+        "micro_batch": run["batch"],
+        "grad_accum": run["accum"],
+        "precision": _precision(run),
+        "parallelism": {"zero": run["zero"]} if run["zero"] else {},
+        "activation_checkpointing": run["gc"],
+        "optimizer": run["optim"],
+        **({"quantization": "nf4-dq"} if run["method"] == "qlora" else {}),
+        **adapter,
+        **({"attention": "eager"} if run["attn"] == "eager" else {}),
+        "engine": "deepspeed" if run["zero"] else "transformers",
+    }
+
+
+def _precision(run: dict[str, Any]) -> str:
+    if run["zero"] or run["method"] == "qlora":
+        return "bf16"
+    if run["weights"] == "fp32":
+        return "autocast to bf16"
+    return "bf16" if run["method"] == "lora" else "bf16-true"  # PEFT makes adapters of 16-bit models in fp32
+
+
+def main(folder: str = "") -> None:
     OUT.mkdir(parents=True, exist_ok=True)
+    if not folder:
+        write("trainer.json", list(measured()))
+        return
     for path in sorted(Path(folder).glob("*.json")):
         rows = json.loads(path.read_text(encoding="utf-8"))
-        if not (isinstance(rows, list) and rows and "metric" in rows[0]):
-            continue
-        lines = [json.dumps(compact(row), ensure_ascii=False, separators=(",", ":")) for row in rows]
-        target = OUT / path.name.replace("_truth", "")
-        target.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
-        print(f"{target.relative_to(ROOT)}: {len(rows)} cases")
+        if isinstance(rows, list) and rows and "metric" in rows[0]:
+            write(path.name.replace("_truth", ""), rows)
+
+
+def write(name: str, rows: list[dict[str, Any]]) -> None:
+    lines = [
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in weighted([compact(row) for row in rows])
+    ]
+    (OUT / name).write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    print(f"{(OUT / name).relative_to(ROOT)}: {len(rows)} cases")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python tools/carry_cases.py FOLDER")
-    main(sys.argv[1])
+    if len(sys.argv) > 2:
+        sys.exit("usage: python tools/carry_cases.py [FOLDER]")
+    main(*sys.argv[1:])

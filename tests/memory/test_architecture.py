@@ -180,7 +180,13 @@ def test_what_is_predicted_of_an_unknown_architecture_has_a_lower_grade_and_a_wi
     found = []
     for kind in ("llama", "brandnew"):
         a = from_hf_config({**config, "model_type": kind, "intermediate_size": 8192}, kind)
-        job = TrainingJob(architecture=replace(a, gated=True), method=method, sequence_length=2048, global_batch=8)
+        job = TrainingJob(
+            architecture=replace(a, gated=True),
+            method=method,
+            engine="transformers",
+            sequence_length=2048,
+            global_batch=8,
+        )
         time = training_time(job, Layout(micro_batch=8), Cluster(accelerator=device, per_node=1))
         memory = training_memory(job, Layout(micro_batch=8), device)
         found.append((time.grade, time.high_s / time.step_s, memory.grade, memory.high_bytes / memory.total_bytes))

@@ -287,3 +287,24 @@ def test_the_residual_stream_of_a_model_that_bitsandbytes_quantised_is_wide(h100
     )
     assert bits["activations"] == pytest.approx(2 * gptq["activations"], rel=0.01)
     assert bits["weights"] - gptq["weights"] == pytest.approx(2 * 151936 * 1536, rel=0.05)  # fp32 embeddings
+
+
+def test_a_band_is_of_the_software_where_measured_and_says_where_it_is_not(llama, h100):
+    """Peaks of software that nobody measured have the widest band of their kind of work, and the estimate says so."""
+
+    def estimate(engine, method):
+        job = TrainingJob(
+            architecture=llama, method=method, engine=engine, lora_rank=8, sequence_length=2048, global_batch=8
+        )
+        return training_memory(job, Layout(), h100)
+
+    for method, measured in (("full", ("torchtitan", "transformers", "deepspeed")), ("qlora", ("transformers",))):
+        unknown = estimate("nobody-s", method)
+        width = unknown.high_bytes / unknown.total_bytes
+        assert unknown.grade == "roofline"
+        assert any("not measured of nobody-s" in note for note in unknown.assumptions)
+        for engine in measured:
+            known = estimate(engine, method)
+            assert known.grade == "calibrated"
+            assert known.high_bytes / known.total_bytes <= width * 1.001
+            assert not any("not measured" in note for note in known.assumptions)

@@ -13,7 +13,7 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory import kv_cache_tokens, serving_memory, serving_parts, training_memory, usable_bytes
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.serving import PAGED
-from sizewell.sizing.predict.memory.training import band_group
+from sizewell.sizing.predict.memory.training import band, band_groups
 from sizewell.sizing.predict.usual import SERVING
 from sizewell.sizing.records.jobs import Grade, MemoryEstimate, ServingJob
 from sizewell.sizing.units import GIB, SIZES
@@ -62,13 +62,15 @@ def _training(case: Case) -> Prediction:
         total = sum(size for item, size in estimate.breakdown if item in ("activations", "logits and loss"))
     per_unit = unit_bytes(case)
     share = total / estimate.total_bytes
+    own, kind = band_groups(described.job)
     return Prediction(
         value=total / per_unit,
         low=estimate.low_bytes * share / per_unit,
         high=estimate.high_bytes * share / per_unit,
         grade=estimate.grade,
         assumptions=(*described.assumptions, *estimate.assumptions),
-        group="training" if described.job.method in ("pretrain", "full") else band_group(described.job),
+        group=own,
+        wider=(kind,),
         fits=fits,
     )
 
@@ -99,8 +101,7 @@ def _longest_sequence(case: Case) -> Prediction:
         raise CannotPredictError("the source does not state how the run was split over its devices")
     device = described.accelerator
     usable = usable_bytes(device)
-    known = constants().bands_assumed if described.job.engine_assumed else constants().bands
-    low, high = known["training" if described.job.method in ("pretrain", "full") else band_group(described.job)]
+    low, high = band(described.job)
     return Prediction(
         value=float(_fitting_sequence(described, device, usable)),
         low=float(_fitting_sequence(described, device, usable / high)),

@@ -108,8 +108,9 @@ def page(report: Report, cases: dict[str, Case]) -> str:
         report.rows, {key: str(case.hardware.get("device") or "") for key, case in cases.items()}
     )
     intro = (
-        f"Sizewell predicts {len(report.rows)} figures that other people measured and published, through the functions "
-        "that `sizewell size` uses, and this page shows the errors. The cases with their sources are in "
+        f"Sizewell predicts {len(report.rows)} measured figures through the functions that `sizewell size` uses, and "
+        "this page shows the errors. Other people measured and published them, but for runs of Hugging Face's Trainer "
+        "on one H100 (source `trainer-h100`, `benchmarks/trainer_memory.py`). The cases with their sources are in "
         "`accuracy/published`; `sizewell validate` prints these tables, `sizewell validate --json FILE` every "
         "row. "
         f"{report.ungraded} more cases are included whose sources state too little to be graded. Core cases are one or "

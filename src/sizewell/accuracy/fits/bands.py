@@ -98,7 +98,9 @@ def widths(
     made: dict[str, Width] = {}
     for group in sorted(members, key=lambda name: (len(around[name]), name)):
         own = members[group]
-        width = Width(half=max(least, _half(own)), cases=len(own), sources=len({error.source for error in own}))
+        width = Width(
+            half=max(least, source_weighted(own)), cases=len(own), sources=len({error.source for error in own})
+        )
         wider = next((made[name].half for name in around[group] if name in made), None)
         if wider is None:
             made[group] = width
@@ -139,7 +141,8 @@ def _between(own: Width, held: float, counts: int) -> Width:
     return replace(own, half=(own.sources * own.half + counts * held) / (own.sources + counts))
 
 
-def _half(errors: list[Unseen]) -> float:
+def source_weighted(errors: Sequence[Unseen]) -> float:
+    """The size of error that `SHARE` of them lie within, each source by the square root of its cases."""
     cases = Counter(error.source for error in errors)
     weight = np.array([1 / math.sqrt(cases[error.source]) for error in errors])
     return weighted_quantile(np.array([abs(error.log_error) for error in errors]), weight, SHARE)

@@ -5,8 +5,12 @@
 
 Four constants are read straight off the parts that start-up logs print (context, communicators, workspace, sampler);
 two are fitted to peaks of training (what the caching allocator holds on top, communicators while training) by least
-absolute log error, each group of like cases weighing as much as a single one. Bands hold 80 % of the published values
-when each source is left out of its own fit.
+absolute log error, each group of like cases weighing as much as a single one.
+
+Bands are split conformal: the quantile (n + 1) x 80 % of the n errors of a group, each predicted by a fit to all other
+sources. Training has them by software where `ENOUGH` cases tell of it (of `SEVERAL` sources, where that is narrower
+than its kind of work), else by kind of work, with sources weighed as in `bands.py`; software that nobody measured has
+the widest of its kind.
 """
 
 from __future__ import annotations
@@ -17,23 +21,25 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 
 from sizewell.accuracy.cases import Case, read
 from sizewell.accuracy.describe import architecture_of
-from sizewell.accuracy.fits.bands import Held, Unseen, unseen
+from sizewell.accuracy.fits.bands import SHARE, Held, Unseen, source_weighted, unseen
 from sizewell.accuracy.memory_predictions import Prediction
 from sizewell.accuracy.predict import MEMORY, predict
 from sizewell.sizing.predict.memory.constants import PATH, Constants, using
+from sizewell.sizing.predict.memory.training import unmeasured
 from sizewell.sizing.units import GIB
 
 CONTEXT_ELSEWHERE = {"rocm": 6e8, "tpu": 4e8, "neuron": 6e8, "gaudi": 6e8, "other": 6e8}
 WIDTHS = {"vision": (0.6, 1.6)}  # no published case: an estimate, as wide as it sounds
 PARTS = {"weights-text": "weights"}  # a group whose cases also count for the band of the group that holds it
 NARROWEST = 0.005
+ENOUGH = 8  # cases of a software before its own errors make its band
+SEVERAL = 2  # sources of it before that is narrower than the band of its kind of work
 TOLD_BY = 5  # cases of other sources that have to tell of a kind of figure
-NORMAL = 1.9  # 80 % of a normal error lies within 1.9 times its median
 NOISE = 0.1  # log error of a case that costs as much as 1.4 widths of a prior
 # (value, width of the logarithm): NCCL's channel buffers take 0.5 to 2 GB per communicator; PyTorch's allocator rounds
 # to 2 MB and keeps freed blocks, by experience 5 to 15 % of what changes within a step.
@@ -42,7 +48,6 @@ CACHING_PRIOR = (0.08, 0.5)
 GROUPS = ("adapters", "adapters-narrow", "kv", "kv-v0", "serving", "training", "vision", "weights", "weights-text")
 START = Constants(
     context_bytes={"cuda": 4e8, **CONTEXT_ELSEWHERE},
-    training_context_bytes=8.05e8,  # benchmarks/measured/trainer_h100.jsonl: device less reserved
     collective_bytes=COLLECTIVE_PRIOR[0],
     caching=CACHING_PRIOR[0],
     serving_workspace_bytes=2e8,
@@ -52,11 +57,10 @@ START = Constants(
     bands_assumed=dict.fromkeys(GROUPS, (1.0, 1.0)),
 )
 SEQUENCES = 1024  # that the profiling run samples for on devices of 70 GiB and more
-Points = list[tuple[float, float]]  # (published / predicted, weight)
 MEANING = {
     "context_bytes": "driver context and library handles of a process; cuda from vLLM logs, the others estimates",
     "training_context_bytes": "driver context and libraries of a training process on cuda, beside what PyTorch's "
-    "allocator reserved: as measured on one H100",
+    "allocator reserved: benchmarks/measured/trainer_h100.jsonl",
     "collective_bytes": "communicators of a training process, for each kind of parallelism it takes part in",
     "caching": "what the caching allocator holds beyond activations and buffers, as a share of them",
     "serving_workspace_bytes": "attention and GEMM workspaces of a serving engine",
@@ -98,7 +102,8 @@ def fit_memory(cases: Iterable[Case], date: str) -> dict[str, object]:
             name: {"value": _plain(getattr(fitted, name)), "meaning": meaning} for name, meaning in MEANING.items()
         },
         "bands": bands(named),
-        "bands_assumed": bands(assumed),
+        "bands_assumed": bands(assumed, by_software=False),
+        "measured": measured(named),
         "cross_validation": {
             group: {
                 "cases": len(inside[group]),
@@ -116,22 +121,43 @@ def gradeable(cases: Iterable[Case]) -> list[Case]:
 
 
 def by_group(errors: Iterable[Unseen]) -> dict[str, list[float]]:
-    """Log errors by the group whose band they decide; a part's count for the whole as well."""
+    """Log errors by kind of figure or work; a part's count for the whole as well."""
     log_errors: dict[str, list[float]] = {}
     for error in errors:
-        log_errors.setdefault(error.groups[0], []).append(error.log_error)
+        log_errors.setdefault(error.groups[-1], []).append(error.log_error)
     for part, whole in PARTS.items():
         if part in log_errors or whole in log_errors:
             log_errors[whole] = log_errors.get(whole, []) + log_errors.get(part, [])
     return log_errors
 
 
-def bands(errors: Iterable[Unseen]) -> dict[str, list[float]]:
+def bands(errors: Iterable[Unseen], *, by_software: bool = True) -> dict[str, list[float]]:
     """Factors on a prediction by group, from errors of cases whose source the fit has not seen."""
-    groups = by_group(errors)
-    known = {group: band(own) for group, own in sorted(groups.items()) if group != "sequence"}
-    widest = [min(low for low, _ in known.values()), max(high for _, high in known.values())]
-    return {group: list(widest) for group in GROUPS} | known | {name: list(pair) for name, pair in WIDTHS.items()}
+    errors = tuple(errors)
+    known = {kind: conformal(own) for kind, own in by_group(errors).items() if kind != "sequence"}
+    trained = [error for error in errors if len(error.groups) > 1]
+    for kind in {error.groups[-1] for error in trained}:
+        of_kind = [error for error in trained if error.groups[-1] == kind]
+        known[kind] = max(NARROWEST, source_weighted(of_kind))
+        own: dict[str, float] = {}
+        for group in {error.groups[0] for error in of_kind}:
+            members = [error for error in of_kind if error.groups[0] == group]
+            if len(members) >= ENOUGH:
+                # One source cannot tell that the next is predicted better than others.
+                least = 0.0 if len({error.source for error in members}) >= SEVERAL else known[kind]
+                own[group] = max(least, conformal(error.log_error for error in members))
+        if by_software:
+            known |= own
+        known[unmeasured(kind)] = max(known[kind], *own.values(), NARROWEST)
+    widest = max(known.values())
+    halves = dict.fromkeys(GROUPS, widest) | known
+    made = {group: [round(math.exp(-half), 4), round(math.exp(half), 4)] for group, half in sorted(halves.items())}
+    return made | {name: list(pair) for name, pair in WIDTHS.items()}
+
+
+def measured(errors: Iterable[Unseen]) -> list[str]:
+    """The groups of training of which a peak was measured: kinds of work, and each by software."""
+    return sorted({group for error in errors if len(error.groups) > 1 for group in error.groups})
 
 
 def _plain(value: object) -> object:
@@ -191,39 +217,66 @@ def _sampler(cases: Sequence[Case]) -> tuple[float, float]:
     return workspace, round(slope, 2)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """A predicted peak over the published one, as a sum: of what is not fitted, and per unit of both constants."""
+
+    share: float
+    caching: float
+    collective: float
+    weight: float
+
+
 def _descend(start: Constants, cases: Sequence[Case]) -> Constants:
-    """Coordinate descent on what the allocator and the communicators hold, on a grid fine enough for the noise."""
+    """Coordinate descent on what the allocator and the communicators hold, on a grid fine enough for the noise.
+
+    A peak is linear in both constants, so that three predictions of a case tell of all.
+    """
+    peaks = _peaks(cases, start)
     best = start
     for _ in range(2):
         best = min(
-            (replace(best, caching=share / 200) for share in range(1, 41)), key=lambda trial: _loss(trial, cases)
+            (replace(best, caching=share / 200) for share in range(1, 41)), key=lambda trial: _loss(trial, peaks)
         )
         best = min(
             (replace(best, collective_bytes=step * 1e8) for step in range(1, 31)),
-            key=lambda trial: _loss(trial, cases),
+            key=lambda trial: _loss(trial, peaks),
         )
     return best
 
 
-def _loss(trial: Constants, cases: Sequence[Case]) -> float:
-    ratios = [pair for group in points(cases, trial).values() for pair in group]
-    error = sum(weight * abs(math.log(ratio)) for ratio, weight in ratios) / NOISE
-    return error + _pull(trial.collective_bytes, *COLLECTIVE_PRIOR) + _pull(trial.caching, *CACHING_PRIOR)
+def _peaks(cases: Sequence[Case], start: Constants) -> list[Peak]:
+    trials = (
+        replace(start, caching=0.0, collective_bytes=0.0),
+        replace(start, caching=1.0, collective_bytes=0.0),
+        replace(start, caching=0.0, collective_bytes=1e9),
+    )
+    predicted: list[list[Prediction | str]] = []
+    for trial in trials:
+        with using(trial):
+            predicted.append([predict(case) for case in cases])
+    peaks = []
+    for case, *of_case in zip(cases, *predicted, strict=True):
+        sizes = [prediction.value / case.value for prediction in of_case if isinstance(prediction, Prediction)]
+        if len(sizes) == len(trials) and sizes[0] > 0:
+            least, cached, collected = sizes
+            peaks.append(
+                Peak(share=least, caching=cached - least, collective=(collected - least) / 1e9, weight=case.weight)
+            )
+    return peaks
+
+
+def _loss(trial: Constants, peaks: Iterable[Peak]) -> float:
+    error = sum(
+        peak.weight
+        * abs(math.log(peak.share + trial.caching * peak.caching + trial.collective_bytes * peak.collective))
+        for peak in peaks
+    )
+    return error / NOISE + _pull(trial.collective_bytes, *COLLECTIVE_PRIOR) + _pull(trial.caching, *CACHING_PRIOR)
 
 
 def _pull(value: float, prior: float, width: float) -> float:
     return (math.log(max(value, 1e-3 * prior) / prior) / width) ** 2 / 2
-
-
-def points(cases: Iterable[Case], trial: Constants) -> dict[str, Points]:
-    """(published / predicted, weight) of every case by the group whose band it decides."""
-    grouped: dict[str, Points] = {}
-    with using(trial):
-        for case in cases:
-            prediction = predict(case)
-            if isinstance(prediction, Prediction) and prediction.value > 0:
-                grouped.setdefault(prediction.group, []).append((case.value / prediction.value, case.weight))
-    return grouped
 
 
 def left_out(cases: Sequence[Case], start: Constants, refit: Callable[..., Constants] = fit) -> Iterator[Held]:
@@ -258,7 +311,7 @@ def _groups(cases: Iterable[Case], trial: Constants) -> dict[str, list[Case]]:
         for case in cases:
             prediction = predict(case)
             if isinstance(prediction, Prediction):
-                grouped.setdefault(prediction.group, []).append(case)
+                grouped.setdefault((prediction.group, *prediction.wider)[-1], []).append(case)
     return grouped
 
 
@@ -266,7 +319,10 @@ def _using(trial: Constants) -> Callable[..., AbstractContextManager[None]]:
     def with_bands(named: Sequence[Unseen] | None, assumed: Sequence[Unseen] | None) -> AbstractContextManager[None]:
         if named is None:
             return using(trial)
-        return using(replace(trial, bands=_pairs(bands(named)), bands_assumed=_pairs(bands(assumed or named))))
+        others = _pairs(bands(assumed or named, by_software=False))
+        return using(
+            replace(trial, bands=_pairs(bands(named)), bands_assumed=others, measured=frozenset(measured(named)))
+        )
 
     return with_bands
 
@@ -275,16 +331,12 @@ def _pairs(made: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]
     return {group: (low, high) for group, (low, high) in made.items()}
 
 
-def band(errors: Iterable[float]) -> list[float]:
-    """Factors on a prediction that hold 80 % of the published values, even on both sides in the logarithm.
-
-    The 80 % quantile of the errors, and not less than what a normal error of the same median would need, as few cases
-    of few sources look better than the next source will.
+def conformal(errors: Iterable[float]) -> float:
+    """Half of the band that holds 80 % of such errors, the next one counted, in the logarithm (split conformal
+    prediction: Papadopoulos et al. 2002; Lei et al. 2018): with too few to tell, as wide as the largest.
     """
     sizes = sorted(abs(error) for error in errors)
-    quantile = sizes[min(len(sizes), math.ceil(0.8 * (len(sizes) + 1))) - 1]  # one more: the next is not yet seen
-    half = max(NARROWEST, quantile, NORMAL * median(sizes))
-    return [round(math.exp(-half), 4), round(math.exp(half), 4)]
+    return max(NARROWEST, sizes[min(len(sizes), math.ceil(SHARE * (len(sizes) + 1))) - 1])
 
 
 def _median_error(errors: Sequence[float]) -> float:

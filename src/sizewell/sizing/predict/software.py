@@ -28,7 +28,8 @@ Trait = Literal[
     "replicates-tables",  # tensor parallelism keeps embeddings and head on every device
     "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
     "foreach",  # PyTorch's own optimizers as they are, which step over all parameters at once
-    "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, table states of 8-bit optimizers in 32 bits
+    "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, tables' states of 8-bit optimizers in 32 bits
+    "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
 
@@ -70,6 +71,15 @@ def gradient_bytes(engine: str, precision: str, stated: str = "") -> float:
         return 4.0 if stated in ("fp32", "tf32") else 2.0
     wide = precision == "fp32" or (engine == "megatron" and precision != "fp16")
     return 4.0 if wide else 2.0
+
+
+def measured_as(engine: str) -> str:
+    """The name under which errors of training software are kept: Hugging Face's libraries all run its Trainer.
+
+    >>> measured_as("trl"), measured_as("torchtitan"), measured_as("")
+    ('trainer', 'torchtitan', 'pytorch')
+    """
+    return "trainer" if engine in software_with("trainer") else engine or "pytorch"
 
 
 @cache

@@ -132,7 +132,10 @@ def _layer_activations(
         width, copies = float(model.expert_ffn), float(model.experts_per_token + model.shared_experts)
         outside += 2 * size * h * model.experts_per_token  # tokens as dispatched to the experts, and as they come back
     branches = 2 if model.gated else 1
-    branch_outputs = size * width * copies * (branches + (1 if model.gated and not fused else 0))
+    # bitsandbytes' layers give back the format that they were given.
+    branch_outputs = (
+        (4.0 if wide_stream else size) * width * copies * (branches + (1 if model.gated and not fused else 0))
+    )
     down_input = product_input * width * copies if saved("down") else 0.0
     inside = projections + attention_out + branch_outputs + down_input
     if job.attention == "eager":

@@ -24,7 +24,6 @@ class Constants:
     """What the formulas leave open; bytes and plain ratios."""
 
     context_bytes: Mapping[str, float]  # driver context and library handles, by runtime
-    training_context_bytes: float  # of a training process on cuda: context, cuBLAS and what else PyTorch loads
     collective_bytes: float  # communicators of a training process, per kind of parallelism it takes part in
     caching: float  # share of activations and buffers that the caching allocator holds on top (rounding, fragments)
     serving_workspace_bytes: float  # attention and GEMM workspaces of a serving engine
@@ -32,6 +31,8 @@ class Constants:
     serving_tensor_parallel_bytes: float  # communicators and all-reduce buffers of an engine with tensor > 1
     bands: Mapping[str, tuple[float, float]]  # 80 % band by group: (low, high) factors on the prediction
     bands_assumed: Mapping[str, tuple[float, float]]  # the same of training whose software nobody names
+    training_context_bytes: float = 8.05e8  # of a training process on cuda: context, cuBLAS, what else PyTorch loads
+    measured: frozenset[str] = frozenset()  # groups of which a peak was measured, few or many
 
 
 @cache
@@ -46,7 +47,7 @@ def parse(document: Mapping[str, Any]) -> Constants:
         {group: (float(low), float(high)) for group, (low, high) in (document.get(key) or document["bands"]).items()}
         for key in ("bands", "bands_assumed")
     )
-    return Constants(**values, bands=bands, bands_assumed=assumed)
+    return Constants(**values, bands=bands, bands_assumed=assumed, measured=frozenset(document.get("measured", ())))
 
 
 _override: ContextVar[Constants | None] = ContextVar("sizewell_memory_constants", default=None)

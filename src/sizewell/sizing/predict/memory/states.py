@@ -75,6 +75,7 @@ WIDE_ADAPTERS = software_with("wide-adapters")
 MEGATRON = software_with("megatron")
 FOREACH = software_with("foreach")
 TRAINER = software_with("trainer")
+FLATTENS = software_with("flattens")
 _SUB_GROUP = 1e9  # parameters that DeepSpeed's stage 3 steps at a time (`sub_group_size`)
 TRANSFORMER_ENGINE = software_with("transformer-engine")
 
@@ -126,7 +127,8 @@ def recipe(job: TrainingJob, layout: Layout) -> Recipe:
     >>> recipe(job, Layout(zero_stage=1))
     Recipe(weights=2.0, gathered=0.0, gradients=4.0, optimizer=12.0, adapters=0.0)
     """
-    wide = layout.zero_stage >= 3 or job.framework == "jax"
+    # FSDP shards the fp32 weights and gathers them in 16 bits; DeepSpeed shards 16-bit weights beside a master copy.
+    wide = (layout.zero_stage >= 3 and job.engine not in FLATTENS) or job.framework == "jax"
     return _recipe(job.optimizer, job.precision, job.method, job.weights, job.engine, job.gradients, wide=wide)
 
 
@@ -219,6 +221,10 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
     if job.unsharded_gradients:  # kept whole from the first micro-batch until the last is synchronised
         gradients = np.where(micro_batches(job, layouts) > 1, held(per.gradients, UNSHARDED), gradients)
     optimizer = held(per.optimizer, 1)
+    if job.engine in TRAINER and optimizer_name(job.optimizer) == "adamw8bit":
+        # transformers registers embeddings with bitsandbytes as 32-bit (`register_module_override`).
+        tables = np.where(stage.number == 0, job.architecture.vocab * job.architecture.hidden / layouts.tensor, 0.0)
+        optimizer = optimizer + (8.0 - per.optimizer) * tables / np.where(zero >= 1, group, 1.0)
     if job.cpu_offload:
         optimizer = 0.0 * optimizer
         gradients = np.minimum(gradients, held(2.0, 2))
@@ -227,7 +233,8 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
 
 def steps_by_foreach(job: TrainingJob) -> bool:
     """Whether Adam's step goes over all parameters at once, with a copy of a state, as `torch.optim` does where nobody
-    asks for the fused kernel: "the foreach implementation uses ~ sizeof(params) more peak memory".
+    asks for the fused kernel: "the foreach implementation uses ~ sizeof(params) more peak memory than the for-loop
+    version" (documentation of torch.optim.AdamW). Hugging Face's Trainer asks for the fused one since PyTorch 2.8.
 
     >>> steps_by_foreach(TrainingJob(architecture=Architecture(key="x"), optimizer="adamw_torch"))
     True
@@ -239,7 +246,8 @@ def steps_by_foreach(job: TrainingJob) -> bool:
 def step_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
     """What the optimizer's step makes beside weights, gradients and states, and gives back after it."""
     per = recipes(job, layouts)
-    trained = held.adapters / per.adapters if job.method in ("lora", "qlora") else held.weights / per.weights
+    frozen = job.method in ("lora", "qlora")
+    trained = held.adapters / per.adapters if frozen else held.weights / per.weights
     made = 0.0 * trained
     if job.cpu_offload:
         return np.asarray(made)
@@ -249,13 +257,12 @@ def step_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Column:
     elif optimizer_name(job.optimizer) == "adafactor":  # matrix by matrix: the update, twice; in 16 bits also wider
         copies = np.where(np.asarray(per.weights) < 4.0, 4.0, 2.0)  # copies of gradient and weights
         made = np.minimum(trained, largest_matrix(job.architecture) / layouts.tensor) * 4.0 * copies
-    if job.engine == "deepspeed" and job.method not in ("lora", "qlora"):
-        # Gradients are flattened: stages 1 and 2 hold both, in 16 bits, and the fp32 copy that is stepped with;
-        # stage 3 does so by groups, and its step holds two fp32 values of each.
-        flattened = 6.0 * trained
-        grouped = 8.0 * np.minimum(trained, _SUB_GROUP)
-        alone = (layouts.data <= 1) & (layouts.zero_stage >= 1)
-        made = np.where(alone, np.where(layouts.zero_stage >= 3, grouped, flattened), made)
+    if job.engine in FLATTENS and not frozen:
+        # Of the share that is stepped on this device: stages 1 and 2 hold the flat copy in 16 bits and the fp32 one
+        # made of it, stage 3 by groups two fp32 values of each.
+        own = held.optimizer / per.optimizer
+        grouped = 8.0 * np.minimum(own, _SUB_GROUP)
+        made = np.where(layouts.zero_stage >= 3, grouped, np.where(layouts.zero_stage >= 1, 6.0 * own, made))
     return np.asarray(made)
 
 

@@ -32,6 +32,7 @@ from sizewell.sizing.predict.memory.activations import (
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages, fullest_stages
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.states import (
+    FLATTENS,
     MEGATRON,
     QUANTISES_HEAD,
     TRAINER,
@@ -46,7 +47,7 @@ from sizewell.sizing.predict.memory.states import (
     stream_is_wide,
 )
 from sizewell.sizing.predict.numeric import np
-from sizewell.sizing.predict.software import software_with
+from sizewell.sizing.predict.software import measured_as, software_with
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 
 OPTIMIZER_IN_PLACE = software_with("optimizer-in-place")
@@ -80,7 +81,7 @@ def training_memories(
                 low_bytes=round(total * low),
                 high_bytes=round(total * high),
                 grade=grade,
-                assumptions=tuple(_assumptions(job, layout)),
+                assumptions=tuple(_assumptions(job, layout, accelerator)),
             )
         )
     return memories
@@ -94,7 +95,7 @@ def peak_bytes(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Column
 
 def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[str, Column]:
     """Bytes by cause, of the stage that needs most of each layout."""
-    runtime = _runtime_items(layouts, runtimes)
+    runtime = _runtime_items(layouts, runtimes, alone=job.engine in FLATTENS)
     first, *others = [
         _stage_items(job, layouts, stage) | runtime for stage in fullest_stages(job.architecture, layouts)
     ]
@@ -106,13 +107,44 @@ def _fullest(job: TrainingJob, layouts: Layouts, runtimes: Runtimes) -> Mapping[
 
 def edges(job: TrainingJob, accelerator: Accelerator) -> tuple[float, float, Grade]:
     """The factors of the 80 % band on what is expected, and the grade."""
-    known = constants().bands_assumed if job.engine_assumed else constants().bands
-    low, high = known[band_group(job)]
-    measured = accelerator.runtime == "cuda" and not job.architecture.experts and job.framework != "jax"
-    measured = measured and not is_guess(job.architecture)
-    if not measured:  # no peak of this kind was published: twice as wide, in the logarithm
+    low, high = band(job)
+    plain = not _unmeasured_kind(job, accelerator)
+    if not plain:  # no peak of this kind was published: twice as wide, in the logarithm
         low, high = low**2, high**2
-    return low, high, "calibrated" if measured and job.architecture.layers else "roofline"
+    measured = plain and job.architecture.layers and not _unmeasured_software(job)
+    return low, high, "calibrated" if measured else "roofline"
+
+
+def band(job: TrainingJob) -> tuple[float, float]:
+    """The factors that hold 80 % of the measured peaks: of the same software where enough of it were measured, of its
+    kind of work where some were, else of the software whose peaks are predicted worst.
+    """
+    if job.engine_assumed:
+        return constants().bands_assumed[band_group(job)]
+    known, (own, kind) = constants().bands, band_groups(job)
+    return known.get(own) or known[unmeasured(kind) if _unmeasured_software(job) else kind]
+
+
+def unmeasured(kind: str) -> str:
+    """The group of software of which no peak was measured, for a kind of work."""
+    return f"{kind}/not measured"
+
+
+def _unmeasured_software(job: TrainingJob) -> bool:
+    own, kind = band_groups(job)
+    measured = constants().measured
+    return not job.engine_assumed and kind in measured and own not in measured
+
+
+def _unmeasured_kind(job: TrainingJob, accelerator: Accelerator) -> str:
+    """What of the job no peak was published of, in words; "" where that is nothing."""
+    if accelerator.runtime != "cuda":
+        return accelerator.runtime
+    if job.framework == "jax":
+        return "JAX"
+    if job.architecture.experts:
+        return "mixtures of experts"
+    return "this model, whose shape is a guess" if is_guess(job.architecture) else ""
 
 
 def model_states(job: TrainingJob, layout: Layout) -> ModelStates:
@@ -144,7 +176,14 @@ def _check(job: TrainingJob, layout: Layout) -> None:
         raise SpecError(faults, subject=job.architecture.key)
 
 
+def band_groups(job: TrainingJob) -> tuple[str, str]:
+    """The groups whose errors may make the band: the software's own, and its kind of work."""
+    kind = band_group(job)
+    return f"{kind}/{measured_as(job.engine)}", kind
+
+
 def band_group(job: TrainingJob) -> str:
+    """The kind of work whose peaks are alike."""
     if job.method in ("lora", "qlora"):
         return "adapters-narrow" if job.method == "qlora" else "adapters"
     return "training" if job.architecture.layers else "vision"
@@ -176,10 +215,12 @@ def _runtimes(accelerators: Sequence[Accelerator]) -> Runtimes:
     )
 
 
-def _runtime_items(layouts: Layouts, runtimes: Runtimes) -> dict[str, Column]:
-    """What the driver and the communication library keep beside the work."""
+def _runtime_items(layouts: Layouts, runtimes: Runtimes, *, alone: bool) -> dict[str, Column]:
+    """What the driver and the communication library keep beside the work; the latter also where a device is `alone`
+    and the software makes its group all the same.
+    """
     kinds = (layouts.tensor, layouts.pipeline, layouts.context, layouts.data)
-    groups = sum((size > 1).astype(np.float64) for size in kinds)
+    groups = np.maximum(float(alone), sum((size > 1).astype(np.float64) for size in kinds))
     return {"communicators": runtimes.collective_bytes * groups, "context": runtimes.context_bytes + 0.0 * groups}
 
 
@@ -212,14 +253,15 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
     planned = job.framework == "jax"  # XLA plans memory before it runs
     dynamic = items["activations"] + items["logits and loss"] + buffers
     items["allocator"] = 0.0 * dynamic if planned else constants().caching * dynamic
-    if job.engine == "deepspeed":  # on one device: blocks of the 16-bit gradients, from which the step's were made
-        alone = steps & (layouts.data <= 1) & (layouts.zero_stage >= 1)
-        gradients = 2.0 * states.weights / recipes(job, layouts).weights
-        items["allocator"] = items["allocator"] + np.where(alone, gradients, 0.0)
+    largest = np.maximum(step, np.maximum(early, late))
+    if job.engine in FLATTENS:  # blocks of the gradients that were flattened; several devices reduce them by buckets
+        whole = (layouts.zero_stage >= 1) & (layouts.data <= 1)
+        blocks = np.where(whole, step + states.gradients, 0.0)
+        items["allocator"] = items["allocator"] + np.maximum(0.0, blocks - largest)
     if job.engine in TRAINER:
         # Blocks of the logits are the largest; what a layer's backward pass and the step take lies in others.
         blocks = loss + working + np.maximum(kept, step)
-        items["allocator"] = items["allocator"] + np.maximum(0.0, blocks - np.maximum(step, np.maximum(early, late)))
+        items["allocator"] = items["allocator"] + np.maximum(0.0, blocks - largest)
     return items
 
 
@@ -307,7 +349,8 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
     if not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
         beside = np.where(layouts.data > 1, held.gradients, 0.0)  # DDP's buckets are a second copy
     if not frozen and job.engine not in OPTIMIZER_IN_PLACE:
-        buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights) + held.optimizer / 3
+        buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights)
+        buckets = buckets + (0.0 if job.engine in FLATTENS else held.optimizer / 3)  # which is its step's alone
         beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
     buffers = np.where(gathers, gathered, beside)
     if frozen and per.weights < 2.0:  # a matrix as dequantised, forward or backward, and its transpose
@@ -333,8 +376,12 @@ def _cast_bytes(
     return np.where(modes(job, layouts) >= 1.0, np.maximum(one, copies - backward - present), copies), one
 
 
-def _assumptions(job: TrainingJob, layout: Layout) -> list[str]:
+def _assumptions(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> list[str]:
     notes = list(assumptions(job.architecture))
+    if unknown := _unmeasured_kind(job, accelerator):
+        notes.append(f"memory not measured of {unknown}: twice the band")
+    if _unmeasured_software(job):
+        notes.append(f"memory not measured of {measured_as(job.engine)}: the widest band of other software")
     if job.checkpointing is None and layout.checkpointing == "none":
         notes.append("no activation checkpointing")
     if not job.architecture.layers:
