@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,10 @@ import pytest
 from sizewell import csvtables
 from sizewell.recording.contents import expanded, kubernetes, templates
 from sizewell.recording.evaluate import evaluate
+from sizewell.resources import facts, price
 from sizewell.resources.hidden import hidden_of
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.sizing.catalog import load
 
 GPU = """
 apiVersion: apps/v1
@@ -80,7 +84,7 @@ def test_manifests_at_hand_are_read(tmp_path, monkeypatch, type_, inputs):
         ("kubernetes:helm.sh/v3:Release", {"chart": "gone"}, "the chart gone is not on this machine"),
         ("kubernetes:helm.sh/v3:Release", {"chart": "w", "repositoryOpts": {"repo": "https://c"}}, "in a repository"),
         ("kubernetes:helm.sh/v4:Chart", {"chart": "oci://team.example/chart"}, "is not on this machine"),
-        ("kubernetes:helm.sh/v4:Chart", {"chart": "chart", "values": {"n": UNKNOWN}}, "its values are known only"),
+        ("kubernetes:helm.sh/v4:Chart", {"chart": "chart", "values": UNKNOWN}, "`helm`, which renders it, is not on PATH"),
         ("kubernetes:helm.sh/v4:Chart", {"chart": "empty"}, "empty has no Chart.yaml"),
         ("kubernetes:helm.sh/v4:Chart", {"chart": "chart"}, "`helm`, which renders it, is not on PATH; templates/a.yaml names accelerators"),
         ("kubernetes:kustomize/v2:Directory", {"directory": "patched"}, "patches need `kustomize`"),
@@ -119,6 +123,112 @@ def test_a_local_chart_is_rendered_by_helm(tmp_path, monkeypatch):
     assert "serve/chat" in made
     helm.write_text("#!/bin/sh\necho 'parse error' >&2; exit 1\n")
     assert "parse error" in reason(tmp_path, "kubernetes:helm.sh/v3:Release", chart="./chart")
+
+
+FIXES = [
+    ("kubernetes:helm.sh/v3:Release", {"chart": "./gone"}, "correct its path"),
+    ("kubernetes:helm.sh/v4:Chart", {"chart": "vllm", "version": "1.2", "repositoryOpts": {"repo": "https://charts.example"}}, "helm pull vllm --repo https://charts.example --version 1.2 --untar"),
+    ("kubernetes:helm.sh/v3:Chart", {"chart": "w", "repo": "bitnami"}, "helm pull bitnami/w --untar"),
+    ("kubernetes:helm.sh/v3:Release", {"chart": "oci://team.example/w"}, "helm pull oci://team.example/w --untar"),
+    ("kubernetes:helm.sh/v3:Release", {"chart": "./chart"}, "install helm"),
+    ("kubernetes:helm.sh/v3:Release", {"chart": "./chart", "postRenderer": {"command": "x"}}, "into a file"),
+    ("kubernetes:yaml/v2:ConfigFile", {"file": "gone.yaml"}, "correct the path"),
+    ("kubernetes:yaml/v2:ConfigGroup", {"files": ["gone/*.yaml"]}, "correct the path"),
+    ("kubernetes:yaml/v2:ConfigFile", {"file": "https://team.example/app.yaml"}, "keep it in the project"),
+    ("kubernetes:kustomize/v2:Directory", {"directory": "gone"}, "correct its path"),
+    ("kubernetes:kustomize/v2:Directory", {"directory": "patched"}, "install kustomize"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type_", "inputs", "fix"), FIXES)
+def test_the_fix_is_of_what_is_missing(tmp_path, monkeypatch, type_, inputs, fix):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart/Chart.yaml").write_text("name: chart\n")
+    (tmp_path / "patched").mkdir()
+    (tmp_path / "patched/kustomization.yaml").write_text("resources: []\npatches: []\n")
+    (hidden,) = hidden_of(expanded(plan_of(type_, **inputs), tmp_path))
+    assert fix in hidden.fix
+
+
+HELM = pytest.mark.skipif(shutil.which("helm") is None, reason="needs helm on PATH")
+TEMPLATE = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}
+spec:
+  replicas: {{ .Values.replicas }}
+  template: {spec: {containers: [{name: c, image: "{{ .Values.image }}", resources: {limits: {nvidia.com/gpu: {{ .Values.gpus }}}}}]}}
+"""
+
+
+@pytest.fixture
+def chart_folder(tmp_path):
+    chart = tmp_path / "chart"
+    (chart / "templates/tests").mkdir(parents=True)
+    (chart / "crds").mkdir()
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: chat\nversion: 1.0.0\n")
+    (chart / "values.yaml").write_text("replicas: 1\ngpus: 1\nimage: x\n")
+    (chart / "templates/a.yaml").write_text(TEMPLATE)
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: try, annotations: {helm.sh/hook: test}}\nspec: {containers: []}\n"
+    )
+    (chart / "templates/tests/t.yaml").write_text(pod)
+    crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b.c}\nspec: {group: b.c}\n"
+    (chart / "crds/c.yaml").write_text(crd)
+    return tmp_path
+
+
+@HELM
+@pytest.mark.parametrize("type_", ["kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v4:Chart"])
+def test_helm_itself_renders_a_chart(chart_folder, type_):
+    (chart_folder / "big.yaml").write_text("replicas: 3\n")
+    made = rendered(
+        chart_folder, type_, chart="./chart", namespace="serve", values={"gpus": 8},
+        valueYamlFiles=[{"path": "big.yaml"}, {"text": "image: y:1"}],
+    )  # fmt: skip
+    spec = made["serve/it"].inputs["spec"]
+    container = spec["template"]["spec"]["containers"][0]
+    assert (spec["replicas"], container["resources"]["limits"]["nvidia.com/gpu"], container["image"]) == (3, 8, "y:1")
+    assert set(made) == {"serve/it", "a.b.c"}, "with the definitions, and without what `helm test` starts"
+
+
+@HELM
+def test_values_that_are_not_known_are_rendered_and_said(chart_folder):
+    chart = plan_of("kubernetes:helm.sh/v3:Release", chart="./chart", values={"gpus": UNKNOWN, "image": UNKNOWN})
+    plan = expanded(chart, chart_folder)
+    made = {resource.name: resource for resource in plan.resources}
+    container = made["default/it"].inputs["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"]["nvidia.com/gpu"] is UNKNOWN
+    assert [each.why for each in hidden_of(plan)] == ["some of its values are known only after deployment"]
+
+
+@HELM
+def test_a_chart_without_its_dependencies_says_how_to_bring_them(chart_folder):
+    more = "dependencies: [{name: redis, version: 1.0.0, repository: 'https://charts.example'}]\n"
+    (chart_folder / "chart/Chart.yaml").write_text(f"apiVersion: v2\nname: chat\nversion: 1.0.0\n{more}")
+    (hidden,) = hidden_of(expanded(plan_of("kubernetes:helm.sh/v3:Release", chart="./chart"), chart_folder))
+    assert "helm dependency build ./chart" in hidden.fix
+
+
+@HELM
+def test_a_chart_in_the_programs_own_process_is_rendered_by_helm(chart_folder):
+    pytest.importorskip("pulumi_kubernetes")
+    (chart_folder / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
+    (chart_folder / "Pulumi.dev.yaml").write_text("config: {}\n")
+    (chart_folder / "__main__.py").write_text(
+        "from pulumi_kubernetes import helm\n"
+        "helm.v3.Chart('chat', helm.v3.LocalChartOpts(path='./chart', values={'gpus': 4}, namespace='serve'))\n"
+        "helm.v4.Chart('more', chart='./chart', values={'gpus': 2})\n"
+    )
+    plan = evaluate(chart_folder, "dev")
+    asked = [
+        resource.inputs["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"]
+        for resource in plan.resources
+        if resource.type == "kubernetes:apps/v1:Deployment"
+    ]
+    assert sorted(asked) == [2, 4]
+    assert hidden_of(plan) == ()
 
 
 def test_what_the_programs_own_process_renders_is_answered(tmp_path):
@@ -220,3 +330,58 @@ def test_every_row_has_a_source():
         assert {row.source for row in (*templates._AWS.values(), *templates._AZURE.values())} <= csvtables.sources(
             folder
         ).keys()
+
+
+# -- aws-native -----------------------------------------------------------------------------------------------------------
+
+
+def native(*rows: tuple[str, dict[str, object]]) -> Plan:
+    resources = []
+    for number, (kind, inputs) in enumerate(rows):
+        refs = {key: (resources[value].urn,) for key, value in inputs.items() if isinstance(value, int)}
+        plain = {key: UNKNOWN if isinstance(value, int) else value for key, value in inputs.items()}
+        urn = f"urn:pulumi:dev::p::{kind}::r{number}"
+        resources.append(
+            RecordedResource(urn=urn, type=kind, name=f"r{number}", inputs=plain, property_dependencies=refs)
+        )
+    return Plan(project="p", stack="dev", resources=tuple(resources), config={"aws-native:region": "us-east-1"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "machine"),
+    [
+        ([("aws-native:ec2:Instance", {"instanceType": "p4d.24xlarge"})], "p4d.24xlarge"),
+        (
+            [
+                ("aws-native:ec2:LaunchTemplate", {"launchTemplateData": {"instanceType": "g6.xlarge"}}),
+                ("aws-native:autoscaling:AutoScalingGroup", {"minSize": "2", "maxSize": "2", "launchTemplate": 0}),
+            ],
+            "g6.xlarge",
+        ),
+        (
+            [
+                (
+                    "aws-native:eks:Nodegroup",
+                    {"instanceTypes": ["g5.xlarge"], "scalingConfig": {"minSize": 2, "maxSize": 2, "desiredSize": 2}},
+                )
+            ],
+            "g5.xlarge",
+        ),
+        ([("aws-native:rds:DbInstance", {"dbInstanceClass": "db.t3.medium", "engine": "postgres"})], "db.t3.medium"),
+    ],
+)
+def test_aws_native_is_read_as_aws(tmp_path, rows, machine):
+    plan = expanded(native(*rows), tmp_path)
+    pricing = price(plan, load(), on=date(2026, 11, 26))
+    assert pricing.unknown == ()
+    assert any(machine in line.what for line in pricing.items)
+
+
+def test_accelerators_of_aws_native_are_seen_by_the_rules(tmp_path):
+    tags = [{"key": "sizewell-owner", "value": "ml"}]
+    plan = expanded(native(("aws-native:ec2:Instance", {"instanceType": "p4d.24xlarge", "tags": tags})), tmp_path)
+    (pool,) = facts(plan, load()).pools
+    assert str(pool.accelerator).startswith("a100")
+    assert pool.tags == {"sizewell-owner": "ml"}
+    other = expanded(native(("aws-native:acme:Thing", {})), tmp_path)
+    assert other.resources[0].type == "aws-native:acme:Thing"

@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sizewell.recording.contents import kubernetes, templates
 from sizewell.recording.contents.unread import Unread
 from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.recorded import Plan, RecordedResource
-from sizewell.resources.values import canonical
+from sizewell.resources.values import canonical, contains_unknown
 
 __all__ = ["Unread", "expanded"]
 
 
-def expanded(plan: Plan, root: Path, reasons: Mapping[str, str] | None = None) -> Plan:
+def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None) -> Plan:
     """The plan with what its resources render, as far as that can be read below `root`, the project's directory.
 
     `reasons` are those for which a renderer has made nothing, by its type, where the program asked it to.
     """
+    plan = _in_one_spelling(plan)
     parents = {resource.parent for resource in plan.resources}
     told = {each.urn: each for each in plan.hidden if each.urn}
     resources: list[RecordedResource] = []
@@ -33,12 +34,15 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, str] | None = None) -
         if resource.urn in parents or not renders(resource):
             continue
         try:
-            inner = tuple(_children(resource, root, (reasons or {}).get(resource.type, "")))
+            inner = tuple(_children(resource, root, (reasons or {}).get(resource.type)))
         except Unread as error:
-            told[resource.urn] = of_resource(resource, why=str(error))
+            hidden = of_resource(resource, why=str(error))
+            told[resource.urn] = replace(hidden, fix=error.fix or hidden.fix)
             continue
         resources += inner
-        if inner:
+        if inner and contains_unknown(resource.inputs.get("values")):
+            told[resource.urn] = of_resource(resource, why="some of its values are known only after deployment")
+        elif inner:
             told.pop(resource.urn, None)
         else:
             told.setdefault(resource.urn, of_resource(resource))
@@ -46,9 +50,24 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, str] | None = None) -
     return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
 
 
-def _children(resource: RecordedResource, root: Path, refused: str) -> Iterator[RecordedResource]:
-    if refused:
-        raise Unread(refused)
+def _in_one_spelling(plan: Plan) -> Plan:
+    """The plan with the types of aws-native as those of aws, which prices and rules read."""
+    if not any(resource.type.startswith(_NATIVE) for resource in plan.resources):
+        return plan
+    region = plan.config.get(f"{_NATIVE}region", "")
+    return replace(
+        plan,
+        resources=tuple(templates.classic(each) if each.type.startswith(_NATIVE) else each for each in plan.resources),
+        config={"aws:region": region, **plan.config} if region else plan.config,
+    )
+
+
+_NATIVE: Final = "aws-native:"
+
+
+def _children(resource: RecordedResource, root: Path, refused: Unread | None) -> Iterator[RecordedResource]:
+    if refused is not None:
+        raise refused
     kind, inputs = canonical(resource.type), resource.inputs
     if kind in templates.CLOUDFORMATION:
         yield from _recorded(resource, templates.cloudformation(inputs))
@@ -63,7 +82,7 @@ def _recorded(owner: RecordedResource, rows: Iterator[tuple[str, str, dict[str, 
     for type_, name, inputs in rows:
         yield RecordedResource(
             urn=_urn(owner, type_, name), type=type_, name=name, inputs=inputs, parent=owner.urn,
-            protect=owner.protect, retain_on_delete=owner.retain_on_delete,
+            protect=owner.protect, retain_on_delete=owner.retain_on_delete, provider=owner.provider,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import yaml
 
 from sizewell import csvtables
 from sizewell.recording.contents.unread import Unread
-from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 
 CLOUDFORMATION: Final = ("aws:cloudformation/stack:Stack", "aws-native:cloudformation:Stack")
 ARM: Final = (
@@ -66,6 +66,40 @@ def _native(kind: str) -> str:
     """The token of a type without a row: that of the provider which has all types of CloudFormation."""
     parts = kind.split("::")
     return f"aws-native:{parts[1].lower()}:{parts[-1]}" if len(parts) == 3 else f"aws-native:{kind}"
+
+
+_NATIVE: Final = {_native(name).lower(): row for name, row in _AWS.items()}
+
+
+def classic(resource: RecordedResource) -> RecordedResource:
+    """A resource of aws-native, whose types and properties are CloudFormation's, as the one of aws that it is.
+
+    What the table does not have stays as it is: of a type without a price rule.
+    """
+    row = _NATIVE.get(resource.type.lower())
+    if row is None:
+        return resource
+    names = {_first_lower(key): name for key, name in row.renamed}
+    lifted = resource.inputs.get(_first_lower(row.lifted)) if row.lifted else None
+    flat = dict(resource.inputs)
+    if isinstance(lifted, Mapping):
+        del flat[_first_lower(row.lifted)]
+        flat = {**lifted, **flat}
+    return replace(
+        resource,
+        type=row.token,
+        inputs={names.get(key, key): _without_pairs(value) for key, value in flat.items()},
+        property_dependencies={names.get(key, key): urns for key, urns in resource.property_dependencies.items()},
+    )
+
+
+def _without_pairs(value: Any) -> Any:
+    """Tags as a mapping, wherever they are a list of pairs."""
+    if isinstance(value, list):
+        if value and all(isinstance(each, dict) and {"key", "value"} <= each.keys() for each in value):
+            return {str(each["key"]): each["value"] for each in value}
+        return [_without_pairs(each) for each in value]
+    return {key: _without_pairs(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:

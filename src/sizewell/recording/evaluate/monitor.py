@@ -104,7 +104,7 @@ class Monitor:
         self.notes: list[str] = []
         self.unanswered: list[str] = []
         self.hidden: list[Hidden] = []
-        self.unread: dict[str, str] = {}  # why a renderer has made nothing, by the type of resource that asked
+        self.unread: dict[str, Unread] = {}  # why a renderer has made nothing, by the type of resource that asked
         self.sequence: Callable[[], int] = lambda: len(self.order)
         self.callbacks = Callbacks(self)
         self._project, self._stack, self._config, self._answers = project, stack, config, answers
@@ -191,7 +191,7 @@ class Monitor:
         try:
             objects = list(render(json_format.MessageToDict(request.args), self._root))
         except Unread as error:
-            self.unread.update(dict.fromkeys(types, str(error)))
+            self.unread.update(dict.fromkeys(types, error))
             objects = []
         answer = json_format.ParseDict({"result": json.loads(json.dumps(objects, default=str))}, struct_pb2.Struct())
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
