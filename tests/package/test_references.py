@@ -23,9 +23,12 @@ PACKAGE = ROOT / "src/sizewell"
 TREES = ("src", "tests", "tools", "benchmarks", "stacks", "policy", "examples")
 TEXTS = {".csv", ".json", ".yaml", ".sh", ".html", ".css", ".md"}
 WORD = re.compile(r"[A-Za-z_]\w*")
-ELSEWHERE = {  # in the source of gpuhunt, of vLLM
+ELSEWHERE = {  # in the source of gpuhunt, of vLLM, of DeepSpeed, of transformers, of PEFT
     "providers/nebius.py",
     "create_lora_weights",
+    "sub_group_size",
+    "register_module_override",
+    "prepare_model_for_kbit_training",
 }
 
 FILE = re.compile(r"(?<![\w./*<>-])(?:[\w.-]+/)*[\w-]+\.py\b")
