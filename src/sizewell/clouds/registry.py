@@ -43,8 +43,8 @@ class Image:
 def image_of(text: str) -> Image | None:
     """The image that a reference names; None where it is none, or names no version.
 
-    >>> image_of("nvcr.io/nvidia/gpu-operator:v25.10.1")
-    Image(host='nvcr.io', name='nvidia/gpu-operator', reference='v25.10.1')
+    >>> image_of("nvcr.io/nvidia/gpu-operator:v26.7.0")
+    Image(host='nvcr.io', name='nvidia/gpu-operator', reference='v26.7.0')
     >>> image_of("busybox:1.36").name, image_of("https://example.com/x:1")
     ('library/busybox', None)
     """

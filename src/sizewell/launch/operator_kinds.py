@@ -1,6 +1,6 @@
 """What the definitions of operators' own kinds allow, of the fields that our clusters write. Pure.
 
-Written from the projects' own definitions: NVIDIA's network operator v25.10 (mellanox.com/v1alpha1), AMD's GPU operator
+Written from the projects' own definitions: NVIDIA's network operator v26.4 (mellanox.com/v1alpha1), AMD's GPU operator
 v1.4 (amd.com/v1alpha1), the monitors that Azure's managed Prometheus reads (azmonitoring.coreos.com/v1, which has
 the fields of monitoring.coreos.com/v1), and the networks of GKE's multi-networking (networking.gke.io/v1, as
 github.com/GoogleCloudPlatform/cluster-toolkit 1047080 writes them: modules/scheduler/gke-cluster/templates).

@@ -144,7 +144,7 @@ def image_row(known: Lifetimes, image: str) -> Release | None:
     """The row of an image, wherever a mirror keeps it.
 
     >>> from sizewell.sizing.catalog.lifetimes import load
-    >>> image_row(load(), "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/kueue/kueue:v0.16.6").name
+    >>> image_row(load(), "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/kueue/kueue:v0.19.4").name
     'registry.k8s.io/kueue/kueue'
     """
     name, _, tag = image.partition("@")[0].rpartition(":")

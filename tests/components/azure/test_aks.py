@@ -187,6 +187,7 @@ def test_the_driver_has_one_owner_and_infiniband_the_one_that_loads_peermem():
     assert values["driver"] == {
         "enabled": True,
         "repository": "petsnap.azurecr.io/nvcr/nvidia",
+        "version": "580.173.02",
         "rdma": {"enabled": True},
         "repoConfig": {"configMapName": "packages"},
         "manager": {"repository": "petsnap.azurecr.io/nvcr/nvidia/cloud-native"},

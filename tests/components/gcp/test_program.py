@@ -67,7 +67,7 @@ def test_images_that_a_network_without_a_way_out_cannot_pull_are_named_or_mirror
         assert any("cannot pull" in note for note in plan.notes) is not bool(config)
         kueue = next(found.inputs for found in plan.resources if found.inputs.get("name") == "kueue")
         image = kueue.get("values", {}).get("controllerManager", {}).get("manager", {}).get("image")
-        assert image == ({"repository": f"{mirror}/kueue/kueue", "tag": "v0.16.6"} if config else None)
+        assert image == ({"repository": f"{mirror}/kueue/kueue", "tag": "v0.19.4"} if config else None)
 
 
 @pytest.mark.parametrize("mode", ["spot", "queued", "flex-start"])

@@ -16,7 +16,7 @@ KUEUE: Final = "kueue.x-k8s.io"
 API: Final = f"{KUEUE}/v1beta2"  # which the pinned chart stores; launch/kinds.py has models of it
 CONTROLLER: Final = f"{KUEUE}/provisioning-request"
 OPERATORS: Final[dict[str, dict[str, str]]] = {
-    "kueue": {"chart": "oci://registry.k8s.io/kueue/charts/kueue", "version": "0.16.6", "repository": ""},
+    "kueue": {"chart": "oci://registry.k8s.io/kueue/charts/kueue", "version": "0.19.4", "repository": ""},
     "jobset": {"chart": "oci://registry.k8s.io/jobset/charts/jobset", "version": "0.11.1", "repository": ""},
     "kuberay": {
         "chart": "kuberay-operator",
@@ -24,17 +24,17 @@ OPERATORS: Final[dict[str, dict[str, str]]] = {
         "repository": "https://ray-project.github.io/kuberay-helm/",
     },
     "lws": {"chart": "oci://registry.k8s.io/lws/charts/lws", "version": "0.8.0", "repository": ""},
-    "keda": {"chart": "keda", "version": "2.18.1", "repository": "https://kedacore.github.io/charts"},
+    "keda": {"chart": "keda", "version": "2.20.2", "repository": "https://kedacore.github.io/charts"},
 }
 OPERATOR_IMAGES: Final[dict[str, tuple[str, ...]]] = {  # what the charts above run, as their projects publish it
-    "kueue": ("registry.k8s.io/kueue/kueue:v0.16.6",),
+    "kueue": ("registry.k8s.io/kueue/kueue:v0.19.4",),
     "jobset": ("registry.k8s.io/jobset/jobset:v0.11.1",),
     "kuberay": ("quay.io/kuberay/operator:v1.4.2",),
     "lws": ("registry.k8s.io/lws/lws:v0.8.0",),
     "keda": (
-        "ghcr.io/kedacore/keda:2.18.1",
-        "ghcr.io/kedacore/keda-metrics-apiserver:2.18.1",
-        "ghcr.io/kedacore/keda-admission-webhooks:2.18.1",
+        "ghcr.io/kedacore/keda:2.20.2",
+        "ghcr.io/kedacore/keda-metrics-apiserver:2.20.2",
+        "ghcr.io/kedacore/keda-admission-webhooks:2.20.2",
     ),
 }
 PRIORITIES: Final = {"sizewell-low": 100, "sizewell-medium": 500, "sizewell-high": 1000}  # without one: 0

@@ -83,6 +83,7 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
                 "driver": {
                     "enabled": own,
                     "repository": f"{registry}/nvidia",
+                    "version": GPU_DRIVER,
                     "rdma": {"enabled": own and infiniband},
                     **({"repoConfig": {"configMapName": PACKAGES}} if own else {}),
                     "manager": {"repository": f"{registry}/nvidia/cloud-native"},
@@ -98,6 +99,8 @@ def charts(*, runtimes: Sequence[str], driver: str, infiniband: bool, registry: 
                 "vgpuDeviceManager": {"enabled": False},
                 "vfioManager": {"enabled": False},
                 "sandboxDevicePlugin": {"enabled": False},
+                "kataSandboxDevicePlugin": {"enabled": False},
+                "ccManager": {"enabled": False},
                 "dcgmExporter": {
                     "enabled": True,
                     "repository": f"{registry}/nvidia/k8s",
@@ -129,12 +132,14 @@ NGC, NVCR = "https://helm.ngc.nvidia.com/nvidia", "nvcr.io"
 # the mirror that Azure's own Ubuntu images use (learn.microsoft.com/azure/aks/outbound-rules-control-egress).
 PACKAGES, UBUNTU = "packages", "http://azure.archive.ubuntu.com/ubuntu/"
 CODENAMES = {"22.04": "jammy", "24.04": "noble"}  # which of them a cluster has: kubernetes_versions.csv
-NETWORK_OPERATOR, GPU_OPERATOR, AMD_OPERATOR = "25.10.0", "v25.10.1", "v1.4.1"
+NETWORK_OPERATOR, GPU_OPERATOR, AMD_OPERATOR = "26.4.1", "v26.7.0", "v1.4.1"
+# Of the two drivers that come with that GPU operator, the long-term one: the other drives no Volta.
+GPU_DRIVER = "580.173.02"
 # The values of the published chart gpu-operator-charts-v1.4.1.tgz (rocm.github.io/gpu-operator) name the driver, the
 # tags of the module manager's images (those of the operator) and the utility container, which is one release older.
 AMD_DRIVER, AMD_UTILS = "30.20.1", "v1.4.0"
 KMM_PARTS = ("operator", "webhook-server", "worker")
-DOCA = "doca3.2.0-25.10-1.2.8.0-2"
+DOCA = "doca3.4.1-26.04-1.1.0.0-1"
 
 
 def objects(
@@ -235,8 +240,8 @@ def package_sources(ubuntu: str) -> str:
 def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool, ubuntu: str) -> list[str]:
     """Images that a mirror has to hold for these operators, as their charts of the versions above name them; both
     operators put the machine's release of Ubuntu behind the tags of their drivers
-    (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml v25.10.1, Mellanox/network-operator
-    deployment/network-operator/values.yaml v25.10.0, ROCm/gpu-operator helm-charts-k8s v1.4.1).
+    (NVIDIA/gpu-operator deployments/gpu-operator/values.yaml v26.7.0, Mellanox/network-operator
+    deployment/network-operator/values.yaml and hack/release.yaml v26.4.1, ROCm/gpu-operator helm-charts-k8s v1.4.1).
 
     >>> len(mirror_images(runtimes=["cuda"], driver="aks", infiniband=False, ubuntu="24.04"))
     5
@@ -245,18 +250,18 @@ def mirror_images(*, runtimes: Sequence[str], driver: str, infiniband: bool, ubu
     if "cuda" in runtimes:
         images += [
             f"{NVCR}/nvidia/gpu-operator:{GPU_OPERATOR}",
-            f"{NVCR}/nvidia/k8s-device-plugin:v0.18.1",
-            f"{NVCR}/nvidia/cloud-native/dcgm:4.4.2-1-ubuntu22.04",
-            f"{NVCR}/nvidia/k8s/dcgm-exporter:4.4.2-4.7.0-distroless",
+            f"{NVCR}/nvidia/k8s-device-plugin:v0.20.0",
+            f"{NVCR}/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04",
+            f"{NVCR}/nvidia/k8s/dcgm-exporter:4.6.0-4.8.3-distroless",
         ]
         if driver == "operator":
             images += [
-                f"{NVCR}/nvidia/driver:580.105.08-ubuntu{ubuntu}",
-                f"{NVCR}/nvidia/cloud-native/k8s-driver-manager:v0.9.1",
-                f"{NVCR}/nvidia/k8s/container-toolkit:v1.18.1",
+                f"{NVCR}/nvidia/driver:{GPU_DRIVER}-ubuntu{ubuntu}",
+                f"{NVCR}/nvidia/cloud-native/k8s-driver-manager:v0.12.0",
+                f"{NVCR}/nvidia/k8s/container-toolkit:v1.20.0",
             ]
         if not infiniband:
-            images.append("registry.k8s.io/nfd/node-feature-discovery:v0.18.2")
+            images.append("registry.k8s.io/nfd/node-feature-discovery:v0.19.0")
     if "rocm" in runtimes:
         images += [
             f"docker.io/rocm/gpu-operator:{AMD_OPERATOR}",
