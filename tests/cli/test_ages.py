@@ -12,7 +12,7 @@ from sizewell.cli import ages
 from sizewell.cli.main import main
 from sizewell.clouds.calls import CloudError
 from sizewell.sizing.catalog import lifetimes
-from sizewell.sizing.catalog.lifetimes import Listed
+from sizewell.sizing.catalog.lifetimes import Listed, ListedImages
 
 ON = "2026-11-26"
 
@@ -27,6 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def listed(monkeypatch: pytest.MonkeyPatch, *rows: Listed) -> None:
     monkeypatch.setattr("sizewell.clouds.clients.CLIENTS", {"aws": lambda _: None, "azure": lambda _: None})
     monkeypatch.setattr(ages, "listed_by", lambda cloud, *_, **__: list(rows) if cloud == "aws" else [])
+    monkeypatch.setattr(ages, "images_by", lambda *_, **__: [])
 
 
 EKS = [
@@ -67,6 +68,44 @@ def test_a_dry_run_writes_nothing(project, capsys, monkeypatch):
     assert not (project / "catalog").exists()
 
 
+IMAGES = [
+    ListedImages(name="eks/AL2023_x86_64_NVIDIA", kubernetes=("1.36", "1.38"), offered=True, source="ssm"),
+    ListedImages(name="eks/AL2023_x86_64_NEURON", offered=False, source="ssm"),
+]
+
+
+def test_families_of_images_are_read_as_well(project, capsys, monkeypatch):
+    asked = []
+    listed(monkeypatch, *EKS)
+    monkeypatch.setattr(ages, "images_by", lambda *_, versions, **__: asked.append(versions) or IMAGES)
+    line = ["ages", "refresh", "--region", "aws=us-east-1", "--json", "--on", ON]
+    assert main(line) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert asked == [["1.36", "1.38"]]
+    assert told["moved"] == ["eks/AL2023_x86_64_NVIDIA al2023: for Kubernetes up to 1.37, now up to 1.38"]
+    assert told["gone"][-1] == "eks/AL2023_x86_64_NEURON al2023"
+    assert told["written"] == ["catalog/ages/kubernetes.csv", "catalog/ages/releases.csv"]
+    known = lifetimes.load()
+    assert known.release("system", "eks/AL2023_x86_64_NVIDIA", "al2023").kubernetes == "1.31..1.38"
+    assert lifetimes.ended(
+        known.release("system", "eks/AL2023_x86_64_NEURON", "al2023").supported_until, date(2026, 11, 26)
+    )
+    assert main(line) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == [], "nothing is new at the second time"
+
+
+def test_images_that_cannot_be_read_leave_what_was_read_of_versions(project, capsys, monkeypatch):
+    def denied(*_: object, **__: object) -> list[ListedImages]:
+        raise CloudError("ssm", "denied", "not authorized")
+
+    listed(monkeypatch, *EKS)
+    monkeypatch.setattr(ages, "images_by", denied)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
+    shown = capsys.readouterr()
+    assert "wrote catalog/ages/kubernetes.csv" in shown.out
+    assert "aws images: no response, what is known of them is unchanged" in shown.err
+
+
 def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, capsys, monkeypatch):
     def silent(*_: object, **__: object) -> list[Listed]:
         raise CloudError("eks", "unanswered", "timed out")
@@ -74,7 +113,7 @@ def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, caps
     listed(monkeypatch)
     monkeypatch.setattr(ages, "listed_by", silent)
     assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
-    assert "its versions are unchanged" in capsys.readouterr().err
+    assert "aws versions: no response, what is known of them is unchanged" in capsys.readouterr().err
     assert not (project / "catalog").exists()
 
 

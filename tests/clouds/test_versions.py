@@ -180,3 +180,62 @@ def test_a_version_that_is_newer_than_all_listed_may_come_to_the_region_yet():
     accepted = lifetimes.accept(KNOWN, listed, ON)
     assert "eks 1.37" not in accepted.gone
     assert accepted.gone == ("eks 1.34", "eks 1.35")
+
+
+def test_eks_has_images_for_each_version_and_family_or_not():
+    names = []
+
+    class Ssm:
+        def call(self, service, region, operation, Names):  # noqa: N803 - boto3's own
+            names.extend(Names)
+            assert len(Names) <= 10
+            there = [name for name in Names if "neuron" not in name and "/1.37/" not in name]
+            return {"Parameters": [{"Name": name} for name in there], "InvalidParameters": []}
+
+    found = versions.images_of_eks(Ssm(), ["1.35", "1.36", "1.37"], "us-east-1")
+    assert "/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/recommended/image_id" in names
+    assert {each.name: (each.offered, each.kubernetes) for each in found}["eks/AL2023_x86_64_NEURON"] == (False, ())
+    accepted = lifetimes.accept_images(KNOWN, found, ON)
+    assert accepted.gone == ("eks/AL2023_x86_64_NEURON al2023",)
+    assert "eks/AL2023_x86_64_NVIDIA al2023: for Kubernetes up to 1.37, now up to 1.36" in accepted.moved
+
+
+def test_every_family_that_machines_are_built_from_is_asked_for():
+    from sizewell.components.aws.eks import node_config
+
+    assert set(versions.EKS_IMAGES) >= set(node_config.IMAGE_TYPES.values())
+    for name in [*(f"eks/{family}" for family in versions.EKS_IMAGES), "gke/COS_CONTAINERD"]:
+        assert [row for row in KNOWN.releases if (row.kind, row.name) == ("system", name)], name
+    for name, version in versions.AKS_IMAGES:
+        assert KNOWN.release("system", name, version), name
+
+
+def test_aks_lists_its_images_by_system_and_kind(azure, server):
+    path = f"GET /subscriptions/{SUBSCRIPTION}/providers/Microsoft.ContainerService/locations/eastus/nodeImageVersions"
+    rows = [
+        {"os": "AKSUbuntu", "sku": "2404gen2containerd", "version": "202611.05.0"},
+        {"os": "AKSAzureLinux", "sku": "V3gen2", "version": "202611.05.0"},
+    ]
+    server.reply(path, Reply({"value": rows}))
+    accepted = lifetimes.accept_images(KNOWN, versions.images_of_aks(azure, SUBSCRIPTION, "eastus"), ON)
+    assert accepted.gone == ("aks/Ubuntu 22.04",)
+    assert {row.version for row in accepted.systems if not lifetimes.ended(row.supported_until, ON)} == {"24.04", "3.0"}
+
+
+@pytest.mark.parametrize(("types", "gone"), [(["COS_CONTAINERD", "UBUNTU_CONTAINERD"], 0), (["UBUNTU_CONTAINERD"], 2)])
+def test_gke_lists_the_types_of_its_images(google, server, types, gone):
+    server.reply(f"GET /v1/projects/{PROJECT}/locations/{REGION}/serverConfig", Reply({"validImageTypes": types}))
+    accepted = lifetimes.accept_images(KNOWN, versions.images_of_gke(google, PROJECT, REGION), ON)
+    assert len(accepted.gone) == gone
+
+
+def test_no_images_are_no_answer_and_end_nothing(azure, google, server):
+    server.reply(f"GET /v1/projects/{PROJECT}/locations/{REGION}/serverConfig", Reply({}))
+    path = f"GET /subscriptions/{SUBSCRIPTION}/providers/Microsoft.ContainerService/locations/eastus/nodeImageVersions"
+    server.reply(path, Reply({"value": []}))
+    with pytest.raises(CloudError):
+        versions.images_of_gke(google, PROJECT, REGION)
+    with pytest.raises(CloudError):
+        versions.images_of_aks(azure, SUBSCRIPTION, "eastus")
+    with pytest.raises(CloudError):
+        versions.images_of_eks(Eks(get_parameters={"Parameters": []}), ["1.36"], "us-east-1")

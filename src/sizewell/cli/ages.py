@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,14 @@ from sizewell.cli.parameters import iso_date
 from sizewell.resources.ages import CONFIG, Aging, aging, kubernetes, pressing
 from sizewell.resources.recorded import RecordedResource
 from sizewell.sizing.catalog import lifetimes, overlay
-from sizewell.sizing.catalog.lifetimes import Accepted, KubernetesVersion, Lifetimes, Listed
+from sizewell.sizing.catalog.lifetimes import (
+    Accepted,
+    KubernetesVersion,
+    Lifetimes,
+    Listed,
+    ListedImages,
+    Release,
+)
 from sizewell.sizing.catalog.table import cells_of, columns_of
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
@@ -25,7 +32,8 @@ from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
 
-TABLE: Final = f"{overlay.AGES}/kubernetes.csv"
+KUBERNETES_TABLE: Final = f"{overlay.AGES}/kubernetes.csv"
+RELEASES_TABLE: Final = f"{overlay.AGES}/releases.csv"
 REFRESH: Final = "sizewell ages refresh"
 DEADLINE_S: Final = 60.0
 DESCRIPTION = """Show until when versions are supported, and read which ones the clouds offer today.
@@ -83,7 +91,7 @@ def _show(args: Arguments) -> int:
     return 0
 
 
-@command.command("refresh", help="read Kubernetes versions from the clouds, into catalog/ages/")
+@command.command("refresh", help="read Kubernetes versions and machine images from the clouds, into catalog/ages/")
 @click.option(
     "--region", multiple=True, metavar="CLOUD=REGION", help="where to ask, as aws=us-east-1; once for each cloud"
 )
@@ -109,41 +117,55 @@ def _refresh(args: Arguments) -> int:
         if account and cloud not in accounts:
             raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={account}")
     listed: list[Listed] = []
+    images: list[ListedImages] = []
     failed: dict[str, str] = {}
     for cloud, region in regions.items():
+        what = "versions"
         try:
             client = CLIENTS[cloud](Deadline(DEADLINE_S))
-            listed += listed_by(cloud, client, account=accounts.get(cloud, ""), region=region)
+            own = listed_by(cloud, client, account=accounts.get(cloud, ""), region=region)
+            listed += own
+            what = "images"
+            versions = [each.version for each in own]
+            images += images_by(cloud, client, account=accounts.get(cloud, ""), region=region, versions=versions)
         except CloudError as error:
-            failed[cloud] = str(error) + (f"\n  fix: {error.fix}" if error.fix else "")
-    accepted = lifetimes.accept(known, listed, on)
+            failed[f"{cloud} {what}"] = str(error) + (f"\n  fix: {error.fix}" if error.fix else "")
+    accepted, of_images = lifetimes.accept(known, listed, on), lifetimes.accept_images(known, images, on)
     folder = current() or project.root() / FOLDER
-    path, text = file_of(folder, changed(known, accepted))
-    written = bool(changed(known, accepted)) and not args.dry_run
-    if written:
+    files = {
+        KUBERNETES_TABLE: file_of(folder / KUBERNETES_TABLE, KubernetesVersion, changed(known, accepted)),
+        RELEASES_TABLE: file_of(folder / RELEASES_TABLE, Release, changed(known, of_images)),
+    }
+    written = [folder / name for name, text in files.items() if text and not args.dry_run]
+    for path in written:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_whole(path, files[path.relative_to(folder).as_posix()])
     if args.json:
         output.print_json(
             {
                 "schema": schema_of("ages-refresh"),
-                "listed": len(listed),
+                "listed": len(listed) + len(images),
                 "new": list(accepted.new),
-                "moved": list(accepted.moved),
-                "gone": list(accepted.gone),
+                "moved": [*accepted.moved, *of_images.moved],
+                "gone": [*accepted.gone, *of_images.gone],
                 "failed": failed,
-                "written": project.shown(path) if written else None,
+                "written": [project.shown(path) for path in written],
             }
         )
         return 69 if failed else 0
-    print(f"{plural(len(listed), 'version')} listed")
-    for label, names in (("new", accepted.new), ("moved", accepted.moved), ("listed no longer", accepted.gone)):
+    print(f"{plural(len(listed), 'version')} and {plural(len(images), 'family')} of images listed")
+    told = {
+        "new": accepted.new,
+        "moved": accepted.moved + of_images.moved,
+        "listed no longer": accepted.gone + of_images.gone,
+    }
+    for label, names in told.items():
         for name in names:
             print(f"{label}: {name}")
-    if written:
+    for path in written:
         print(f"wrote {project.shown(path)}: review and commit it")
-    for cloud, told in failed.items():
-        output.note(f"{cloud}: no response, its versions are unchanged: {told}")
+    for asked, why in failed.items():
+        output.note(f"{asked}: no response, what is known of them is unchanged: {why}")
     return 69 if failed else 0
 
 
@@ -211,27 +233,31 @@ def read(path: Path) -> Decision | None:
         return None
 
 
-def file_of(folder: Path, rows: Iterable[KubernetesVersion]) -> tuple[Path, str]:
-    """The project's own table with these rows in it; what an earlier run put there of other versions stays."""
-    path = folder / TABLE
-    columns = columns_of(KubernetesVersion)
-    merged: dict[tuple[str, str], list[str]] = {}
+def file_of(path: Path, record: type[KubernetesVersion | Release], rows: Sequence[KubernetesVersion | Release]) -> str:
+    """The project's own table with these rows in it, "" without any; what an earlier run put there of others stays."""
+    if not rows:
+        return ""
+    columns = columns_of(record)
+    until = columns.index("version") + 1  # the columns that tell rows apart
+    cells: list[list[str]] = []
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
-            merged = {(row[0], row[1]): row for row in list(csv.reader(file))[1:]}
-    merged |= {(row.service, row.version): cells_of(row) for row in rows}
+            cells = list(csv.reader(file))[1:]
+    merged = {tuple(row[:until]): row for row in [*cells, *(cells_of(row) for row in rows)]}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(
-        row for _, row in sorted(merged.items(), key=lambda each: (each[0][0], lifetimes.number(each[0][1])))
+        row for _, row in sorted(merged.items(), key=lambda each: (each[0][:-1], lifetimes.number(each[0][-1])))
     )
-    return path, text.getvalue()
+    return text.getvalue()
 
 
-def changed(known: Lifetimes, accepted: Accepted) -> tuple[KubernetesVersion, ...]:
+def changed(known: Lifetimes, accepted: Accepted) -> tuple[KubernetesVersion | Release, ...]:
     """Rows that say something that the tables do not, the day of the look apart from the rest."""
-    return tuple(row for row in accepted.rows if row != known.versions(row.service).get(row.version))
+    versions = (row for row in accepted.rows if row != known.versions(row.service).get(row.version))
+    systems = (row for row in accepted.systems if row != known.release(row.kind, row.name, row.version))
+    return (*versions, *systems)
 
 
 def listed_by(cloud: str, client: Any, *, account: str, region: str) -> list[Listed]:
@@ -239,3 +265,10 @@ def listed_by(cloud: str, client: Any, *, account: str, region: str) -> list[Lis
     from sizewell.clouds.preflight.versions import LISTINGS
 
     return LISTINGS[cloud].offered(client, account, region)
+
+
+def images_by(cloud: str, client: Any, *, account: str, region: str, versions: Sequence[str]) -> list[ListedImages]:
+    """Which families of machine images one cloud has in one region."""
+    from sizewell.clouds.preflight.versions import LISTINGS
+
+    return LISTINGS[cloud].images(client, account, region, versions)

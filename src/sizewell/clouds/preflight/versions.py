@@ -5,7 +5,7 @@ A cluster that the cloud has upgraded is adopted: what is stated below it is nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from sizewell.clouds.calls import CloudError
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.preflight.findings import Finding, wrong
 from sizewell.clouds.preflight.needs import Needs
-from sizewell.sizing.catalog.lifetimes import Listed, load, minor, number
+from sizewell.sizing.catalog.lifetimes import Listed, ListedImages, load, minor, number
 from sizewell.sizing.providers.cloud import PerCloud
 
 KEY: Final = "sizewell:kubernetesVersion"
@@ -128,6 +128,73 @@ def offered_by_gke(google: Google, project: str, region: str) -> list[Listed]:
     return [Listed(service="gke", version=version, source=source) for version in sorted(versions, key=number)]
 
 
+# Families of EKS's images by the names of their public parameters: architecture and variant
+# (docs.aws.amazon.com/eks/latest/userguide/retrieve-ami-id.html, checked 2026-11-26).
+EKS_IMAGES: Final = {
+    "AL2023_x86_64_STANDARD": "x86_64/standard",
+    "AL2023_x86_64_NVIDIA": "x86_64/nvidia",
+    "AL2023_ARM_64_NVIDIA": "arm64/nvidia",
+    "AL2023_x86_64_NEURON": "x86_64/neuron",
+}
+# Families of AKS's images by the start of `os` and `sku` of what its gallery lists.
+AKS_IMAGES: Final = {
+    ("aks/Ubuntu", "22.04"): ("AKSUbuntu", "2204"),
+    ("aks/Ubuntu", "24.04"): ("AKSUbuntu", "2404"),
+    ("aks/AzureLinux", "3.0"): ("AKSAzureLinux", "V3"),
+}
+# The list is in no version of the interface but previews.
+AKS_IMAGES_API: Final = "2025-10-02-preview"
+
+
+def images_of_eks(aws: Aws, versions: Sequence[str], region: str) -> list[ListedImages]:
+    """EKS's own images, for each of these minor versions."""
+    names = {
+        f"/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/{path}/recommended/image_id": (family, version)
+        for family, path in EKS_IMAGES.items()
+        for version in versions
+    }
+    asked = list(names)
+    there: dict[str, list[str]] = {family: [] for family in EKS_IMAGES}
+    for start in range(0, len(asked), 10):  # at most, in one call
+        answer = aws.call("ssm", region, "get_parameters", Names=asked[start : start + 10])
+        for parameter in answer["Parameters"]:
+            family, version = names[str(parameter["Name"])]
+            there[family].append(version)
+    if not any(there.values()):
+        raise CloudError("EKS", "unanswered", "listed no images (/aws/service/eks/optimized-ami)")
+    source = f"ssm get-parameters /aws/service/eks/optimized-ami in {region}"
+    return [
+        ListedImages(name=f"eks/{family}", kubernetes=tuple(found), offered=bool(found), source=source)
+        for family, found in there.items()
+    ]
+
+
+def images_of_aks(azure: Azure, subscription: str, region: str) -> list[ListedImages]:
+    """AKS's own images; of which Kubernetes version it does not say."""
+    path = f"subscriptions/{subscription}/providers/Microsoft.ContainerService/locations/{region}/nodeImageVersions"
+    answer = azure.reader().get(path, **{"api-version": AKS_IMAGES_API})
+    listed = [(str(row.get("os", "")), str(row.get("sku", ""))) for row in _rows(answer, "value", "AKS")]
+    return [
+        ListedImages(
+            name=name,
+            version=version,
+            offered=any(os == system and sku.startswith(start) for os, sku in listed),
+            source=f"AKS nodeImageVersions in {region}",
+        )
+        for (name, version), (system, start) in AKS_IMAGES.items()
+    ]
+
+
+def images_of_gke(google: Google, project: str, region: str) -> list[ListedImages]:
+    """The types of images that GKE builds nodes with."""
+    answer = google.reader("container").get(f"v1/projects/{project}/locations/{region}/serverConfig")
+    types = answer.get("validImageTypes")
+    if not types:
+        raise CloudError("GKE", "unanswered", "listed no images (validImageTypes)")
+    source = f"GKE serverConfig in {region}, validImageTypes"
+    return [ListedImages(name="gke/COS_CONTAINERD", offered="COS_CONTAINERD" in types, source=source)]
+
+
 def _rows(answer: dict[str, Any], key: str, service: str) -> Iterable[dict[str, Any]]:
     rows = answer.get(key)
     if not isinstance(rows, list) or not rows:
@@ -144,11 +211,19 @@ class Listing:
     """How a cloud lists the versions that it offers."""
 
     offered: Callable[[Any, str, str], list[Listed]]  # by its client, an account and a region
+    images: Callable[[Any, str, str, Sequence[str]], list[ListedImages]]  # as well by minor versions that it offers
     account: str = ""  # what it lists versions of, beside a region; "" where the login says it
 
 
 LISTINGS: Final = PerCloud[Listing](
-    aws=Listing(lambda client, _, region: offered_by_eks(client, region)),
-    gcp=Listing(offered_by_gke, "PROJECT"),
-    azure=Listing(offered_by_aks, "SUBSCRIPTION"),
+    aws=Listing(
+        lambda client, _, region: offered_by_eks(client, region),
+        lambda client, _, region, versions: images_of_eks(client, versions, region),
+    ),
+    gcp=Listing(offered_by_gke, lambda client, project, region, _: images_of_gke(client, project, region), "PROJECT"),
+    azure=Listing(
+        offered_by_aks,
+        lambda client, subscription, region, _: images_of_aks(client, subscription, region),
+        "SUBSCRIPTION",
+    ),
 )

@@ -98,10 +98,22 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedImages:
+    """A family of machine images of a managed service: for which minor versions a cloud has one today."""
+
+    name: str  # of its rows of kind system, as "eks/AL2023_x86_64_NVIDIA"
+    version: str = ""  # of the row that is meant; "" for each
+    kubernetes: tuple[str, ...] = ()  # where it has one for each version of Kubernetes
+    offered: bool
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """What a listing changes: rows for the project's own table, and what to say of each service."""
+    """What a listing changes: rows for the project's own tables, and what to say of each service."""
 
     rows: tuple[KubernetesVersion, ...]
+    systems: tuple[Release, ...] = ()
     new: tuple[str, ...]  # "eks 1.37"
     moved: tuple[str, ...]  # "eks 1.36: supported until 2027-08-02, now 2027-09-01"
     gone: tuple[str, ...]  # in the table as supported, and older than all that are listed
@@ -141,7 +153,35 @@ def accept(known: Lifetimes, listed: Iterable[Listed], on: date) -> Accepted:
                 note = "listed no longer"
                 rows.append(replace(row, supported_until=yesterday, extended_until="", built=False, note=note,
                                     source=offers[0].source, checked=on.isoformat()))  # fmt: skip
-    return Accepted(rows=tuple(rows), **{key: tuple(words) for key, words in told.items()})
+    new, moved, gone = (tuple(told[key]) for key in ("new", "moved", "gone"))
+    return Accepted(rows=tuple(rows), new=new, moved=moved, gone=gone)
+
+
+def accept_images(known: Lifetimes, listed: Iterable[ListedImages], on: date) -> Accepted:
+    """Rows of families of images as the clouds have them today: those that went have ended, the others go with what
+    is listed.
+    """
+    rows: list[Release] = []
+    moved: list[str] = []
+    gone: list[str] = []
+    for each in listed:
+        for row in known.releases:
+            if row.kind != "system" or row.name != each.name or each.version not in ("", row.version):
+                continue
+            told = replace(row, source=each.source, checked=on.isoformat(), grade="documented")
+            if not each.offered:
+                if not ended(row.supported_until, on):
+                    gone.append(f"{row.name} {row.version}")
+                    yesterday = (on - timedelta(days=1)).isoformat()
+                    rows.append(replace(told, supported_until=yesterday, note="listed no longer"))
+                continue
+            low, _, high = row.kubernetes.partition("..")
+            newest = max(each.kubernetes, key=number, default=high)
+            if high and newest != high:
+                moved.append(f"{row.name} {row.version}: for Kubernetes up to {high}, now up to {newest}")
+                told = replace(told, kubernetes=f"{low}..{newest}")
+            rows.append(told)
+    return Accepted(rows=(), systems=tuple(rows), new=(), moved=tuple(moved), gone=tuple(gone))
 
 
 def _newest_ubuntu(have: Mapping[str, KubernetesVersion]) -> str:
