@@ -24,6 +24,15 @@ PRIVATE: Final = [
 ]
 
 
+def is_private(network: ipaddress.IPv4Network) -> bool:
+    """Whether a range is nobody's on the internet: that of carriers (RFC 6598), which the clouds take too, is one.
+
+    >>> [is_private(ipaddress.IPv4Network(text)) for text in ("100.64.0.0/16", "172.31.0.0/16", "172.64.0.0/13")]
+    [True, True, False]
+    """
+    return any(network.subnet_of(each) for each in PRIVATE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """One way to the API, and the IPv4 ranges that may use it; `dns` asks IAM instead and has none."""
@@ -61,7 +70,7 @@ def _range_faults(mode: str, number: int, given: Any) -> list[Fault]:
     if not isinstance(network, ipaddress.IPv4Network) or network.prefixlen < PREFIX_MIN[mode]:
         message = f"is wider than /{PREFIX_MIN[mode]}: {given} is not a list of named networks"
         return [Fault(path=path, message=message, fix="name the addresses of your office, VPN or runners")]
-    inside = any(network.subnet_of(each) for each in PRIVATE)
+    inside = is_private(network)
     if inside != (mode == "private"):
         kind = "a private range, which cannot be reached from the internet" if inside else "not a private range"
         return [Fault(path=path, message=f"{given} is {kind}", fix=f"allowed: {FORMS}")]

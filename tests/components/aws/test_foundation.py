@@ -177,3 +177,7 @@ def test_the_first_card_of_a_b300_carries_no_efa():
     )
     assert len(alone) == 1
     assert "interface_type" not in alone[0]
+
+
+def test_a_network_may_have_the_range_of_carriers():
+    record(lambda: Network("net", {**NETWORK, "cidr": "100.64.0.0/16"}))

@@ -136,7 +136,12 @@ def test_requests_go_to_a_deployment_once_it_stands():
 def test_names_of_computes_are_ones_that_azure_ml_takes(name):
     found = ml_durations.compute_name(name, stack="dev-azure")
     assert re.fullmatch(r"[a-z][a-z0-9-]{0,14}[a-z0-9]", found)
+    assert not re.search(r"-\d+$", found), "Azure takes no name that ends in a hyphen and digits"
     assert ml_durations.compute_name(name, stack="prod-azure") != found
+
+
+def test_a_hash_of_digits_alone_ends_no_name_of_a_compute():
+    assert ml_durations.compute_name("gpu", stack="dev-azure") == "gpu-n75272"
 
 
 @given(st.integers(60, 259200))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from sizewell.components.access import is_private
 from sizewell.components.aws import instances
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
 from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
@@ -37,9 +38,9 @@ def check_network(name: str, args: NetworkArgs) -> None:
     check_place(faults, args)
     cidr = args.get("cidr", "10.40.0.0/16")
     try:
-        network = ipaddress.ip_network(cidr)
+        network = ipaddress.IPv4Network(cidr)
         faults.must(
-            network.is_private and 16 <= network.prefixlen <= 20,
+            is_private(network) and 16 <= network.prefixlen <= 20,
             "cidr",
             f"must be a private range from /16 to /20, got {cidr}",
         )
@@ -112,6 +113,12 @@ def check_place(faults: Faults, args: Mapping[str, object]) -> None:
 
 
 def check_region(faults: Faults, args: Mapping[str, object]) -> str:
+    """The region, "" where it is none of AWS's; and that the range of an existing network is one of IPv4."""
+    if "vpc_cidr" in args:
+        try:
+            ipaddress.IPv4Network(args["vpc_cidr"])
+        except ValueError:
+            faults.add("vpc_cidr", f"must be the VPC's IPv4 range, as 10.40.0.0/16, got {args['vpc_cidr']!r}")
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sizewell.components.access import is_private
 from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
 from sizewell.components.azure.scale_sets import PRIVATE_ZONES, WINDOWS_ZONES
 from sizewell.components.faults import (
@@ -51,9 +52,9 @@ def check_network(name: str, args: NetworkArgs) -> None:
     check_region(faults, args)
     cidr = args.get("cidr", "10.120.0.0/16")
     try:
-        network = ipaddress.ip_network(cidr)
+        network = ipaddress.IPv4Network(cidr)
         faults.must(
-            network.is_private and 8 <= network.prefixlen <= 20, "cidr", f"must be a private range to /20, got {cidr}"
+            is_private(network) and 8 <= network.prefixlen <= 20, "cidr", f"must be a private range to /20, got {cidr}"
         )
     except ValueError:
         faults.add("cidr", f"must be an IPv4 range such as 10.120.0.0/16, got {cidr!r}")

@@ -40,7 +40,7 @@ def check_network(name: str, args: NetworkArgs) -> None:
     for key, default in ranges.items():
         value: Any = args.get(key, default)
         try:
-            networks[key] = ipaddress.ip_network(value)
+            networks[key] = ipaddress.IPv4Network(value)
         except ValueError:
             faults.add(key, f"must be an IPv4 range such as {default}, got {value!r}")
     pairs = [("cidr", "pods_cidr"), ("cidr", "services_cidr"), ("pods_cidr", "services_cidr")]
@@ -83,7 +83,7 @@ def check_cluster(name: str, args: GkeClusterArgs) -> None:
     for number, cidr in enumerate(args.get("authorized_cidrs", [])):
         try:
             faults.must(
-                ipaddress.ip_network(cidr).prefixlen >= 8,
+                ipaddress.IPv4Network(cidr).prefixlen >= 8,
                 f"authorized_cidrs[{number}]",
                 f"opens the control plane to the internet: {cidr}",
             )

@@ -22,6 +22,9 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
 
     >>> offline_answer("aws:index/getRegion:getRegion", {"aws:region": "eu-west-1"})[0]["region"]
     'eu-west-1'
+    >>> config = {"azure-native:subscriptionId": "0000-1"}
+    >>> offline_answer("azure-native:authorization:getClientConfig", config)[0]["subscriptionId"]
+    '0000-1'
     >>> offline_answer("aws:rds/getEngineVersion:getEngineVersion", {})
     (None, '')
     """
@@ -42,6 +45,9 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
     if function == "gcp:organizations/getClientConfig:getClientConfig":
         known = {field: config.get(f"gcp:{field}", MARK) for field in ("project", "region", "zone")}
         return {"accessToken": MARK, "defaultLabels": {}, "id": MARK, **known}, ""
+    if function == "azure-native:authorization:getClientConfig":
+        named = ("subscriptionId", "tenantId", "clientId")
+        return {"objectId": MARK, **{field: config.get(f"azure-native:{field}", MARK) for field in named}}, ""
     if function == "gcp:compute/getZones:getZones" and config.get("gcp:region"):
         names = [f"{config['gcp:region']}-{letter}" for letter in _ZONE_LETTERS]
         return {"id": MARK, "names": names, "project": MARK}, f"zones assumed: {', '.join(names)}"

@@ -51,34 +51,38 @@ def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, ob
     if not live:
         return None
     managed = [get(variant, "managedInstanceScaling") for variant in live]
-    outside = _scaled_outside(graph, resource, [get(variant, "variantName") for variant in live])
-    least: list[Count] = [
-        count(get(scaling, "minInstanceCount", default=get(variant, "initialInstanceCount", default=1)))
-        for scaling, variant in zip(managed, live, strict=True)
-    ]
+    outside = [_scaled_outside(graph, resource, get(variant, "variantName")) for variant in live]
+    least: list[Count] = []
+    for scaling, variant, (moved, fewest) in zip(managed, live, outside, strict=True):
+        initial = get(variant, "initialInstanceCount", default=1)
+        below: object = UNKNOWN if moved is UNKNOWN else fewest if moved else initial
+        least.append(count(get(scaling, "minInstanceCount", default=below)))
     return {
         "accelerated": either(*(_ml_accelerated(get(variant, "instanceType")) for variant in live)),
-        "scales": either(*(UNKNOWN if s is UNKNOWN else _enabled(s) for s in managed), outside),
+        "scales": either(
+            *(UNKNOWN if s is UNKNOWN else _enabled(s) for s in managed), *(moved for moved, _ in outside)
+        ),
         "nodes_min": UNKNOWN if UNKNOWN in least else sum(value for value in least if isinstance(value, int)),
         "nodes_max": None,
         "kinds": _kinds([get(variant, "instanceType") for variant in live]),
     }
 
 
-def _scaled_outside(graph: Graph, config: RecordedResource, variants: list[object]) -> Flag:
-    """Whether Application Auto Scaling moves an endpoint of this configuration, down as well as up."""
+def _scaled_outside(graph: Graph, config: RecordedResource, variant: object) -> tuple[Flag, Count]:
+    """Whether Application Auto Scaling moves a variant of this configuration, down as well as up; and its minimum."""
     hosts = graph.referring(config, "aws:sagemaker/endpoint:Endpoint", "endpointConfigName")
     names = {host.inputs.get("name") for host in hosts} if isinstance(hosts, tuple) else set()
     unnamed = not names or UNKNOWN in names or None in names
     flags: list[Flag] = []
+    fewest: Count = None
     for target in graph.of("aws:appautoscaling/target:Target"):
         address = target.inputs.get("resourceId")
         if target.inputs.get("serviceNamespace") != "sagemaker":
             continue
         if isinstance(address, str):
             _, _, rest = address.partition("/")
-            endpoint, _, variant = rest.partition("/variant/")
-            if variant not in variants or not (unnamed or endpoint in names):
+            endpoint, _, named = rest.partition("/variant/")
+            if named != variant or not (unnamed or endpoint in names):
                 continue
         least, most = count(target.inputs.get("minCapacity")), count(target.inputs.get("maxCapacity"))
         wide: Flag = UNKNOWN if UNKNOWN in (least, most) else (most or 0) > (least or 0)  # type: ignore[operator]
@@ -88,7 +92,8 @@ def _scaled_outside(graph: Graph, config: RecordedResource, variants: list[objec
             if policy.inputs.get("resourceId") in {address, UNKNOWN} or address is UNKNOWN
         ]
         flags.append(every(wide, either(False, *(_takes_away(policy) for policy in policies))))
-    return either(False, *flags)
+        fewest = least
+    return either(False, *flags), fewest
 
 
 def _takes_away(policy: RecordedResource) -> Flag:

@@ -34,14 +34,18 @@ def duration(seconds: int) -> str:
 
 
 def compute_name(name: str, *, stack: str) -> str:
-    """Azure ML takes 2 to 16 letters, digits and hyphens, beginning with a letter; instances' are unique in a region.
+    """Azure ML takes 2 to 16 letters, digits and hyphens, beginning with a letter and not ending in a hyphen and digits
+    (github.com/Azure/bicep-types-az, workspaces/computes of 2025-06-01); instances' are unique in a region.
 
     >>> compute_name("tune", stack="dev-azure"), compute_name("a-long-workload-name", stack="dev-azure")
     ('tune-069d11', 'a-long-wo-e03b2f')
+    >>> compute_name("gpu", stack="dev-azure")
+    'gpu-n75272'
     """
     plain = re.sub(r"[^a-z0-9-]", "-", name.lower()).strip("-")
     plain = plain if plain[:1].isalpha() else f"m{plain}"
-    return f"{plain[:9].rstrip('-')}-{short_hash(stack, name, length=6)}"
+    tail = short_hash(stack, name, length=6)
+    return f"{plain[:9].rstrip('-')}-{f'n{tail[1:]}' if tail.isdigit() else tail}"
 
 
 def stops(schedule: ScheduleArgs) -> list[dict[str, Any]]:

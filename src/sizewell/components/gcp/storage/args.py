@@ -6,6 +6,7 @@ from typing import Any, Final, NotRequired
 
 import pulumi
 
+from sizewell.components.access import is_private
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults, check_labels
 from sizewell.components.forms import StorageArgs, VolumeArgs
@@ -76,7 +77,7 @@ def _check_range(faults: Faults, value: object, at: str) -> ipaddress.IPv4Networ
     except ValueError:
         faults.add(at, f"must be an IPv4 range, got {value!r}")
         return None
-    faults.must(network.is_private, at, f"must be a private range, got {value}: it limits who may mount")
+    faults.must(is_private(network), at, f"must be a private range, got {value}: it limits who may mount")
     return network
 
 
