@@ -82,7 +82,12 @@ def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Proje
     fleet = world.component("dev-aws", "spot", expires=str(ends), sizedBy="ec2-fleet")
     project.stack("dev-aws", fleet, ROLE)
     project.stack("ttl-dev-aws")
-    done = sizewell("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27", "--reason", "a demo")
+    keep = ("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27", "--reason", "a demo")
+    assert sizewell(*keep).code == 0
+    assert Decision.from_json(path).expires_at == ends  # `ttl-dev-aws` only notifies
+    firm = {"dev": {"expiry": "firm"}}
+    project.configure(journal=f"file://{project.folder}/journal", environments=firm)
+    done = sizewell(*keep)
     assert done.code == 0, done.err
     moved = Decision.from_json(path)
     assert moved.expires_at == date(2026, 11, 29)

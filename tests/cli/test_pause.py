@@ -32,7 +32,7 @@ def test_a_lease_of_hours_is_written_without_a_project(journal: str, sizewell: S
     done = sizewell("keep", "dev-aws", "4h", "--reason", "a demo", "--journal", journal)
     assert done.code == 0, done.err
     assert "check the name" in done.err  # no run has seen such a stack
-    assert "ttl-dev-aws, where there is one, reads no lease" in done.out
+    assert "ttl-dev-aws reads no lease: with `expiry: firm` it scales the stack to zero" in done.out
     assert words(journal, "dev-aws") == ["a demo"]
     assert words(journal, "dev-aws", datetime.now(UTC) + timedelta(hours=5)) == []
     assert words(journal, "dev-b") == []

@@ -56,11 +56,15 @@ def test_production_is_taken_down_where_it_is_named(tmp_path: Path) -> None:
     assert takes_down(root, "prod-aws", "prod") is False
 
 
-def test_an_expiry_stack_acts_and_an_unknown_project_is_unknown(tmp_path: Path) -> None:
-    (tmp_path / "stacks/config").mkdir(parents=True)
-    assert takes_down(tmp_path, "dev-aws", "dev") is False
-    (tmp_path / "stacks/config/Pulumi.ttl-dev-aws.yaml").write_text("config: {}\n")
-    assert takes_down(tmp_path, "dev-aws", "dev") is True
+def test_an_expiry_stack_acts_where_its_end_is_firm_and_an_unknown_project_is_unknown(tmp_path: Path) -> None:
+    root = project(tmp_path, {"environments": {"Dev": {"expiry": "firm"}, "staging": {}}})
+    assert takes_down(root, "dev-aws", "dev") is False
+    for stack in ("dev-aws", "staging-aws"):
+        (root / f"stacks/config/Pulumi.ttl-{stack}.yaml").write_text("config: {}\n")
+    assert takes_down(root, "dev-aws", "dev") is True
+    assert takes_down(root, "staging-aws", "staging") is False  # it only notifies
+    (root / "stacks/config/teardown.yaml").unlink()
+    assert takes_down(root, "dev-aws", "dev") is False
     assert takes_down(None, "dev-aws", "dev") is UNKNOWN
 
 

@@ -65,6 +65,22 @@ def play(account):
     return run(expiry.end_document(), account, {"Role": "role", "Project": PROJECT, "Stack": STACK})
 
 
+def test_an_end_that_is_not_firm_says_what_runs_and_stops_nothing():
+    policy = json.loads(expiry.end_policy(region="us-east-1", project=PROJECT, stack=STACK, firm=False))
+    account = Account([policy])
+    parameters = {"Role": "role", "Project": PROJECT, "Stack": STACK}
+    assert run(expiry.end_document(firm=False), account, parameters)["runs"] == []
+    stand(account, STACK)
+    stand(account, OTHER)
+    before = bills(account, STACK)
+    with pytest.raises(
+        RuntimeError, match=r"dev-aws is past its end and still runs, nothing was stopped: .*fleet-dev-aws"
+    ):
+        run(expiry.end_document(firm=False), account, parameters)
+    assert bills(account, STACK) == before
+    assert {call.partition(":")[2][:4] for call in account.calls} <= {"Desc", "List", "GetR"}
+
+
 @pytest.fixture
 def account():
     made = Account([POLICY])

@@ -125,6 +125,38 @@ def test_an_expiry_ends_what_has_the_tag_and_nothing_else(capsys):
     assert set(states.values()) == {"Succeeded"}
 
 
+LOOKS = {operation for operation in workflows.END_ACTIONS if operation.endswith("/read")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "running"),
+    [
+        (None, False),
+        ("cluster", True),
+        ("set", True),
+        ("workspace", True),
+        ("stopped", False),
+    ],
+)
+def test_an_end_that_is_not_firm_says_what_runs_and_stops_nothing(kind, running):
+    """Each kind alone, of the stack; clusters that are stopped and sets without machines do not run."""
+    answers = things()
+    if kind != "workspace":
+        answers = {at: listed for at, listed in answers.items() if not at.endswith(("/computes", "/onlineEndpoints"))}
+    for name, extra in (
+        ("cluster", {"properties": {"powerState": {"code": "Running" if kind == "cluster" else "Stopped"}}}),
+        ("set", {"sku": {"capacity": 2 if kind == "set" else 0}}),
+    ):
+        for each in answers[path(KINDS[name])]["value"]:
+            each.update(extra)
+    azure = Subscription(answers, LOOKS)
+    states = azure.run(workflows.told_actions(group=GROUP, identity="hand", project="petsnap", stack=STACK))
+    assert states["told"] == ("Failed" if running else "Succeeded")
+    assert {method for method, _, _ in azure.calls} == {"GET"}
+    assert all("/ours" in one and "other" not in one for one in azure.variables["running"])
+    assert bool(azure.variables["running"]) is running
+
+
 def test_without_any_one_operation_the_expiry_fails_loudly(capsys):
     removed, failed = [], []
     for gone in workflows.END_ACTIONS:

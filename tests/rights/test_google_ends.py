@@ -13,8 +13,8 @@ AFTER = datetime(2026, 9, 22, 1, tzinfo=UTC).timestamp()
 BEFORE = datetime(2026, 9, 21, tzinfo=UTC).timestamp()
 
 
-def play(project, now=AFTER):
-    ends = {"owner": OWNER, "stack": STACK, "ends": "2026-09-22"}
+def play(project, now=AFTER, *, firm=True):
+    ends = {"owner": OWNER, "stack": STACK, "ends": "2026-09-22", "firm": firm}
     text = expiry.end_workflow(project="petsnap", region="us-central1", **ends)
     return run(text, answer=project.answer, now=now)
 
@@ -48,6 +48,22 @@ def test_an_expiry_ends_what_bills_and_nothing_of_others(project, capsys):
         print(f"\nGoogle Cloud expiry called: {', '.join(sorted(kinds))}")
     assert {stack: project.bills(stack) for stack in others} == before
     assert project.bills(STACK) == []
+
+
+def test_an_end_that_is_not_firm_says_what_runs_and_stops_nothing(project):
+    looks = Project(expiry.LOOKS)
+    looks.add(OTHER)
+    play(looks, firm=False)  # nothing of the stack stands
+    looks.add(STACK)
+    before = looks.bills(STACK)
+    with pytest.raises(Failed, match=f"{STACK} is past its end and still runs, nothing was stopped"):
+        play(looks, firm=False)
+    assert looks.bills(STACK) == before
+    assert {call.split()[0] for call in looks.calls} == {"get"}
+    play(looks, now=BEFORE, firm=False)
+    for missing in expiry.LOOKS:
+        with pytest.raises(Failed):
+            play(Project([one for one in expiry.LOOKS if one != missing]), firm=False)
 
 
 def test_before_its_date_it_does_nothing(project):

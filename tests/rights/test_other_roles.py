@@ -21,7 +21,7 @@ HERE = "projects/p/locations/us-central1"
 VERTEX = f"https://us-central1-aiplatform.googleapis.com/v1/{HERE}"
 CONNECTOR = "googleapis.aiplatform.v1.projects.locations."
 # What bearers of our roles call, played through in test_google_ends.py or read off the workflow that they run as.
-PLAYED = (expiry.PERMISSIONS, workflows.PERMISSIONS)
+PLAYED = (expiry.PERMISSIONS, expiry.LOOKS, workflows.PERMISSIONS)
 # The checkpoint code locks what it wrote (cloud.google.com/storage/docs/object-lock: storage.objects.setRetention).
 STORE = ROOT / "src/sizewell/launch/scripts/store.py"
 LOCKS = ["storage.objects.setRetention"] if "lock.retain_until_time =" in STORE.read_text(encoding="utf-8") else []

@@ -14,6 +14,7 @@ from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date, stacks
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.records.stackname import normal_environment
 from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,9 @@ The lease is written to the journal (`journal:` in stacks/config/teardown.yaml, 
 SIZEWELL_JOURNAL), and counts from the next look on, wherever that runs. With --journal no project
 and no backend is needed.
 
-ttl-STACK reads no lease. For a stack that it would scale to zero earlier, the command also changes
-the expiry date in the decision, and prints which stacks to update, and what that replaces.
+ttl-STACK reads no lease: it only notifies, but where `expiry: firm` is set for the environment it
+scales the stack to zero. There the command also changes the expiry date in the decision, and prints
+which stacks to update, and what that replaces.
 """
 EXAMPLES = """examples:
   sizewell keep dev-aws 4h --reason "demo"
@@ -85,16 +87,25 @@ def command(args: Arguments) -> int:
     lines = [f"{stack}: kept until {until:%Y-%m-%d %H:%M} UTC: {reason}"]
     lines.append("its idle guards stay on: a pool that is idle for their window and grace is still scaled down")
     if root is None:
-        lines.append(f"ttl-{stack}, where there is one, reads no lease: at the end of the stack it scales it to zero")
+        lines.append(f"ttl-{stack} reads no lease: with `expiry: firm` it scales the stack to zero at its end")
         _say(args, lines, until=until, held="lease")
         return 0
     backend = Backend(root=root)
     parts = _parts(backend, stack)
     ends = None if parts.expires_at is None else datetime.combine(parts.expires_at, time(), UTC)
-    if ends is not None and until > ends and f"ttl-{stack}" in [each.name for each in backend.stacks()]:
+    late = ends is not None and until > ends
+    if late and _firm(root, parts) and f"ttl-{stack}" in [each.name for each in backend.stacks()]:
         lines += _later(root, stack, (until - timedelta(seconds=1)).date(), parts)
     _say(args, lines, until=until, held="lease")
     return 0
+
+
+def _firm(root: Path, parts: StackParts) -> bool:
+    """Whether the stack's end scales it to zero, in use or not."""
+    from sizewell.teardown.config import read_config
+
+    rules = read_config(root).limits().rules(normal_environment(parts.environment))
+    return rules is not None and rules.firm
 
 
 def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]:

@@ -47,8 +47,8 @@ def command(args: Arguments) -> int:
     now = datetime.now(UTC)
     if parts.expires_at is not None and now.date() >= parts.expires_at:
         raise UsageError(
-            f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC); ttl-{args.stack} would scale it to zero at "
-            f"once\n"
+            f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC), and is taken down once it is idle, or at "
+            f"once where its end is firm\n"
             f"  fix: sizewell keep {args.stack} 7d --reason TEXT"
         )
     units = [unit for unit in parts.units if unit.kind == "pool" and unit.sized_by]

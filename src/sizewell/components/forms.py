@@ -105,3 +105,5 @@ class EndArgs(PlaceArgs):
     """Name of the stack that it scales to zero."""
     ends: str
     """ISO date; the stack expires at 00:00 UTC."""
+    firm: NotRequired[bool]
+    """Scale it to zero then, in use or not; default: notify once a day of what still runs, and stop nothing."""

@@ -25,11 +25,11 @@ def budget_args(decision: Decision, region: str) -> BudgetArgs | None:
     return assemble(BudgetArgs, owned_args(decision), budget)
 
 
-def ttl_args(decision: Decision, region: str) -> EndArgs | None:
-    """The hard end of a decision's stack in one region; None for a stack without an end."""
+def ttl_args(decision: Decision, region: str, *, firm: bool = False) -> EndArgs | None:
+    """The end of a decision's stack in one region; None for a stack without one."""
     if decision.expires_at is None:
         return None
-    end = {"region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat()}
+    end = {"region": region, "stack": decision.stack, "ends": decision.expires_at.isoformat(), "firm": firm}
     return assemble(EndArgs, lasting_args(decision), end)
 
 

@@ -30,6 +30,7 @@ class Settings:
     own has not what the machines need. `access` is the way to the API of clusters that the stack builds. `registries`
     are ids of the container registries (Azure) that machines and clusters may pull from. `kubernetes_version` is that
     of the clusters that the stack builds; without one they are built with the default and keep what they have.
+    `firm_end` is no setting of the stack: its environment has `expiry: firm` in teardown.yaml.
     """
 
     project: str
@@ -46,6 +47,7 @@ class Settings:
     access: Access | None = None
     registries: tuple[str, ...] = ()
     kubernetes_version: str = ""
+    firm_end: bool = False
 
     def namespace(self, workload: str) -> str:
         """The Kubernetes namespace in which a workload's pods run, and whose account writes its checkpoints."""

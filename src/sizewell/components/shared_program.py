@@ -55,7 +55,7 @@ def build_ends(
     """
     exported: dict[str, object] = {}
     for region in by_region(pools_of(cloud, decision.workloads)):
-        args = ttl_args(decision, region)
+        args = ttl_args(decision, region, firm=settings.firm_end)
         if args is not None:
             options = pulumi.ResourceOptions(provider=provider(region, settings))
             made = guard.of(guard_name(region), args, place(region), opts=options)

@@ -29,16 +29,24 @@ def expiries_of(config: Config, root: Path | None, stack: str, environment: str)
 
 
 def takes_down(root: Path | None, stack: str, environment: str) -> Flag:
-    """Whether the stack has an expiry stack, or `sizewell teardown` destroys stacks of its environment.
+    """Whether the stack has an expiry stack with a firm end, or `sizewell teardown` destroys stacks of its environment.
 
     Whether teardown runs on a schedule is not in the project; that its file says `act` is taken for it.
     """
     if root is None:
         return UNKNOWN
-    if (root / "stacks/config" / f"Pulumi.ttl-{cluster_of(stack)}.yaml").exists():
-        return True
     path = root / _TEARDOWN
-    return path.exists() and _acts(read_yaml(path, _TEARDOWN).data, stack, environment)
+    if not path.exists():
+        return False
+    teardown = read_yaml(path, _TEARDOWN).data
+    if (root / "stacks/config" / f"Pulumi.ttl-{cluster_of(stack)}.yaml").exists() and _firm(teardown, environment):
+        return True
+    return _acts(teardown, stack, environment)
+
+
+def _firm(teardown: object, environment: str) -> bool:
+    named = {normal_environment(str(name)): each for name, each in (get(teardown, "environments") or {}).items()}
+    return get(named.get(environment), "expiry") == "firm"
 
 
 def _acts(teardown: object, stack: str, environment: str) -> bool:

@@ -11,6 +11,7 @@ import gc
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pulumi
@@ -82,13 +83,15 @@ def _run(folder: Path) -> None:
     if cluster == stack:
         check_started(decision, settings)
     for cloud in clouds:
-        outputs = _built(decision, settings, stack, cluster, cloud)
+        outputs = _built(folder, decision, settings, cloud)
         say_when_nothing_is_to_do(decision, stack.removesuffix(f"-{cluster}"), outputs)
         _export(outputs)
 
 
-def _built(decision: Decision, settings: Settings, stack: str, cluster: str, cloud: str) -> dict[str, object]:
+def _built(folder: Path, decision: Decision, settings: Settings, cloud: str) -> dict[str, object]:
     """What one cloud's part of the stack exports."""
+    stack = pulumi.get_stack()
+    cluster = cluster_of(stack)
     try:
         program = importlib.import_module(f"sizewell.components.{cloud}.program")
     except ModuleNotFoundError as error:
@@ -99,13 +102,23 @@ def _built(decision: Decision, settings: Settings, stack: str, cluster: str, clo
     if cluster == stack:
         outputs: dict[str, object] = program.build(decision, workloads, settings)
     elif stack.startswith("ttl-"):
-        outputs = program.build_ttl(decision, settings)
+        outputs = program.build_ttl(decision, replace(settings, firm_end=_firm(folder, decision.environment)))
     elif stack.startswith("images-"):
         build = getattr(program, "build_images", None)  # where networks of ours have no internet access
         outputs = build(decision, workloads, settings) if build else {}
     else:
         outputs = program.build_checkpoints(decision, [w for w in workloads if w.checkpoint], settings)
     return outputs
+
+
+def _firm(folder: Path, environment: str) -> bool:
+    """Whether teardown.yaml lets the end of an environment's stacks stop what is in use."""
+    from sizewell.teardown.config import PATH, read_config  # of a ttl stack alone
+
+    if not (folder.parent / PATH).exists():
+        return False
+    rules = read_config(folder.parent).limits().rules(environment)
+    return rules is not None and rules.firm
 
 
 def _export(outputs: dict[str, object]) -> None:

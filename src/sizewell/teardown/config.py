@@ -20,10 +20,8 @@ from sizewell.sizing.records.stackname import normal_environment
 from sizewell.sizing.secrets import CONNECTION, SHAPES
 from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
-from sizewell.teardown.aws import login as aws
-from sizewell.teardown.azure import login as azure
-from sizewell.teardown.gcp import login as gcp
 from sizewell.teardown.records import Limits, Protection, Rules, until_of
+from sizewell.teardown.schedules import LOGINS
 
 SCHEMA: Final = "sizewell.teardown/1"
 PATH: Final = "stacks/config/teardown.yaml"
@@ -335,7 +333,6 @@ def parse_config(data: Any) -> TeardownConfig:
 
 # What contradicts itself, or would be passed over --------------------------------------------------------------------
 
-LOGINS: Final = (aws.LOGIN, gcp.LOGIN, azure.LOGIN)
 _ACCOUNT: Final = re.compile(  # of AWS; of Google Cloud; of Azure
     r"\d{12}|[a-z][a-z0-9-]{4,28}[a-z0-9]|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 )
@@ -387,7 +384,10 @@ def _environments(config: TeardownConfig) -> Iterator[Fault]:
 
 def _identities(config: TeardownConfig) -> Iterator[Fault]:
     """Settings that nothing reads, environments in which nothing is stopped, accounts of no cloud."""
-    reads, deletes = ({login.reads for login in LOGINS}, {name for login in LOGINS for name in login.deletes})
+    reads, deletes = (
+        {login.reads for login in LOGINS.values()},
+        {name for login in LOGINS.values() for name in login.deletes},
+    )
     environments = {normal_environment(name) for name in config.environments}
     for account, identity in config.identities.items():
         path = f"identities.{account}"

@@ -39,7 +39,7 @@ TTL = {
         (
             "ttl-prod",
             TtlGuard,
-            {**PROD, "region": "us-east-1", "stack": "prod-aws", "ends": "2027-06-30"},
+            {**PROD, "region": "us-east-1", "stack": "prod-aws", "ends": "2027-06-30", "firm": True},
             "ttl-prod-aws",
         ),
     ],
@@ -60,8 +60,16 @@ def test_costs_are_counted_by_the_stack_s_tag():
     assert json.loads(monitor["monitorSpecification"])["Tags"]["Values"] == ["dev-aws"]
 
 
-def test_the_end_comes_at_the_date_and_every_hour_after_it():
-    schedule = only(record(lambda: TtlGuard("limits", TTL), "staging-aws"), "aws:scheduler/schedule:Schedule").inputs
+def test_an_end_that_is_not_firm_looks_once_a_day_and_may_stop_nothing():
+    resources = record(lambda: TtlGuard("limits", TTL), "staging-aws")
+    assert only(resources, "aws:scheduler/schedule:Schedule").inputs["scheduleExpression"] == "rate(1 days)"
+    policy = json.loads(expiry.end_policy(region="us-east-1", project="petsnap", stack="staging-aws", firm=False))
+    assert [statement["Sid"] for statement in policy["Statement"]] == ["Look", "NeverData"]
+
+
+def test_a_firm_end_comes_at_the_date_and_every_hour_after_it():
+    firm = {**TTL, "firm": True}
+    schedule = only(record(lambda: TtlGuard("limits", firm), "staging-aws"), "aws:scheduler/schedule:Schedule").inputs
     assert schedule["startDate"] == "2026-09-22T00:00:00Z"
     assert schedule["scheduleExpression"] == "rate(1 hours)"
     assert "endDate" not in schedule

@@ -8,7 +8,7 @@ class Azure:
     """Runs a workflow's actions as Azure would: what it calls, in the order that it allows."""
 
     def __init__(self, answers):
-        self.answers, self.calls, self.items, self.bodies = answers, [], {}, {}
+        self.answers, self.calls, self.items, self.bodies, self.variables = answers, [], {}, {}, {}
 
     def run(self, actions):
         done = {}
@@ -31,6 +31,12 @@ class Azure:
         if kind == "If":
             if all(self.holds(one) for one in action["expression"]["and"]):
                 return "Succeeded" if "Failed" not in self.run(action["actions"]).values() else "Failed"
+            return "Succeeded"
+        if kind == "InitializeVariable":
+            self.variables |= {each["name"]: list(each["value"]) for each in action["inputs"]["variables"]}
+            return "Succeeded"
+        if kind == "AppendToArrayVariable":
+            self.variables[action["inputs"]["name"]].append(self.value(action["inputs"]["value"]))
             return "Succeeded"
         if kind == "Terminate":
             return action["inputs"]["runStatus"]
@@ -71,6 +77,7 @@ class Azure:
             {
                 "body": self.bodies.get,
                 "items": self.items.get,
+                "variables": self.variables.get,
                 "length": len,
                 "json": json.loads,
                 "setProperty": lambda found, key, what: {**found, key: what},

@@ -77,6 +77,7 @@ FORMS = {
             **LIVE,
             "region": "eastus",
             "stack": "prod-azure",
+            "firm": True,
             "target": "sizewell-prod-azure-network-eastus",
             "ends": "2027-11-22",
         },

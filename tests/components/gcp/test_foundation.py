@@ -36,7 +36,7 @@ STORE = {"region": "us-central1", "bucket": "checkpoints-1", "writer_account": "
         ("cluster-prod", GkeCluster, {**PROD, **CLUSTER, "authorized_cidrs": ["10.0.0.0/8"]}),
         ("checkpoints-dev", CheckpointStore, {**KEPT, **STORE}),
         ("ttl-dev", TtlGuard, {**KEPT, **TTL, "stack": "dev-gcp"}),
-        ("ttl-prod", TtlGuard, {**PROD, **TTL, "stack": "live-gcp"}),
+        ("ttl-prod", TtlGuard, {**PROD, **TTL, "stack": "live-gcp", "firm": True}),
         ("checkpoints-prod", CheckpointStore, {**PROD, **STORE, "soft_delete_days": 30}),
     ],
 )

@@ -65,94 +65,96 @@ def monitor_specification(stack: str) -> str:
     return json.dumps({"Tags": {"Key": f"user:{STACK_TAG}", "Values": [legal(stack)], "MatchOptions": ["EQUALS"]}})
 
 
-def end_policy(*, region: str, project: str, stack: str) -> str:
-    """Take the size of this stack's machines to zero, by its tags; never data, keys or identities.
+def end_policy(*, region: str, project: str, stack: str, firm: bool = True) -> str:
+    """Take the size of this stack's machines to zero, by its tags; never data, keys or identities. An end that is not
+    firm only looks.
 
     Two projects may have a stack of one name in one account: the project's tag tells them apart.
     """
     tags = {PROJECT_TAG: legal(project), STACK_TAG: legal(stack)}
     own = {"StringEquals": {f"aws:ResourceTag/{key}": value for key, value in tags.items()}}
     cluster = policies.cluster_name(stack, region)
-    return policies.policy(
-        [
-            {
-                "Sid": "Look",
-                "Effect": "Allow",
-                "Action": [
-                    "tag:GetResources",
-                    "application-autoscaling:DescribeScalableTargets",
-                    "autoscaling:DescribeAutoScalingGroups",
-                    "ec2:DescribeFleets",
-                    "ec2:DescribeInstances",
-                    "eks:DescribeNodegroup",
-                    "sagemaker:DescribeCluster",
-                    "sagemaker:DescribeInferenceComponent",
-                    "sagemaker:DescribeNotebookInstance",
-                    "sagemaker:DescribeTrainingJob",
-                    "sagemaker:ListApps",
-                ],
-                "Resource": "*",
-                "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
-            },
-            {
-                "Sid": "ToZero",
-                "Effect": "Allow",
-                "Action": [
-                    "application-autoscaling:DeregisterScalableTarget",
-                    "autoscaling:SuspendProcesses",
-                    "autoscaling:UpdateAutoScalingGroup",
-                    "ec2:ModifyFleet",
-                    "ec2:TerminateInstances",
-                    "eks:UpdateNodegroupConfig",
-                    "sagemaker:DeleteApp",
-                    "sagemaker:DeleteCluster",
-                    "sagemaker:DeleteEndpoint",
-                    "sagemaker:DeleteInferenceComponent",
-                    "sagemaker:StopNotebookInstance",
-                    "sagemaker:StopTrainingJob",
-                ],
-                "Resource": "*",
-                "Condition": own,
-            },
-            {
-                # sagemaker:DeleteCluster asks for it; SageMaker made the entry of its machines in the cluster that the
-                # stack builds, and put no tag on it
-                "Sid": "HyperPodEntry",
-                "Effect": "Allow",
-                "Action": "eks:DeleteAccessEntry",
-                "Resource": f"arn:{policies.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
-            },
-            {
-                # Nothing above allows any of this. The denial stands because a policy that somebody attaches to the
-                # role later can widen an allowance, but no denial; an action that is added above must not reach data.
-                "Sid": "NeverData",
-                "Effect": "Deny",
-                "Action": [
-                    "s3:DeleteObject*",
-                    "s3:DeleteBucket*",
-                    "s3:PutLifecycleConfiguration",
-                    "s3:BypassGovernanceRetention",
-                    "s3:PutBucketVersioning",
-                    "kms:ScheduleKeyDeletion",
-                    "kms:DisableKey",
-                    "ec2:DeleteSnapshot",
-                    "fsx:Delete*",
-                    "backup:Delete*",
-                    "iam:*",
-                ],
-                "Resource": "*",
-            },
-        ]
-    )
+    statements: list[dict[str, object]] = [
+        {
+            "Sid": "Look",
+            "Effect": "Allow",
+            "Action": [
+                "tag:GetResources",
+                "application-autoscaling:DescribeScalableTargets",
+                "autoscaling:DescribeAutoScalingGroups",
+                "ec2:DescribeFleets",
+                "ec2:DescribeInstances",
+                "eks:DescribeNodegroup",
+                "sagemaker:DescribeCluster",
+                "sagemaker:DescribeInferenceComponent",
+                "sagemaker:DescribeNotebookInstance",
+                "sagemaker:DescribeTrainingJob",
+                "sagemaker:ListApps",
+            ],
+            "Resource": "*",
+            "Condition": {"StringEquals": {"aws:RequestedRegion": region}},
+        },
+        {
+            "Sid": "ToZero",
+            "Effect": "Allow",
+            "Action": [
+                "application-autoscaling:DeregisterScalableTarget",
+                "autoscaling:SuspendProcesses",
+                "autoscaling:UpdateAutoScalingGroup",
+                "ec2:ModifyFleet",
+                "ec2:TerminateInstances",
+                "eks:UpdateNodegroupConfig",
+                "sagemaker:DeleteApp",
+                "sagemaker:DeleteCluster",
+                "sagemaker:DeleteEndpoint",
+                "sagemaker:DeleteInferenceComponent",
+                "sagemaker:StopNotebookInstance",
+                "sagemaker:StopTrainingJob",
+            ],
+            "Resource": "*",
+            "Condition": own,
+        },
+        {
+            # sagemaker:DeleteCluster asks for it; SageMaker made the entry of its machines in the cluster that the
+            # stack builds, and put no tag on it
+            "Sid": "HyperPodEntry",
+            "Effect": "Allow",
+            "Action": "eks:DeleteAccessEntry",
+            "Resource": f"arn:{policies.partition(region)}:eks:{region}:*:access-entry/{cluster}/role/*",
+        },
+        {
+            # Nothing above allows any of this. The denial stands because a policy that somebody attaches to the
+            # role later can widen an allowance, but no denial; an action that is added above must not reach data.
+            "Sid": "NeverData",
+            "Effect": "Deny",
+            "Action": [
+                "s3:DeleteObject*",
+                "s3:DeleteBucket*",
+                "s3:PutLifecycleConfiguration",
+                "s3:BypassGovernanceRetention",
+                "s3:PutBucketVersioning",
+                "kms:ScheduleKeyDeletion",
+                "kms:DisableKey",
+                "ec2:DeleteSnapshot",
+                "fsx:Delete*",
+                "backup:Delete*",
+                "iam:*",
+            ],
+            "Resource": "*",
+        },
+    ]
+    return policies.policy([each for each in statements if firm or each["Sid"] in ("Look", "NeverData")])
 
 
-def end_document() -> str:
-    """The automation that ends a stack."""
+def end_document(*, firm: bool = True) -> str:
+    """The automation that ends a stack; one that is not firm fails while anything of it runs, and stops nothing."""
     text = {"type": "String"}
     return json.dumps(
         {
             "schemaVersion": "0.3",
-            "description": "Scales the machines of an expired stack to zero; keeps its data and lists it",
+            "description": "Scales the machines of an expired stack to zero; keeps its data and lists it"
+            if firm
+            else "Fails, and so notifies, while machines of an expired stack run; stops nothing",
             "assumeRole": "{{ Role }}",
             "parameters": {"Role": {"type": "AWS::IAM::Role::Arn"}, "Project": text, "Stack": text},
             "mainSteps": [
@@ -164,7 +166,7 @@ def end_document() -> str:
                     "inputs": {
                         "Runtime": "python3.11",
                         "Handler": "end",
-                        "InputPayload": {"Project": "{{ Project }}", "Stack": "{{ Stack }}"},
+                        "InputPayload": {"Project": "{{ Project }}", "Stack": "{{ Stack }}", "Firm": firm},
                         "Script": END_SCRIPT,
                     },
                     "outputs": [{"Name": "Report", "Selector": "$.Payload", "Type": "StringMap"}],
@@ -186,9 +188,13 @@ WAIT_S = 300  # for inference components, before their endpoint
 
 def end(events, context):
     own = {"sizewell-project": events["Project"], "sizewell-stack": events["Stack"]}
-    report = {"ended": [], "kept": [], "failed": [], "wake": []}
+    report = {"ended": [], "kept": [], "failed": [], "wake": [], "runs": []}
+    firm = events["Firm"]
 
     def attempt(arn, call, **inputs):
+        if not firm:  # looks alone
+            report["runs"].append(arn)
+            return False
         try:
             call(**inputs)
             report["ended"].append(arn)
@@ -211,7 +217,7 @@ def end(events, context):
     for page in scaling.get_paginator("describe_auto_scaling_groups").paginate(Filters=filters):
         for group in page["AutoScalingGroups"]:
             held = any(process["ProcessName"] == "Launch" for process in group.get("SuspendedProcesses", []))
-            if group["MinSize"] or group["DesiredCapacity"] or not held:
+            if group["MinSize"] or group["DesiredCapacity"] or (firm and not held):
                 name = group["AutoScalingGroupName"]
                 attempt(
                     group["AutoScalingGroupARN"],
@@ -321,7 +327,8 @@ def end(events, context):
             if not any(word in str(error) for word in GONE):
                 report["failed"].append(what + ": " + str(error))
 
-    guarded("scalable targets", unscaled, ("endpoint", "inference-component"))
+    if firm:
+        guarded("scalable targets", unscaled, ("endpoint", "inference-component"))
     last = [arn for arn in arns if kind_of(arn)[:2] == ("sagemaker", "endpoint")]
     for arn in arns:
         if arn not in last:
@@ -331,5 +338,9 @@ def end(events, context):
         guarded(arn, end_one, arn)
     if report["failed"]:
         raise RuntimeError("; ".join(report["failed"]))
+    if report["runs"]:
+        more = " and %d more" % (len(report["runs"]) - 5) if len(report["runs"]) > 5 else ""
+        runs = ", ".join(report["runs"][:5]) + more
+        raise RuntimeError("%s is past its end and still runs, nothing was stopped: %s" % (events["Stack"], runs))
     return report
 """

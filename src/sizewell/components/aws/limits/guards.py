@@ -7,9 +7,15 @@ that built it was killed, its state is lost, or its destroy fails half-way. It i
 billed.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it. EventBridge
-Scheduler starts, at the end and then every hour, an automation of Systems Manager that finds what the stack left by
-its tag and takes its size to zero. It runs in AWS with a role that cannot touch data, and needs no runner, no state
-file and no token. Hourly, since one attempt may be throttled; an attempt that finds nothing does nothing.
+Scheduler starts, at the end and then every day, an automation of Systems Manager that finds what the stack left by its
+tag; a firm one takes its size to zero, and is started every hour. It runs in AWS with a role that cannot touch data,
+and needs no runner, no state file and no token. Hourly, since one attempt may be throttled; an attempt that finds
+nothing does nothing.
+
+*By the calendar it only notifies*, once a day while anything runs, through the failed run: what is in use must not be
+stopped because a day has come, and here nobody can ask for use, leases and pauses as teardown does. What is idle is
+stopped by the guards of its pools, the rest by teardown. Where `expiry: firm` is set for the environment it scales to
+zero, in use or not.
 
 *Rejected*: a schedule inside the stack (an update that is killed before the schedule stands leaves machines without
 an end, and a half-way destroy may take the schedule first); a job in CI alone (it ends with the repository's plan,
@@ -123,21 +129,21 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
-        region, stack = args["region"], args["stack"]
+        region, stack, firm = args["region"], args["stack"], args.get("firm", False)
         super().__init__(name, args, opts, kind="limits")
         document = self.make(
             ssm.Document,
             f"{name}-end",
             document_type="Automation",
             document_format="JSON",
-            content=expiry.end_document(),
+            content=expiry.end_document(firm=firm),
         )
         hand = parts.role(
             self,
             f"{name}-end",
             trust=policies.assume_role("ssm.amazonaws.com"),
-            description=f"Scales the machines of {stack} to zero",
-            inline={"machines": expiry.end_policy(region=region, project=pulumi.get_project(), stack=stack)},
+            description=f"Scales the machines of {stack} to zero" if firm else f"Looks at the machines of {stack}",
+            inline={"machines": expiry.end_policy(region=region, project=pulumi.get_project(), stack=stack, firm=firm)},
             region=region,
         )
         account = parts.account_of(args, hand)
@@ -174,8 +180,10 @@ class TtlGuard(Owned):
             scheduler.Schedule,
             f"{name}-end",
             group_name=group.name,
-            description=f"Scales {stack} to zero on {args['ends']} and every hour after it",
-            schedule_expression="rate(1 hours)",
+            description=f"Scales {stack} to zero on {args['ends']} and every hour after it"
+            if firm
+            else f"Notifies once a day from {args['ends']} on while {stack} runs",
+            schedule_expression="rate(1 hours)" if firm else "rate(1 days)",
             schedule_expression_timezone="UTC",
             start_date=f"{args['ends']}T00:00:00Z",
             flexible_time_window={"mode": "OFF"},

@@ -7,11 +7,16 @@ that built it was killed, its state is lost, or its destroy fails half-way. It i
 billed, and the hand that ends it reaches that stack and no other.
 
 *Decided*: a `TtlGuard` in the stack `ttl-NAME`, brought up before `NAME` and taken down after it: a Logic App with an
-identity of its own. From the end on, every hour, it stops the AKS clusters, empties the scale sets and takes away the
-compute and the endpoints of Azure ML that carry the stack's tag. Azure has no rights by tag, so what the identity may
-is said in `NAME` itself: `EndRights` looks the identity up (without `ttl-NAME` the update ends there, before anything
-that is billed), gives it a role with eleven actions on the one resource group, and hands that group's name on to
-everything that is built afterwards. Machines therefore come after their end and go before it.
+identity of its own. From the end on, every hour, a firm one stops the AKS clusters, empties the scale sets and takes
+away the compute and the endpoints of Azure ML that carry the stack's tag. Azure has no rights by tag, so what the
+identity may is said in `NAME` itself: `EndRights` looks the identity up (without `ttl-NAME` the update ends there,
+before anything that is billed), gives it a role with eleven actions on the one resource group, and hands that group's
+name on to everything that is built afterwards. Machines therefore come after their end and go before it.
+
+*By the calendar it only notifies*, once a day while anything runs, through the failed run: what is in use must not be
+stopped because a day has come, and here nobody can ask for use, leases and pauses as teardown does. What is idle is
+stopped by the guards of its pools, the rest by teardown. Where `expiry: firm` is set for the environment it takes the
+machines away, in use or not.
 
 *Rejected*: a role on the subscription (it would reach every team's machines); the guard's stack owning the resource
 group (taking the end back would delete the cluster); an Automation runbook (its code has to lie at a public address, or
@@ -99,8 +104,9 @@ class TtlGuard(Owned):
         place = {"resource_group": group.name, "region": args["region"]}
         hand = parts.identity(self, f"{name}-hand", place)
         subscription = hand.id.apply(lambda value: value.split("/")[2] if value.count("/") > 2 else value)
+        firm = args.get("firm", False)
         clock = {
-            "frequency": "Hour",
+            "frequency": "Hour" if firm else "Day",
             "interval": 1,
             "startTime": f"{args['ends']}T00:00:00Z",
             "timeZone": "UTC",
@@ -115,7 +121,7 @@ class TtlGuard(Owned):
             definition=pulumi.Output.all(subscription, hand.id).apply(
                 lambda known: workflows.definition(
                     clock,
-                    workflows.end_actions(
+                    (workflows.end_actions if firm else workflows.told_actions)(
                         group=f"/subscriptions/{known[0]}/resourceGroups/{args['target']}",
                         identity=known[1],
                         project=legal(pulumi.get_project()),
@@ -137,7 +143,7 @@ class TtlGuard(Owned):
             name,
             place,
             workflow=workflow,
-            description=f"The expiry of {args['stack']} failed; its machines are still billed",
+            description=f"{args['stack']} is past its end, or its expiry failed; its machines are still billed",
             told=told,
         )
 

@@ -126,16 +126,14 @@ def end_actions(*, group: object, identity: object, project: str, stack: str) ->
     """
 
     def listed(provider: str, api: str) -> dict[str, object]:
-        return call("GET", f"{ARM}{group}/providers/{provider}?api-version={APIS[api]}", identity=identity)
+        return _listed(group, provider, api, identity)
 
     def act(method: str, loop: str, rest: str, api: str, *, body: object = None, more: str = "") -> dict[str, object]:
         uri = f"{ARM}@{{items('{loop}')['id']}}{rest}?api-version={APIS[api]}{more}"
         return call(method, uri, identity=identity, body=body)
 
     def for_each(loop: str, source: str, actions: Mapping[str, object]) -> dict[str, object]:
-        tags = {"sizewell-project": project, "sizewell-stack": stack}
-        mine = {"and": [{"equals": [f"@items('{loop}')?['tags']?['{key}']", tags[key]]} for key in tags]}
-        return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])
+        return _of_stack(loop, source, actions, project=project, stack=stack)
 
     off = {"properties": {"enabled": False}}
     gone = "&underlyingResourceAction=Delete"
@@ -181,6 +179,64 @@ def end_actions(*, group: object, identity: object, project: str, stack: str) ->
             },
         },
     }
+
+
+def told_actions(*, group: object, identity: object, project: str, stack: str) -> dict[str, object]:
+    """Fails while machines of a stack run, so that its receivers hear of it, and stops nothing."""
+
+    def runs(loop: str, condition: Mapping[str, object] | None = None) -> dict[str, object]:
+        value = f"@items('{loop}')['id']"
+        found = {"type": "AppendToArrayVariable", "inputs": {"name": "running", "value": value}, "runAfter": {}}
+        noted: dict[str, object] = {f"{loop}-runs": found}
+        return noted if condition is None else {f"{loop}-whether": when(condition, noted)}
+
+    def for_each(loop: str, source: str, actions: Mapping[str, object]) -> dict[str, object]:
+        return _of_stack(loop, source, actions, project=project, stack=stack)
+
+    def below(loop: str, kind: str) -> dict[str, object]:
+        uri = f"{ARM}@{{items('workspace')['id']}}/{kind}?api-version={APIS['ml']}"
+        return {kind: call("GET", uri, identity=identity), loop: for_each(loop, kind, runs(loop))}
+
+    started: dict[str, object] = {
+        "type": "InitializeVariable",
+        "inputs": {"variables": [{"name": "running", "type": "array", "value": []}]},
+        "runAfter": {},
+    }
+    on = {"equals": ["@items('cluster')?['properties']?['powerState']?['code']", "Running"]}
+    some = {"greater": ["@items('set')?['sku']?['capacity']", 0]}
+    message = f"{stack} is past its end and still runs, nothing was stopped: @{{variables('running')}}"
+    failed = {"runStatus": "Failed", "runError": {"code": "past-its-end", "message": message}}
+    tell = {"past-its-end": {"type": "Terminate", "inputs": failed, "runAfter": {}}}
+    lists = {
+        "clusters": ("Microsoft.ContainerService/managedClusters", "aks"),
+        "sets": ("Microsoft.Compute/virtualMachineScaleSets", "scale-sets"),
+        "workspaces": ("Microsoft.MachineLearningServices/workspaces", "ml"),
+    }
+    asked: dict[str, object] = {
+        name: {**_listed(group, kind, api, identity), "runAfter": {"started": ["Succeeded"]}}
+        for name, (kind, api) in lists.items()
+    }
+    return {
+        "started": started,
+        **asked,
+        "cluster": for_each("cluster", "clusters", runs("cluster", on)),
+        "set": for_each("set", "sets", runs("set", some)),
+        "workspace": for_each(
+            "workspace", "workspaces", {**below("compute", "computes"), **below("endpoint", "onlineEndpoints")}
+        ),
+        "told": when({"greater": ["@length(variables('running'))", 0]}, tell, after=["cluster", "set", "workspace"]),
+    }
+
+
+def _listed(group: object, provider: str, api: str, identity: object) -> dict[str, object]:
+    return call("GET", f"{ARM}{group}/providers/{provider}?api-version={APIS[api]}", identity=identity)
+
+
+def _of_stack(loop: str, source: str, actions: Mapping[str, object], *, project: str, stack: str) -> dict[str, object]:
+    """Actions for each of what was listed that has the tags of the stack and its project."""
+    tags = {"sizewell-project": project, "sizewell-stack": stack}
+    mine = {"and": [{"equals": [f"@items('{loop}')?['tags']?['{key}']", tags[key]]} for key in tags]}
+    return each(f"@body('{source}')?['value']", {f"{loop}-mine": when(mine, actions)}, after=[source])
 
 
 END_ACTIONS = (  # what the identity of a hard end may do in the stack's resource group, and nothing else

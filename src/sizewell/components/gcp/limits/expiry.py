@@ -27,6 +27,8 @@ PERMISSIONS = (
     "run.services.delete",
     "run.services.list",
 )
+LOOKS = tuple(permission for permission in PERMISSIONS if permission.endswith(".list"))  # of an end that is not firm
+DAILY = "7 0 * * *"
 
 
 class BudgetAlarmsArgs(BudgetArgs):
@@ -66,8 +68,9 @@ def hand(stack: str, region: str) -> str:
     return physical_name("sizewell", f"ttl-{stack}", f"{limits.guard_name(region)}-end", limit=30)
 
 
-def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str) -> str:
+def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str, firm: bool = True) -> str:
     """The workflow that ends a stack: before its date it returns at once; then it may run every hour, to the same end.
+    One that is not firm fails while anything runs, and stops nothing.
 
     Pools stop following load (an autoscaler would bring machines back) and go to zero, the cluster's own system pool
     with them; Cloud Run services are deleted, jobs on Vertex AI cancelled, models taken off their endpoints. Data stay.
@@ -91,12 +94,15 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
             ],
         ),
     ]
+    nodes = 'default(map.get(cluster, "currentNodeCount"), 0)'
+    found = {"assign": [{"ended": f'${{list.concat(ended, cluster.name + ": " + string({nodes}) + " nodes")}}'}]}
+    while_nodes: Step = {"nodes": {"switch": [{"condition": f"${{{nodes} > 0}}", "steps": [{"runs": found}]}]}}
     clusters: list[Step] = [
         {"clusters": call("get", f"{gke}/{location}/clusters")},
         _of_each(
             "cluster",
             "clusters",
-            [{"each_pool": each("pool", "${cluster.nodePools}", pools)}],
+            [{"each_pool": each("pool", "${cluster.nodePools}", pools)}] if firm else [while_nodes],
             only=_labelled("cluster", "resourceLabels", stack=label, owner=mine),
         ),
     ]
@@ -106,7 +112,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
             "service",
             "services",
             [
-                {"delete": call("delete", '${"https://run.googleapis.com/v2/" + service.name}')},
+                *([{"delete": call("delete", '${"https://run.googleapis.com/v2/" + service.name}')}] if firm else []),
                 {"deleted": {"assign": [{"ended": "${list.concat(ended, service.name)}"}]}},
             ],
             only=_labelled("service", "labels", stack=label, owner=mine),
@@ -120,7 +126,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
             "job",
             "customJobs",
             [
-                {"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')},
+                *([{"cancel": call("post", f'${{"{vertex}/" + job.name + ":cancel"}}')}] if firm else []),
                 {"cancelled": {"assign": [{"ended": "${list.concat(ended, job.name)}"}]}},
             ],
         ),
@@ -129,7 +135,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
         "post", f'${{"{vertex}/" + endpoint.name + ":undeployModel"}}', body={"deployedModelId": "${model.id}"}
     )
     models: list[Step] = [
-        {"undeploy": undeploy},
+        *([{"undeploy": undeploy}] if firm else []),
         {"undeployed": {"assign": [{"ended": "${list.concat(ended, endpoint.name)}"}]}},
     ]
     endpoints: list[Step] = [
@@ -143,6 +149,8 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
     ]
     early = {"condition": f'${{sys.now() < time.parse("{ends}T00:00:00Z")}}', "return": f"{stack} ends on {ends}"}
     told = '${"not everything is at zero, tried again in an hour: " + json.encode_to_string(failed)}'
+    runs = f'${{"{stack} is past its end and still runs, nothing was stopped: " + json.encode_to_string(ended)}}'
+    told_of: Step = {"runs_on": {"switch": [{"condition": "${len(ended) > 0}", "steps": [{"tell": {"raise": runs}}]}]}}
     steps: list[Step] = [
         {"start": {"assign": [{"ended": []}, {"failed": []}]}},
         {"early": {"switch": [early]}},
@@ -151,6 +159,7 @@ def end_workflow(*, project: str, region: str, owner: str, stack: str, ends: str
         attempt("all_jobs", jobs),
         attempt("all_endpoints", endpoints),
         {"heard_of": {"switch": [{"condition": "${len(failed) > 0}", "steps": [{"fail": {"raise": told}}]}]}},
+        *(() if firm else (told_of,)),
         {"report": {"return": "${ended}"}},
     ]
     return source(steps)

@@ -72,14 +72,17 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
-        region, stack = args["region"], args["stack"]
+        region, stack, firm = args["region"], args["stack"], args.get("firm", False)
         super().__init__(name, args, opts, kind="limits")
         project = pulumi.Output.from_input(args["project"])
-        hand = parts.account(self, f"{name}-end", args, f"Scales the machines of {stack} to zero", expiry.PERMISSIONS)
+        does = f"Scales the machines of {stack} to zero" if firm else f"Looks at the machines of {stack}"
+        hand = parts.account(self, f"{name}-end", args, does, expiry.PERMISSIONS if firm else expiry.LOOKS)
         workflow = self.make(
             workflows.Workflow,
             f"{name}-end",
-            description=f"Scales {stack} to zero from {args['ends']} on; data is kept",
+            description=f"Scales {stack} to zero from {args['ends']} on; data is kept"
+            if firm
+            else f"Fails, and so notifies, from {args['ends']} on while {stack} runs",
             project=args["project"],
             region=region,
             service_account=hand.id,
@@ -87,7 +90,7 @@ class TtlGuard(Owned):
             deletion_protection=False,
             source_contents=project.apply(
                 lambda known: expiry.end_workflow(
-                    project=known, region=region, owner=pulumi.get_project(), stack=stack, ends=args["ends"]
+                    project=known, region=region, owner=pulumi.get_project(), stack=stack, ends=args["ends"], firm=firm
                 )
             ),
         )
@@ -98,10 +101,10 @@ class TtlGuard(Owned):
         job = self.make(
             cloudscheduler.Job,
             f"{name}-end",
-            description=f"Every hour; does nothing before {args['ends']}",
+            description=f"Every {'hour' if firm else 'day'}; does nothing before {args['ends']}",
             project=args["project"],
             region=region,
-            schedule=expiry.HOURLY,
+            schedule=expiry.HOURLY if firm else expiry.DAILY,
             time_zone="Etc/UTC",
             attempt_deadline="320s",
             retry_config={"retry_count": 5, "min_backoff_duration": "60s"},
@@ -123,7 +126,7 @@ class TtlGuard(Owned):
             args,
             workflow=self.name_of(workflows.Workflow, f"{name}-end"),
             jobs=[self.name_of(cloudscheduler.Job, f"{name}-end")],
-            title=f"The expiry of {stack} failed; its machines are still billed",
+            title=f"{stack} is past its end, or its expiry failed; its machines are still billed",
             channels=parts.notices(self, name, args),
         )
         self.workflow_name = workflow.name
