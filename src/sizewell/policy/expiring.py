@@ -46,7 +46,7 @@ def takes_down(root: Path | None, stack: str, environment: str) -> Flag:
 
 def _firm(teardown: object, environment: str) -> bool:
     named = {normal_environment(str(name)): each for name, each in (get(teardown, "environments") or {}).items()}
-    return get(named.get(environment), "expiry") == "firm"
+    return bool(get(named.get(environment), "expiry") == "firm")
 
 
 def _acts(teardown: object, stack: str, environment: str) -> bool:
