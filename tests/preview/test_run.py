@@ -316,6 +316,27 @@ def test_auto_asks_the_engine_for_such_a_component_and_keeps_its_own_plan_where_
     assert repository.preview().stacks[0].coverage.not_judged == 1
 
 
+def test_a_program_in_another_language_is_asked_of_the_engine_on_both_sides(repository, monkeypatch, tmp_path):
+    fake = tmp_path / "bin/pulumi"
+    fake.parent.mkdir()
+    sames = FIXTURES / "preview-change-sames.json"
+    fake.write_text(f"#!/bin/sh\npwd >> {tmp_path / 'asked'}\nexec cat {sames}\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    settings = repository.root / "Pulumi.yaml"
+    settings.write_text(settings.read_text().replace("python", "yaml"))
+    repository.commit()
+    stack = repository.preview(base="HEAD").stacks[0]
+    assert (stack.failed, stack.base_failed) == ("", "")
+    assert (stack.rows, stack.unchanged.components) == ((), 2)
+    assert len(set((tmp_path / "asked").read_text().split())) == 2, "the project, and the revision beside it"
+    fake.write_text(
+        '#!/bin/sh\necho "warning: an old plugin" >&2\necho \'{"diagnostics": [{"severity": "info#err", "message": "no plugin aws"}]}\'\nexit 1\n'
+    )
+    failed = repository.preview().stacks[0].failed
+    assert "the engine failed: no plugin aws\n  fix: make `pulumi preview -s dev` succeed" in failed
+
+
 REMOTE = "import pulumi\npulumi.ComponentResource('far:index:C', 'c', {}, None, True)\n"
 
 

@@ -128,6 +128,42 @@ def test_what_a_preview_replaces_stands_before_it(tmp_path):
     assert read_preview(path).before.notes == ()
 
 
+# What `pulumi preview --save-plan` writes has only what changes, by how the inputs differ.
+
+
+def test_an_update_plan_of_a_new_stack_is_whole():
+    file = read_plan_file(FIXTURES / "update-plan-create.json")
+    assert names(file.after) == {"p-dev", "a", "b"}
+    assert file.before.resources == ()
+    assert (one(file.after, "a").inputs["size"], one(file.after, "b").inputs["size"]) == (3, UNKNOWN)
+    assert one(file.after, "b").protect
+    assert one(file.after, "b").property_dependencies == {"size": (one(file.after, "a").urn,)}
+    assert (file.after.project, file.after.stack) == ("p", "dev")
+
+
+def test_an_update_plan_takes_what_does_not_change_from_what_stands():
+    state = read_state(FIXTURES / "update-plan-state.json")
+    file = read_plan_file(FIXTURES / "update-plan-change.json", state)
+    assert names(file.before) == {"p-dev", "a", "b"}
+    assert names(file.after) == {"p-dev", "a", "c"}
+    assert (one(file.before, "a").inputs["size"], one(file.after, "a").inputs["size"]) == (3, 4)
+
+
+def test_an_update_plan_without_what_stands_is_refused_with_both_ways_out(tmp_path):
+    with pytest.raises(
+        UsageError, match=r"only what changes of urn:.*::a\n  fix: add what stands, --state FILE"
+    ) as caught:
+        read_plan_file(FIXTURES / "update-plan-change.json")
+    assert "--show-sames" in str(caught.value)
+    other = Plan(project="q", stack="dev", resources=read_state(FIXTURES / "update-plan-state.json").resources)
+    with pytest.raises(UsageError, match="--state: it is of the stack dev of q"):
+        read_plan_file(FIXTURES / "update-plan-change.json", other)
+    newer = (FIXTURES / "update-plan-create.json").read_text(encoding="utf-8").replace('"create"', '"conjure"')
+    (tmp_path / "plan.json").write_text(newer, encoding="utf-8")
+    with pytest.raises(UsageError, match="a step is of the kind 'conjure'"):
+        read_plan_file(tmp_path / "plan.json")
+
+
 def test_an_empty_stack(tmp_path):
     path = tmp_path / "s.json"
     path.write_text('{"version": 3, "deployment": {"manifest": {}}}')
@@ -143,8 +179,8 @@ def test_an_empty_stack(tmp_path):
         ("  \n", "it is empty"),
         ("[]", "it begins with '['"),
         ("Previewing update (dev):", "it begins with 'P'"),
-        ("{}", "neither `steps` nor `deployment`"),
-        ('{"resources": {"aws_instance": 1}}', "neither `steps` nor `deployment`"),
+        ("{}", "no `steps`, `deployment` or `resourcePlans`"),
+        ('{"resources": {"aws_instance": 1}}', "no `steps`, `deployment` or `resourcePlans`"),
         ('{"planned_values": {}, "resource_changes": []}', "it is Terraform's"),
         ('{"version": 4, "terraform_version": "1.9.0", "resources": []}', "it is Terraform's"),
         ('{"steps": [{"op": "create"', "cut short or not JSON"),
@@ -177,7 +213,7 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
         read_plan_file(tmp_path / "b.json")
 
 
-@pytest.mark.parametrize("name", ["preview-change-sames.json", "state.json"])
+@pytest.mark.parametrize("name", ["preview-change-sames.json", "state.json", "update-plan-create.json"])
 def test_cut_anywhere_there_is_one_message(tmp_path, name):
     text = (FIXTURES / name).read_text().rstrip()
     for place in range(1, len(text) - 1, 53):

@@ -208,7 +208,7 @@ def _heads(request: Request) -> dict[str, _Head]:
     if request.plan_files:
         heads = {}
         for path in request.plan_files:
-            stack, head = _from_file(path, request.root)
+            stack, head = _from_file(path, request)
             if request.stacks and stack not in request.stacks:
                 raise UsageError(
                     f"--plan {path}: it is for the stack {stack}, not of {', '.join(request.stacks)}\n"
@@ -228,10 +228,10 @@ def _heads(request: Request) -> dict[str, _Head]:
     return heads
 
 
-def _from_file(path: Path, root: Path) -> tuple[str, _Head]:
+def _from_file(path: Path, request: Request) -> tuple[str, _Head]:
     from sizewell.recording.plans import from_file
 
-    read = from_file(path, root)
+    read = from_file(path, request.root, _stands(request))
     head = _Head(after=read.after, before=read.before, replaced=read.replaced, label=read.label)
     return read.after.stack or path.stem, head
 
@@ -503,11 +503,10 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
     if not (base.tree.root / "Pulumi.yaml").exists() or not _knows(base.tree.root, name):
         return Plan(project="", stack=name, resources=(), origin=base.label), base.label, ""  # a new stack
     request.progress(f"evaluating {name} at {base.label}")
-    from sizewell.recording.evaluate import evaluate
-    from sizewell.recording.plans import completed
+    from sizewell.recording.plans import before_change
 
     try:
-        plan = completed(evaluate(base.tree.root, name, replaces=request.root.resolve()), _stands(request))
+        plan = before_change(base.tree.root, name, replaces=request.root.resolve(), state=_stands(request))
     except SizewellError as error:
         return None, base.label, f"the base {base.label} does not build: {error}"
     return replace(plan, origin=f"base {base.label}"), base.label, ""

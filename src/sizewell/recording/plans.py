@@ -48,8 +48,10 @@ def planned(root: Path, stack: str, *, engine: Engine = "auto", state: Plan | No
     try:
         plan = evaluate(root, stack)
         logs.log(__name__, "%s: evaluated, %d resources", stack, len(plan.resources))
-    except UsageError:
-        raise
+    except UsageError as error:
+        if ONLY_THE_ENGINE not in str(error):
+            raise
+        refused = error
     except SizewellError as error:
         refused = error
     asks = (
@@ -59,10 +61,28 @@ def planned(root: Path, stack: str, *, engine: Engine = "auto", state: Plan | No
         try:
             return _by_engine(root, stack)
         except SizewellError as error:
+            if isinstance(refused, UsageError):  # no program of the evaluator's at all: what the engine says counts
+                raise
             logs.log(__name__, "%s: the engine as well: %s", stack, error)
     if plan is None:
         raise refused or ServiceError(f"stack {stack}: no plan")
     return Planned(after=completed(plan, state))
+
+
+def before_change(root: Path, stack: str, *, replaces: Path, state: Plan | None = None) -> Plan:
+    """The program of another revision, checked out in `root` beside `replaces`: evaluated, or by the engine alone.
+
+    A worktree has none of what a project installs, so only programs that cannot be evaluated at all go to the engine.
+    """
+    from sizewell.recording.evaluate import evaluate
+    from sizewell.recording.sources.engine import available
+
+    try:
+        return completed(evaluate(root, stack, replaces=replaces), state)
+    except UsageError as error:
+        if ONLY_THE_ENGINE not in str(error) or not available():
+            raise
+    return _by_engine(root, stack).after
 
 
 def _custom(hidden: Hidden, plan: Plan | None) -> bool:
@@ -78,9 +98,9 @@ def _by_engine(root: Path, stack: str) -> Planned:
     return _of(file, root)
 
 
-def from_file(path: Path, root: Path) -> Planned:
-    """A plan out of `pulumi preview --json` or `pulumi stack export`."""
-    read = read_plan_file(path)
+def from_file(path: Path, root: Path, state: Plan | None = None) -> Planned:
+    """A plan out of a file of the engine; one of `pulumi preview --save-plan` lacks what stands, which is `state`."""
+    read = read_plan_file(path, state)
     return _of(read, root) if isinstance(read, PreviewFile) else Planned(after=expanded(read, root))
 
 

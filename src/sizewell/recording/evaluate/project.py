@@ -43,7 +43,8 @@ def read_project(root: Path, stack: str, *, program: Path | None = None) -> Proj
     if runtime != "python" and program is None:
         raise UsageError(
             f"{path}: runtime: only python programs are evaluated offline, this is {runtime!r}\n"
-            "  fix: use --engine pulumi, or pass the output of `pulumi preview --json`"
+            "  fix: use --engine pulumi, with the Pulumi CLI on PATH, or --plan FILE with what `pulumi preview "
+            "--json --show-sames` prints or `pulumi preview --save-plan FILE` writes"
         )
     if program is None:
         program = root / str(settings.get("main") or ".")

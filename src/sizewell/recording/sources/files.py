@@ -14,12 +14,10 @@ from sizewell.recording.wire import plain_json
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.sizing.errors import UsageError
 
-_BEFORE_ONLY: Final = {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
-_REPLACING: Final = {"replace", "create-replacement", "delete-replaced", "import-replacement", "read-replacement"}
-_STANDS: Final = _REPLACING - {
-    "delete-replaced"
-}  # what such a step replaces stands now, although it is marked as going
-_OPERATIONS: Final = _REPLACING | _BEFORE_ONLY | {"same", "create", "update", "read", "refresh", "import"}
+BEFORE_ONLY: Final = {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
+REPLACING: Final = {"replace", "create-replacement", "delete-replaced", "import-replacement", "read-replacement"}
+_STANDS: Final = REPLACING - {"delete-replaced"}  # what such a step replaces stands now, although it is marked as going
+OPERATIONS: Final = REPLACING | BEFORE_ONLY | {"same", "create", "update", "read", "refresh", "import"}
 _VERSIONS: Final = range(1, 5)  # of `pulumi stack export`: the engine writes 3, or 4 where it uses newer features
 _ENGINES_OWN: Final = ("__defaults", "__internal", "__meta")
 _STACK: Final = "pulumi:pulumi:Stack"
@@ -40,40 +38,25 @@ class PreviewFile:
     replaced: frozenset[str] = frozenset()
 
 
-def read_plan_file(path: Path) -> PreviewFile | Plan:
-    """Either of the two kinds of file, told apart by what is in it."""
-    seen = set()
-    with _opened(path) as stream:
-        for key in stream.members():
-            if key in {"steps", "diagnostics"}:  # a preview that failed has no steps
-                return read_preview(path)
-            if key == "deployment":
-                return read_state(path)
-            seen.add(key)
-            stream.value()
-    terraform = seen & {"terraform_version", "planned_values", "resource_changes"}
-    raise _foreign(path, "it is Terraform's" if terraform else "it has neither `steps` nor `deployment`")
-
-
 def read_preview(path: Path) -> PreviewFile:
     """The output of `pulumi preview --json`, best with `--show-sames`. UsageError where it is not that."""
-    before, after = _Collector(), _Collector()
+    before, after = Collector(), Collector()
     config: dict[str, str] = {}
     replaced: set[str] = set()
     summary: Mapping[str, Any] = {}
     has_steps, sames = False, 0
-    with _opened(path) as stream:
+    with opened(path) as stream:
         for key in stream.members():
             if key == "steps" and stream.peek() == "[":
                 has_steps = True
                 for step in stream.items():
                     op, old, new = _step(step, path)
                     sames += op == "same"
-                    if op in _REPLACING:
+                    if op in REPLACING:
                         replaced.add(str(step.get("urn")))
                     stands = old is not None and op not in ("create", "import")
                     kept = before.add(old, going=op in _STANDS) if stands and old is not None else None
-                    if new is not None and op not in _BEFORE_ONLY:
+                    if new is not None and op not in BEFORE_ONLY:
                         after.add(new, same_as=kept)
             elif key == "config":
                 config = {name: str(value) for name, value in (stream.value() or {}).items()}
@@ -86,7 +69,7 @@ def read_preview(path: Path) -> PreviewFile:
             else:
                 stream.value()
     if not has_steps:
-        raise _foreign(path, "it has no `steps`")
+        raise foreign(path, "it has no `steps`")
     project, stack = after.names or before.names or ("", "")
     complete = isinstance(summary, Mapping) and sames >= int(summary.get("same", 0) or 0)
     note = () if complete else (f"{path.name}: unchanged resources are not listed; totals need --show-sames",)
@@ -104,7 +87,7 @@ def read_preview(path: Path) -> PreviewFile:
 
 def read_state(path: Path) -> Plan:
     """The output of `pulumi stack export`: what stands now. UsageError where it is not that."""
-    collector = _Collector()
+    collector = Collector()
     for part, value in state_parts(path):
         if part == "resource":
             collector.add(value)
@@ -120,12 +103,12 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     UsageError where the file is none, or ends too early.
     """
     has_deployment = False
-    with _opened(path) as stream:
+    with opened(path) as stream:
         for key in stream.members():
             if key != "deployment" or stream.peek() != "{":
                 value = stream.value()
                 if key == "version" and value not in _VERSIONS:
-                    raise _newer(path, f"an export of version {value}")
+                    raise newer(path, f"an export of version {value}")
                 continue
             has_deployment = True
             for inner in stream.members():
@@ -136,7 +119,7 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 elif inner == "pending_operations" and stream.peek() == "[":
                     for operation in stream.items():
                         if not isinstance(operation, dict) or not isinstance(operation.get("type"), str):
-                            raise _foreign(path, f"a pending operation has no type: {str(operation)[:60]}")
+                            raise foreign(path, f"a pending operation has no type: {str(operation)[:60]}")
                         _check_state(operation.get("resource"), path)
                         yield "operation", operation
                 elif inner == "manifest" and stream.peek() == "{":
@@ -144,10 +127,10 @@ def state_parts(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 else:
                     stream.value()
     if not has_deployment:
-        raise _foreign(path, "it has no `deployment`")
+        raise foreign(path, "it has no `deployment`")
 
 
-class _Collector:
+class Collector:
     """Resources of one side, by URN; default providers become configuration, as they are in a program."""
 
     def __init__(self) -> None:
@@ -240,9 +223,9 @@ def _recorded(state: Mapping[str, Any]) -> RecordedResource:
 
 def _step(step: object, path: Path) -> tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]:
     if not isinstance(step, dict) or not isinstance(step.get("op"), str):
-        raise _foreign(path, "a step has no `op`")
-    if step["op"] not in _OPERATIONS:
-        raise _newer(path, f"a step is of the kind {step['op']!r}")
+        raise foreign(path, "a step has no `op`")
+    if step["op"] not in OPERATIONS:
+        raise newer(path, f"a step is of the kind {step['op']!r}")
     for side in ("oldState", "newState"):
         if step.get(side) is not None:
             _check_state(step[side], path)
@@ -262,23 +245,23 @@ def _must_have_worked(diagnostics: Any, path: Path) -> None:
 
 def _check_state(state: object, path: Path) -> None:
     if not isinstance(state, dict):
-        raise _foreign(path, f"a resource is not an object but {type(state).__name__}")
+        raise foreign(path, f"a resource is not an object but {type(state).__name__}")
     urn = state.get("urn")
     if not isinstance(urn, str) or urn.count("::") < 3 or not isinstance(state.get("type"), str):
-        raise _foreign(path, f"a resource has no URN and type: {str(state)[:60]}")
+        raise foreign(path, f"a resource has no URN and type: {str(state)[:60]}")
     if not isinstance(state.get("inputs") or {}, dict) or not isinstance(state.get("outputs") or {}, dict):
-        raise _foreign(path, f"the inputs of {urn} are not an object")
+        raise foreign(path, f"the inputs of {urn} are not an object")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[JsonStream]:
+def opened(path: Path) -> Iterator[JsonStream]:
     try:
         with path.open(encoding="utf-8-sig") as file:
             stream = JsonStream(file)
             if not stream.peek():
-                raise _foreign(path, "it is empty")
+                raise foreign(path, "it is empty")
             if stream.peek() != "{":
-                raise _foreign(path, f"it begins with {stream.peek()!r}")
+                raise foreign(path, f"it begins with {stream.peek()!r}")
             yield stream
     except MalformedError as error:
         raise UsageError(f"{path}: cut short or not JSON: {error}\n  fix: write it again, with {_HOW}") from None
@@ -293,15 +276,15 @@ def _opened(path: Path) -> Iterator[JsonStream]:
 _HOW = "`pulumi preview --json --show-sames > FILE` or `pulumi stack export > FILE`"
 
 
-def _newer(path: Path, why: str) -> UsageError:
+def newer(path: Path, why: str) -> UsageError:
     return UsageError(
         f"{path}: of a version of Pulumi that this release does not know: {why}\n"
         "  fix: update Sizewell, or write the file with the Pulumi that the project is built with"
     )
 
 
-def _foreign(path: Path, why: str) -> UsageError:
+def foreign(path: Path, why: str) -> UsageError:
     return UsageError(
-        f"{path}: neither the output of `pulumi preview --json` nor of `pulumi stack export`: {why}\n"
+        f"{path}: not what `pulumi preview` (--json, --save-plan) or `pulumi stack export` writes: {why}\n"
         f"  fix: write it with {_HOW}"
     )
