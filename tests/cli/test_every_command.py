@@ -89,7 +89,7 @@ def test_version_has_a_short_form(sizewell: Sizewell) -> None:
         ("prices diff", "prices diff: --since is missing"),
         ("keep dev-aws prod-aws", "keep: 'prod-aws' is neither a duration nor a day nor a time"),
         ("keep dev-aws 4h prod-aws", "keep: got unexpected extra argument (prod-aws)"),
-        ("teardown", "teardown: ACTION is missing; choose from plan, run, pause"),
+        ("teardown", "teardown: ACTION is missing; choose from plan, run, status"),
         ("--log-file", "sizewell: option '--log-file' requires an argument"),
         ("-q", "COMMAND is missing; choose from init, size"),
         ("reconcile dev-aws --adopt --delete", "reconcile: --adopt and --delete exclude each other"),

@@ -122,7 +122,9 @@ def test_one_evening_from_the_plan_to_the_audit_record(evening, monkeypatch, cap
     assert [thing.identity.rpartition("/")[2] for thing in orphans] == [lost]
 
     records = evening.journal.records
-    acts = [(each["kind"], each["action"], each["stack"]) for each in records if each["kind"] != "notice"]
+    acts = [
+        (each["kind"], each["action"], each["stack"]) for each in records if each["kind"] not in ("notice", "message")
+    ]
     assert Counter(acts) == Counter(
         (kind, action, name) for name, (action, _) in done.items() for kind in ("begin", "done")
     )

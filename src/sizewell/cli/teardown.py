@@ -14,7 +14,7 @@ import click
 
 from sizewell.cli import keep, output, project
 from sizewell.cli.commands import Arguments, Group
-from sizewell.cli.parameters import INPUT, Choice, stacks
+from sizewell.cli.parameters import INPUT, PATH, Choice, stacks
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
@@ -22,6 +22,7 @@ from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
 
     from sizewell.teardown.config import TeardownConfig
     from sizewell.teardown.gather import StackStatus, StatusReader
@@ -38,6 +39,8 @@ what it saves and what is still billed. It changes nothing.
 
 `run` does what is due, after notifying the owners; without --yes it only prints it. It checks everything again before
 each action, and acts on at most 5 stacks or 20 % of them.
+
+`status` shows the fleet: state, use, next act, leases and cost; --html FILE writes it as a page.
 
 `pause` and `resume` hold single stacks or all, from the next look on; without --until for 7 days.
 
@@ -323,6 +326,47 @@ def _run(args: Arguments) -> int:
         return 69
     asked = bool(args.stacks or chosen)  # what a schedule holds back is said to owners; a person asked for these acts
     return 6 if asked and any(result.outcome == "held back" for result in results) else 0
+
+
+@command.command("status", help="the fleet: state, use, next act, leases and cost of each stack; changes nothing")
+@_stacks
+@_at
+@click.option("--html", type=PATH, metavar="FILE", help="write it as one page, with two weeks of use; - prints it")
+@click.option("--json", is_flag=True, help="print it as JSON")
+def _status(args: Arguments) -> int:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sizewell.cli import fleet
+    from sizewell.sizing.errors import SizewellError
+    from sizewell.teardown.fleet import fleet as fleet_of
+
+    if args.html is not None and args.json:
+        raise UsageError("--html cannot be combined with --json\n  fix: leave one of them out")
+    root = project.root()
+    config, _, fresh = opened(root)
+    at = args.at or datetime.now(UTC)
+    reader = fresh()
+    plan, statuses = _made(args, root, lambda: reader, at)
+    names = [status.name for status in statuses if not status.fault]
+    listed = {stack.name: stack for stack in reader.backend.stacks()}
+
+    def smallest(name: str) -> Decimal | None:
+        try:
+            standing = reader.standing(listed, name, at.date())
+        except (SizewellError, KeyError):
+            return None
+        return None if standing.unpriced else round(standing.emptied, 2)
+
+    with ThreadPoolExecutor(max_workers=8) as threads:
+        costs = dict(zip(names, threads.map(smallest, names), strict=True))
+    stacks = fleet_of(plan, statuses, {name: reader.usage(name, at) for name in names}, costs, config)
+    if args.json:
+        output.print_json(fleet.document(plan, stacks))
+    elif args.html is not None:
+        output.write_file(args.html, [fleet.page(plan, stacks)], "--html")
+    else:
+        fleet.table(plan, stacks)
+    return 0
 
 
 @command.command("pause", help="stop nothing of a stack, or of all, until a time; from anywhere")

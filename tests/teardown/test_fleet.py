@@ -1,0 +1,168 @@
+"""The fleet at a look: states, what was seen in two weeks, the next act, leases and costs."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from decimal import Decimal
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from sizewell.cli import fleet as shown
+from sizewell.teardown.fleet import HOURS, StackState, fleet, plot
+from sizewell.teardown.usage import Hour, PoolUsage, kept
+from tests.teardown import world
+from tests.teardown.test_run import Evening, evening, group, stack
+
+__all__ = ["evening"]
+SMALLEST = Decimal("73.00")
+
+
+def looked(evening: Evening) -> tuple[Any, dict[str, StackState]]:
+    plan = evening.plan()
+    reader = evening.reader()
+    usages = {status.name: reader.usage(status.name, evening.now) for status in evening.statuses}
+    costs = {status.name: SMALLEST for status in evening.statuses}
+    return plan, {each.plan.stack: each for each in fleet(plan, evening.statuses, usages, costs, evening.config)}
+
+
+def worked(evening: Evening, name: str, means: dict[int, float]) -> None:
+    """An earlier run that saw how busy the pool was, by hours before now."""
+    now = evening.now.replace(minute=0, second=0)
+    hours = tuple(
+        Hour(start=now - timedelta(hours=ago), mean_percent=mean, samples=240, machines=1)
+        for ago, mean in sorted(means.items(), reverse=True)
+    )
+    row = {"stack": name, "pool": "train", "cloud": "aws", "region": "us-east-1", "instance_type": "g6.12xlarge"}
+    nothing: Any = dict.fromkeys(("empty", "idle", "updating", "contradictions", "uncounted"), {})
+    data = json.dumps(kept([PoolUsage(**row, hours=hours)], **nothing))
+    run_at = evening.now - timedelta(hours=1, seconds=sum(map(ord, name)) % 60)
+    evening.journal.keep(f"usage/{run_at:%Y%m%dT%H%M%SZ}.json", data.encode())
+
+
+def set_up(evening: Evening) -> None:
+    stack(evening, "dev-used", values=dict.fromkeys(range(4), 80.0))
+    worked(evening, "dev-used", {ago: 90.0 if 30 < ago < 200 else 20.0 for ago in range(2, 400)})
+    stack(evening, "dev-idle")
+    worked(evening, "dev-idle", {ago: 0.0 if ago < 60 else 55.0 for ago in range(2, 300) if ago % 50 > 12})
+    evening.told(stack="dev-idle")
+    stack(evening, "dev-blind", values={0: 0.0})
+    stack(evening, "dev-kept")
+    until = (evening.now + timedelta(days=2)).isoformat()
+    evening.journal.write("lease", evening.now, stack="dev-kept", subject="", until=until, reason="a <demo>")
+    group("sizewell-dev-empty-train", 0)
+    parts = (world.component("dev-empty", "train"), world.group("dev-empty", "train", "sizewell-dev-empty-train"))
+    evening.shelf.put("dev-empty", *parts)
+
+
+def test_each_stack_has_its_state_next_act_lease_and_cost(evening):
+    set_up(evening)
+    _, stacks = looked(evening)
+    assert {name: each.state for name, each in stacks.items()} == {
+        "dev-blind": "not known",
+        "dev-empty": "without machines",
+        "dev-idle": "pool to be emptied",
+        "dev-kept": "kept",
+        "dev-used": "in use",
+    }
+    idle, kept_, empty = stacks["dev-idle"], stacks["dev-kept"], stacks["dev-empty"]
+    assert idle.next == "empty train at the next run"
+    assert re.fullmatch(r"until \d{4}-\d\d-\d\d \d\d:\d\d UTC: a <demo>", kept_.held[0])
+    assert (idle.machines, empty.machines, empty.usd_per_month) == (1, 0, Decimal(0))
+    assert idle.usd_per_month is not None
+    assert idle.usd_per_month > 1000
+    assert idle.smallest_usd_per_month == SMALLEST
+
+
+def test_the_next_act_of_a_stack_that_observes_says_so(evening):
+    evening.settings = {"mode": "observe"}
+    stack(evening)
+    _, stacks = looked(evening)
+    assert re.fullmatch(r"empty train from .* UTC, observed only", stacks["dev-aws"].next)
+
+
+def test_a_stack_that_cannot_be_read_costs_nobody_knows_what(evening):
+    stack(evening)
+    evening.shelf.tags["dev-aws"] = {"sizewell:keep": "sometime"}
+    _, stacks = looked(evening)
+    assert (stacks["dev-aws"].state, stacks["dev-aws"].machines) == ("not known", None)
+    assert stacks["dev-aws"].usd_per_month is None
+
+
+def test_the_hours_of_two_weeks_are_those_of_all_runs_and_of_now(evening):
+    set_up(evening)
+    _, stacks = looked(evening)
+    (pool,) = stacks["dev-used"].pools
+    assert len(pool.hours) == HOURS - 1 or len(pool.hours) == HOURS
+    assert pool.hours[-1].mean_percent == 80.0  # of this look
+    assert pool.seen.startswith("busy ")
+    picture = plot(pool, evening.now)
+    assert picture.count("M") >= HOURS - 2
+    (unseen,) = stacks["dev-empty"].pools
+    assert unseen.seen == "no use of its accelerators was seen in 14 days"
+    assert f"M0 0h{HOURS}v" in plot(unseen, evening.now)  # all of it is a gap, none of it a zero
+
+
+class Page(HTMLParser):
+    """What a reader without eyes needs: headings in order, names of pictures, no script, no outside address."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.levels: list[int] = []
+        self.pictures: list[str] = []
+        self.outside: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        if given.get("role") == "img":
+            self.pictures.append(given.get("aria-label") or "")
+        if tag in ("script", "iframe", "img") or "://" in str(given.get("src") or given.get("href") or ""):
+            self.outside.append(tag)
+        if tag == "a":
+            self.links.append(str(given.get("href")).removeprefix("#"))
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+
+
+def test_the_page_is_one_file_that_can_be_read_without_eyes(evening, tmp_path):
+    set_up(evening)
+    plan, stacks = looked(evening)
+    text = shown.page(plan, list(stacks.values()))
+    page = Page()
+    page.feed(text)
+    assert page.outside == []
+    assert page.levels[0] == 1
+    assert all(after - before <= 1 for before, after in zip(page.levels, page.levels[1:], strict=False))
+    assert len(page.pictures) == 5
+    assert all("use in the 14 days before" in label for label in page.pictures)
+    assert set(page.links) <= set(page.ids)
+    assert "a &lt;demo&gt;" in text
+    (tmp_path / "fleet.html").write_text(text)
+
+
+def test_the_document_and_the_table_have_each_stack(evening, capsys):
+    set_up(evening)
+    plan, stacks = looked(evening)
+    document = json.loads(json.dumps(shown.document(plan, list(stacks.values()))))
+    assert [row["stack"] for row in document["stacks"]] == sorted(stacks)
+    assert document["stacks"][0]["usd_per_month"] is not None
+    shown.table(plan, list(stacks.values()))
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in stacks)
+    assert "5 stacks: " in printed
+
+
+@pytest.mark.parametrize("hours", [0, 3])
+def test_an_idle_pool_that_was_never_busy_says_so(evening, hours):
+    stack(evening)
+    worked(evening, "dev-aws", dict.fromkeys(range(2, 2 + hours), 1.0))
+    _, stacks = looked(evening)
+    (pool,) = stacks["dev-aws"].pools
+    assert pool.seen.endswith("no hour reached 5 %")
