@@ -37,7 +37,7 @@ def worked(evening: Evening, name: str, means: dict[int, float]) -> None:
         for ago, mean in sorted(means.items(), reverse=True)
     )
     row = {"stack": name, "pool": "train", "cloud": "aws", "region": "us-east-1", "instance_type": "g6.12xlarge"}
-    nothing: Any = dict.fromkeys(("empty", "idle", "updating", "contradictions", "uncounted"), {})
+    nothing: Any = {key: {} for key in ("empty", "idle", "updating", "contradictions", "uncounted")}
     data = json.dumps(kept([PoolUsage(**row, hours=hours)], **nothing))
     run_at = evening.now - timedelta(hours=1, seconds=sum(map(ord, name)) % 60)
     evening.journal.keep(f"usage/{run_at:%Y%m%dT%H%M%SZ}.json", data.encode())
