@@ -26,11 +26,12 @@ from sizewell.launch.gpudirect import TcpxVariable
 from sizewell.preview.fixed import FixedInputs
 from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
-from sizewell.recording.contents.templates import CloudType
+from sizewell.recording.contents.templates import ArmType
 from sizewell.resources.hidden import HidingType
 from sizewell.resources.kubernetes import KubernetesKind
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.readers.pools import Measured
+from sizewell.resources.spellings import CloudFormationType, Spelling
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
@@ -62,8 +63,9 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
-    "recording/contents/data/arm.csv": (CloudType, ("type",)),
-    "recording/contents/data/cloudformation.csv": (CloudType, ("type",)),
+    "recording/contents/data/arm.csv": (ArmType, ("type",)),
+    "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
+    "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),

@@ -219,6 +219,9 @@ def keys_of(value: Any) -> set[str]:
     return set()
 
 
+OF_EARLIER_RELEASES = ("gcp:tpu/node:Node",)  # programs that pin those have it
+
+
 def test_inputs_are_spelled_as_the_providers_spell_them() -> None:
     """A table in a spelling of its own would prove nothing: every key, at every depth, stands in the provider's SDK."""
     from importlib.util import find_spec
@@ -228,7 +231,7 @@ def test_inputs_are_spelled_as_the_providers_spell_them() -> None:
         mends = [row for row in with_mends(case) if row["name"] in {bad["name"] for bad in case["bad"]}]
         for row in case["bad"] + mends + (case.get("add") or []):
             package = row["type"].split(":")[0]
-            if package not in {"aws", "gcp", "azure-native"}:
+            if package not in {"aws", "gcp", "azure-native"} or row["type"] in OF_EARLIER_RELEASES:
                 continue
             spec = find_spec(f"pulumi_{package.replace('-', '_')}")
             assert spec is not None

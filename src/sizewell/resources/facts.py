@@ -14,7 +14,8 @@ from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
 from sizewell.resources.readers.services import read
-from sizewell.resources.recorded import UNKNOWN, Plan
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.spellings import respelled
 from sizewell.resources.stackfacts import (
     Cluster,
     Disk,
@@ -75,6 +76,7 @@ def facts(
         retention_visible: False where the recorder cannot see retain-on-delete.
 
     """
+    plan = respelled(plan)
     named = environment or plan_environment(plan) or str((decision or {}).get("environment") or "")
     graph = Graph(plan, named, replace(expiries or Expiries(), on=on))
     all_stores = stores.stores(graph, _all(lambda types: types.stores))
@@ -93,7 +95,7 @@ def facts(
         stores=all_stores,
         stores_before=()
         if before is None
-        else stores.stores(Graph(before, graph.environment), _all(lambda types: types.stores)),
+        else stores.stores(Graph(respelled(before), graph.environment), _all(lambda types: types.stores)),
         disks=read(graph, _all(lambda types: types.disks), Disk),
         openings=_openings(graph),
         grants=_grants(graph),
@@ -148,10 +150,44 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
     from sizewell.resources.tables import PRICERS
 
     return tuple(
-        Thing(**base(graph, resource), bills=_bills(canonical(resource.type), resource.inputs, PRICERS))
+        Thing(
+            **base(graph, resource),
+            bills=_bills(canonical(resource.type), resource.inputs, PRICERS),
+            unread=_unread(graph, resource),
+            expiries=graph.expiries,
+        )
         for resource in graph.plan.resources
         if resource.custom and not resource.type.startswith("pulumi:")
     )
+
+
+_DESCRIBES: Final = (  # how the names of types end that describe something and run nothing
+    "Template", "Definition", "Policy", "Configuration", "Config", "Profile", "Quota", "Budget", "Dashboard", "Alarm",
+    "Rule", "Image", "Recipe", "Model", "Version", "Permission", "Permissions", "Assignment", "Parameter", "Record",
+    "Secret", "Snapshot", "Association", "Member", "Binding", "Role", "Domain", "Space", "Schema", "Table", "Class",
+    "Job", "Run", "Execution", "Build", "Task",  # these end with their work
+)  # fmt: skip
+
+
+def _unread(graph: Graph, resource: RecordedResource) -> bool:
+    """Whether nobody reads what resources of this type run, and they may run something."""
+    from sizewell.resources.tables import FREE, databases, free_reason
+
+    kind = canonical(resource.type)
+    known = (
+        kind in _READ or kind in FREE or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))
+    )
+    if known or free_reason(kind) or kind.startswith("kubernetes:"):
+        return False
+    return not kind.endswith(_DESCRIBES) and graph.registration(resource) is None
+
+
+_READ: Final = frozenset(
+    token
+    for types in TYPES.values()
+    for part in (types.pools, types.endpoints, types.notebooks, types.purchases, types.jobs)
+    for token in part
+)
 
 
 def _bills(kind: str, inputs: Mapping[str, object], pricers: Mapping[str, object]) -> bool:

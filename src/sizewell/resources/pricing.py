@@ -17,6 +17,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import hidden_of
 from sizewell.resources.priced import Coverage, Pricing
 from sizewell.resources.recorded import Hidden, Plan
+from sizewell.resources.spellings import respelled
 from sizewell.resources.tables import FREE, NOT_CLOUD, free_reason, pricer_of
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
@@ -41,6 +42,7 @@ def price(
 
     `committed`: False where the caller shares own commitments out over several plans.
     """
+    plan = respelled(plan)
     own = discounts or catalog.rates  # a file that is named goes before the project's own rates
     context = Context(
         graph=Graph(plan),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from sizewell.resources.expiry import NO_EXPIRY, Expiry
+from sizewell.resources.expiry import NO_EXPIRY, Expiries, Expiry
 from sizewell.resources.recorded import Hidden, Inapplicable, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, Text, canonical
 
@@ -65,6 +65,8 @@ class Thing(Fact):
     """Any custom resource. `bills` is whether a price rule stands for its type."""
 
     bills: bool = False
+    unread: bool = False  # no other fact is read of its type, and it may run something
+    expiries: Expiries = field(default_factory=Expiries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameter, Parameters, Undetermined, Verdict, Violation, rule
+from sizewell.resources import standing
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Thing
 from sizewell.resources.values import Flag, contains_unknown, count, either, every, flag, get, items, negated, number
+from sizewell.sizing.providers import CLOUDS
 
 
 def _names_accelerators(value: Any, cloud: str) -> Flag:
@@ -342,7 +345,7 @@ _SERVING: Final = (  # what answers users may keep accelerators where users are
     subject="things",
     prevents="managed accelerators that are billed while idle",
     about_accelerators=True,
-    types=tuple(_READERS),
+    clouds=(*CLOUDS, ""),  # also those of other providers
     parameters={
         "baseline": Parameter(
             default=["prod"],
@@ -359,12 +362,41 @@ def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
     >>> accelerators_kept(thing(type="aws:emr/cluster:Cluster", inputs=group), {"baseline": ["prod"]}).fix
     'set autoTerminationPolicy.idleTimeout to an hour'
     """
+    if thing.type not in _READERS:
+        return _unread(thing, parameters) if thing.unread else None
     keeps, fix = _READERS[thing.type]
     if thing.type in _SERVING and thing.environment in parameters["baseline"]:
         return None
     kept = keeps(thing.inputs)
     if isinstance(kept, Unknown):
         return Undetermined("how long it keeps accelerators when idle")
-    if not kept:
+    if not kept or thing.expiry.counts is True:
         return None
     return Violation("it keeps accelerators when idle, and they are billed around the clock", fix)
+
+
+def _unread(thing: Thing, parameters: Parameters) -> Verdict:
+    """Of a type that nobody reads: it names accelerators, and nothing in it ends that."""
+    inputs: Any = thing.inputs
+    if thing.type == "aws:cloudcontrol/resource:Resource":
+        inputs = _parsed(inputs.get("desiredState"))
+    what = standing.named(inputs)
+    if what == "" or thing.expiry.counts is True or standing.ends(inputs, thing.expiries):
+        return None
+    if thing.environment in parameters["baseline"] and standing.moves(inputs):
+        return None
+    if isinstance(what, Unknown):
+        return Undetermined("its machine type")
+    return Violation(
+        f"it names {what}, and nothing in it ends that: no minimum of 0, no idle time, no end{thing.expiry.also()}",
+        "give it a minimum of 0, an idle time or an end, or waive this for it until a day",
+    )
+
+
+def _parsed(document: Any) -> Any:
+    if isinstance(document, Unknown):
+        return UNKNOWN
+    try:
+        return json.loads(document) if isinstance(document, str) else {}
+    except ValueError:
+        return {}

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sizewell.recording.contents import kubernetes, templates
 from sizewell.recording.contents.unread import Unread
 from sizewell.resources.hidden import of_resource, renders
 from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.spellings import respelled
 from sizewell.resources.values import canonical, contains_unknown
 
 __all__ = ["Unread", "expanded"]
@@ -25,7 +26,7 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
 
     `reasons` are those for which a renderer has made nothing, by its type, where the program asked it to.
     """
-    plan = _in_one_spelling(plan)
+    plan = respelled(plan)
     parents = {resource.parent for resource in plan.resources}
     told = {each.urn: each for each in plan.hidden if each.urn}
     resources: list[RecordedResource] = []
@@ -48,21 +49,6 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
             told.setdefault(resource.urn, of_resource(resource))
     places = (each for each in plan.hidden if not each.urn)
     return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
-
-
-def _in_one_spelling(plan: Plan) -> Plan:
-    """The plan with the types of aws-native as those of aws, which prices and rules read."""
-    if not any(resource.type.startswith(_NATIVE) for resource in plan.resources):
-        return plan
-    region = plan.config.get(f"{_NATIVE}region", "")
-    return replace(
-        plan,
-        resources=tuple(templates.classic(each) if each.type.startswith(_NATIVE) else each for each in plan.resources),
-        config={"aws:region": region, **plan.config} if region else plan.config,
-    )
-
-
-_NATIVE: Final = "aws-native:"
 
 
 def _children(resource: RecordedResource, root: Path, refused: Unread | None) -> Iterator[RecordedResource]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,9 @@ import yaml
 
 from sizewell import csvtables
 from sizewell.recording.contents.unread import Unread
-from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.spellings import CLOUDFORMATION as CLOUDFORMATION_TYPES
+from sizewell.resources.spellings import CloudFormationType, first_lower, native
 
 CLOUDFORMATION: Final = ("aws:cloudformation/stack:Stack", "aws-native:cloudformation:Stack")
 ARM: Final = (
@@ -28,18 +30,15 @@ _DATA: Final = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloudType:
-    """A row of cloudformation.csv or arm.csv: a type of the template language, and the same in Pulumi's."""
+class ArmType:
+    """A row of arm.csv: a type of the template language whose token does not follow from its name."""
 
     type: str
     token: str
-    renamed: tuple[tuple[str, str], ...] = ()  # properties that have another name there
-    lifted: str = ""  # a property whose own properties stand beside the others
     source: str
 
 
-_AWS: Final = {row.type: row for row in csvtables.read(CloudType, _DATA / "cloudformation.csv")}
-_AZURE: Final = {row.type.lower(): row for row in csvtables.read(CloudType, _DATA / "arm.csv")}
+_AZURE: Final = {row.type.lower(): row for row in csvtables.read(ArmType, _DATA / "arm.csv")}
 
 
 def cloudformation(inputs: Mapping[str, Any]) -> Iterator[Row]:
@@ -57,49 +56,9 @@ def cloudformation(inputs: Mapping[str, Any]) -> Iterator[Row]:
         kind = resource.get("Type") if isinstance(resource, dict) else None
         if not isinstance(kind, str):
             raise Unread(f"the resource {name} of its template has no Type")
-        row = _AWS.get(kind)
+        row = CLOUDFORMATION_TYPES.get(kind)
         stated = _mapping(_resolved(resource.get("Properties") or {}, parameters))
-        yield row.token if row else _native(kind), str(name), _camel(stated, row)
-
-
-def _native(kind: str) -> str:
-    """The token of a type without a row: that of the provider which has all types of CloudFormation."""
-    parts = kind.split("::")
-    return f"aws-native:{parts[1].lower()}:{parts[-1]}" if len(parts) == 3 else f"aws-native:{kind}"
-
-
-_NATIVE: Final = {_native(name).lower(): row for name, row in _AWS.items()}
-
-
-def classic(resource: RecordedResource) -> RecordedResource:
-    """A resource of aws-native, whose types and properties are CloudFormation's, as the one of aws that it is.
-
-    What the table does not have stays as it is: of a type without a price rule.
-    """
-    row = _NATIVE.get(resource.type.lower())
-    if row is None:
-        return resource
-    names = {_first_lower(key): name for key, name in row.renamed}
-    lifted = resource.inputs.get(_first_lower(row.lifted)) if row.lifted else None
-    flat = dict(resource.inputs)
-    if isinstance(lifted, Mapping):
-        del flat[_first_lower(row.lifted)]
-        flat = {**lifted, **flat}
-    return replace(
-        resource,
-        type=row.token,
-        inputs={names.get(key, key): _without_pairs(value) for key, value in flat.items()},
-        property_dependencies={names.get(key, key): urns for key, urns in resource.property_dependencies.items()},
-    )
-
-
-def _without_pairs(value: Any) -> Any:
-    """Tags as a mapping, wherever they are a list of pairs."""
-    if isinstance(value, list):
-        if value and all(isinstance(each, dict) and {"key", "value"} <= each.keys() for each in value):
-            return {str(each["key"]): each["value"] for each in value}
-        return [_without_pairs(each) for each in value]
-    return {key: _without_pairs(each) for key, each in value.items()} if isinstance(value, dict) else value
+        yield row.token if row else native(kind), str(name), _camel(stated, row)
 
 
 def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
@@ -114,14 +73,14 @@ def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
     return [_resolved(each, parameters) for each in value] if isinstance(value, list) else value
 
 
-def _camel(stated: Mapping[str, Any], row: CloudType | None) -> dict[str, Any]:
+def _camel(stated: Mapping[str, Any], row: CloudFormationType | None) -> dict[str, Any]:
     """Properties as Pulumi spells them: tags as a mapping, and the names that the table says."""
     renamed = dict(row.renamed) if row else {}
     flat = dict(stated)
     if row and isinstance(inner := flat.get(row.lifted), dict):
         del flat[row.lifted]
         flat = {**inner, **flat}
-    return {renamed.get(key) or _first_lower(key): _inner(value) for key, value in flat.items()}
+    return {renamed.get(key) or first_lower(key): _inner(value) for key, value in flat.items()}
 
 
 def _inner(value: Any) -> Any:
@@ -130,19 +89,8 @@ def _inner(value: Any) -> Any:
             return {str(each["Key"]): each["Value"] for each in value}
         return [_inner(each) for each in value]
     if isinstance(value, dict):
-        return {_first_lower(str(key)): _inner(each) for key, each in value.items()}
+        return {first_lower(str(key)): _inner(each) for key, each in value.items()}
     return value
-
-
-def _first_lower(name: str) -> str:
-    """A name as it begins in Pulumi.
-
-    >>> _first_lower("InstanceType"), _first_lower("VPCZoneIdentifier"), _first_lower("AMIType")
-    ('instanceType', 'vpcZoneIdentifier', 'amiType')
-    """
-    capitals = len(name) - len(name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
-    lower = capitals if capitals in (1, len(name)) else capitals - 1
-    return name[:lower].lower() + name[lower:]
 
 
 def arm(inputs: Mapping[str, Any]) -> Iterator[Row]:

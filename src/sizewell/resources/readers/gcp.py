@@ -23,6 +23,7 @@ TYPES: Final = Types(
     endpoints={
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": services.vertex_endpoint,
         "gcp:cloudrunv2/service:Service": services.cloud_run,
+        "gcp:cloudrunv2/workerPool:WorkerPool": services.cloud_run,
     },
     notebooks={
         "gcp:workbench/instance:Instance": services.workbench,

@@ -308,7 +308,7 @@ def shutdown_task(graph: Graph, machine: RecordedResource) -> Flag:
 
 def _shuts_down(schedule: RecordedResource) -> Flag:
     inputs = schedule.inputs
-    status, task = text(inputs.get("status"), "Disabled"), text(inputs.get("taskType"))
+    status, task = flag(inputs.get("status")), text(inputs.get("taskType"))
     if UNKNOWN in (status, task):
         return UNKNOWN
     days = items(get(inputs, "weeklyRecurrence", "weekdays"))
@@ -316,7 +316,7 @@ def _shuts_down(schedule: RecordedResource) -> Flag:
         UNKNOWN if inputs.get("dailyRecurrence") is UNKNOWN else get(inputs, "dailyRecurrence", "time") is not None,
         UNKNOWN if isinstance(days, Unknown) else bool(days),
     )
-    return every(status == "Enabled", task == "ComputeVmShutdownTask", recurs)
+    return every(status, task == "ComputeVmShutdownTask", recurs)
 
 
 def azure_scales_in(setting: RecordedResource) -> Flag:

@@ -337,21 +337,26 @@ def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     compute = resource.inputs.get("computeResources")
     kind = text(get(compute, "type"), "EC2")
     types = items(get(compute, "instanceTypes"))
+    least = count(get(compute, "minVcpus", default=0))
     market: Text = UNKNOWN if isinstance(kind, Unknown) else ("spot" if kind.upper() == "SPOT" else "on-demand")
     return [
         {
             "machine": compute,
             "kinds": UNKNOWN if isinstance(types, Unknown) or UNKNOWN in types else tuple(str(name) for name in types),
             "market": market,
-            "nodes_min": count(get(compute, "minVcpus", default=0)),
+            "nodes_min": least,
             "nodes_wanted": count(get(compute, "desiredVcpus", default=0)),
             "nodes_max": count(get(compute, "maxVcpus")),
             "scales": True,
-            "guarded": True,  # Batch ends machines without jobs
+            "guarded": _ends_idle(least),  # Batch ends machines without jobs, down to the minimum
             "metrics": True,
             **({"workload_kind": "batch-inference"} if _starts_again(graph) is True else {}),
         }
     ]
+
+
+def _ends_idle(least: Count) -> Flag:
+    return UNKNOWN if isinstance(least, Unknown) else not least
 
 
 _INSTANCE: Final = "aws:ec2/instance:Instance"

@@ -14,7 +14,20 @@ from sizewell.resources.readers.cloud import Readers
 from sizewell.resources.readers.common import base, decoded, is_accelerated_name
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Fact
-from sizewell.resources.values import Count, Flag, Text, cloud_of, count, either, every, flag, get, items, negated, text
+from sizewell.resources.values import (
+    Count,
+    Flag,
+    Text,
+    cloud_of,
+    count,
+    either,
+    every,
+    flag,
+    get,
+    items,
+    negated,
+    text,
+)
 from sizewell.sizing.providers import cloud_of_service
 
 F = TypeVar("F", bound=Fact)
@@ -44,9 +57,10 @@ def _ml_accelerated(kind: object) -> Flag:
 
 
 def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
-    variants = items(resource.inputs.get("productionVariants"))
-    if isinstance(variants, Unknown) or UNKNOWN in variants:
+    production, shadow = (items(resource.inputs.get(f"{word}Variants")) for word in ("production", "shadowProduction"))
+    if isinstance(production, Unknown) or isinstance(shadow, Unknown) or UNKNOWN in (*production, *shadow):
         return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
+    variants = (*production, *shadow)  # a shadow answers nobody, and its machines are billed like the others
     live = [variant for variant in variants if get(variant, "serverlessConfig") is None]
     if not live:
         return None
@@ -138,12 +152,18 @@ def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, objec
 def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     template = resource.inputs.get("template")
-    gpus = get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu")
-    if gpus is None:
+    containers = items(get(template, "containers"))
+    selected = get(template, "nodeSelector", "accelerator")
+    if isinstance(containers, Unknown):
+        accelerated: Flag = UNKNOWN if selected is None else True
+    else:
+        gpus = [get(each, "resources", "limits", "nvidia.com/gpu") for each in containers]
+        accelerated = any(gpu is not None for gpu in gpus) or selected is not None
+    if accelerated is False:
         return None
     size = run_size(resource.inputs)
     return {
-        "accelerated": True,
+        "accelerated": accelerated,
         "scales": UNKNOWN if size.least is UNKNOWN else size.least == 0 or size.most != size.least,
         "nodes_min": size.least,
         "nodes_max": size.most,

@@ -12,7 +12,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
 from sizewell.resources.tables.gcp_compute import disk_key, provisioned
-from sizewell.resources.values import count, flag, get, number, text
+from sizewell.resources.values import count, flag, get, items, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
@@ -109,7 +109,12 @@ def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
 
 def _run(resource: RecordedResource, context: Context) -> Outcome:
     template = resource.inputs.get("template")
-    gpus = number(get(template, "containers", 0, "resources", "limits", "nvidia.com/gpu"))
+    containers = items(get(template, "containers"))
+    listed = containers if isinstance(containers, tuple) else ()
+    accelerated = next(
+        (each for each in listed if get(each, "resources", "limits", "nvidia.com/gpu") is not None), None
+    )
+    gpus = number(get(accelerated, "resources", "limits", "nvidia.com/gpu"))
     if gpus is None:
         return (
             context.unpriced(resource, "Cloud Run service", "billed by request and CPU-second, which are not stated"),
@@ -124,7 +129,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     if seconds is None and hours is not None:
         seconds = hours.times(Decimal(3600) * gpus)
     instances = None if seconds is None or not gpus else seconds.times(1 / gpus)
-    limits = get(template, "containers", 0, "resources", "limits")
+    limits = get(accelerated, "resources", "limits")
     lines = [(f"Cloud Run GPU, {kind}", f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}", "GPU-second", seconds)]
     for name, key, unit in (
         ("cpu", "cloudrun.cpu.second", "vCPU-second"),

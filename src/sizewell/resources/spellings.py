@@ -1,0 +1,138 @@
+"""One thing, several spellings: resources of other providers and older types, as the readers know them.
+
+`spellings.csv` says which type a type is the same as and where its inputs stand there; `cloudformation.csv` says it of
+the types of CloudFormation, which a template names and the provider aws-native has one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from sizewell import csvtables
+from sizewell.resources.graph import UNDISCLOSED
+from sizewell.resources.recorded import Plan, RecordedResource, Unknown
+from sizewell.resources.values import canonical, get
+
+_DATA: Final = Path(__file__).parent / "data"
+_STEP: Final = ">"  # keys of annotations have dots and slashes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """A row of spellings.csv: a type, the one that the readers know, and where its inputs stand there."""
+
+    type: str
+    token: str
+    moved: tuple[tuple[str, str], ...] = ()  # from one path to another, "template>spec>containers=template>containers"
+    stated: tuple[tuple[str, str], ...] = ()  # what the type itself says
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudFormationType:
+    """A row of cloudformation.csv: a type of the template language, and the same in Pulumi's."""
+
+    type: str
+    token: str
+    renamed: tuple[tuple[str, str], ...] = ()  # properties that have another name there
+    lifted: str = ""  # a property whose own properties stand beside the others
+    source: str
+
+
+CLOUDFORMATION: Final = {row.type: row for row in csvtables.read(CloudFormationType, _DATA / "cloudformation.csv")}
+_SPELLINGS: Final = {row.type: row for row in csvtables.read(Spelling, _DATA / "spellings.csv")}
+
+
+def native(kind: str) -> str:
+    """The token of a CloudFormation type in the provider that has all of them.
+
+    >>> native("AWS::EC2::Instance")
+    'aws-native:ec2:Instance'
+    """
+    parts = kind.split("::")
+    return f"aws-native:{parts[1].lower()}:{parts[-1]}" if len(parts) == 3 else f"aws-native:{kind}"
+
+
+_NATIVE: Final = {native(row.type).lower(): row for row in CLOUDFORMATION.values()}
+
+
+def respelled(plan: Plan) -> Plan:
+    """The plan with every resource in the spelling that the readers know; the same plan where all are."""
+    resources = tuple(_respelled(resource) for resource in plan.resources)
+    if all(new is old for new, old in zip(resources, plan.resources, strict=True)):
+        return plan
+    region = plan.config.get("aws-native:region", "")
+    return replace(plan, resources=resources, config={"aws:region": region, **plan.config} if region else plan.config)
+
+
+def _respelled(resource: RecordedResource) -> RecordedResource:
+    kind = canonical(resource.type)
+    if (row := _NATIVE.get(kind.lower())) is not None:
+        names = {first_lower(old): new for old, new in row.renamed}
+        lifted = first_lower(row.lifted)
+        inputs = dict(resource.inputs)
+        inner = inputs.get(lifted) if lifted else None
+        if isinstance(inner, Unknown):
+            return replace(resource, type=row.token, inputs=UNDISCLOSED)
+        if isinstance(inner, Mapping):
+            del inputs[lifted]
+            inputs = {**inner, **inputs}
+        made = {names.get(key, key): _tags(value) for key, value in inputs.items()}
+        behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
+        return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
+    if (spelling := _SPELLINGS.get(kind)) is None:
+        return resource
+    made = _copied(resource.inputs)
+    behind = dict(resource.property_dependencies)
+    for path, said in spelling.stated:
+        _put(made, path.split(_STEP), said)
+    for old, new in spelling.moved:
+        source, target = old.split(_STEP), new.split(_STEP)
+        value = get(made, *source)
+        if value is not None:
+            _put(made, target, value)
+        if source[0] in behind:
+            behind[target[0]] = (*behind.get(target[0], ()), *behind[source[0]])
+    return replace(resource, type=spelling.token, inputs=made, property_dependencies=behind)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(each) for key, each in value.items()}
+    return [_copied(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _put(inputs: dict[str, Any], path: list[str], value: Any) -> None:
+    for step in path[:-1]:
+        inner = inputs.get(step)
+        if isinstance(inner, Unknown):
+            return  # what is not known may hold it already
+        if not isinstance(inner, dict):
+            inner = inputs[step] = {}
+        inputs = inner
+    inputs[path[-1]] = value
+
+
+def _tags(value: Any) -> Any:
+    """Lists of keys and values as mappings, wherever they stand."""
+    if isinstance(value, Mapping):
+        return {key: _tags(each) for key, each in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    if value and all(isinstance(each, Mapping) and {"key", "value"} <= each.keys() for each in value):
+        return {str(each["key"]): each["value"] for each in value}
+    return [_tags(each) for each in value]
+
+
+def first_lower(name: str) -> str:
+    """A name of CloudFormation as it begins in Pulumi.
+
+    >>> first_lower("InstanceType"), first_lower("VPCZoneIdentifier"), first_lower("AMIType")
+    ('instanceType', 'vpcZoneIdentifier', 'amiType')
+    """
+    capitals = len(name) - len(name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    lower = capitals if capitals in (1, len(name)) else capitals - 1
+    return name[:lower].lower() + name[lower:]

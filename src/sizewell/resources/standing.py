@@ -1,0 +1,141 @@
+"""Accelerators in resources whose type nobody reads: whether the inputs name some, and whether they name an end.
+
+Types are many and spellings more. What keeps accelerators running is the same in all of them: a machine type or a
+number of accelerators, and no least size of zero, no idle time, no end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sizewell.resources.expiry import Expiries
+from sizewell.resources.readers.common import is_accelerated_name
+from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.values import Text, number
+from sizewell.sizing.providers import CLOUDS
+
+_MACHINE: Final = re.compile(  # of AWS, Google Cloud and Azure, before the catalog is asked what they carry
+    r"(?:ml\.|db\.)?[a-z][a-z0-9-]*\.(?:\d*x?large|metal[\w-]*|medium|small)"
+    r"|\w+-(?:high|mega|ultra|edge|max|standard)\w*-?\w*"
+    r"|standard_\w+",
+    re.IGNORECASE,
+)
+_NAMED: Final = re.compile(  # sizes and accelerators of other clouds: gpu-h100x8-640gb, nvidia-l4, v5litepod-8
+    r"(?:gpu|nvidia|tpu)[-_][\w.-]*|v\d(?:p|e|litepod)-\d+|v[23]-\d+"
+    r"|(?:[\w.]+[-_.])?(?:a100|h[12]00|b[23]00|gb[23]00|l40s?|a10g|rtx\w*|mi\d{3}x)(?:x?\d+)?(?:[-_.][\w.-]*)?",
+    re.IGNORECASE,
+)
+_COUNTS: Final = frozenset(
+    ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
+     "acceleratorconfigs", "nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "google.com/tpu")
+)  # fmt: skip
+_TEXTS: Final = re.compile(r"name$|description$|comment|label|tag|image|uri$|url$|metadata|policy|script|version")
+_HOLDS: Final = re.compile(  # inputs that are a machine type, or hold one
+    r"\w*(instance|node|machine|worker|compute|vm|droplet)(s|types?|sizes?|skus?|class|famil(y|ies)|(groups?|pools?|specs?|config\w*))(id)?"
+    r"|size|sku|flavor|plan|shape|accelerator\w*"
+)
+_SIZE_NAMES: Final = ("instancetypename", "computetypename", "skuname", "machinetypename", "flavorname")
+_LEAST: Final = re.compile(
+    r"min(imum)?(size|count|capacity|(idle)?(nodes?|instances?|replicas?|vcpus?|workers?|machines?|scale|units?)(count)?)"
+)
+_SIZE: Final = re.compile(
+    r"(desired|target|initial)?(capacity|size)|count"
+    r"|(num|desired)?(nodes?|workers?|instances?|replicas?|machines?)(count)?"
+)
+_IDLE: Final = re.compile(
+    r"idle|autoterminat|auto_?stop|autopause|autosuspend|autoshutdown|autodelete|maxrun|maxlifetime"
+)
+_ENDS: Final = re.compile(r"(end|expir\w*|delete|deletion|terminat\w*)(date|time|at|on)?|validuntil")
+_MINUTES: Final = {"second": 1 / 60, "sec": 1 / 60, "minute": 1.0, "min": 1.0, "hour": 60.0}
+
+
+def named(inputs: Any) -> Text:
+    """The accelerators that inputs name, "" where they name none; texts that people read are left out.
+
+    UNKNOWN where what is not known yet would be a machine type, or holds one.
+
+    >>> named({"size": "gpu-h100x8-640gb", "region": "nyc2"}), named({"nodeTypeId": "g5.12xlarge"})
+    ('gpu-h100x8-640gb', 'g5.12xlarge')
+    >>> named({"description": "beside our h100 machines", "imageName": "gpu-base"}), named({"gpu": 0})
+    ('', '')
+    """
+    if isinstance(inputs, Unknown):
+        return UNKNOWN
+    hidden = False
+    for key, value in _leaves(inputs):
+        plain = key.lower().replace("_", "")
+        if isinstance(value, Unknown):
+            hidden |= plain in _COUNTS or _HOLDS.fullmatch(plain) is not None
+        elif plain in _COUNTS:
+            if value not in (0, "0", "", False, None):
+                return f"{value} {key}" if isinstance(value, int | float) else str(value)
+        elif isinstance(value, str) and (plain in _SIZE_NAMES or not _TEXTS.search(plain)) and _is_accelerator(value):
+            return value
+    return UNKNOWN if hidden else ""
+
+
+def _is_accelerator(value: str) -> bool:
+    if _MACHINE.fullmatch(value):
+        return any(is_accelerated_name(cloud, value.removeprefix("ml.")) for cloud in CLOUDS)
+    return _NAMED.fullmatch(value) is not None
+
+
+def ends(inputs: Any, expiries: Expiries) -> bool:
+    """Whether inputs say that what they start is released: a least size of zero, nothing at all, an idle time, an end.
+
+    >>> from datetime import date
+    >>> at = Expiries(on=date(2026, 11, 26), days_max=90)
+    >>> ends({"autoterminationMinutes": 30}, at), ends({"autoterminationMinutes": 0}, at), ends({"minNodes": 0}, at)
+    (True, False, True)
+    >>> ends({"minNodes": 1, "count": 0}, at), ends({"endTime": "2099-01-01"}, at), ends({"numWorkers": 0}, at)
+    (False, False, True)
+    """
+    leaves = [(key.lower().replace("_", ""), value) for key, value in _leaves(inputs)]
+    if any(_idle(key, value) for key, value in leaves if _IDLE.search(key) and not _LEAST.fullmatch(key)):
+        return True
+    if any(expiries.judged(value).counts is True for key, value in leaves if _ENDS.fullmatch(key) and value):
+        return True
+    if any("scaletozero" in key and value not in (False, "false", None) for key, value in leaves):
+        return True
+    least = [number(value) for key, value in leaves if _LEAST.fullmatch(key)]
+    if least:
+        return all(not isinstance(each, Unknown) and each == 0 for each in least)
+    sizes = [number(value) for key, value in leaves if _SIZE.fullmatch(key)]
+    return bool(sizes) and all(not isinstance(each, Unknown) and each == 0 for each in sizes)
+
+
+def moves(inputs: Any) -> bool:
+    """Whether inputs give a range of sizes, so that something takes machines away when the load falls."""
+    leaves = [(key.lower().replace("_", ""), number(value)) for key, value in _leaves(inputs)]
+    least = [value for key, value in leaves if _LEAST.fullmatch(key)]
+    most = [value for key, value in leaves if _LEAST.fullmatch(f"min{key.removeprefix('max').removeprefix('imum')}")
+            and key.startswith("max")]  # fmt: skip
+    known = [each for each in (*least, *most) if each is not None and not isinstance(each, Unknown)]
+    return bool(least and most) and len(known) == len(least) + len(most) and max(known) > min(known)
+
+
+def _idle(key: str, value: Any) -> bool:
+    """Whether an idle time is one, and at most a day."""
+    size = number(value)
+    if size is None or isinstance(size, Unknown):
+        stated = minutes(value)
+        return isinstance(stated, float) and 0 < stated <= LONGEST_IDLE_MINUTES
+    unit = next((each for word, each in _MINUTES.items() if word in key), 1 / 60)  # the shortest: seconds
+    return 0 < float(size) * unit <= LONGEST_IDLE_MINUTES
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for inner, each in value.items():
+            yield from _leaves(each, str(inner))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            if isinstance(each, Mapping) and set(each) & {"name", "key"} and "value" in each:
+                yield str(each.get("name", each.get("key"))), each["value"]  # a setting with its value
+            else:
+                yield from _leaves(each, key)
+    else:
+        yield key, value
