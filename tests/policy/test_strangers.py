@@ -20,7 +20,6 @@ from weak.rows import Row
 NOT_STOPPED = {  # program -> why nothing refuses it
     "a service of ECS with two GPU tasks that nothing scales": "a service buys no machine: the group or provider under it is judged",
     "a node of one's own for GPU machines that nobody gives back": "the group names a template; what the template carries is read of one resource, not of two",
-    "a machine of a test lab with two A100s and no shutdown": "the shutdown is a policy of the lab, which another program may hold",
 }
 STOPPED_BY = {
     "a streaming fleet of graphics machines that is always on": "accelerators-kept",

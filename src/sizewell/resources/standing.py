@@ -24,8 +24,9 @@ _MACHINE: Final = re.compile(  # of AWS, Google Cloud and Azure, before the cata
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(  # sizes and accelerators of other clouds: gpu-h100x8-640gb, nvidia-l4, v5litepod-8
-    r"(?:gpu|nvidia|tpu)[-_][\w.-]*|v\d(?:p|e|litepod)-\d+|v[23]-\d+"
-    r"|(?:[\w.]+[-_.])?(?:a100|h[12]00|b[23]00|gb[23]00|l40s?|a10g|rtx\w*|mi\d{3}x)(?:x?\d+)?(?:[-_.][\w.-]*)?",
+    r"(?:[\w.]+[-_.])*(?:gpu|nvidia|tpu)[-_.][\w.-]*|v\d(?:p|e|litepod)-\d+|v[23]-\d+"
+    r"|(?:[\w.]+[-_.])*(?:a100|h[12]00|b[23]00|gb[23]00|l40s?|a10g|rtx\w*|mi\d{3}x)(?:x?\d+)?(?:[-_.][\w.-]*)?"
+    r"|ecs\.(?:ebm)?v?[gs]?gn\w+[\w.-]*",
     re.IGNORECASE,
 )
 _COUNTS: Final = frozenset(
@@ -34,10 +35,10 @@ _COUNTS: Final = frozenset(
 )  # fmt: skip
 _TEXTS: Final = re.compile(r"name$|description$|comment|label|tag|image|uri$|url$|metadata|policy|script|version")
 _HOLDS: Final = re.compile(  # inputs that are a machine type, or hold one
-    r"\w*(instance|node|machine|worker|compute|vm|droplet)(s|types?|sizes?|skus?|class|famil(y|ies)|(groups?|pools?|specs?|config\w*))(id)?"
-    r"|size|sku|flavor|plan|shape|accelerator\w*"
+    r"\w*(instance|node|machine|worker|compute|vm|droplet)"
+    r"(s|types?|sizes?|skus?|class|famil(y|ies)|groups?|pools?|specs?|config\w*|templates?)(id)?"
+    r"|(size|sku|flavor|plan|shape)(name|id)?|(instance|compute|machine|node)typename|\w*type|accelerator\w*"
 )
-_SIZE_NAMES: Final = ("instancetypename", "computetypename", "skuname", "machinetypename", "flavorname")
 _LEAST: Final = re.compile(
     r"min(imum)?(size|count|capacity|(idle)?(nodes?|instances?|replicas?|vcpus?|workers?|machines?|scale|units?)(count)?)"
 )
@@ -72,15 +73,20 @@ def named(inputs: Any) -> Text:
         elif plain in _COUNTS:
             if value not in (0, "0", "", False, None):
                 return f"{value} {key}" if isinstance(value, int | float) else str(value)
-        elif isinstance(value, str) and (plain in _SIZE_NAMES or not _TEXTS.search(plain)) and _is_accelerator(value):
-            return value
+        elif isinstance(value, str) and value:
+            held = _HOLDS.fullmatch(plain) is not None
+            if plain.startswith("gpu") and value.lower() not in ("none", "false", "0"):
+                return value
+            if (held or not _TEXTS.search(plain)) and _is_accelerator(value.rpartition("/")[2], held=held):
+                return value
     return UNKNOWN if hidden else ""
 
 
-def _is_accelerator(value: str) -> bool:
+def _is_accelerator(value: str, *, held: bool) -> bool:
+    """Whether a value is a machine type with accelerators; where it is `held` as one, also by the name of a product."""
     if _MACHINE.fullmatch(value):
         return any(is_accelerated_name(cloud, value.removeprefix("ml.")) for cloud in CLOUDS)
-    return _NAMED.fullmatch(value) is not None
+    return held and _NAMED.fullmatch(value) is not None
 
 
 def ends(inputs: Any, expiries: Expiries) -> bool:
@@ -94,15 +100,18 @@ def ends(inputs: Any, expiries: Expiries) -> bool:
     (False, False, True)
     """
     leaves = [(key.lower().replace("_", ""), value) for key, value in _leaves(inputs)]
-    if any(_idle(key, value) for key, value in leaves if _IDLE.search(key) and not _LEAST.fullmatch(key)):
-        return True
+    least = [number(value) for key, value in leaves if _LEAST.fullmatch(key)]
+    empties = all(not isinstance(each, Unknown) and each == 0 for each in least)
+    for key, value in leaves:  # an idle time of single machines leaves the least number of them
+        whole = not key.startswith("idle") or empties
+        if _IDLE.search(key) and not _LEAST.fullmatch(key) and whole and _idle(key, value):
+            return True
     if any(expiries.judged(value).counts is True for key, value in leaves if _ENDS.fullmatch(key) and value):
         return True
     if any("scaletozero" in key and value not in (False, "false", None) for key, value in leaves):
         return True
-    least = [number(value) for key, value in leaves if _LEAST.fullmatch(key)]
     if least:
-        return all(not isinstance(each, Unknown) and each == 0 for each in least)
+        return empties
     sizes = [number(value) for key, value in leaves if _SIZE.fullmatch(key)]
     return bool(sizes) and all(not isinstance(each, Unknown) and each == 0 for each in sizes)
 
@@ -129,8 +138,11 @@ def _idle(key: str, value: Any) -> bool:
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
+        if key.lower().replace("_", "") in _COUNTS and _any_stated(value):
+            yield key, next((each for each in value.values() if isinstance(each, str)), "some")
         for inner, each in value.items():
-            yield from _leaves(each, str(inner))
+            # a name inside of something is its name: sku.name, plan.id
+            yield from _leaves(each, f"{key}{inner}" if inner in ("name", "id") and key else str(inner))
     elif isinstance(value, (list, tuple)):
         for each in value:
             if isinstance(each, Mapping) and set(each) & {"name", "key"} and "value" in each:
@@ -139,3 +151,8 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
                 yield from _leaves(each, key)
     else:
         yield key, value
+
+
+def _any_stated(value: Mapping[str, Any]) -> bool:
+    """Whether something is asked for: no number of it is zero."""
+    return bool(value) and all(number(each) != 0 for each in value.values())

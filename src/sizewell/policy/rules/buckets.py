@@ -16,7 +16,6 @@ from sizewell.sizing.units import plural
     "bucket-public",
     area="safety",
     subject="stores",
-    around_accelerators=True,
     prevents="data and weights exposed to the internet",
 )
 def bucket_public(store: Store, _: Parameters) -> Verdict:

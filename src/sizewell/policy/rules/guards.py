@@ -209,13 +209,17 @@ def silence_is_not_idleness(thing: Thing, _: Parameters) -> Verdict:
 def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
     """An idle guard sees nothing without an agent that reports what the accelerators do.
 
+    Where a program states no start script, the image may bring the agent of the metric that its guard watches.
+
     >>> from sizewell.policy.examples import pool
-    >>> guard_without_metric(pool(accelerator="l4", guarded=True, metrics=False), {}).message
+    >>> guard_without_metric(pool(accelerator="l4", guarded=True, start_script="apt-get update"), {}).message
     'the idle guard has no data: accelerator utilization is not reported, so idle machines are still billed'
-    >>> guard_without_metric(pool(accelerator="l4", guarded=True, metrics=True), {}) is None
+    >>> guard_without_metric(pool(accelerator="l4", guarded=True), {}) is None
     True
     """
     if pool.accelerated is False or pool.guarded is False:
+        return None
+    if pool.registration is None and pool.start_script == "":
         return None
     if pool.guarded is UNKNOWN and pool.metrics is not True:
         return Undetermined("the guard")
@@ -245,7 +249,7 @@ def accelerator_metrics_missing(pool: Pool, _: Parameters) -> Verdict:
     >>> accelerator_metrics_missing(pool(accelerator="l4", metrics=True), {}) is None
     True
     """
-    if pool.accelerated is False or pool.guarded is True:
+    if pool.accelerated is False or (pool.guarded is True and pool.start_script != ""):
         return None  # a guard without metrics has a rule of its own
     return require(
         pool.metrics,

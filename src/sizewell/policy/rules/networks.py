@@ -37,7 +37,7 @@ def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import opening
     >>> ingress_from_world(opening(world=True, ports="8888"), {}).message
-    'port 8888 is open to the internet: anyone can use your accelerators at your cost'
+    'port 8888 is open to the internet: anyone can connect to what listens there'
     >>> ingress_from_world(opening(world=False), {}) is None
     True
     """
@@ -46,7 +46,7 @@ def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     ports = "every port" if opening.ports == "all" else f"port {opening.ports}"
     return forbid(
         opening.world,
-        message=f"{ports} is open to the internet: anyone can use your accelerators at your cost",
+        message=f"{ports} is open to the internet: anyone can connect to what listens there",
         fix="name the ranges or security groups that need it, or use a session service instead",
         unknown="the source of the rule",
     )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sizewell import csvtables, logs
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers import pods
 from sizewell.resources.readers.cloud import PoolReaders
 from sizewell.resources.readers.common import accelerator_of, any_contains, base, machine_facts
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -111,6 +112,7 @@ def _pool(
     kinds = details.get("kinds", ())
     attached = details.pop("attached_accelerator", "")
     on_kubernetes = details.pop("kubernetes", False)
+    serves = details.pop("serves", False)
     accelerator, per_machine = accelerator_of(catalog, cloud_of(resource.type), kinds)
     if isinstance(attached, Unknown):
         accelerator, per_machine = UNKNOWN, UNKNOWN
@@ -142,11 +144,19 @@ def _pool(
     agent = get(ours, "metricsAgent")
     reported = agents.of(kinds, agent) if on_kubernetes else False
     values["metrics"] = either(values["metrics"], reported)
+    if values["workload_kind"] == "" and (serves if not on_kubernetes else _serve_only(graph)) is True:
+        values["workload_kind"] = "inference"
     hours = get(ours, "schedule")
     values["scheduled"] = either(values["scheduled"], UNKNOWN if isinstance(hours, Unknown) else bool(hours))
     named = UNKNOWN if isinstance(store, Unknown) else bool(store)
     values["checkpoints"] = either(named, checkpoints, values.get("checkpoints", False))
     return Pool(**values)
+
+
+def _serve_only(graph: Graph) -> bool:
+    """Whether all pods with accelerators of the plan serve, so that nothing is lost with a machine."""
+    asking = [each for each in pods.pods(graph) if each.accelerators != 0]
+    return bool(asking) and all(each.serves is True for each in asking) and not pods.jobs(graph)
 
 
 def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:

@@ -123,8 +123,21 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                 guards.any_of(alarms, lambda alarm: guards.idle_alarm(graph, alarm)),
             ),
             "zones": _several(graph, resource, subnets, zones),
+            "serves": _answers(graph, resource),
         }
     ]
+
+
+_ATTACHMENT: Final = "aws:autoscaling/attachment:Attachment"
+
+
+def _answers(graph: Graph, group: RecordedResource) -> Flag:
+    """Whether a load balancer sends requests to the group."""
+    stated = [
+        graph.stated(group, key, group.inputs.get(key))
+        for key in ("targetGroupArns", "loadBalancers", "trafficSources")
+    ]
+    return either(*stated, guards.exist(graph.referring(group, _ATTACHMENT, "autoscalingGroupName")))
 
 
 def _suspends(group: RecordedResource, process: str) -> Flag:
@@ -337,7 +350,7 @@ def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     compute = resource.inputs.get("computeResources")
     kind = text(get(compute, "type"), "EC2")
     types = items(get(compute, "instanceTypes"))
-    least = count(get(compute, "minVcpus", default=0))
+    least = count(get(compute, "minVcpus", default=get(compute, "minvCpus", default=0)))  # CloudFormation's spelling
     market: Text = UNKNOWN if isinstance(kind, Unknown) else ("spot" if kind.upper() == "SPOT" else "on-demand")
     return [
         {

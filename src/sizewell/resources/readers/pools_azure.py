@@ -37,6 +37,15 @@ def _profile(profile: object, machine: Machine, extensions: Flag) -> dict[str, o
     }
 
 
+def _answers(configurations: object) -> bool:
+    """Whether a load balancer or gateway sends requests to the machines."""
+    pools = ("loadBalancerBackendAddressPools", "applicationGatewayBackendAddressPools")
+    interfaces = items(configurations)
+    addresses = [items(get(each, "ipConfigurations")) for each in interfaces] if isinstance(interfaces, tuple) else []
+    stated = [get(each, key) for listed in addresses if isinstance(listed, tuple) for each in listed for key in pools]
+    return any(each is not None for each in stated)
+
+
 def _extensions(profile: object) -> Flag:
     listed = items(get(profile, "extensionProfile", "extensions"))
     if isinstance(listed, Unknown):
@@ -68,6 +77,7 @@ def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, objec
             "scheduled": scheduled,
             "zones": UNKNOWN if isinstance(zones, Unknown) else (len(zones) or None),
             "gang": flag(resource.inputs.get("singlePlacementGroup")),
+            "serves": _answers(get(profile, "networkProfile", "networkInterfaceConfigurations")),
             "reserved": _reserved(
                 graph,
                 resource,

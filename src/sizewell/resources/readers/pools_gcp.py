@@ -198,6 +198,12 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     ]
 
 
+_BACKENDS: Final = (
+    "gcp:compute/backendService:BackendService",
+    "gcp:compute/regionBackendService:RegionBackendService",
+)
+
+
 def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     template = gcp_nodes.template_of(graph, resource)
     inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
@@ -213,6 +219,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,
             "scales": scales,
+            "serves": guards.exist(*(graph.referring(resource, kind, "backends") for kind in _BACKENDS)),
         }
     ]
 
