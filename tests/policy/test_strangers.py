@@ -19,9 +19,10 @@ from weak.rows import Row
 
 NOT_STOPPED = {  # program -> why nothing refuses it
     "a service of ECS with two GPU tasks that nothing scales": "a service buys no machine: the group or provider under it is judged",
-    "a node of one's own for GPU machines that nobody gives back": "the group names a template; what the template carries is read of one resource, not of two",
 }
 STOPPED_BY = {
+    "a node of one's own for GPU machines that nobody gives back": "accelerators-kept",
+    "a machine of a test lab with two A100s and no shutdown": "accelerators-kept",
     "a streaming fleet of graphics machines that is always on": "accelerators-kept",
     "desks with a graphics card that never stop": "accelerators-kept",
     "a persistent request for a spot machine with four GPUs, in development": "idle-exposure",
