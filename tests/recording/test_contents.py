@@ -13,7 +13,7 @@ import pytest
 from sizewell import csvtables
 from sizewell.recording.contents import expanded, kubernetes, templates
 from sizewell.recording.evaluate import evaluate
-from sizewell.resources import facts, price
+from sizewell.resources import facts, price, spellings
 from sizewell.resources.hidden import hidden_of
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.sizing.catalog import load
@@ -303,13 +303,17 @@ def test_azures_templates_are_read_in_pulumis_spelling(tmp_path):
     assert text["virtualMachines-1"].inputs["hardwareProfile"]["vmSize"] == "Standard_B1s"
 
 
-@pytest.mark.parametrize("name", ["aws", "azure"])
+@pytest.mark.parametrize("name", ["aws", "azure", "spelled gcp", "spelled azure"])
 def test_every_row_of_the_tables_is_a_type_that_the_provider_has(name):
+    import inspect
+
     import pulumi
 
-    sdk = pytest.importorskip({"aws": "pulumi_aws", "azure": "pulumi_azure_native"}[name])
-    rows = templates._AWS if name == "aws" else templates._AZURE
-    for row in rows.values():
+    cloud = name.rpartition(" ")[2]
+    sdk = pytest.importorskip({"aws": "pulumi_aws", "azure": "pulumi_azure_native", "gcp": "pulumi_gcp"}[cloud])
+    tables = {"aws": spellings.CLOUDFORMATION, "azure": templates._AZURE}
+    spelled = [row for row in spellings.SPELLINGS.values() if row.token.startswith(cloud)]
+    for row in tables[name].values() if name in tables else spelled:
         _, module, kind = row.token.split(":")
         resource = getattr(
             getattr(sdk, module.partition("/")[0] if module.partition("/")[0] != "lambda" else "lambda_"), kind
@@ -318,18 +322,24 @@ def test_every_row_of_the_tables_is_a_type_that_the_provider_has(name):
         known = {
             getattr(each.fget, "_pulumi_name", "") for each in vars(resource).values() if isinstance(each, property)
         }
+        arguments = (*vars(resource), *inspect.signature(resource._internal_init).parameters)  # type: ignore[attr-defined]
         known |= {
-            f"{each[0].lower()}{''.join(part.capitalize() for part in each.split('_'))[1:]}" for each in vars(resource)
+            f"{each[0].lower()}{''.join(part.capitalize() for part in each.split('_'))[1:]}" for each in arguments
         }
-        for _, renamed in row.renamed:
+        stated = {path.partition(">")[0] for _, path in getattr(row, "moved", ())}
+        # what moves into a part of the same resource first, and from there on
+        stated -= {path.partition(">")[0] for path, _ in getattr(row, "moved", ())}
+        for renamed in (*(new for _, new in getattr(row, "renamed", ())), *stated):
             assert renamed in known, (row.type, renamed)
 
 
 def test_every_row_has_a_source():
-    for folder in (Path(templates.__file__).parent / "data",):
-        assert {row.source for row in (*templates._AWS.values(), *templates._AZURE.values())} <= csvtables.sources(
-            folder
-        ).keys()
+    for module, rows in (
+        (templates, templates._AZURE.values()),
+        (spellings, (*spellings.CLOUDFORMATION.values(), *spellings.SPELLINGS.values())),
+    ):
+        known = csvtables.sources(Path(module.__file__).parent / "data").keys()
+        assert {row.source for row in rows} <= known
 
 
 # -- aws-native -----------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class CloudFormationType:
 
 
 CLOUDFORMATION: Final = {row.type: row for row in csvtables.read(CloudFormationType, _DATA / "cloudformation.csv")}
-_SPELLINGS: Final = {row.type: row for row in csvtables.read(Spelling, _DATA / "spellings.csv")}
+SPELLINGS: Final = {row.type: row for row in csvtables.read(Spelling, _DATA / "spellings.csv")}
 
 
 def native(kind: str) -> str:
@@ -83,7 +83,7 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         made = {names.get(key, key): _tags(value) for key, value in inputs.items()}
         behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
         return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
-    if (spelling := _SPELLINGS.get(kind)) is None:
+    if (spelling := SPELLINGS.get(kind)) is None:
         return resource
     made = _copied(resource.inputs)
     behind = dict(resource.property_dependencies)

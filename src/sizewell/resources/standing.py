@@ -141,7 +141,7 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         if key.lower().replace("_", "") in _COUNTS and _any_stated(value):
             yield key, next((each for each in value.values() if isinstance(each, str)), "some")
         for inner, each in value.items():
-            # a name inside of something is its name: sku.name, plan.id
+            # a name inside something is its name: sku.name, plan.id
             yield from _leaves(each, f"{key}{inner}" if inner in ("name", "id") and key else str(inner))
     elif isinstance(value, (list, tuple)):
         for each in value:
