@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import locating, read_yaml
@@ -20,6 +29,7 @@ from sizewell.sizing.records.stackname import normal_environment
 from sizewell.sizing.secrets import CONNECTION, SHAPES
 from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
+from sizewell.teardown import closed
 from sizewell.teardown.records import Limits, Protection, Rules, until_of
 from sizewell.teardown.schedules import LOGINS
 
@@ -129,6 +139,43 @@ def _reached(wall: datetime, zone: ZoneInfo) -> datetime:
     return after.replace(microsecond=0)
 
 
+def _days(value: object) -> str:
+    text = str(value.isoformat() if isinstance(value, date) else value)
+    closed.days_of(text)
+    return text
+
+
+class Closed(_Part):
+    """Days on which nothing is stopped: public holidays of a country, the events of a calendar, or dates."""
+
+    country: str = ""  # as ISO 3166 has it, such as GB
+    subdivision: str = ""  # such as ENG, or BY in DE
+    ics: str = Field(default="", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.ics)?$")  # a file beside this one
+    dates: tuple[Annotated[str, BeforeValidator(_days)], ...] = ()  # 2026-12-24, or 2026-12-24..2027-01-02
+    time_zone: Annotated[str, AfterValidator(_zone)]  # in which their days begin and end
+    reason: str = "it is a closed day"  # of dates; holidays and events have names
+    _events: str = PrivateAttr("")  # the text of the file
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if sum(map(bool, (self.country, self.ics, self.dates))) != 1:
+            raise ValueError("must have one of country, ics and dates")
+        return self
+
+    def closed_at(self, at: datetime) -> tuple[datetime, str] | None:
+        """Until when nothing is stopped, and why; None where this calendar closes nothing then."""
+        spans = [span for span in self._spans(at) if span[0] <= at < span[1]]
+        return max(((until, why) for _, until, why in spans), default=None)
+
+    def _spans(self, at: datetime) -> Sequence[closed.Span]:
+        year = at.astimezone(ZoneInfo(self.time_zone)).year
+        if self.dates:
+            return closed.of_dates(self.dates, self.time_zone, self.reason)
+        if self.country:
+            return closed.of_country(self.country, self.subdivision, self.time_zone, year)
+        return closed.of_events(self._events, self.time_zone, year)
+
+
 Mode = Literal["observe", "act"]
 
 
@@ -145,6 +192,7 @@ class Environment(_Part):
     mode: Mode | Modes | None = None  # None: as for every environment
     empty_days: float | None = Field(default=None, gt=0, le=3650)  # None: empty stacks are reported, never destroyed
     windows: tuple[Window, ...] = ()  # none: at any time
+    closed: tuple[Closed, ...] = ()  # stronger than the windows
     expiry: Literal["idle", "firm"] = "idle"  # firm: an end destroys what is in use too, after a last notice
 
 
@@ -237,6 +285,7 @@ class TeardownConfig(_Part):
         "staging": Environment(empty_days=14),
         "prod": Environment(),
     }
+    closed: tuple[Closed, ...] = ()  # in each environment
     production: tuple[str, ...] = ()  # production stacks that may be stopped; all others are reported alone
     protected: Mapping[str, Protected] = {}
     identities: Mapping[str, Identity] = {}  # by account, project or subscription
@@ -261,7 +310,11 @@ class TeardownConfig(_Part):
             },
             update_s_max=self.update_hours_max * 3600,
             environments={
-                normal_environment(name): Rules(windows=environment.windows, firm=environment.expiry == "firm")
+                normal_environment(name): Rules(
+                    windows=environment.windows,
+                    closed=(*self.closed, *environment.closed),
+                    firm=environment.expiry == "firm",
+                )
                 for name, environment in self.environments.items()
             },
             production=frozenset(self.production),
@@ -306,7 +359,7 @@ def read_config(root: Path) -> TeardownConfig:
         raise ConfigError([Fault(path=PATH, message="is missing", fix=fix)])
     document = read_yaml(path, PATH)
     with locating(document.places):
-        return parse_config(document.data)
+        return parse_config(document.data, root)
 
 
 def journal_of(root: Path) -> str:
@@ -319,14 +372,14 @@ def journal_of(root: Path) -> str:
     return named if isinstance(named, str) and re.match(JOURNAL, named) else read_config(root).journal
 
 
-def parse_config(data: Any) -> TeardownConfig:
-    """The content of the file. ConfigError with every fault."""
+def parse_config(data: Any, root: Path = Path()) -> TeardownConfig:
+    """The content of the file, and of the calendars that it names. ConfigError with every fault."""
     content("teardown", data, PATH)
     try:
         config = TeardownConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None
-    if faults := list(_inconsistencies(config, data)):
+    if faults := [*_inconsistencies(config, data), *_calendars(config, root)]:
         raise ConfigError(faults, subject=PATH)
     return config
 
@@ -360,6 +413,19 @@ def _inconsistencies(config: TeardownConfig, data: Any) -> Iterator[Fault]:
         if SHAPES.search(text) or CONNECTION.search(text):
             fix = "remove it, and replace the secret: whoever could read the file has it"
             yield Fault(path=path, message="holds a secret, and this file is committed", fix=fix)
+
+
+def _calendars(config: TeardownConfig, root: Path) -> Iterator[Fault]:
+    """Read the files of calendars, and what is wrong with them and with countries."""
+    stated = {"closed": config.closed}
+    stated |= {f"environments.{name}.closed": each.closed for name, each in config.environments.items()}
+    for path, calendars in stated.items():
+        for number, each in enumerate(calendars):
+            if each.country:
+                yield from closed.country_faults(f"{path}[{number}]", each.country, each.subdivision)
+            elif each.ics:
+                each._events, faults = closed.events_of(f"{path}[{number}]", (root / PATH).parent / each.ics)  # noqa: SLF001
+                yield from faults
 
 
 def _environments(config: TeardownConfig) -> Iterator[Fault]:

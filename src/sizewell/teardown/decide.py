@@ -328,7 +328,8 @@ def _in_hours(subject: Subject, verdict: Verdict) -> Verdict:
     opens = rules.opens(subject.at)
     if opens == subject.at:
         return verdict
-    said = f"no window of {subject.stack.environment} is open now"
+    closed = rules.closed_at(subject.at)
+    said = f"{closed[1]}: nothing is stopped" if closed else f"no window of {subject.stack.environment} is open now"
     waits = replace(verdict, action="warn", clause="window", reason=f"{verdict.reason}; {said}")
     return replace(waits, next_step=verdict.action, next_at=opens)
 

@@ -58,18 +58,39 @@ class Hours(Protocol):
     def next_open(self, at: datetime) -> datetime | None: ...
 
 
+class Closed(Protocol):
+    """When nothing may be stopped: a calendar of teardown.yaml."""
+
+    def closed_at(self, at: datetime) -> tuple[datetime, str] | None: ...  # until when, and why
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What may be stopped in one environment, and when."""
 
     windows: tuple[Hours, ...] = ()  # none: at any time
+    closed: tuple[Closed, ...] = ()  # stronger than the windows
     firm: bool = False  # an end destroys what is in use too, after a last notice
 
+    def closed_at(self, at: datetime) -> tuple[datetime, str] | None:
+        """Until when nothing may be stopped, and why; None on other days."""
+        return max((closed for each in self.closed if (closed := each.closed_at(at)) is not None), default=None)
+
     def opens(self, at: datetime) -> datetime | None:
-        """When something may be stopped next: `at` itself inside a window; None where none ever opens."""
-        if not self.windows or any(window.open_at(at) for window in self.windows):
-            return at
-        return min((opens for window in self.windows if (opens := window.next_open(at)) is not None), default=None)
+        """When something may be stopped next: `at` itself inside a window on a day that is not closed; None where that
+        is not to be found.
+        """
+        for _ in range(1000):  # a year of windows that all lie on closed days, and more
+            if (closed := self.closed_at(at)) is not None:
+                at = closed[0]
+            elif not self.windows or any(window.open_at(at) for window in self.windows):
+                return at
+            else:
+                starts = [opens for window in self.windows if (opens := window.next_open(at)) is not None]
+                if not starts:
+                    return None
+                at = min(starts)
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

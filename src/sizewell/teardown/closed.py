@@ -1,0 +1,148 @@
+"""Days on which nothing is stopped: public holidays of a country, the events of an ICS file, or dates.
+
+Holidays are those of the library `holidays`, events those of `icalendar` and `recurring-ical-events`: both are the
+optional extra `calendars`. Without it, or with a calendar that cannot be read, nothing is decided by the file at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from sizewell.sizing.errors import Fault
+
+INSTALL: Final = "pip install 'sizewell[calendars]'"
+_RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?")
+Span = tuple[datetime, datetime, str]  # from, until, why
+
+
+def midnight(day: date, zone: str) -> datetime:
+    """When a day begins by the clock of a zone; where the clocks leave midnight out, when that is over."""
+    at = datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
+    while at.astimezone(ZoneInfo(zone)).date() < day:  # read before the change: on the day before
+        at += timedelta(minutes=15)
+    return at
+
+
+def days_of(text: str) -> tuple[date, date]:
+    """First and last day of `2026-12-24` or `2026-12-24..2027-01-02`. ValueError where it is neither.
+
+    >>> days_of("2026-12-24..2027-01-02")
+    (datetime.date(2026, 12, 24), datetime.date(2027, 1, 2))
+    """
+    match = _RANGE.fullmatch(text)
+    try:
+        first, last = (date.fromisoformat(part) for part in (match[1], match[2] or match[1])) if match else (None, None)
+    except ValueError:
+        first = last = None
+    if first is None or last is None or last < first:
+        raise ValueError(f"{text!r} is neither a day such as 2026-12-24 nor days such as 2026-12-24..2027-01-02")
+    return first, last
+
+
+def of_dates(dates: tuple[str, ...], zone: str, reason: str) -> list[Span]:
+    """The spans of days that the file names."""
+    days = (days_of(text) for text in dates)
+    return [(midnight(first, zone), midnight(last + timedelta(days=1), zone), reason) for first, last in days]
+
+
+@lru_cache(maxsize=64)
+def of_country(country: str, subdivision: str, zone: str, year: int) -> list[Span]:
+    """The public holidays of a year."""
+    import holidays
+
+    days = holidays.country_holidays(country, subdiv=subdivision or None, years=year)
+    return [
+        (midnight(day, zone), midnight(day + timedelta(days=1), zone), f"{name} ({country})")
+        for day, name in sorted(days.items())
+    ]
+
+
+@lru_cache(maxsize=64)
+def of_events(text: str, zone: str, year: int) -> list[Span]:
+    """The events of a calendar that touch a year, each time that they recur. ValueError where it cannot be read."""
+    import recurring_ical_events
+
+    first, last = date(year, 1, 1) - timedelta(days=1), date(year + 1, 1, 2)
+    events = recurring_ical_events.of(_calendar(text)).between(first, last)
+    spans = [_span(event, zone) for event in events if str(event.get("STATUS", "")).upper() != "CANCELLED"]
+    return sorted(spans)
+
+
+def _calendar(text: str) -> Any:
+    import icalendar
+
+    return icalendar.Calendar.from_ical(text)
+
+
+def _span(event: Any, zone: str) -> Span:
+    """From when until when an event lasts. A day is one of the zone, and so is a time without one of its own; an event
+    of no length closes its day: nobody enters a freeze that is none.
+    """
+    start, end = event.start, event.end
+    name = str(event.get("SUMMARY") or "an event without a title")
+    if not isinstance(start, datetime):
+        return midnight(start, zone), midnight(max(end, start + timedelta(days=1)), zone), name
+    if end <= start:
+        day = (start if start.tzinfo is None else start.astimezone(ZoneInfo(zone))).date()
+        return midnight(day, zone), midnight(day + timedelta(days=1), zone), name
+    opens, closes = (each if each.tzinfo else each.replace(tzinfo=ZoneInfo(zone)) for each in (start, end))
+    return opens.astimezone(UTC), closes.astimezone(UTC), name
+
+
+# What is wrong with a calendar ----------------------------------------------------------------------------------------
+
+
+def country_faults(path: str, country: str, subdivision: str) -> Iterator[Fault]:
+    """Why a country's holidays are not known."""
+    try:
+        import holidays
+    except ImportError:
+        yield _missing(f"{path}.country", "holidays")
+        return
+    known = holidays.list_supported_countries()
+    if country not in known:
+        close = get_close_matches(country.upper(), known, n=1)
+        fix = f"did you mean {close[0]}?" if close else "a code of ISO 3166 in capital letters, such as GB or DE"
+        yield Fault(path=f"{path}.country", message=f"{country!r}: no holidays are known of it", fix=fix)
+    elif subdivision and subdivision not in known[country]:
+        parts = ", ".join(known[country][:20]) or "none: leave it out"
+        yield Fault(path=f"{path}.subdivision", found=subdivision, allowed=f"one of {country}: {parts}")
+
+
+def events_of(path: str, file: Path) -> tuple[str, list[Fault]]:
+    """The text of an ICS file, and why it cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "is no text in UTF-8"
+        return "", [
+            Fault(path=f"{path}.ics", message=f"{file.name}: {why}", fix="put the calendar there, or name another")
+        ]
+    try:
+        import icalendar  # noqa: F401
+        import recurring_ical_events  # noqa: F401
+    except ImportError:
+        return "", [_missing(f"{path}.ics", "icalendar and recurring-ical-events")]
+    try:
+        events = _calendar(text).walk("VEVENT")
+        for event in events:
+            of_events(text, "UTC", event.start.year)
+    except Exception as error:  # noqa: BLE001 - of libraries that read what people and programs of others wrote
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        return "", [Fault(path=f"{path}.ics", message=f"{file.name}: is no calendar: {reason}", fix="export it again")]
+    if not events:
+        return "", [
+            Fault(path=f"{path}.ics", message=f"{file.name}: has no events", fix="export it again, or leave it out")
+        ]
+    return text, []
+
+
+def _missing(path: str, packages: str) -> Fault:
+    return Fault(path=path, message=f"needs {packages}, which are not installed", fix=INSTALL)
