@@ -29,15 +29,20 @@ def test_the_project_s_own_settings_are_the_defaults() -> None:
     assert replace(limits, environments=None) == Limits()
 
 
-def test_the_guide_s_settings_are_read_and_match_the_schema() -> None:
+def test_the_guide_s_settings_are_read_and_match_the_schema(tmp_path: Path) -> None:
     whole = {**BLOCKS[0], **BLOCKS[1]}
-    config = parse_config(whole)
+    event = "BEGIN:VEVENT\nUID:1\nDTSTART;VALUE=DATE:20261201\nEND:VEVENT"
+    (tmp_path / "stacks/config").mkdir(parents=True)
+    (tmp_path / "stacks/config/freeze.ics").write_text(f"BEGIN:VCALENDAR\nVERSION:2.0\n{event}\nEND:VCALENDAR\n")
+    config = parse_config(whole, tmp_path)
     schema = json.loads((ROOT / "src/sizewell/schemas/teardown.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(json.dumps(whole, default=str)), schema)
     assert config.open_at("dev", MONDAY)
     assert not config.open_at("dev", MONDAY.replace(hour=22))
     assert not config.open_at("dev", MONDAY.replace(day=22))  # a Sunday
     assert config.open_at("prod", MONDAY)  # no windows: at any time
+    assert not config.open_at("prod", datetime(2026, 12, 25, 12, tzinfo=UTC))  # a holiday
+    assert not config.open_at("prod", datetime(2026, 12, 1, 12, tzinfo=UTC))  # an event
     assert not config.open_at("qa", MONDAY)  # not named: never
     protection = config.protection("dev-gcp")
     assert protection is not None

@@ -337,6 +337,7 @@ def _status(args: Arguments) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from sizewell.cli import fleet
+    from sizewell.cli.answers import STDIN
     from sizewell.sizing.errors import SizewellError
     from sizewell.teardown.fleet import fleet as fleet_of
 
@@ -362,8 +363,11 @@ def _status(args: Arguments) -> int:
     stacks = fleet_of(plan, statuses, {name: reader.usage(name, at) for name in names}, costs, config)
     if args.json:
         output.print_json(fleet.document(plan, stacks))
+    elif args.html == STDIN:
+        print(fleet.page(plan, stacks), end="")
     elif args.html is not None:
         output.write_file(args.html, [fleet.page(plan, stacks)], "--html")
+        output.note(f"wrote {args.html}")
     else:
         fleet.table(plan, stacks)
     return 0
