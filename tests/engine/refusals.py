@@ -178,6 +178,8 @@ def identity(token: str, inputs: Mapping[str, Any]) -> tuple[str, ...] | None:
         return (token, str(inputs.get("rule")), str(inputs.get("targetId")))
     if token == "aws:sns/topicSubscription:TopicSubscription":
         return (token, str(inputs.get("topic")), str(inputs.get("protocol")), str(inputs.get("endpoint")))
+    if token.startswith("gcp:") and token.lower().endswith("iammember"):  # one more member beside the others
+        return (token, *(f"{key}={inputs[key]}" for key in sorted(inputs) if isinstance(inputs[key], str)))
     if token.startswith("kubernetes:"):
         metadata = inputs.get("metadata") or {}
         key, scope = metadata.get("name") or inputs.get("name"), metadata.get("namespace") or inputs.get("namespace")
