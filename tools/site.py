@@ -15,10 +15,12 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from sizewell.policy.reference import sections
+from sizewell.policy.reference import rule_page, sections
+from sizewell.policy.rules import RULES as POLICIES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -43,6 +45,7 @@ def main() -> int:
         page.write_text(LINK.sub(partial(_within, folder=folder, page=page), text), encoding="utf-8")
     rules = PAGES / "reference" / "policies.md"
     rules.write_text(RULES.sub(lambda _: sections(), rules.read_text(encoding="utf-8")), encoding="utf-8")
+    _write_rules(PAGES / "reference" / "policies")
     done = subprocess.run(
         [
             Path(sys.executable).parent / "zensical",
@@ -63,6 +66,17 @@ def main() -> int:
         return 1
     print(f"built {len(list(SITE.rglob('index.html')))} pages: {(SITE / 'index.html').relative_to(ROOT)}")
     return 0
+
+
+def _write_rules(folder: Path) -> None:
+    """A page for each rule, with the first of its cases: it violates and is mended, as the tests judge it."""
+    cases: dict[str, dict[str, Any]] = {}
+    for path in sorted((ROOT / "tests/policy/cases").glob("*.yaml")):
+        for case in yaml.safe_load(path.read_text(encoding="utf-8")):
+            cases.setdefault(case["rule"], case)
+    folder.mkdir(exist_ok=True)
+    for rule in POLICIES:
+        (folder / f"{rule.id}.md").write_text(rule_page(rule, cases[rule.id]), encoding="utf-8")
 
 
 def _listed() -> Iterator[str]:

@@ -20,6 +20,7 @@ from ends import EXPIRIES
 
 from sizewell.policy.config import Config
 from sizewell.policy.engine import Report, evaluate
+from sizewell.policy.reference import mended as with_mends
 from sizewell.policy.rules import RULES
 from sizewell.resources import Plan, RecordedResource, facts, price
 from sizewell.resources.recorded import UNKNOWN
@@ -87,32 +88,6 @@ def judged(case: dict[str, Any], *, mended: bool) -> Report:
     rule = BY_ID[case["rule"]]
     settings = {rule.id: case["settings"]} if "settings" in case else {}
     return evaluate(found, Config(settings=settings), on=ON, rules=[rule])
-
-
-def with_mends(case: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = copy.deepcopy(case["bad"])
-    for where, value in (case.get("mend") or {}).items():
-        if "@" in where:
-            name, option = where.split("@")
-            for row in [row for row in rows if row["name"] == name and not row["type"].startswith("sizewell-")]:
-                row.setdefault("options", {})[option] = tuple(value) if isinstance(value, list) else value
-            continue
-        name, path = where.split(":", 1)
-        if not path:
-            rows = [row for row in rows if row["name"] != name]
-            continue
-        row = next(row for row in rows if row["name"] == name)
-        target: Any = row["inputs"]
-        *steps, last = path.split(".")
-        for step in steps:
-            target = target[int(step)] if isinstance(target, list) else target.setdefault(step, {})
-        if isinstance(target, list):
-            target[int(last)] = value
-        elif value is None:
-            target.pop(last, None)
-        else:
-            target[last] = value
-    return rows + (case.get("add") or [])
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

@@ -77,7 +77,8 @@ def differences(old: Config, new: Config) -> tuple[str, ...]:
 
 def _shown(waiver: Waiver) -> str:
     where = f" in {waiver.stack}" if waiver.stack else ""
-    return f"{waiver.rule} for {waiver.resource}{where} until {waiver.expires.isoformat()}: {waiver.reason}"
+    owner = f" ({waiver.owner})" if waiver.owner else ""
+    return f"{waiver.rule} for {waiver.resource}{where} until {waiver.expires.isoformat()}: {waiver.reason}{owner}"
 
 
 def decision_of(root: Path, stack: str) -> Decision | None:

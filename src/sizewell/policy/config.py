@@ -55,7 +55,7 @@ _REASON_WORDS_MIN: Final = 3
 _EMPTY_REASON: Final = re.compile(
     r"^\W*(todo|tbd|fixme|wip|temporar\w*|later|none|n/?a|because|test(ing)?|ignore|skip)\b", re.IGNORECASE
 )
-_WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack")
+_WAIVER_KEYS: Final = ("rule", "resource", "reason", "expires", "stack", "owner")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,7 @@ class Waiver:
     reason: str
     expires: date
     stack: str = ""  # only in this stack; "" in every stack
+    owner: str = ""  # who answers for it
 
     def concerns(self, stack: str) -> bool:
         return self.stack in ("", stack)
@@ -287,6 +288,7 @@ def _waivers(data: Any, rules: Mapping[str, Announcement], faults: list[Fault]) 
                     reason=entry["reason"],
                     expires=expires,
                     stack=str(entry.get("stack", "")),
+                    owner=str(entry.get("owner", "")),
                 )
             )
     return tuple(waivers)
@@ -377,6 +379,7 @@ def schema(rules: Sequence[Announcement] | None = None) -> dict[str, Any]:
                         "reason": {"type": "string", "minLength": 1, "description": "why, in at least three words"},
                         "expires": {"type": "string", "format": "date"},
                         "stack": {"type": "string"},
+                        "owner": {"type": "string", "description": "who answers for it"},
                     },
                 },
             },

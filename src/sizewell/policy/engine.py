@@ -278,6 +278,7 @@ class _Waivers:
 
     def applied(self, result: Result) -> Result:
         for waiver in self._waivers:
+            until = f"until {waiver.expires.isoformat()}"
             if (
                 waiver.rule == result.rule
                 and self._on <= waiver.expires <= self._latest
@@ -292,7 +293,7 @@ class _Waivers:
                     message=result.message,
                     fix=result.fix,
                     prevents=result.prevents,
-                    reason=f"{waiver.reason} (until {waiver.expires.isoformat()})",
+                    reason=f"{waiver.reason} ({', '.join(filter(None, (waiver.owner, until)))})",
                 )
         return result
 

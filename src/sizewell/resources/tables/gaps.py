@@ -140,6 +140,9 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
     """A Fargate task that EventBridge Scheduler starts at a rate: from one minute a run to one run after the other."""
     stated = any(context.usage.of(resource, measure) is not None for measure in _PODS)
     interval = None if stated else _minutes_between(resource, context)
+    services = context.graph.referring(resource, "aws:ecs/service:Service", "taskDefinition")
+    if isinstance(services, tuple) and services and not stated and interval is None:
+        return Free("its tasks are billed with the service that runs them")
     cpu, memory = number(resource.inputs.get("cpu")), number(resource.inputs.get("memory"))
     if interval is None or not isinstance(cpu, Decimal) or not isinstance(memory, Decimal):
         return _FARGATE(resource, context)
@@ -167,6 +170,42 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
         for measure, what, unit, each in (
             ("vcpu_hours", "CPU", "vCPU-hour", cpu),
             ("memory_gigabyte_hours", "memory", "GB-hour", memory),
+        )
+    )
+
+
+_TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
+_SCALING: Final = "aws:appautoscaling/target:Target"
+
+
+def _tasks(resource: RecordedResource, context: Context) -> Outcome:
+    """A service runs as many tasks as it wants around the clock; where something scales it, between its bounds."""
+    tasks = context.graph.referenced(resource, "taskDefinition", _TASK)
+    scaled = context.graph.referring(resource, _SCALING, "resourceId")
+    stated = any(context.usage.of(resource, measure) is not None for measure in _PODS)
+    inputs = tasks[0].inputs if isinstance(tasks, tuple) and len(tasks) == 1 else {}
+    cpu, memory = number(inputs.get("cpu")), number(inputs.get("memory"))
+    wanted = number(resource.inputs.get("desiredCount", 0))  # the provider's default: none
+    bounds = [wanted, wanted, wanted]
+    if isinstance(scaled, tuple) and scaled:
+        least, most = (number(scaled[0].inputs.get(key)) for key in ("minCapacity", "maxCapacity"))
+        bounds = [least, wanted, most]
+    sizes = [each for each in (*bounds, cpu, memory) if isinstance(each, Decimal)]
+    if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
+        return _FARGATE(resource, context)
+    hours = Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(sizes[:3])))
+    return tuple(
+        context.fee(
+            resource,
+            what=f"Fargate tasks, {what}",
+            key=f"fargate.{key}",
+            unit=unit,
+            quantity=hours.times(amount(each / 1024)),
+            how="as many tasks as the service wants, around the clock",
+        )
+        for what, key, unit, each in (
+            ("CPU", "vcpu_hour", "vCPU-hour", sizes[3]),
+            ("memory", "memory_gb_hour", "GB-hour", sizes[4]),
         )
     )
 
@@ -223,7 +262,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),
-    "aws:ecs/service:Service": _when(_says(("launchType",), "fargate"), _FARGATE, _ON_MACHINES),
+    "aws:ecs/service:Service": _when(_says(("launchType",), "fargate"), _tasks, _ON_MACHINES),
     "azure-native:cognitiveservices:Deployment": _when(
         _says(("sku", "name"), "provisioned"),
         standing("provisioned throughput units", "openai.ptu.hour", ("sku", "capacity")),
