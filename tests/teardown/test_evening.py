@@ -21,11 +21,11 @@ from tests.teardown.test_run import REGION, client, described, group, shared, si
 
 BUSY, FULL = dict.fromkeys(range(4), 80.0), dict.fromkeys(range(4), 100.0)
 EXPECTED = {  # stack -> what the plan says of its pool, or of itself
-    "dev-used": ("keep", "in_use"),
+    "dev-used": ("keep", "busy"),
     "dev-idle": ("empty", "idle"),
     "dev-empty": ("destroy", "empty"),
     "dev-ghost": ("unknown", "latched"),
-    "dev-prepaid": ("warn", "spared"),
+    "dev-prepaid": ("warn", "prepaid"),
     "dev-protected": ("keep", "protected"),
     "dev-leased": ("keep", "leased"),
     "dev-expired": ("destroy", "expired"),
@@ -95,7 +95,7 @@ def test_one_evening_from_the_plan_to_the_audit_record(evening, monkeypatch, cap
     plan = evening.plan()
     assert verdicts(plan) == EXPECTED
     ghost = next(each for each in plan.stacks if each.stack == "dev-ghost").pools[0]
-    assert "reports 100 % all the time, at idle power and its processes are not counted" in ghost.why
+    assert "reports 100 % all the time, at idle power, and its processes are not counted" in ghost.why
     page = _page(plan)
     assert (
         page.count('<svg class="timeline"') == sum(bool(row.spans) for each in plan.stacks for row in each.pools) >= 8

@@ -118,6 +118,14 @@ def test_a_warning_names_the_next_step_in_the_plan_and_to_its_owner(evening):
     assert text.endswith(row.advice)
 
 
+def test_what_its_pools_say_is_not_said_of_the_stack_again(evening):
+    stack(evening, capacityMode="capacity-block")
+    evening.told()
+    plan = evening.plan()
+    assert {row.clause for row in plan.stacks[0].rows} >= {"prepaid"}
+    assert [each.key for each in news.stands(plan, ())] == ["dev-aws/train prepaid"]
+
+
 def test_what_is_held_back_is_said_with_the_reason(evening):
     evening.settings = {"at_most_stacks": 0}
     stack(evening)

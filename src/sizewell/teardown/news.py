@@ -105,12 +105,12 @@ def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:
     """
     news = []
     for stack in plan.stacks:
-        pools_say = any(row.action == "unknown" for row in stack.pools)
+        pools_say = {"unknown" if row.action == "unknown" else row.clause for row in stack.pools}
         for row in stack.rows:
             if row.action not in ("unknown", "warn") or (row.about and row.clause != "window"):
                 continue
-            if not row.pool and (row.clause == "uncounted" or (row.clause == "unknown" and pools_say)):
-                continue  # runs go on counting; each pool says for itself what is unknown of it
+            if not row.pool and (row.clause == "uncounted" or row.clause in pools_say):
+                continue  # runs go on counting; each pool says for itself what is unknown of it, or prepaid
             waits = row.next_at if row.clause == "window" else None
             text = f"{_name(row.stack, row.pool)}: {_verdict(row)}: {row.why}"
             text += f"; the next hours begin on {waits:%Y-%m-%d %H:%M} UTC" if waits else ""
