@@ -331,10 +331,10 @@ def test_a_program_in_another_language_is_asked_of_the_engine_on_both_sides(repo
     assert (stack.rows, stack.unchanged.components) == ((), 2)
     assert len(set((tmp_path / "asked").read_text().split())) == 2, "the project, and the revision beside it"
     fake.write_text(
-        '#!/bin/sh\necho "warning: an old plugin" >&2\necho \'{"diagnostics": [{"severity": "info#err", "message": "no plugin aws"}]}\'\nexit 1\n'
+        '#!/bin/sh\necho "warning: an old plugin" >&2\necho \'{"diagnostics": [{"severity": "info#err", "message": "Warning: Type"}, {"severity": "info#err", "message": "Error: no plugin aws"}]}\'\nexit 1\n'
     )
     failed = repository.preview().stacks[0].failed
-    assert "the engine failed: no plugin aws\n  fix: make `pulumi preview -s dev` succeed" in failed
+    assert "the engine failed: Error: no plugin aws\n  fix: make `pulumi preview -s dev` succeed" in failed
 
 
 REMOTE = "import pulumi\npulumi.ComponentResource('far:index:C', 'c', {}, None, True)\n"

@@ -57,7 +57,9 @@ def _words(errors: str, output: Path) -> str:
         lines += [str(each.get("message", "")).strip() for each in diagnostics if each.get("severity") in _SAID]
     except (ValueError, AttributeError):
         pass
-    text = " ".join(_COLOR.sub("", " ".join(lines)).split())
+    lines = [_COLOR.sub("", line) for line in lines]
+    first = next((number for number, line in enumerate(lines) if line.lower().startswith("error")), 0)
+    text = " ".join(" ".join(lines[first:]).split())  # warnings of a language's process come before its error
     return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...") or "no reason given"
 
 
