@@ -28,7 +28,7 @@ from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
 from sizewell.recording.contents.templates import ArmType
 from sizewell.resources.hidden import HidingType
-from sizewell.resources.kubernetes import KubernetesKind
+from sizewell.resources.kinds import KubernetesKind
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.readers.pools import Measured
 from sizewell.resources.spellings import CloudFormationType, Spelling

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
-from sizewell.resources.kubernetes import kind_of
+from sizewell.resources.kinds import kind_of
 from sizewell.resources.priced import Pricing
 from sizewell.resources.tables import FREE, NOT_CLOUD, PRICERS, free_reason
 from sizewell.resources.values import canonical

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sizewell.resources.kubernetes import _ROWS
+from sizewell.resources.kinds import _ROWS
 from sizewell.resources.priced import Pricing
 from sizewell.resources.pricing import price
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
@@ -86,6 +86,7 @@ def test_what_a_cluster_starts_for_an_object_has_no_price_here_and_is_not_free(k
     assert pricing.items
     assert any(line.what.startswith(what) for line in pricing.items)
     assert all(reason for _, _, reason in pricing.unpriced)
+    assert pricing.unpriced or pricing.hidden
 
 
 @pytest.mark.parametrize(
@@ -135,3 +136,17 @@ def test_a_provider_says_whose_cluster_it_is():
 
 def test_a_row_says_why_where_it_calls_a_kind_free():
     assert [row for row in _ROWS.values() if (row.brings == "nothing") != bool(row.reason)] == []
+
+
+def test_machines_that_a_cluster_starts_and_what_an_operator_starts_are_not_judged():
+    """The rules see it too: a program whose only resource is one of these is not "nothing here runs an accelerator"."""
+    requirement = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
+    pool = {"spec": {"template": {"spec": {"requirements": [requirement]}}}}
+    for kind, inputs, what in (
+        (KARPENTER[0], pool, "machines that it starts (p5.48xlarge)"),
+        ("kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment", {"spec": {}}, "custom resource DynamoGraphDeployment"),
+    ):
+        (hidden,) = priced((kind, inputs)).hidden
+        assert hidden.what.startswith(what)
+        assert hidden.accelerators
+    assert priced(("kubernetes:postgresql.cnpg.io/v1:Cluster", {"spec": {}})).hidden == ()

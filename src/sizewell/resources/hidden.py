@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sizewell import csvtables
+from sizewell.resources.kinds import started_by
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical
 
@@ -66,8 +67,12 @@ def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
     by_urn = plan.by_urn()
     parents = {resource.parent for resource in plan.resources}
     for resource in plan.resources:
-        if resource.urn not in told and resource.urn not in parents and renders(resource):
+        if resource.urn in told or resource.urn in parents:
+            continue
+        if renders(resource):
             told[resource.urn] = of_resource(resource)
+        elif (started := started_by(resource)) is not None:
+            told[resource.urn] = started
     ours = {urn for urn in told if urn in by_urn and _of_ours(by_urn[urn], by_urn)}
     places = {(each.name, each.what): each for each in plan.hidden if not each.urn}
     return (*(each for urn, each in told.items() if urn not in ours), *places.values())

@@ -1,20 +1,17 @@
-"""What objects of Kubernetes bring about, by their kind, and which machines a program has for its pods."""
+"""Which machines a program has for pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from sizewell import csvtables
 from sizewell.resources.graph import Graph
+from sizewell.resources.kinds import OF_KUBERNETES, kind_of
 from sizewell.resources.readers.common import any_contains, is_accelerated_name
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import canonical, cloud_of, contains_unknown
+from sizewell.resources.values import cloud_of, contains_unknown
 
-OF_KUBERNETES: Final = "kubernetes:"
 _CLUSTER_OF: Final = "kubeconfig"  # of a provider: by it a program's own cluster is told from another's
 _ADOPTED: Final = "sizewell-kubernetes:index:AdoptedPool"
 _NODES: Final = (  # types of which some bring nodes to a cluster
@@ -23,43 +20,6 @@ _NODES: Final = (  # types of which some bring nodes to a cluster
 )  # fmt: skip
 _MAKERS: Final = ("nvidia", "tpu", "neuron", "trainium", "inferentia", "accelerator")
 _MACHINE_TYPES: Final = ("instancetype", "instancetypes", "machinetype", "vmsize")  # inputs, in lower case
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubernetesKind:
-    """A row of kubernetes_kinds.csv: what objects of a kind bring about; `*` is of every other kind of the group."""
-
-    group: str
-    kind: str
-    brings: Literal["nothing", "pods", "volume", "load-balancer", "machines"]
-    reason: str = ""
-    source: str
-
-
-_ROWS: Final = {
-    (row.group, row.kind): row
-    for row in csvtables.read(KubernetesKind, Path(__file__).parent / "data/kubernetes_kinds.csv")
-}
-
-
-@lru_cache(maxsize=4096)
-def kind_of(token: str) -> KubernetesKind | None:
-    """The row of a type; None for what the table does not know: a custom resource of some operator."""
-    group, kind = named(token)
-    return _ROWS.get((group, kind)) or _ROWS.get((group, "*"))
-
-
-def named(token: str) -> tuple[str, str]:
-    """API group and kind of a type; a patch or a list is of what it patches or lists.
-
-    >>> named("kubernetes:karpenter.sh/v1:NodePool"), named("kubernetes:core/v1:ServicePatch")
-    (('karpenter.sh', 'NodePool'), ('core', 'Service'))
-    """
-    _, group, kind = (*canonical(token).split(":", 2), "", "")[:3]
-    for ending in ("Patch", "List"):
-        if kind.endswith(ending) and len(kind) > len(ending):
-            kind = kind.removesuffix(ending)
-    return group.split("/", 1)[0], kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

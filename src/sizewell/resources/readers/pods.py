@@ -132,11 +132,6 @@ def _all(resource: RecordedResource) -> Iterator[tuple[str, Any]]:
         yield "spec", UNKNOWN
 
 
-def has_pods(resource: RecordedResource) -> bool:
-    """Whether a pod specification stands in a resource, or one that is not known yet."""
-    return next(_all(resource), None) is not None
-
-
 def _specifications(value: object, path: str) -> Iterator[tuple[str, object]]:
     """Every pod specification inside a resource: what has `containers`."""
     if isinstance(value, Mapping):

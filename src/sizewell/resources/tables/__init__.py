@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sizewell.resources.context import Pricer
-from sizewell.resources.kubernetes import OF_KUBERNETES
+from sizewell.resources.kinds import OF_KUBERNETES
 from sizewell.resources.tables import (
     adopted,
     aws_compute,

@@ -1,8 +1,8 @@
 """What stands behind objects of Kubernetes: machines, volumes and load balancers, which somebody bills.
 
 An object costs nothing by itself. What it makes its cluster start does: where the machines of the cluster are in the
-same program, they have prices of their own there; elsewhere the object is unpriced, with the reason. A kind of object
-that no row of kubernetes_kinds.csv knows belongs to an operator, and what that starts only the operator knows.
+same program, they have prices of their own there; elsewhere the object is unpriced, with the reason. What starts
+machines, or belongs to an operator, is hidden and never comes here (`kinds.started_by`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Final
 
 from sizewell.resources.context import Context, Free, Outcome
 from sizewell.resources.hidden import renders
-from sizewell.resources.kubernetes import kind_of, named, nodes_of
-from sizewell.resources.readers.pods import accelerators_asked, has_pods
+from sizewell.resources.kinds import kind_of, named
+from sizewell.resources.kubernetes import nodes_of
+from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import Count, get, items, text
 from sizewell.sizing.money import LineItem
@@ -22,17 +23,10 @@ _OF_CLOUDS: Final = ("alb", "gce", "azure")  # how classes of Ingress begin whos
 
 def behind(resource: RecordedResource, context: Context) -> Outcome:
     """What an object makes its cluster start."""
-    (group, kind), row = named(resource.type), kind_of(resource.type)
+    row, (_, kind) = kind_of(resource.type), named(resource.type)
     if renders(resource):
         return Free("what it renders is listed by itself")
-    if row is None and not has_pods(resource):
-        return (
-            context.unpriced(
-                resource, f"custom resource {kind} of {group}", "what it makes its operator start is not in this plan"
-            ),
-        )
-    brings = row.brings if row is not None else "pods"
-    match brings:
+    match row.brings if row is not None else "pods":  # of another kind only what has pods comes here
         case "pods":
             lines = (*_machines_of_pods(resource, context), *_claimed(resource, context))
             return lines or Free("its pods run on machines of this program, which are priced by themselves")
@@ -40,9 +34,7 @@ def behind(resource: RecordedResource, context: Context) -> Outcome:
             return _volume(resource, context, resource.inputs.get("spec"))
         case "load-balancer":
             return _load_balancer(resource, context, kind)
-        case "machines":
-            return (context.unpriced(resource, _started(resource), "they are started as pods need them"),)
-    return Free(row.reason if row is not None else "")
+    return Free(row.reason if row is not None else "an object of the cluster")
 
 
 # -- pods -------------------------------------------------------------------------------------------------------------
@@ -108,19 +100,3 @@ def _load_balancer(resource: RecordedResource, context: Context, kind: str) -> O
             return Free("served by a controller in the cluster")
     context.elsewhere.add(resource.urn)
     return (context.unpriced(resource, "load balancer", "which one it is follows from the cluster's controller"),)
-
-
-def _started(resource: RecordedResource) -> str:
-    """Machines that an object makes its cluster start, with the types that it names."""
-    kinds = [
-        str(value)
-        for requirement in _list(get(resource.inputs, "spec", "template", "spec", "requirements"))
-        if get(requirement, "key") == "node.kubernetes.io/instance-type"
-        for value in _list(get(requirement, "values"))
-    ]
-    return f"machines that it starts ({', '.join(kinds[:3])})" if kinds else "machines that it starts"
-
-
-def _list(value: object) -> tuple[object, ...]:
-    listed = items(value)
-    return () if isinstance(listed, Unknown) else listed
