@@ -30,6 +30,8 @@ OPERATORS = {
     "amd_driver_image": "petsnap.azurecr.io/amdgpu-driver",
 }
 
+PLACED = {**OWNED, "region": "us-east-1"}  # of the rest of a cluster's arguments nothing is judged here
+
 
 @pytest.mark.parametrize(("args", "services"), [(eks_args, ("eks", "hyperpod")), (aks_args, ("aks",))])
 def test_the_arguments_pages_name_the_default(args, services):
@@ -145,3 +147,33 @@ def test_a_configured_version_is_one_that_the_cloud_has_and_supports(stated, ser
 def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
     (fault,) = version_faults("1.99", ["eks"], date(2026, 11, 26))
     assert "sizewell ages refresh" in fault.fix
+
+
+@pytest.mark.parametrize(
+    ("component", "args", "version", "says"),
+    [
+        (EksCluster, PLACED, "v1.36", "must be the cluster's Kubernetes version, one of 1.34"),
+        (EksCluster, PLACED, "1.36.2", "must be the cluster's Kubernetes version, one of 1.34"),
+        (EksCluster, PLACED, "1.36.", "must be the cluster's Kubernetes version, one of 1.34"),
+        (EksCluster, {**PLACED, "hyperpod": True}, "v1.35", "must be the cluster's Kubernetes version, one of 1.34"),
+        (EksCluster, PLACED, "1.33", "is 1.33, whose standard support on eks ended on 2026-07-29"),
+        (AksCluster, PLACED, "v1.36", "must be the cluster's Kubernetes version, one of 1.34"),
+        (AksCluster, PLACED, "1.33", "is 1.33, whose standard support on aks ended on 2026-07-31"),
+    ],
+)
+def test_a_cluster_is_built_with_a_version_that_the_cloud_still_builds_in_its_own_form(component, args, version, says):
+    found = [text for path, text in refusals(component, {**args, "version": version}) if path == "version"]
+    assert len(found) == 1, found
+    assert says in found[0]
+
+
+def test_aks_takes_a_patch_release_and_what_follows_a_cluster_takes_what_it_says():
+    assert [path for path, _ in refusals(AksCluster, {**PLACED, "version": "1.36.1"}) if path == "version"] == []
+    assert record(lambda: AksOperators("operators", {**OPERATORS, "version": "1.33.4"}))
+
+
+@pytest.mark.parametrize(("services", "stated"), [(["eks"], "v1.36"), (["eks"], "1.36.4"), (["aks"], "v1.36")])
+def test_a_stack_states_a_version_as_the_cloud_takes_it(services, stated):
+    (fault,) = version_faults(stated, services, date(2026, 11, 26))
+    assert fault.message == f"is {stated!r}, which is no Kubernetes version of {services[0]}"
+    assert "refresh" not in fault.fix

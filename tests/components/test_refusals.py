@@ -634,7 +634,7 @@ CASES = [
         "reservation",
         "must be the id of a capacity",
     ),
-    ("aks cluster", {"version": "1.28"}, "version", "one of 1.31"),
+    ("aks cluster", {"version": "1.28"}, "version", "one of 1.34"),
     (
         "aks cluster",
         {"authorized_ranges": ["0.0.0.0/0"]},

@@ -123,3 +123,9 @@ def test_each_version_is_told_once_soonest_end_first():
 def test_a_clock_far_ahead_finds_every_version_ended():
     found = kubernetes("eks", "1.36", KNOWN, date(2040, 1, 1), stack="s", resource="c")
     assert found.when == "ended"
+
+
+def test_a_program_of_its_own_is_not_told_to_set_what_it_does_not_read():
+    cluster = made("aws:eks/cluster:Cluster", version="1.34", name="c")
+    (found,) = aging([cluster], KNOWN, date(2026, 11, 26))
+    assert found.fix == "set its version to 1.35, then pulumi up"

@@ -5,6 +5,7 @@ the cluster is built, and left alone afterwards: what the cloud upgraded by itse
 version follows the one that the cluster says it has.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import date
 
@@ -15,6 +16,11 @@ from sizewell.sizing.catalog.lifetimes import KubernetesVersion, ended, load, mi
 from sizewell.sizing.errors import Fault
 
 KEY = "sizewell:kubernetesVersion"
+FORMS = {  # as the services take a version; AKS takes a patch release too
+    "eks": re.compile(r"\d+\.\d+"),
+    "hyperpod": re.compile(r"\d+\.\d+"),
+    "aks": re.compile(r"\d+\.\d+(\.\d+)?"),
+}
 
 
 def default_version(service: str) -> KubernetesVersion:
@@ -26,18 +32,36 @@ def default_version(service: str) -> KubernetesVersion:
     return load().default(service)
 
 
-def check_version(faults: Faults, args: Mapping[str, object], service: str) -> None:
-    """A `version` is one that the service is known to have; without a clock, whether it still has it is not asked."""
+def check_version(faults: Faults, args: Mapping[str, object], service: str, *, builds: bool = False) -> None:
+    """A `version` is one that the service is known to have.
+
+    `builds`: of the cluster itself, which the cloud takes only in its own form, and only while it is supported, as far
+    as the table knows by the day on which it was looked at: there is no clock. What follows a cluster follows what the
+    cluster says.
+    """
     if isinstance(args.get("version"), pulumi.Output):
         return
     known = load().versions(service)
-    version = args.get("version", default_version(service).version)
+    version = str(args.get("version", default_version(service).version))
+    row = known.get(minor(version))
+    open_to = [name for name, each in known.items() if not builds or not _ended(each)]
     faults.must(
-        minor(str(version)) in known,
+        row is not None and (not builds or FORMS[service].fullmatch(version) is not None),
         "version",
-        f"must be the cluster's Kubernetes version, one of {', '.join(known)}, got {version!r}",
+        f"must be the cluster's Kubernetes version, one of {', '.join(open_to)}, got {args.get('version')!r}",
         fix="run `sizewell ages refresh` where the cloud has it",
     )
+    if row is not None and builds:
+        faults.must(
+            not _ended(row),
+            "version",
+            f"is {version}, whose standard support on {service} ended on {row.supported_until}",
+            fix=f"one of {', '.join(open_to)}; a standing cluster goes up by one minor version at a time",
+        )
+
+
+def _ended(row: KubernetesVersion) -> bool:
+    return ended(row.supported_until, date.fromisoformat(row.checked))
 
 
 def following(service: str, version: str) -> KubernetesVersion:
@@ -73,9 +97,9 @@ def version_faults(stated: str, services: list[str], decided_on: date) -> list[F
         known = load().versions(service)
         standing = [row.version for row in known.values() if not ended(row.supported_until, decided_on)]
         fix = f"pulumi config set {KEY} {load().default(service).version}; known of {service}: {', '.join(standing)}"
-        row = known.get(minor(stated))
+        row = known.get(minor(stated)) if FORMS[service].fullmatch(stated) else None
         if row is None:
-            newer = number(stated)[:2] > number(list(known)[-1])
+            newer = minor(stated) not in known and number(stated)[:2] > number(list(known)[-1])
             more = ", or `sizewell ages refresh` where the cloud has it" if newer else ""
             message = f"is {stated!r}, which is no Kubernetes version of {service}"
             faults.append(Fault(path=KEY, message=message, fix=fix + more))

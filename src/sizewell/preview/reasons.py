@@ -177,13 +177,16 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
         )
 
 
-def ages_of(plan: Plan, on: date) -> tuple[records.Age, ...]:
-    """Versions in use that are supported no longer, or not for much longer, soonest first."""
+def ages_of(plan: Plan, on: date, *, sized: bool) -> tuple[records.Age, ...]:
+    """Versions in use that are supported no longer, or not for much longer, soonest first.
+
+    `sized`: whether a decision stands behind the stack, whose configuration then sets them.
+    """
     return tuple(
         records.Age(
             component=age.resource, what=age.what, until=age.until, when=age.when, detail=age.detail, fix=age.fix
         )
-        for age in pressing(aging(plan.resources, lifetimes.load(), on, stack=plan.stack))
+        for age in pressing(aging(plan.resources, lifetimes.load(), on, stack=plan.stack if sized else ""))
         if age.when != "later"
     )
 

@@ -49,7 +49,10 @@ class Aging:
 
 
 def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, stack: str = "") -> tuple[Aging, ...]:
-    """Every version in use that is in the table, each once, soonest end first; a cluster's even where it is in none."""
+    """Every version in use that is in the table, each once, soonest end first; a cluster's even where it is in none.
+
+    `stack`: the sized stack that they are of; "" where a program of its own makes them.
+    """
     found: dict[str, Aging] = {}
     for resource in resources:
         for each in _of(resource, known, on, stack):
@@ -67,12 +70,17 @@ def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
 
 
 def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str) -> Aging:
-    """A cluster's version; of a default that is not stated as of one that is."""
+    """A cluster's version; of a default that is not stated as of one that is. `stack`: the sized one that makes it, whose
+    configuration sets it; "" where a program of its own does.
+    """
     rows = known.versions(service)
     row = rows.get(minor(version))
-    where = f"-s {stack} " if stack else ""
+    where = f"-s {stack} "
     newer = _next(rows, version)
-    fix = f"pulumi config set {where}{CONFIG} {newer.version}, then pulumi up" if newer else "sizewell ages refresh"
+    fix = "sizewell ages refresh"
+    if newer:
+        set_it = f"pulumi config set {where}{CONFIG} {newer.version}" if stack else f"set its version to {newer.version}"
+        fix = f"{set_it}, then pulumi up"
     if service == "gke":
         fix = f"gcloud container clusters upgrade {resource} --master"
     what = f"Kubernetes {version} on {service}"

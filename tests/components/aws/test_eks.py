@@ -402,7 +402,7 @@ def test_pods_write_checkpoints_and_cannot_delete_them():
             "must be reservation, spot or on-demand, got 'capacity-block'",
         ),
         (EksAutoscaler, SCALER, {"cluster": ""}, "cluster", "is empty; name the cluster"),
-        (EksCluster, CLUSTER, {"version": "1.27"}, "version", "must be the cluster's Kubernetes version, one of 1.31"),
+        (EksCluster, CLUSTER, {"version": "1.27"}, "version", "must be the cluster's Kubernetes version, one of 1.34"),
         (EksCluster, CLUSTER, {"version": "latest"}, "version", "got 'latest'"),
         (EksCluster, CLUSTER, {"system_type": "g6.xlarge"}, "system_type", "without accelerators, got 'g6.xlarge'"),
         (EksCluster, CLUSTER, {"system_nodes": 1}, "system_nodes", "2 to 20, got 1"),

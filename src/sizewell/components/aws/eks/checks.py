@@ -34,7 +34,7 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     check_place(faults, args)
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
-    check_version(faults, args, service_of(args))
+    check_version(faults, args, service_of(args), builds=True)
     system_type = args.get("system_type", "m7i.large")
     faults.must(
         system is not None and not system.accelerators,

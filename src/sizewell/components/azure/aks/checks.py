@@ -46,7 +46,7 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
     """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
     faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
-    check_version(faults, args, "aks")
+    check_version(faults, args, "aks", builds=True)
     size = args.get("system_size", SYSTEM_SIZE)
     faults.must(
         system is not None and not system.accelerators,
