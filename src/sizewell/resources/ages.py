@@ -79,7 +79,9 @@ def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack:
     newer = _next(rows, version)
     fix = "sizewell ages refresh"
     if newer:
-        set_it = f"pulumi config set {where}{CONFIG} {newer.version}" if stack else f"set its version to {newer.version}"
+        set_it = (
+            f"pulumi config set {where}{CONFIG} {newer.version}" if stack else f"set its version to {newer.version}"
+        )
         fix = f"{set_it}, then pulumi up"
     if service == "gke":
         fix = f"gcloud container clusters upgrade {resource} --master"
