@@ -70,8 +70,9 @@ def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
 
 
 def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str) -> Aging:
-    """A cluster's version; of a default that is not stated as of one that is. `stack`: the sized one that makes it, whose
-    configuration sets it; "" where a program of its own does.
+    """A cluster's version; of a default that is not stated as of one that is.
+
+    `stack`: the sized one that makes it, whose configuration sets it; "" where a program of its own does.
     """
     rows = known.versions(service)
     row = rows.get(minor(version))
