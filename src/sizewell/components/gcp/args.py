@@ -56,9 +56,9 @@ class GkeClusterArgs(PlaceArgs, ProjectArgs):
     subnetwork: pulumi.Input[str]
     """Subnetwork (id or self link)."""
     pods_range: str
-    """Name of the secondary range of the pods."""
+    """Name of the secondary range of the pods; in a Network, pods."""
     services_range: str
-    """Name of the secondary range of the services."""
+    """Name of the secondary range of the services; in a Network, services."""
     multi_networking: NotRequired[bool]
     """Whether pods may have several interfaces (GPUDirect)."""
     kms_key_name: NotRequired[pulumi.Input[str]]

@@ -25,7 +25,7 @@ class PlacedArgs(PlaceArgs, SubnetsArgs):
     """Where in a private network something of SageMaker stands."""
 
     zones: list[str]
-    """Where the subnets lie."""
+    """Where the subnets lie; at least two for endpoints."""
     kms_key_alias: NotRequired[str]
     """Alias of that key, as alias/name: so that its users can be checked before the key exists."""
 

@@ -55,7 +55,7 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     api_subnet_id: NotRequired[pulumi.Input[str]]
     """Subnet that is delegated to the API server; without one it is reached through Private Link."""
     authorized_ranges: NotRequired[list[str]]
-    """IPv4 ranges that may reach the API over the internet; the API is private unless some are given."""
+    """IPv4 ranges that may reach the API over the internet, with api_subnet_id; it is private unless some are given."""
     admin_groups: NotRequired[list[str]]
     """Object ids of the Entra groups that administer the cluster; default whoever builds it."""
     version: NotRequired[str]
