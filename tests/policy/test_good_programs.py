@@ -28,24 +28,22 @@ CONFIG = {
     "gcp": {"gcp:project": "team", "gcp:region": "us-central1"},
     "azure": {"azure-native:location": "eastus", "azure-native:subscriptionId": "0000"},
 }
-MONEY = {"unpriced-resource", "hourly-budget"}  # what a bucket will hold, or a service that is not of AI, costs
+MONEY = {"unpriced-resource", "hourly-budget"}  # of a service that is not of AI
 TEXTS = {"bucket-plain-http", "bucket-policy-open", "open-trust", "writer-can-delete"}  # made of what the cloud names
 UNWATCHED = {"accelerator-metrics-missing"}  # stopped by the clock, and nobody sees what they do until then
 ADVISED = {
     "group_on_a_schedule": UNWATCHED,
-    "guarded_spot_group": MONEY | TEXTS - {"open-trust"},
-    "store_alone": MONEY | TEXTS - {"open-trust"},
+    "guarded_spot_group": TEXTS - {"open-trust"},
+    "store_alone": TEXTS - {"open-trust"},
     "reserved_block": MONEY | UNWATCHED,  # whoever bought the block paid it
     "cluster_of_kubernetes": {"machine-disk-own-key"},
     "web_service": MONEY,
     "deployer_of_github": {"open-trust"},
-    "spot_pool_with_store": MONEY,
-    "store_and_writer": MONEY,
     "machine_for_a_day": UNWATCHED,
     "pipeline_of_data": MONEY,
     "set_on_a_schedule": UNWATCHED,
-    "spot_set": MONEY | UNWATCHED,
-    "azure store_alone": MONEY,
+    "spot_set": UNWATCHED,
+    "azure store_alone": set(),
     "web_application": MONEY,
 }
 

@@ -161,11 +161,13 @@ def test_every_resource_is_counted_exactly_once() -> None:
     found = priced(
         *group({"minSize": 0, "maxSize": 2}, {"instanceType": "g6.xlarge"}),
         make("aws:iam/role:Role"),
-        make("aws:s3/bucket:Bucket"),
+        make("aws:bedrock/customModel:CustomModel"),
+        make("aws:s3/bucket:Bucket", "data"),
         make("acme:thing:Thing"),
         make("sizewell-aws:index:Network", custom=False),
     ).coverage
-    assert (found.detected, found.estimated, found.free, found.unpriced, found.unknown) == (6, 1, 3, 1, 1)
+    assert (found.detected, found.estimated, found.free, found.unpriced, found.unknown) == (7, 1, 3, 1, 1)
+    assert found.by_use == 1  # a bucket: its rate is known, and nobody can know what it will hold
 
 
 def test_an_unknown_type_is_named_and_never_zero() -> None:

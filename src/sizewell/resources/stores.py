@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import canonical, get, number
+from sizewell.resources.values import canonical, cloud_of, get, number
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import BILLED_GIGABYTE, amount
 from sizewell.sizing.money import Interval, LineItem
@@ -34,6 +34,9 @@ def stored(resource: RecordedResource, context: Context, *, key: str, what: str)
             f"{context.graph.component(resource)}: {what} ({resource.name}): not stated, not in totals"
         )
         return ()
+    if registration is None and context.catalog.fees_of(cloud_of(resource.type), key):
+        # An amount that nobody can know before it is stored, at a rate that is known: named beside the totals.
+        return context.by_use(resource, measure="stored_gigabytes", what=what, key=key, unit="GB-month")
     return (context.unpriced(resource, what, "the stored amount is not known; put stored_gigabytes in a usage file"),)
 
 
