@@ -10,6 +10,11 @@ six hours, which is 99.5 % of the time up (an estimate). Other numbers of stacks
 The oracle knows who works, and stops by the same rules at the same hourly looks, without any outage: window and grace
 of idleness, and a notice whose grace is over. What is compared is the cost of what ran and was not in use.
 
+Seen on 26 November 2026 (Python 3.11, two busy cores): nothing in use was stopped in 22,774 stops, 2.8 % over the
+oracle, the slowest look 0.22 s, 66 MiB; with an outage of each source every 10 days 11.3 % over it, which is more than
+10. Eight stops fell in the minute in which somebody began, and no sample had shown it yet. What the clouds' answers
+take is in `benchmarks/teardown.py`.
+
 `at_most_stacks` is 200: the default of 5 in a run is less than such a fleet falls idle in an hour.
 """
 

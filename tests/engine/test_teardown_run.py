@@ -1,5 +1,6 @@
-"""`teardown run` on the real engine and a file backend: beside an update, killed with its locks, twice at once, and with
-an older plan. The clouds' answers about a pool are given; states, locks and destroys are the engine's.
+"""`teardown run` on the real engine and a file backend: beside an update (with states in moto's S3 too), killed with its
+locks, twice at once, and with an older plan. The clouds' answers about a pool are given; states, locks and destroys are
+the engine's.
 """
 
 from __future__ import annotations
@@ -7,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import boto3
 import harness
 import numpy as np
 import pytest
@@ -34,6 +38,7 @@ from sizewell.teardown.telemetry.observation import Observation
 STACK = "dev-azure"
 ACCOUNT = "00000000-0000-0000-0000-000000000000"
 CATALOG = load()
+TRAIN = harness.ROOT / ".venv-train" / "bin" / "python"
 
 
 @dataclass
@@ -91,14 +96,61 @@ class House:
         return [(each.action, each.outcome, each.detail) for each in results if each.action == "destroy"]
 
     def locks(self) -> int:
-        return len(list(self.folder.rglob(f".pulumi/locks/*/sizewell/{STACK}/*.json")))
+        return sum(lock.stack == STACK for lock in self.backend.locks())
 
     def standing(self) -> int:
         return sum(len(self.engine.cloud(package)) for package in harness.PACKAGES)
 
 
+@contextlib.contextmanager
+def s3() -> Iterator[dict[str, str]]:
+    """moto's S3 with a bucket for states; what a login there needs."""
+    python = next((path for path in (sys.executable, str(TRAIN)) if serves(path)), "")
+    if not python:
+        pytest.skip("no moto with a server: make training")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    address = f"http://127.0.0.1:{port}"
+    program = f"from moto.server import main; main(['-p', '{port}'])"
+    server = subprocess.Popen([python, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+        login = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1"}
+        boto3.client(
+            "s3",
+            endpoint_url=address,
+            region_name="us-east-1",
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",
+        ).create_bucket(Bucket="states")
+        url = f"s3://states?endpoint={address}&s3ForcePathStyle=true&region=us-east-1"
+        yield {**login, "AWS_ENDPOINT_URL": address, "PULUMI_BACKEND_URL": url}
+    finally:
+        server.kill()
+        server.wait()
+
+
+def serves(python: str) -> bool:
+    """Whether an environment has moto with its server."""
+    return (
+        Path(python).exists()
+        and not subprocess.run([python, "-c", "import moto.server"], check=False, capture_output=True).returncode
+    )
+
+
 @pytest.fixture
-def house(engine: harness.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def house(
+    request: pytest.FixtureRequest, engine: harness.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[House]:
+    with s3() if getattr(request, "param", "files") == "s3" else contextlib.nullcontext({}) as login:
+        for name, value in login.items():
+            monkeypatch.setenv(name, value)
+        engine.environment.update(login)
+        yield built(engine, tmp_path, monkeypatch)
+
+
+def built(engine: harness.Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> House:
     def observe(self: StatusReader, unit: Any, stack: str, at: datetime) -> Observation:
         at_s = at.timestamp() - np.arange(14_400.0, 0.0, -60.0)
         idle = Series(at_s=at_s, values=np.zeros(len(at_s)))
@@ -121,7 +173,7 @@ def house(engine: harness.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     decision.model_copy(update={"expires_at": ended}).write(path)
     engine.run("stack", "init", STACK)
     engine.up(STACK)
-    made = House(engine=engine, folder=tmp_path)
+    made = House(engine=engine, folder=folder)
     made.tell()
     return made
 
@@ -154,6 +206,7 @@ def until(true: Any, seconds: float = 300.0) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.parametrize("house", ["files", "s3"], indirect=True)
 def test_beside_an_update_nothing_is_stopped_and_its_lock_is_somebody_else_s(house: House) -> None:
     """A person's own operation on the stack, which hangs, and then is killed."""
     house.engine.order({"call": "delete", "then": "hang"})

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -68,6 +68,19 @@ def test_labels(case: dict[str, Any]) -> None:
     if "stack" in case:
         assert stack.action == case["stack"], stack
         assert stack.reason
+
+
+def test_no_label_that_holds_is_stopped_and_at_most_3_percent_of_those_that_stop_are_held() -> None:
+    pairs = []
+    for case in CASES:
+        ((_, stack, (pool,)),) = replay(parse_timeline(document(case), case["name"]), limits_of(case))
+        pairs += [(case[key], given.action) for key, given in (("label", pool), ("stack", stack)) if key in case]
+    live = [(label, action) for label, action in pairs if label not in STOPS and action in STOPS]
+    stops = [action for label, action in pairs if label in STOPS]
+    lax = [action for action in stops if action not in STOPS]
+    print(f"{len(pairs) - len(stops)} that hold: {len(live)} stopped; {len(stops)} that stop: {len(lax)} held")
+    assert live == []
+    assert len(lax) <= 0.03 * len(stops)
 
 
 def test_there_are_labels_of_every_kind() -> None:
@@ -134,13 +147,19 @@ def timelines(draw: st.DrawFn) -> dict[str, Any]:
     names = draw(st.sampled_from([["a"], ["a", "b"]]))
     use: dict[str, list[Any]] = {}
     late = draw(st.sampled_from([0, 0, 0, 5, 40]))
-    for machine in names:
-        for number in range(4):
+    devices = [f"{machine}/{number}" for machine in names for number in range(4)]
+    # Of eight accelerators that are each idle or not, all are idle once in thousands: in half of the cases one at most
+    # is otherwise.
+    calm = set(devices) - {draw(st.sampled_from(["", *devices]))} if draw(st.booleans()) else set()
+    for device in devices:
+        if device in calm:
+            use[device] = [[-600, 0, 0]]
+        else:
             start = draw(st.sampled_from([-600, -480, -100, -30]))
             cut = draw(st.integers(start, 0))
             first, second = draw(st.sampled_from([0, 0, 0, 3, 60])), draw(st.sampled_from([0, 0, 0, 4.9, 5, 90]))
             runs = [[start, cut, first], [cut, draw(st.sampled_from([0, 0, 0, -late, -5])), second]]
-            use[f"{machine}/{number}"] = draw(st.sampled_from([runs, runs, runs[::-1], [*runs, runs[0]]]))
+            use[device] = draw(st.sampled_from([runs, runs, runs[::-1], [*runs, runs[0]]]))
     case: dict[str, Any] = {
         "use": use,
         "late_m": late,
@@ -273,7 +292,9 @@ def test_nothing_that_is_used_or_spoken_for_is_stopped(case: dict[str, Any]) -> 
     ids=["empty", "destroy", "firm"],
 )
 def test_what_is_generated_reaches_each_stop(stops: Any) -> None:
-    find(timelines(), stops, settings=settings(max_examples=20_000, deadline=None, derandomize=True))
+    """Within 10,000 examples; the first one is enough, and is not made smaller."""
+    rare = settings(max_examples=10_000, deadline=None, derandomize=True, phases=[Phase.generate])
+    find(timelines(), stops, settings=rare)
 
 
 @pytest.mark.soak
