@@ -207,7 +207,7 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
         patched.setattr(run, "must_be_right", lambda *_, **__: 0.0)
         patched.setattr(run, "left_over", lambda *_, **__: [])
         patched.setattr(saves, "written", lambda _: ((), ()))
-        settings = {"at_most_percent": 100, "at_most_stacks": POOLS + ENDED}
+        settings = {"mode": "act", "at_most_percent": 100, "at_most_stacks": POOLS + ENDED}
         journal = f"file://{folder}/journal"
         config = parse_config({"schema": "sizewell.teardown/1", "journal": journal, **settings})
         content = disk.read()
