@@ -64,7 +64,36 @@ def vm(**inputs: Any) -> RecordedResource:
     return make(VM, {**profile, **inputs})
 
 
+def boot(image: str) -> dict[str, Any]:
+    return {"initializeParams": {"size": 50, "type": "pd-ssd", "image": image}}
+
+
+ROOT = {"boot": True, "diskSizeGb": 50, "diskType": "pd-ssd"}
+STORAGE = {"osDisk": {"diskSizeGB": 128, "managedDisk": {"storageAccountType": "Premium_LRS"}}}
+TEMPLATE, MANAGER = (
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/instanceGroupManager:InstanceGroupManager",
+)
+
+
+def pool_of_template(disks: list[dict[str, Any]], **inputs: Any) -> tuple[RecordedResource, ...]:
+    template = make(TEMPLATE, {"machineType": "g2-standard-4", "disks": disks}, "t")
+    sized = {"targetSize": 1, "zone": "us-central1-a", "versions": [{"instanceTemplate": UNKNOWN}], **inputs}
+    return template, make(MANAGER, sized, versions=template)
+
+
+def of_template(**inputs: Any) -> tuple[RecordedResource, ...]:
+    """A machine of a template with a root disk and one for data, of 500 GB."""
+    sizes = {"/dev/xvda": 100, "/dev/sdb": 500}
+    mappings = [{"deviceName": name, "ebs": {"volumeSize": size, "volumeType": "gp3"}} for name, size in sizes.items()]
+    template = make(LT, {"instanceType": "g6.xlarge", "blockDeviceMappings": mappings}, "lt")
+    stated = {"launchTemplate": {"id": UNKNOWN}, "associatePublicIpAddress": False, **inputs}
+    return template, make("aws:ec2/instance:Instance", stated, launchTemplate=template)
+
+
 WINDOWS = {"osProfile": {"windowsConfiguration": {}}}
+N1_8 = Decimal("0.379998") * 730
+NC24 = Decimal("3.673") * 730 + Decimal("19.71")
 G6, G2 = Decimal("0.8048") * 730 + 8, Decimal("0.706832") * 730 + Decimal("8.5")  # with 100 GB of gp3, 50 GB of pd-ssd
 
 
@@ -120,6 +149,38 @@ G6, G2 = Decimal("0.8048") * 730 + 8, Decimal("0.706832") * 730 + Decimal("8.5")
                "instancePlatform": "Windows"}),), f"{G6 - 8 + 4 * Decimal('0.046') * 730:.2f}"),
         ((make("aws:ec2/capacityReservation:CapacityReservation", {"instanceType": "g6.xlarge", "instanceCount": 1,
                "instancePlatform": "Windows with SQL Server Web"}),), f"{G6 - 8:.2f} + ?"),
+        # GKE and Compute Engine by the project of the image: 4 vCPUs at 0.046, others have no rate
+        ((gce(bootDisk=boot("windows-cloud/windows-2022")),), f"{G2 + 4 * Decimal('0.046') * 730:.2f}"),
+        ((gce(bootDisk=boot("windows-sql-cloud/sql-std-2022")),), f"{G2:.2f} + ?"),
+        ((gce(bootDisk=boot("projects/rhel-cloud/global/images/family/rhel-9")),), f"{G2:.2f} + ?"),
+        ((gce(bootDisk=boot("debian-cloud/debian-12")),), f"{G2:.2f}"),
+        (pool_of_template(disks=[ROOT, {"diskType": "pd-ssd", "diskSizeGb": 1000}]), f"{G2 + 170:.2f}"),
+        (pool_of_template(disks=[ROOT, {"type": "SCRATCH", "diskType": "local-ssd", "diskSizeGb": 375}]), f"{G2 + 30:.2f}"),
+        (pool_of_template(disks=[ROOT, {"source": "own-disk"}]), f"{G2:.2f}"),
+        (pool_of_template(disks=[ROOT], targetStoppedSize=4), f"{G2:.2f} + ?"),
+        # reserved with a T4 at 0.35 and two local SSDs of 375 GB at 0.08, unused
+        ((make("gcp:compute/reservation:Reservation", {"zone": "us-central1-a", "specificReservation": {"count": 1,
+               "instanceProperties": {"machineType": "n1-standard-8", "localSsds": [{}, {}], "guestAccelerators": [
+               {"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]}}}),), f"{N1_8 + Decimal('255.50') + 60:.2f}"),
+        # the zone of a zonal cluster is beside those that it adds
+        ((gke := make("gcp:container/cluster:Cluster", {"location": "us-central1-a", "removeDefaultNodePool": True,
+               "nodeLocations": ["us-central1-b", "us-central1-c"]}, "k"),
+          make("gcp:container/nodePool:NodePool", {"cluster": UNKNOWN, "nodeCount": 1, "nodeConfig": {
+               "machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"},
+               "networkConfig": {"enablePrivateNodes": True}}, cluster=gke)), f"{73 + 3 * G2:.2f}"),
+        # an image of Azure's marketplace says whose software it is
+        ((vm(storageProfile=STORAGE | {"imageReference": {"publisher": "RedHat", "offer": "RHEL"}}),), f"{NC24:.2f} + ?"),
+        ((vm(storageProfile=STORAGE | {"imageReference": {"publisher": "MicrosoftSQLServer"}}),), f"{NC24:.2f} + ?"),
+        ((vm(plan={"name": "ai", "publisher": "nvidia"}),), f"{NC24:.2f} + ?"),
+        ((vm(storageProfile=STORAGE | {"imageReference": {"publisher": "canonical", "offer": "ubuntu-24_04-lts"}}),),
+         f"{NC24:.2f}"),
+        # on demand the types of a node group are tried in their order
+        ((make("aws:eks/nodeGroup:NodeGroup", {"instanceTypes": ["g6.xlarge", "g6.12xlarge"], "diskSize": 100,
+               "scalingConfig": {"minSize": 1, "desiredSize": 1, "maxSize": 1}}),), f"{G6:.2f}"),
+        # disks of a launch template: all, but for the root disk that the instance states itself
+        (of_template(rootBlockDevice={"volumeSize": 100, "volumeType": "gp3"}), f"{G6 + 40:.2f}"),
+        (of_template(), f"{G6 + 40:.2f}"),
+        ((*group({}, warmPool={"poolState": "Stopped"}),), f"{2 * (G6 - 8):.2f} + ?"),
         ((instance(tenancy="dedicated"),), f"{G6:.2f} + ?"),
         # a balancer towards the internet has an address in each of its subnets
         ((make("aws:lb/loadBalancer:LoadBalancer", {"subnets": ["a", "b", "c"]}),), "27.37"),

@@ -27,7 +27,7 @@ class Machine:
     disk_gigabytes: object
     disk_type: Text
     ephemeral: bool | Unknown
-    windows: bool
+    system: str  # what of its operating system is billed beside it: "Windows", "Red Hat"; "" for nothing
     public: Flag  # whether each machine has a public address that no resource of its own stands for
     mix: Mix | None = None  # of a market that is MIXED
 
@@ -49,18 +49,29 @@ def profile_machine(kind: Text, profile: object) -> Machine:
         disk_gigabytes=get(disk, "diskSizeGB"),
         disk_type=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
         ephemeral=UNKNOWN if option is UNKNOWN else option == "Local",
-        windows=_windows(profile),
+        system=_system(profile),
         public=_public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
     )
 
 
-def _windows(profile: object) -> bool:
-    """Whether a machine runs Windows without a licence of one's own, as far as its disk, image or settings say."""
-    image = f"{get(profile, 'storageProfile', 'imageReference', 'publisher')}".lower()
+def _system(profile: object) -> str:
+    """What of a machine's software is billed beside it, as far as its disk, image or settings say; "" for nothing, or
+    for a licence of one's own.
+    """
+    image = get(profile, "storageProfile", "imageReference")
+    publisher, offer = str(get(image, "publisher")).lower(), str(get(image, "offer")).lower()
+    own = str(get(profile, "licenseType")).lower()
     says = str(get(profile, "storageProfile", "osDisk", "osType")).lower() == "windows"
     settings = get(profile, "osProfile", "windowsConfiguration") is not None
-    owned = str(get(profile, "licenseType")).lower() in ("windows_server", "windows_client")
-    return (says or settings or image.startswith("microsoftwindows")) and not owned
+    if publisher == "microsoftsqlserver":
+        return "Windows with SQL Server"
+    if says or settings or publisher.startswith("microsoftwindows"):
+        return "" if own in ("windows_server", "windows_client") else "Windows"
+    if publisher in ("redhat", "suse"):
+        return "" if own in ("rhel_byos", "sles_byos") or "byos" in offer else publisher.title().replace("dh", "d H")
+    if publisher == "canonical" and "pro" in offer.replace("-", " ").split():
+        return "Ubuntu Pro"
+    return "marketplace image" if get(profile, "plan") is not None else ""
 
 
 def _public(configurations: object) -> Flag:
@@ -108,7 +119,7 @@ def agent_machine(profile: object) -> Machine:
         disk_gigabytes=get(profile, "osDiskSizeGB"),
         disk_type="Premium_LRS",
         ephemeral=UNKNOWN if disk_kind is UNKNOWN else disk_kind == "Ephemeral",
-        windows=str(get(profile, "osType")).lower() == "windows",
+        system="Windows" if str(get(profile, "osType")).lower() == "windows" else "",
         public=flag(get(profile, "enableNodePublicIP")),
     )
 

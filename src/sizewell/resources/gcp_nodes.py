@@ -32,6 +32,8 @@ class Machine:
     disk_gigabytes: object
     disk_type: Text
     local_disks: Count  # local SSDs that are added to it, of `local_gigabytes` each
+    system: str = ""  # what of its operating system is billed beside it: "Windows", "Red Hat"; "" for nothing
+    more_disks: tuple[Any, ...] | Unknown = ()  # of a template, beside the boot disk: made with each machine
     local_gigabytes: object = 375
     public: Flag | None = None  # whether it has a public address that is not billed as itself; None where it is silent
     runs: bool = True  # False where it is to be stopped
@@ -70,6 +72,7 @@ def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = Fal
         kind=text(get(config, "machineType"), "e2-medium"),
         market=_market(spot, flexible),
         attached=items(get(config, "guestAccelerators")),
+        system="Windows" if str(get(config, "imageType")).upper().startswith("WINDOWS") else "",
         disk=get(config, "bootDisk"),
         disk_gigabytes=get(config, "bootDisk", "sizeGb", default=get(config, "diskSizeGb", default=100)),
         disk_type=text(get(config, "bootDisk", "diskType", default=get(config, "diskType")), "pd-balanced"),
@@ -105,21 +108,52 @@ def instance_machine(inputs: object) -> Machine:
     boot = get(inputs, "bootDisk", "initializeParams")
     size, kind = get(boot, "size"), get(boot, "type")
     disks = items(get(inputs, "disks"))
+    image = get(boot, "image")
     if boot is None and isinstance(disks, tuple) and disks:
         boot, size, kind = disks[0], get(disks[0], "diskSizeGb"), get(disks[0], "diskType")
+        image = get(boot, "sourceImage")
     scratch = items(get(inputs, "scratchDisks"))
+    more = disks if isinstance(disks, Unknown) else tuple(disk for disk in disks[1:] if get(disk, "source") is None)
+    added = UNKNOWN if isinstance(more, Unknown) else sum(get(disk, "type") == "SCRATCH" for disk in more)
     return Machine(
+        system=licence(image),
+        more_disks=more if isinstance(more, Unknown) else tuple(d for d in more if get(d, "type") != "SCRATCH"),
         kind=last_part(text(get(inputs, "machineType"))),
         market=_market(either(spot, preemptible), flexible),
         attached=items(get(inputs, "guestAccelerators")),
         disk=boot,
         disk_gigabytes=size,
         disk_type=text(kind, "pd-standard"),
-        local_disks=UNKNOWN if isinstance(scratch, Unknown) else len(scratch),
+        local_disks=_added(added, UNKNOWN if isinstance(scratch, Unknown) else len(scratch)),
         local_gigabytes=get(inputs, "scratchDisks", 0, "size", default=375),
         public=_public(get(inputs, "networkInterfaces")),
         runs=text(get(inputs, "desiredStatus")) not in ("TERMINATED", "SUSPENDED"),
     )
+
+
+# What the project of a public image, or its family, says of a licence that is billed with the machine.
+_LICENCES: Final = {
+    "windows-sql": "Windows with SQL Server",
+    "windows": "Windows",
+    "rhel": "Red Hat",
+    "suse": "SUSE",
+    "sles": "SUSE",
+    "ubuntu-pro": "Ubuntu Pro",
+    "ubuntu-os-pro": "Ubuntu Pro",
+}
+
+
+def licence(image: object) -> str:
+    """What of a public image's operating system is billed beside the machine; "" for nothing, or an unknown image.
+
+    >>> licence("windows-cloud/windows-2022"), licence("projects/rhel-cloud/global/images/family/rhel-9")
+    ('Windows', 'Red Hat')
+    >>> licence("debian-cloud/debian-12"), licence(UNKNOWN)
+    ('', '')
+    """
+    parts = image.split("/") if isinstance(image, str) else []
+    names = (name for part in parts for start, name in _LICENCES.items() if part.startswith(start))
+    return next(names, "")
 
 
 def _public(interfaces: object) -> Flag:
@@ -193,9 +227,11 @@ def pool_zones(pool: RecordedResource, cluster: RecordedResource | Unknown | Non
     source = pool.inputs.get("location")
     if source is None and isinstance(cluster, RecordedResource):
         inherited = items(cluster.inputs.get("nodeLocations"))
-        if isinstance(inherited, tuple) and inherited:
-            return len(inherited)
         source = cluster.inputs.get("location")
+        if isinstance(inherited, tuple) and inherited:
+            # a zonal cluster's own zone is beside those that it adds; whether one is added again is not known
+            zonal = isinstance(source, str) and source.count("-") == 2
+            return len({*map(str, inherited), str(source)}) if zonal else len(inherited)
     if isinstance(source, Unknown):
         return UNKNOWN
     return 1 if source is None or str(source).count("-") == 2 else ZONES_OF_A_REGION

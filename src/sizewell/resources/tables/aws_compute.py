@@ -23,6 +23,7 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
     "aws:autoscaling/group:Group": "vpcZoneIdentifiers",
     "aws:eks/nodeGroup:NodeGroup": "subnetIds",
 }
+_ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
 _STANDS: Final = "capacityReservationSpecification"  # the input that says in which reservation machines stand
 
 
@@ -74,6 +75,9 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
     kind = nodes.types[0] if isinstance(nodes.types, tuple) and nodes.types else UNKNOWN
     system = aws_nodes.licence(get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId")))
     lines += _beside(resource, context, nodes.template_inputs, size, kind=kind, public=public, system=system)
+    if resource.inputs.get("warmPool") is not None:
+        why = "its machines are billed while they run, and their disks always"
+        lines.append(context.unpriced(resource, "warm pool", why))
     return tuple(lines)
 
 
@@ -124,12 +128,16 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
 
 
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
-    """Of several machine types, the one that costs most: a fallback may be what is started."""
+    """Of several machine types, the one that costs most: a fallback may be what is started.
+
+    On demand the types are tried in their order: the first, where it has a price.
+    """
     if isinstance(nodes.types, Unknown) or not nodes.types:
         return pools.machines(resource, context, instance_type=UNKNOWN, market=market, size=size)
+    kinds = nodes.types[:1] if market == "on-demand" else nodes.types
     lines = [
         pools.machines(resource, context, instance_type=kind, market=market, size=size)
-        for kind in _declared_first(resource, context, nodes.types)
+        for kind in _declared_first(resource, context, kinds)
     ]
     without = [line for line in lines if isinstance(line.price, Unpriced)]
     if without:
@@ -192,7 +200,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
     held = resource if _STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
     lines = [_in_block(line, resource, held, context)]
-    devices: list[object] = [resource.inputs.get("rootBlockDevice")]
+    devices: list[object] = [*_of_template(inherited, "rootBlockDevice" in resource.inputs)]
+    if "rootBlockDevice" in resource.inputs or not devices:
+        devices.insert(0, resource.inputs.get("rootBlockDevice"))
     extra = items(resource.inputs.get("ebsBlockDevices"))
     devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
     for device in devices:
@@ -205,6 +215,15 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     system = aws_nodes.licence(resource.inputs.get("ami"), resource.inputs)
     public = _public(resource, context, inherited)
     return (*lines, *_beside(resource, context, machine, size, kind=kind, public=public, system=system))
+
+
+def _of_template(template: object, own_root: bool) -> list[object]:
+    """Disks that an instance gets from its launch template: all, but for the root disk where it states its own."""
+    mappings = items(get(template, "blockDeviceMappings"))
+    if isinstance(mappings, Unknown):
+        return [UNKNOWN]
+    kept = [each for each in mappings if not (own_root and get(each, "deviceName") in _ROOTS)]
+    return [device for each in kept if (device := get(each, "ebs")) is UNKNOWN or device]
 
 
 def _public(instance: RecordedResource, context: Context, template: object) -> Flag:

@@ -50,8 +50,7 @@ def _machines(
         lines = pools.shares(lines[0], lines[1], machine.mix, size)
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += pools.addresses(resource, context, public=machine.public, hours=hours)
-    system = "Windows" if machine.windows else ""
-    lines += pools.licences(resource, context, instance_type=machine.kind, system=system, hours=hours)
+    lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
     if machine.ephemeral is True:
         return lines
     if machine.ephemeral is UNKNOWN:

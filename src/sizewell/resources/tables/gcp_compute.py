@@ -32,6 +32,7 @@ def _machines(
     lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += _local_disks(resource, context, machine, hours)
+    lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
     if (has := machine.public if public is None else public) is not None:
         fee = "ipv4.spot_hour" if machine.market == "spot" else "ipv4.hour"
         lines += pools.addresses(resource, context, public=has, hours=hours, key=fee)
@@ -46,6 +47,24 @@ def _machines(
         gigabytes = number(machine.disk_gigabytes)
         lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours))
         lines += provisioned(resource, context, machine.disk, key, hours, what="boot disks")
+    return [*lines, *_more_disks(resource, context, machine, hours)]
+
+
+def _more_disks(
+    resource: RecordedResource, context: Context, machine: Machine, hours: tuple[Interval, str] | None
+) -> list[LineItem]:
+    """Disks that a template makes with each machine, beside the one that it boots from."""
+    if isinstance(machine.more_disks, Unknown):
+        return [context.unpriced(resource, "data disks", "the disks are known only after deployment")]
+    lines: list[LineItem] = []
+    for disk in machine.more_disks:
+        key = disk_key(text(get(disk, "diskType"), "pd-standard"))
+        if isinstance(key, Unknown):
+            lines.append(context.unpriced(resource, "data disks", "the disk type is known only after deployment"))
+            continue
+        gigabytes = number(get(disk, "diskSizeGb"))
+        lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours, what="data disks"))
+        lines += provisioned(resource, context, disk, key, hours, what="data disks")
     return lines
 
 
@@ -166,7 +185,11 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
     template = gcp_nodes.template_of(context.graph, resource)
     inputs: object = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
     machine = gcp_nodes.instance_machine(inputs)
-    return tuple(_machines(resource, context, machine, gcp_nodes.group_size(context.graph, resource)))
+    lines = _machines(resource, context, machine, gcp_nodes.group_size(context.graph, resource))
+    for key, state in (("targetStoppedSize", "stopped"), ("targetSuspendedSize", "suspended")):
+        if count(resource.inputs.get(key)) not in (0, None):
+            lines.append(context.unpriced(resource, f"{state} machines", "their disks and memory are not counted"))
+    return tuple(lines)
 
 
 def _template(resource: RecordedResource, context: Context) -> Outcome:
@@ -198,10 +221,19 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     """Reserved machines are billed like running ones, used or not."""
     specific = resource.inputs.get("specificReservation")
     kind = text(get(specific, "instanceProperties", "machineType"))
-    line = pools.machines(
-        resource, context, instance_type=kind, market="on-demand", size=fixed(count(get(specific, "count")))
-    )
-    return (line,)
+    size = fixed(count(get(specific, "count")))
+    lines = [pools.machines(resource, context, instance_type=kind, market="on-demand", size=size)]
+    held = get(specific, "instanceProperties")
+    local = items(get(held, "localSsds"))
+    machine = gcp_nodes.instance_machine({"machineType": get(held, "machineType"), "scratchDisks": local})
+    attached = items(get(held, "guestAccelerators"))
+    if isinstance(attached, Unknown):
+        lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
+        return tuple(lines)
+    for each in attached:
+        one = {"type": get(each, "acceleratorType"), "count": get(each, "acceleratorCount", default=1)}
+        lines.append(_attached(resource, context, machine, size, one))
+    return (*lines, *_local_disks(resource, context, machine, size.hours()))
 
 
 TABLE: Final[dict[str, Pricer]] = {
