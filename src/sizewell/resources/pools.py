@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from sizewell.resources.values import Flag, Text, cloud_of, count, get, number, 
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.billing.tariff import COMMITTED
+from sizewell.sizing.catalog.machine_prices import vcpus_by_name
 from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced, Unpriced
 
 if TYPE_CHECKING:
@@ -174,23 +174,13 @@ def licences(
         return []
     what, cloud = f"{system} licence", cloud_of(resource.type)
     shape = context.catalog.shapes_by_type.get((cloud, str(instance_type)))
-    vcpus = shape.vcpus if shape is not None else _vcpus_by_name(str(instance_type))
+    vcpus = shape.vcpus if shape is not None else vcpus_by_name(str(instance_type))
     burst = isinstance(instance_type, Unknown) or context.catalog.says(cloud, instance_type, "burstable")
     if system != "Windows" or burst or vcpus is None:
         return [context.unpriced(resource, what, f"its rate on {instance_type} is not in the catalog")]
     each = Decimal(vcpus)
     key, unit = "windows.vcpu_hour", "vCPU-hour"
     return [by_the_hour(resource, context, what=what, key=key, unit=unit, each=each, hours=hours)]
-
-
-def _vcpus_by_name(instance_type: str) -> int | None:
-    """VCPUs that a name states: Google Cloud's last number, Azure's first.
-
-    >>> [_vcpus_by_name(name) for name in ("n2-standard-4", "Standard_D2s_v3", "m5.large", "Standard_E8-4s_v5")]
-    [4, 2, None, None]
-    """
-    found = re.fullmatch(r"[a-z]\w*-(?:standard|highmem|highcpu)-(\d+)|Standard_[A-Z]+(\d+)[a-z]*_v\d+", instance_type)
-    return None if found is None else int(found[1] or found[2])
 
 
 def disk(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -68,3 +69,13 @@ def checksum(cloud: str) -> str:
     for path in sorted((FOLDER / cloud).glob("*.csv")):
         whole.update(path.name.encode() + path.read_bytes())
     return whole.hexdigest()
+
+
+def vcpus_by_name(instance_type: str) -> int | None:
+    """VCPUs that a name states: Google Cloud's last number, Azure's first.
+
+    >>> [vcpus_by_name(name) for name in ("n2-standard-4", "Standard_D2s_v3", "m5.large", "Standard_E8-4s_v5")]
+    [4, 2, None, None]
+    """
+    found = re.fullmatch(r"[a-z]\w*-(?:standard|highmem|highcpu)-(\d+)|Standard_[A-Z]+(\d+)[a-z]*_v\d+", instance_type)
+    return None if found is None else int(found[1] or found[2])
