@@ -11,10 +11,12 @@ from sizewell.resources.recorded import Plan, RecordedResource
 
 
 def test_a_usage_file_is_known_to_the_policies_of_a_preview_too(tmp_path: Path) -> None:
-    bucket = RecordedResource(urn="urn:data", type="aws:s3/bucket:Bucket", name="data", inputs={"region": "us-east-1"})
-    plan = Plan(project="p", stack="dev", resources=(bucket,))
+    kind = "aws:eks/fargateProfile:FargateProfile"
+    pods = RecordedResource(urn="urn:pods", type=kind, name="pods", inputs={"region": "us-east-1"})
+    plan = Plan(project="p", stack="dev", resources=(pods,))
     file = tmp_path / "usage.yaml"
-    file.write_text("usage: [{resource: data, stored_gigabytes: 1000}]\n", encoding="utf-8")
+    usage = "usage: [{resource: pods, vcpu_hours: 100, memory_gigabyte_hours: 400}]\n"
+    file.write_text(usage, encoding="utf-8")
     said = [
         {found.policy for found in for_preview(Config(), tmp_path, date(2026, 11, 21), prices)(plan, None, {}).findings}
         for prices in (own_prices(None, None), own_prices(file, None))
