@@ -19,6 +19,7 @@ from sizewell.preview.base_prices import BasePrices
 from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
+from sizewell.preview.ignored import as_it_stands
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
@@ -315,7 +316,7 @@ def _sides_of(request: Request, name: str, head: _Head | None, base: _Base | Non
         return _Sides(name=name, failed_as=head.failed, cause=head.cause)
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
-        gone, after = False, head.after
+        gone, after = False, as_it_stands(before, head.after)
     else:
         note = (
             "the stack's files are removed from the repository; its resources remain and are billed until `pulumi "

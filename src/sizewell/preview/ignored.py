@@ -1,0 +1,71 @@
+"""What `ignore_changes` leaves as it stands: the engine builds that, not what the program declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from sizewell.resources.recorded import Plan, RecordedResource
+
+_ABSENT: Final = object()
+_PART: Final = re.compile(r'\["([^"]*)"\]|\[(\d+|\*)\]|([^.\[\]]+)')
+
+
+def as_it_stands(before: Plan | None, after: Plan) -> Plan:
+    """`after` with the properties that a resource ignores as they are in `before`, where the resource stands there."""
+    if before is None or not any(resource.ignore_changes for resource in after.resources):
+        return after
+    old = before.by_urn()
+    return replace(after, resources=tuple(_kept_of(old, resource) for resource in after.resources))
+
+
+def _kept_of(old: Mapping[str, RecordedResource], resource: RecordedResource) -> RecordedResource:
+    was = next((old[urn] for urn in (resource.urn, *resource.aliases) if urn in old), None)
+    if was is None or not resource.ignore_changes:
+        return resource
+    inputs: Any = resource.inputs
+    depends = dict(resource.property_dependencies)
+    for path in resource.ignore_changes:
+        parts = [name or index or plain for name, index, plain in _PART.findall(path)]
+        inputs = kept(was.inputs, inputs, parts)
+        for prop in depends.keys() | was.property_dependencies.keys() if parts[:1] == ["*"] else parts[:1]:
+            depends.pop(prop, None)
+            if prop in was.property_dependencies:
+                depends[prop] = was.property_dependencies[prop]
+    return replace(resource, inputs=inputs, property_dependencies=depends)
+
+
+def kept(old: Any, new: Any, parts: list[str]) -> Any:
+    """`new` with what is at a path as it is in `old`; `*` is every key or place.
+
+    >>> kept({"type": "p4d", "size": 1}, {"type": "t3", "size": 2}, ["type"])
+    {'type': 'p4d', 'size': 2}
+    >>> kept({"pools": [{"count": 4}]}, {"pools": [{"count": 1, "name": "a"}]}, ["pools", "0", "count"])
+    {'pools': [{'count': 4, 'name': 'a'}]}
+    >>> kept({"a": 1}, {"b": 2}, ["*"])
+    {'a': 1}
+    """
+    if not parts:
+        return old
+    part, rest = parts[0], parts[1:]
+    if part == "*" and not rest:
+        return old
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        made = dict(new)
+        for key in {*old, *new} if part == "*" else {part}:
+            value = kept(old.get(key, _ABSENT), new.get(key, _ABSENT), rest)
+            if value is _ABSENT:
+                made.pop(key, None)
+            else:
+                made[key] = value
+        return made
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        places = range(min(len(old), len(new))) if part == "*" else [int(part)] if part.isdigit() else []
+        listed = list(new)
+        for place in places:
+            if place < len(old) and place < len(new):
+                listed[place] = kept(old[place], new[place], rest)
+        return listed
+    return new

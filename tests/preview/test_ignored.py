@@ -1,0 +1,64 @@
+"""What a program tells the engine to leave alone is priced and judged as it stands, not as it is declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_run import PROGRAM, Repository, repository
+
+from sizewell.preview.ignored import as_it_stands, kept
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+
+__all__ = ["repository"]
+
+
+def plan(inputs: dict[str, Any], *ignored: str, name: str = "a", aliases: tuple[str, ...] = ()) -> Plan:
+    one = RecordedResource(
+        urn=name, type="aws:ec2/instance:Instance", name=name, inputs=inputs, ignore_changes=ignored, aliases=aliases
+    )
+    return Plan(project="p", stack="dev", resources=(one,))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ignored", "stands"),
+    [
+        ({"type": "p4d"}, {"type": "t3"}, ["type"], {"type": "p4d"}),
+        ({"type": "p4d"}, {"type": "t3"}, ["*"], {"type": "p4d"}),
+        ({"type": "p4d"}, {"type": "t3"}, ["other"], {"type": "t3"}),
+        ({"a": {"b": 1, "c": 1}}, {"a": {"b": 2, "c": 2}}, ["a.b"], {"a": {"b": 1, "c": 2}}),
+        ({"a": [{"n": 4}, {"n": 5}]}, {"a": [{"n": 1}, {"n": 1}]}, ["a[*].n"], {"a": [{"n": 4}, {"n": 5}]}),
+        ({"a": [{"n": 4}]}, {"a": [{"n": 1}, {"n": 1}]}, ["a[0].n"], {"a": [{"n": 4}, {"n": 1}]}),
+        ({}, {"size": 3}, ["size"], {}),
+        ({"size": 3}, {}, ["size"], {"size": 3}),
+        ({"size": UNKNOWN}, {"size": 3}, ["size"], {"size": UNKNOWN}),
+        ({"t": {"x.y": 1}}, {"t": {"x.y": 2}}, ['t["x.y"]'], {"t": {"x.y": 1}}),
+    ],
+)
+def test_what_is_ignored_stands(old: Any, new: Any, ignored: list[str], stands: Any) -> None:
+    (found,) = as_it_stands(plan(old), plan(new, *ignored)).resources
+    assert dict(found.inputs) == stands
+
+
+def test_what_is_new_is_as_declared_and_what_was_renamed_is_the_same() -> None:
+    declared = plan({"type": "t3"}, "type", name="b")
+    assert as_it_stands(plan({"type": "p4d"}), declared) == declared
+    assert as_it_stands(None, declared) == declared
+    renamed = plan({"type": "t3"}, "type", name="b", aliases=("a",))
+    assert as_it_stands(plan({"type": "p4d"}), renamed).resources[0].inputs == {"type": "p4d"}
+
+
+def test_a_list_that_became_a_text_is_as_declared() -> None:
+    assert kept([1], "x", ["0", "y"]) == "x"
+
+
+def test_a_smaller_type_that_the_engine_ignores_saves_nothing(repository: Repository) -> None:
+    ignoring = PROGRAM.replace(
+        "name, props, None)", 'name, props, pulumi.ResourceOptions(ignore_changes=["instanceType"]))'
+    )
+    repository.program(text=ignoring.format(machine="g6.48xlarge", size=100))
+    repository.commit()
+    repository.program(text=ignoring.format(machine="g6.xlarge", size=100))
+    (stack,) = repository.preview(base="main").stacks
+    assert stack.after.usd_per_month == stack.before.usd_per_month
+    assert stack.after.idle_usd_per_hour == stack.before.idle_usd_per_hour
