@@ -32,6 +32,7 @@ from sizewell.resources.kinds import KubernetesKind
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.readers.pools import Measured
 from sizewell.resources.spellings import CloudFormationType, Spelling
+from sizewell.resources.standing import AcceleratorName
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
@@ -65,6 +66,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
     "recording/contents/data/arm.csv": (ArmType, ("type",)),
     "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
+    "resources/data/accelerator_names.csv": (AcceleratorName, ("pattern",)),
     "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),

@@ -22,7 +22,6 @@ OUTSIDE = (
     "launch/scripts/",  # runs on the machines, without the package
     "launch/images.py",  # tags of images
     "policy/rules/secrets.py",  # a pattern of any long text
-    "resources/standing.py",  # what anybody's inputs call machines, of clouds too that the catalog has no rows of
 )
 METHODS = frozenset(
     "startswith endswith removeprefix removesuffix find index partition rpartition split rsplit fnmatch".split()  # noqa: SIM905

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
 
+from sizewell import csvtables
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
@@ -17,18 +20,22 @@ from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.values import Text, number
 from sizewell.sizing.providers import CLOUDS
 
-_MACHINE: Final = re.compile(  # of AWS, Google Cloud and Azure, before the catalog is asked what they carry
-    r"(?:ml\.|db\.)?[a-z][a-z0-9-]*\.(?:\d*x?large|metal[\w-]*|medium|small)"
-    r"|\w+-(?:high|mega|ultra|edge|max|standard)\w*-?\w*"
-    r"|standard_\w+",
-    re.IGNORECASE,
-)
-_NAMED: Final = re.compile(  # sizes and accelerators of other clouds: gpu-h100x8-640gb, nvidia-l4, v5litepod-8
-    r"(?:[\w.]+[-_.])*(?:gpu|nvidia|tpu)[-_.][\w.-]*|v\d(?:p|e|litepod)-\d+|v[23]-\d+"
-    r"|(?:[\w.]+[-_.])*(?:a100|h[12]00|b[23]00|gb[23]00|l40s?|a10g|rtx\w*|mi\d{3}x)(?:x?\d+)?(?:[-_.][\w.-]*)?"
-    r"|ecs\.(?:ebm)?v?[gs]?gn\w+[\w.-]*",
-    re.IGNORECASE,
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceleratorName:
+    """A row of accelerator_names.csv: how values or inputs that speak of accelerators are spelled."""
+
+    pattern: str
+    spells: Literal["machine", "product", "input"]  # a key, or a value; of machines the catalog is asked
+    source: str
+
+
+def _patterns(spells: str) -> re.Pattern[str]:
+    return re.compile("|".join(row.pattern for row in _ROWS if row.spells == spells), re.IGNORECASE)
+
+
+_ROWS: Final = csvtables.read(AcceleratorName, Path(__file__).parent / "data/accelerator_names.csv")
+_MACHINE, _NAMED, _INPUTS = (_patterns(each) for each in ("machine", "product", "input"))
 _COUNTS: Final = frozenset(
     ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
      "acceleratorconfigs", "nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "google.com/tpu")
@@ -75,7 +82,7 @@ def named(inputs: Any) -> Text:
                 return f"{value} {key}" if isinstance(value, int | float) else str(value)
         elif isinstance(value, str) and value:
             held = _HOLDS.fullmatch(plain) is not None
-            if plain.startswith("gpu") and value.lower() not in ("none", "false", "0"):
+            if _INPUTS.fullmatch(plain) and value.lower() not in ("none", "false", "0"):
                 return value
             if (held or not _TEXTS.search(plain)) and _is_accelerator(value.rpartition("/")[2], held=held):
                 return value
