@@ -15,6 +15,7 @@ from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.launching import beyond
 from sizewell.sizing.workload.model import Training
 from sizewell.sizing.workload.read import parse_spec, read_spec
 
@@ -373,3 +374,16 @@ def test_of_times_that_predictions_cannot_tell_apart_the_cheaper_is_chosen(facts
     half = next(a for a in alternatives(sizing, chosen) if a.instance_type == chosen.instance_type)
     assert half.nodes == chosen.fleet.nodes // 2
     assert re.fullmatch(r"[\d.]+ USD a run cheaper; 1\.\d x as long", half.why_not)
+
+
+def test_what_the_entry_scripts_refuse_is_said_where_it_is_chosen(facts):
+    """A decision names what its launch will ask a command for: the same list as `launch` refuses by."""
+    tuned = {**TUNE, "training": {**TUNE["training"], "method": "qlora"}}
+    for given, expected in ((TUNE, False), (tuned, True)):
+        workload = decided(facts, **given)
+        said = [note for note in workload.assumptions if "command of your own" in note]
+        assert bool(said) == expected
+        assert bool(beyond(workload.task, workload.framework, workload.parallelism)) == expected
+        if expected:
+            assert "task.method is qlora" in said[0]
+            assert "FSDP-QLoRA" in said[0]

@@ -316,3 +316,13 @@ def test_corrections_of_large_clusters_leave_one_machine_alone(devices):
     share = calibration.values("training")["useful_share"]  # as published of clusters of hundreds, in full there alone
     assert hours < run_time_s(run, estimate.step_s, nodes=4, devices=32) < hours / share
     assert run_time_s(run, estimate.step_s, nodes=64, devices=512) == pytest.approx(hours / share)
+
+
+def test_a_prompt_of_300_000_tokens_attends_at_the_speed_of_attention():
+    """Llama-3-8B on one A100: 3 minutes, rounded (MInference's baseline with FlashAttention-2), which products at their
+    own rate would take 1.9 of.
+    """
+    device = CATALOG.accelerator("a100-80gb-sxm")
+    run = ServingJob(architecture=LLAMA_8B, input_tokens=300_000, output_tokens=1, engine="vllm")
+    found = replica(run, Cluster(accelerator=device, per_node=1), tensor=1).prefill_s(300_000)
+    assert 140 < found < 220

@@ -252,3 +252,40 @@ def test_sharded_weights_of_a_model_without_known_layers_are_gathered_too():
         training_time(run, Layout(data=8, zero_stage=stage, micro_batch=32), machine).step_s for stage in (3, 1)
     )
     assert sharded > whole
+
+
+def test_a_small_batch_waits_for_the_host_where_python_launches_each_kernel():
+    """Llama-3.1-8B with LoRA on one H100 (benchmarks/measured/trainer_h100.jsonl): 0.33 s for 1,024 tokens, 1.17 s for
+    8,192, so the step does not shrink with its tokens; software with kernels of its own does not wait.
+    """
+    machine = replace(cluster("h100-sxm", nodes=1), per_node=1)
+    waits = {}
+    for engine in ("transformers", "unsloth"):
+        for batch in (1, 8):
+            run = job(LLAMA_8B, global_batch=batch, sequence_length=1024, engine=engine, method="lora", lora_rank=16)
+            layout = Layout(micro_batch=batch, checkpointing="full")
+            time = training_time(run, layout, machine)
+            waits[engine, batch] = dict(time.waterfall).get("kernel launches", 0.0) / time.step_s
+    assert waits["transformers", 1] > 0.2
+    assert waits["transformers", 8] < 0.05
+    assert waits["unsloth", 1] == 0.0
+
+
+def test_adapters_in_fp32_beside_16_bit_weights_cast_their_input_each_time():
+    machine = replace(cluster("h100-sxm", nodes=1), per_node=1)
+    run = job(LLAMA_8B, global_batch=8, sequence_length=2048, engine="transformers", method="lora", lora_rank=16)
+    layout = Layout(micro_batch=4, checkpointing="full")
+    every = ("q", "k", "v", "o", "gate", "up", "down")
+    all_linear = training_time(replace(run, lora_targets=every), layout, machine).step_s
+    two = training_time(replace(run, lora_targets=("q", "v")), layout, machine).step_s
+    assert all_linear > 1.15 * two
+
+
+def test_foreach_and_clipping_pass_over_memory_more_often():
+    machine = replace(cluster("h100-sxm", nodes=1), per_node=1)
+    run = job(LLAMA_8B, global_batch=1, sequence_length=1024, engine="transformers", method="full")
+    fused, foreach = (
+        dict(training_time(replace(run, optimizer=name), Layout(), machine).waterfall)["optimizer"]
+        for name in ("adamw_torch_fused", "adamw_torch")
+    )
+    assert foreach / fused == pytest.approx((80 + 12) / (30 + 12), rel=0.01)

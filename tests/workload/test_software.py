@@ -11,6 +11,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.workload.read import parse_spec
@@ -115,3 +116,34 @@ def test_changed_inputs_are_predicted_with_the_same_software():
     asked = need(RUN)
     shorter = replace(asked, training=replace(asked.training, sequence_length=2048))
     assert shorter.on("tpu").training.sequence_length == 2048
+
+
+TUNE = """
+name: x
+kind: fine-tuning
+model: {name: meta-llama/Llama-3.1-8B, weights: nf4}
+training: {method: METHOD, samples: 10k, sequence_length: 2048}
+"""
+
+
+@pytest.mark.parametrize("engine", [name for name, software in SOFTWARE.items() if software.work == "training"])
+def test_software_that_people_tune_with_is_predicted_and_refuses_what_it_has_no_method_for(engine):
+    tune = TUNE if "qlora" in SOFTWARE[engine].methods else TUNE.replace(", weights: nf4", "")
+    for method in ("full", "lora", "qlora"):
+        text = tune.replace("METHOD", method)
+        text = text if method == "qlora" else text.replace(", weights: nf4", "")
+        if engine in ("maxtext", "neuron"):
+            continue
+        if method in SOFTWARE[engine].methods:
+            assert need(text + f"engine: {engine}\n").training.engine == SOFTWARE[engine].predicted_as
+        else:
+            with pytest.raises(SpecError, match=f"{engine} has no method: {method}"):
+                parse_spec(text + f"engine: {engine}\n")
+
+
+def test_hugging_faces_libraries_are_given_layouts_that_they_have():
+    job = need(TUNE.replace("METHOD", "lora").replace(", weights: nf4", "") + "engine: trl\n").training
+    layouts = space(job, 16, 8, 8).columns
+    assert len(layouts["tp"]) > 0
+    for name in ("tp", "pp", "cp", "ep"):
+        assert set(layouts[name].tolist()) == {1.0}

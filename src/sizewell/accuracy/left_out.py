@@ -215,6 +215,20 @@ def record(engines: bool) -> Mapping[str, Any]:
     return part
 
 
+def _figures(groups: Iterable[Summary]) -> dict[str, dict[str, float]]:
+    return {
+        group.group: {
+            "cases": group.cases,
+            "median_error_pct": round(group.median_pct, 1),
+            "bias_pct": round(group.bias_pct, 1),
+            "in_band_pct": round(group.in_band_pct),
+            "half_width_pct": round(group.half_width_pct, 1),
+        }
+        for group in groups
+        if group.refused < group.cases
+    }
+
+
 def recorded(report: Report) -> dict[str, object]:
     """Median errors over core cases by area, by kind and metric, by hardware; refusals; whether the bands hold."""
     core = [row for row in report.rows if row.core]
@@ -226,19 +240,9 @@ def recorded(report: Report) -> dict[str, object]:
         ("by_hardware", lambda row: f"{row.area} · {row.hw_family}"),
     )
     counts = fit_counts(report.rows)
-    return {
-        name: {
-            summary.group: {
-                "cases": summary.cases,
-                "median_error_pct": round(summary.median_pct, 1),
-                "in_band_pct": round(summary.in_band_pct),
-                "half_width_pct": round(summary.half_width_pct, 1),
-            }
-            for summary in summaries([row for row in core if key(row)], key)
-            if summary.refused < summary.cases
-        }
-        for name, key in keys
-    } | {
+    of_software = [row for row in report.rows if row.software]
+    return {name: _figures(summaries([row for row in core if key(row)], key)) for name, key in keys} | {
+        "by_software": _figures(summaries(of_software, lambda row: row.software)),
         "refused": sum(bool(row.refused) for row in report.rows),
         "cases": len(report.rows),
         "false_fits": counts.false_fits,

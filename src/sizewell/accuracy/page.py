@@ -142,6 +142,8 @@ def page(report: Report, cases: dict[str, Case]) -> str:
         _left_out(),
         "## As a user would ask: source left out, software not named",
         _unnamed(),
+        "## Training and fine-tuning, by software",
+        _by_software(report.rows),
         "## Plots",
         *(
             f"![{area}: predicted against published](accuracy/{area.replace(' ', '-')}.svg)"
@@ -316,6 +318,34 @@ def _unnamed() -> str:
         "or above the value recorded here, which the command prints beside it:"
         "\n\n"
         f"{_markdown(kinds)}"
+    )
+
+
+def _by_software(rows: Sequence[Row]) -> str:
+    """Errors by quantity, method and software: of sources that the fit has not seen, then of the fit itself."""
+    unseen = json.loads(left_out.FILE.read_text(encoding="utf-8"))["named"].get("by_software", {})
+    lines = []
+    for group in summaries([row for row in rows if row.software], lambda row: row.software):
+        of_unseen = unseen.get(group.group)
+        known = (
+            (
+                f"{of_unseen['median_error_pct']:.1f} %",
+                f"{of_unseen['bias_pct']:+.1f} %",
+                f"{of_unseen['in_band_pct']} %",
+                f"± {of_unseen['half_width_pct']:.1f} %",
+            )
+            if of_unseen
+            else ("–",) * 4
+        )
+        lines.append((group.group, str(group.cases), *known, _percent(group.median_pct), f"{group.in_band_pct:.0f} %"))
+    header = ("group", "cases", "source left out", "bias", "in band", "half-width", "fitted", "in band")
+    return (
+        "`sizewell validate --left-out` prints the errors of every case with its source left out of the fit and of the "
+        "bands, `tools/left_out.py` records them. A group of one source has the band of its kind of work there, as the "
+        "band of its own would rest on what is left out; a group of few cases has it always. `trainer` is Hugging "
+        "Face's Trainer with the libraries that run it (PEFT, TRL, Axolotl, LLaMA-Factory). Bands aim at 80 %."
+        "\n\n"
+        f"{_markdown(Table(title='', header=header, rows=tuple(lines)))}"
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from sizewell.accuracy.cases import Case
-from sizewell.accuracy.describe import CannotPredictError
+from sizewell.accuracy.describe import CannotPredictError, engine_of
 from sizewell.accuracy.memory_predictions import Prediction, predict_memory
 from sizewell.accuracy.serving_predictions import predict_serving
 from sizewell.accuracy.time_predictions import predict_time
 from sizewell.sizing.errors import SizewellError
+from sizewell.sizing.predict.software import measured_as
 
 MEMORY = frozenset(
     {
@@ -55,6 +56,18 @@ def area(case: Case) -> str:
             return "adapter memory"
         return "training memory" if case.kind in ("train", "finetune_full", "train_formula") else "serving memory"
     return "serving" if case.kind in SERVING else "training time"
+
+
+_METHODS = {"finetune_full": "full fine-tuning", "finetune_lora": "LoRA", "finetune_qlora": "QLoRA"}
+
+
+def trained_by(case: Case) -> str:
+    """What a training case is grouped by beside its kind: quantity, method and software; "" for others."""
+    quantity = {"training time": "speed", "training memory": "memory", "adapter memory": "memory"}.get(area(case))
+    if quantity is None or case.metric == "max_sequence_length":
+        return ""
+    method = _METHODS.get(case.kind, "images" if case.kind == "vision_train" else "pre-training")
+    return f"{quantity} · {method} · {measured_as(engine_of(case)) if engine_of(case) else 'not stated'}"
 
 
 def work_class(case: Case) -> str:

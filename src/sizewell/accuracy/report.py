@@ -17,7 +17,7 @@ from sizewell import logs
 from sizewell.accuracy.asked import as_asked
 from sizewell.accuracy.cases import Case, read
 from sizewell.accuracy.memory_predictions import Prediction
-from sizewell.accuracy.predict import area, predict, work_class
+from sizewell.accuracy.predict import area, predict, trained_by, work_class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,7 @@ class Row:
     high: float | None
     refused: str
     work: str  # class of a training time case, "" for others
+    software: str  # of training: "memory · LoRA · trainer"; "" for others
     fits: bool | None  # whether the run fits its device at the upper edge of the band; None where that is no question
     assumptions: tuple[str, ...] = ()
 
@@ -158,6 +159,7 @@ def grade(case: Case) -> Row:
         area=area(case),
         model=str(case.model.get("name") or ""),
         work=work_class(case),
+        software=trained_by(case),
         hw_family=case.hw_family,
         source_family=case.source_family,
         core=case.core,

@@ -71,12 +71,12 @@ def training_case(case: Case) -> TrainingCase:
         method=method,
         precision=precision,
         weights=weights,
-        optimizer=_optimizer(str(w.get("optimizer") or "adamw")),
+        optimizer=optimizer_of(case),
         gradients=gradients_of(case),
         unsharded_gradients=unsynchronised(case),
         sequence_length=sequence,
-        lora_rank=_rank(case) if method in ("lora", "qlora") else 0,
-        lora_targets=_targets(case) if method in ("lora", "qlora") else (),
+        lora_rank=rank_of(case) if method in ("lora", "qlora") else 0,
+        lora_targets=targets_of(case) if method in ("lora", "qlora") else (),
         attention=_attention(w, engine),
         packed=bool(w.get("packed", True)),
         framework="jax" if engine in JAX_ENGINES else "pytorch",
@@ -164,7 +164,17 @@ def _whole(case: Case) -> bool:
     return not any(case.parallelism.get(name) for name in ("zero", "fsdp", "tp", "pp"))
 
 
-def _optimizer(said: str) -> str:
+def stored_of(case: Case, precision: str, engine: str) -> str:
+    """In what weights that are all trained are kept, under Hugging Face's Trainer: "" follows the software."""
+    text = products_in(case.workload.get("precision"))
+    if "true" in text:
+        return "bf16" if precision == "bf16" else precision
+    return "fp32" if "autocast" in text or (engine in HUGGING_FACE and _whole(case)) else ""
+
+
+def optimizer_of(case: Case) -> str:
+    """The optimizer that ran, AdamW where its source does not say."""
+    said = str(case.workload.get("optimizer") or "adamw")
     text = said.lower()
     if text in ("adamw_torch", "adamw_torch_fused", "sgd"):  # names of torch.optim as Hugging Face's Trainer has them
         return text
@@ -212,7 +222,7 @@ def _attention(w: Any, engine: str) -> Literal["flash", "eager"]:
     return "eager" if said == "hf" or old else "flash"
 
 
-def _rank(case: Case) -> int:
+def rank_of(case: Case) -> int:
     stated = _number(case.workload.get("lora_rank"))
     if stated:
         return int(stated)
@@ -225,7 +235,7 @@ def _rank(case: Case) -> int:
     return 8
 
 
-def _targets(case: Case) -> tuple[str, ...]:
+def targets_of(case: Case) -> tuple[str, ...]:
     said = f"{case.workload.get('lora_targets') or ''} {case.workload.get('method') or ''}".lower().strip()
     if said.startswith("adapter"):
         return ("scale",) if "v2" in said else ("prompt",)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sizewell.accuracy import benchmarks
+from sizewell.accuracy import benchmarks, training_cases
 from sizewell.accuracy.cases import Case
 from sizewell.accuracy.describe import (
     JAX_ENGINES,
@@ -32,6 +32,7 @@ from sizewell.sizing.predict import architecture as arch
 from sizewell.sizing.predict.layouts import search as layouts
 from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.performance.training import useful_share
+from sizewell.sizing.predict.performance.training_rows import LAUNCHES
 from sizewell.sizing.predict.spot import checkpoint_bytes, interruptions
 from sizewell.sizing.predict.usual import SHOWN, UNFUSED_ATTENTION, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Cluster, Layout, TrainingJob
@@ -92,8 +93,8 @@ def training_run(case: Case) -> TrainingRun:
         architecture=a,
         method=method,
         precision=precision,
-        weights=_weights(precision, method),
-        optimizer="lamb" if "lamb" in str(case.workload.get("optimizer")).lower() else "adamw",
+        weights=_weights(precision, method, case, engine),
+        optimizer=training_cases.optimizer_of(case),
         gradients=gradients_of(case),
         unsharded_gradients=unsynchronised(case),
         sequence_length=seq,
@@ -105,8 +106,12 @@ def training_run(case: Case) -> TrainingRun:
         engine_assumed=nobody_says,
         compiled=_compiled(case, a, engine, accelerator),
         cpu_offload=bool(case.workload.get("cpu_offload")),
-        lora_rank=16 if method in ("lora", "qlora") else 0,
-        lora_targets=benchmark.lora_targets if benchmark else (),
+        lora_rank=(training_cases.rank_of(case) if engine in LAUNCHES else 16) if method in ("lora", "qlora") else 0,
+        lora_targets=benchmark.lora_targets
+        if benchmark
+        else training_cases.targets_of(case)
+        if engine in LAUNCHES
+        else (),
         async_tensor=bool(case.parallelism.get("async_tp")),
     )
     return TrainingRun(
@@ -147,7 +152,9 @@ def _method(case: Case) -> Any:
     return {"finetune_lora": "lora", "finetune_qlora": "qlora", "finetune_full": "full"}.get(case.kind, "pretrain")
 
 
-def _weights(precision: str, method: str) -> str:
+def _weights(precision: str, method: str, case: Case, engine: str) -> str:
+    if engine in training_cases.HUGGING_FACE and method == "full":
+        return training_cases.stored_of(case, precision, engine)
     if method == "qlora":
         return "nf4"
     return "fp8" if method == "lora" and precision in ("fp8", "fp4") else ""

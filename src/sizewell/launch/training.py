@@ -15,6 +15,7 @@ from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, limited, packed
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.launching import beyond
 
 BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour before the window does
 
@@ -163,14 +164,8 @@ def possible(launch: Launch) -> None:
     again = "run `sizewell size --stack STACK` and commit the decision"
     told = f"give the run its task, {fix}; for a decision without one {again}"
     must(launch.plan.task is not None, "task", "is missing: the entry scripts go by the model and the method", told)
-    must(task.family in (None, "decoder"), "task.family", f"is {task.family}: the entry scripts train language models")
-    must(task.method != "qlora", "task.method", "is qlora, which the entry scripts do not shard")
-    must(launch.plan.framework != "tensorflow", "framework", "is tensorflow, for which there is no entry script")
-    for key in ("pipeline", "context", "expert"):
-        value = getattr(layout, key, 1)
-        must(
-            value == 1, f"parallelism.{key}", f"is {value}: the entry scripts support data and tensor parallelism only"
-        )
+    for more in beyond(task, launch.plan.framework, layout):
+        must(False, more.path, more.message, f"{fix}: {more.software}")
     if layout is not None:
         most = max(launch.nodes, launch.plan.nodes_max)
         there, wanted = most * launch.machine.devices, layout.data * layout.tensor * layout.pipeline

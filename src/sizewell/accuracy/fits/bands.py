@@ -161,5 +161,6 @@ def rejected(inside: int, cases: int, share: float = SHARE) -> float:
     >>> round(rejected(8, 10), 3), rejected(4, 20) < 0.01
     (1.0, True)
     """
-    chances = [math.comb(cases, n) * share**n * (1 - share) ** (cases - n) for n in range(cases + 1)]
+    ways = (math.lgamma(cases + 1) - math.lgamma(n + 1) - math.lgamma(cases - n + 1) for n in range(cases + 1))
+    chances = [math.exp(some + n * math.log(share) + (cases - n) * math.log1p(-share)) for n, some in enumerate(ways)]
     return min(1.0, sum(chance for chance in chances if chance <= chances[inside] * (1 + 1e-9)))

@@ -50,9 +50,11 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Layout, TrainingJob
+from sizewell.sizing.records.launching import beyond
 from sizewell.sizing.units import distinct_figures, short_duration
 
 if TYPE_CHECKING:
+    from sizewell.sizing.choose.requirements import Requirements
     from sizewell.sizing.workload.read import WorkloadSpec
 
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
@@ -70,11 +72,13 @@ DIMENSIONS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab
 def workload_record(sizing: Sizing, chosen: Option) -> Workload:
     """Everything about the choice: pool, memory, performance, lines, cost, runner-ups, rejections, assumptions."""
     spec, need, fleet = sizing.spec, sizing.need, chosen.fleet
+    layout = _parallelism(fleet.layout, need.training) if fleet.layout and need.training else None
+    task = _task(sizing, chosen)
     return Workload(
         spec=SpecRef(name=spec.name, digest=spec.digest()),
         kind=spec.kind,
         pools=(_pool(sizing, chosen),),
-        parallelism=_parallelism(fleet.layout, need.training) if fleet.layout and need.training else None,
+        parallelism=layout,
         replicas=_replicas(chosen) if need.arrivals is not None or need.batch is not None else None,
         memory=_memory(chosen),
         performance=_performance(chosen),
@@ -82,7 +86,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         schedule=_schedule(spec),
         checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
         storage=_storage(spec, chosen),
-        task=_task(sizing, chosen),
+        task=task,
         interruptible=need.interruptible,
         framework=need.framework,
         scheduler=chosen.scheduler,
@@ -91,8 +95,18 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         cost=_cost(chosen),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         rejections=rejection_groups(sizing.rejections),
-        assumptions=assumptions(chosen),
+        assumptions=(*assumptions(chosen), *(_launched(spec.name, task, need, layout) if need.training else ())),
     )
+
+
+def _launched(name: str, task: Task | None, need: Requirements, layout: Parallelism | None) -> tuple[str, ...]:
+    """What of the run its launch will ask a command of one's own for, said where the layout is chosen."""
+    more = beyond(task, need.framework, layout)
+    if not more:
+        return ()
+    causes = ", ".join(f"{each.path} {each.message.partition(':')[0].partition(',')[0]}" for each in more)
+    software = "; ".join(dict.fromkeys(each.software for each in more))
+    return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
 
 
 def _guard(spec: WorkloadSpec) -> Guard:

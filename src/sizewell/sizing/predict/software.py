@@ -29,6 +29,8 @@ Trait = Literal[
     "casts-up",  # what is not quantised is cast to fp32 (PEFT's preparation for k-bit training)
     "foreach",  # PyTorch's own optimizers as they are, which step over all parameters at once
     "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, tables' states of 8-bit optimizers in 32 bits
+    "launches",  # transformers' modules as they are: Python launches each kernel, one by one
+    "shards-alone",  # divides a model by FSDP or ZeRO, never by tensor, pipeline or context parallelism
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]

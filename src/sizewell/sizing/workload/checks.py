@@ -76,6 +76,13 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
         faults.append(
             _fault("engine.name", f"{spec.engine.name} is software for {SOFTWARE[spec.engine.name].work}", other)
         )
+    if spec.engine is not None and spec.training is not None:
+        able = SOFTWARE[spec.engine.name].methods
+        if spec.training.method not in able:
+            message = f"{spec.engine.name} has no method: {spec.training.method}"
+            others = [name for name in named_for("training") if spec.training.method in SOFTWARE[name].methods]
+            way_out = f"use method: {' or '.join(sorted(able))}, or engine: {' or '.join(others)}"
+            faults.append(_fault("engine.name", message, way_out))
     if spec.spot_policy == "spot" and spec.kind == "inference":
         message = "spot contradicts kind: inference: an interruption drops users' requests"
         faults.append(_fault("spot_policy", message, "use auto or on-demand; for offline work kind: batch-inference"))
@@ -85,7 +92,10 @@ def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
     return faults
 
 
-_FRAMEWORKS: Final = {"maxtext": ("jax",), "fsdp": ("pytorch",), "megatron": ("pytorch",), "deepspeed": ("pytorch",)}
+_OTHERS: Final = frozenset({"maxtext", "neuron"})
+_FRAMEWORKS: Final = {"maxtext": ("jax",)} | {
+    name: ("pytorch",) for name in named_for("training") if name not in _OTHERS
+}
 
 
 def _framework(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:

@@ -11,6 +11,11 @@ from sizewell.sizing.catalog.engines import ENGINES
 Work = Literal["serving", "training"]
 
 
+ALL_METHODS: Final = frozenset({"full", "lora", "qlora"})
+_SIXTEEN_BIT: Final = frozenset({"full", "lora"})  # no weights in 4 bits beside adapters
+_PYTORCH: Final = frozenset({"cuda", "rocm"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Software:
     """One engine: `runtimes` it is released for (from the projects' own installation pages, from memory)."""
@@ -18,6 +23,7 @@ class Software:
     work: Work
     runtimes: frozenset[str]
     predicted_as: str  # whose fitted constants predict it; "" for plain PyTorch
+    methods: frozenset[str] = ALL_METHODS  # of training: what it can do
 
 
 _STATED: Final[Mapping[str, Software]] = {
@@ -29,7 +35,16 @@ _STATED: Final[Mapping[str, Software]] = {
     "jetstream": Software(work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream"),
     "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "cpu"}), predicted_as="llama.cpp"),
     "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
-    "megatron": Software(work="training", runtimes=frozenset({"cuda", "rocm"}), predicted_as="megatron-bridge"),
+    "megatron": Software(work="training", runtimes=_PYTORCH, predicted_as="megatron-bridge", methods=_SIXTEEN_BIT),
+    "nemo": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="nemo", methods=_SIXTEEN_BIT),
+    "transformers": Software(work="training", runtimes=_PYTORCH, predicted_as="transformers"),
+    "peft": Software(work="training", runtimes=_PYTORCH, predicted_as="peft", methods=frozenset({"lora", "qlora"})),
+    "trl": Software(work="training", runtimes=_PYTORCH, predicted_as="trl"),
+    "axolotl": Software(work="training", runtimes=_PYTORCH, predicted_as="axolotl"),
+    "llama-factory": Software(work="training", runtimes=_PYTORCH, predicted_as="llama-factory"),
+    "unsloth": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="unsloth"),
+    "torchtune": Software(work="training", runtimes=_PYTORCH, predicted_as="torchtune"),
+    "torchtitan": Software(work="training", runtimes=_PYTORCH, predicted_as="torchtitan", methods=frozenset({"full"})),
     "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),
     "maxtext": Software(work="training", runtimes=frozenset({"tpu", "cuda"}), predicted_as="maxtext"),
     "neuron": Software(work="training", runtimes=frozenset({"neuron"}), predicted_as="neuron"),

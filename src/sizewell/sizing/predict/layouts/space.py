@@ -16,8 +16,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 
+SHARDS_ALONE = software_with("shards-alone")
 FIELDS = ("tp", "pp", "vp", "cp", "dp", "ep", "zero", "shard", "sp", "micro", "recompute")
 MICRO_BATCH_MAX = 64
 MICRO_TOKENS_MAX = 65536  # no more tokens in one micro-batch than this: products are long saturated
@@ -71,7 +73,7 @@ def divisors(n: int) -> tuple[int, ...]:
 def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
     """Tensor-parallel sizes inside the fast domain that divide heads and feed-forward width."""
     model = job.architecture
-    if not model.layers or not model.heads:
+    if not model.layers or not model.heads or job.engine in SHARDS_ALONE:
         return (1,)
     kv = model.kv_heads or model.heads
     width = model.ffn or model.expert_ffn
@@ -89,7 +91,7 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Stages that share the layers out evenly, or nearly: a longest stage at most 8 % over the mean."""
     layers = job.architecture.layers
-    if not layers or job.framework == "jax" or job.method == "qlora":
+    if not layers or job.framework == "jax" or job.method == "qlora" or job.engine in SHARDS_ALONE:
         return (1,)
     return tuple(d for d in divisors(devices) if d <= layers and math.ceil(layers / d) * d <= 1.08 * layers)
 
@@ -97,7 +99,7 @@ def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
 def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Powers of two that leave each rank enough of the sequence."""
     seq = job.sequence_length
-    if job.architecture.kind != "decoder":
+    if job.architecture.kind != "decoder" or job.engine in SHARDS_ALONE:
         return (1,)
     return tuple(d for d in divisors(devices) if d & (d - 1) == 0 and (d == 1 or seq // d >= CONTEXT_TOKENS_MIN))
 
@@ -105,7 +107,7 @@ def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
 def expert_sizes(job: TrainingJob, ranks: int) -> tuple[int, ...]:
     """Divisors of the experts that also divide the data and context ranks."""
     experts = job.architecture.experts
-    if not experts:
+    if not experts or job.engine in SHARDS_ALONE:
         return (1,)
     return tuple(d for d in divisors(experts) if ranks % d == 0)
 

@@ -143,6 +143,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     compute = peak_flop_per_s(accelerator, job.weights) * family.compute * devices
     compute_dense = peak_flop_per_s(accelerator, dense) * family.compute * devices
     compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * devices
+    attention = peak_flop_per_s(accelerator, "bf16") * attention_share(accelerator, model.head_dim) * devices
     context = job.input_tokens + job.output_tokens / 2
     cache_bytes = kv_bytes_per_token(model, kv_bytes_per_value(job), context=context)
     routed_layers = sum(has_experts(model, layer) for layer in range(model.layers))
@@ -168,7 +169,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         linear_s_per_token=waits * 2.0 * (linear_s + adapter_params_per_token(job) / compute16),
         head_s_per_token=waits * 2.0 * counts.head / compute16,
         decode_pair_s=waits * _decode_attention_flop_per_pair(model, context) / compute16,
-        prompt_pair_s=waits * attention_flop_per_token(model, prompt) / prompt / compute16,
+        prompt_pair_s=waits * attention_flop_per_token(model, prompt) / prompt / min(compute16, attention),
         prompt_extra_s=2.0 * model.extra_params * model.image_tokens / compute16,
         collective_s=meetings * link.latency_s if tensor > 1 else 0.0,
         collective_s_per_token=volume / link.bytes_per_s,
@@ -177,6 +178,24 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
         adapters=job.adapters,
     )
+
+
+_ATTENTION_MEASURED = {"hopper": 0.6}
+"""Share of the 16-bit peak that causal attention over a prompt of 8,192 tokens or more reaches in the vendor's kernels,
+heads of 128 (benchmarks/measured/kernels_h100.jsonl: 0.53 to 0.62)."""
+
+
+def attention_share(accelerator: Accelerator, head_dim: int) -> float:
+    """Share of the 16-bit peak that attention over a prompt reaches: as measured, else as in training, whose kernels
+    are the same; 1 where neither is known, so that matrix products are the limit.
+    """
+    family = accelerator.family.lower()
+    if family in _ATTENTION_MEASURED:
+        return _ATTENTION_MEASURED[family]
+    whole = calibration.values("training").get(f"attention_fraction.{family}")
+    if whole is None or not head_dim:
+        return 1.0
+    return whole * head_dim / (head_dim + training_rows.EXPONENTIAL_DIM.get(family, 0.0))
 
 
 def kv_bytes_per_value(job: ServingJob) -> float:

@@ -18,7 +18,7 @@ from sizewell.sizing.predict.architecture import is_guess
 from sizewell.sizing.predict.performance import training_comm as comm
 from sizewell.sizing.predict.performance import training_compute as compute
 from sizewell.sizing.predict.performance.collectives import Values
-from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, Rows, one_row, rows
+from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, LAUNCHES, Rows, one_row, rows
 from sizewell.sizing.records.jobs import Cluster, Grade, Layout, TrainingEstimate, TrainingJob
 
 LIMITS: Mapping[str, str] = {
@@ -26,6 +26,7 @@ LIMITS: Mapping[str, str] = {
     "attention": "compute",
     "recompute": "compute",
     "memory-bound": "memory bandwidth",
+    "kernel launches": "fixed",
     "optimizer": "memory bandwidth",
     "tensor parallel": "interconnect",
     "expert parallel": "interconnect",
@@ -54,7 +55,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     share = r.layers / r.pp
     even = share == np.floor(share)
     layers_slow = np.ceil(share)
-    busy = layer.linear + layer.attention + layer.memory + layer.recompute
+    busy = layer.linear + layer.attention + layer.memory + layer.recompute + layer.launches
     hidden = np.where(r.whole > 0, k["overlap.tensor.xla"], tensor_hides * r.hides_tensor)
     tensor = comm.exposed(traffic.tensor, layer.linear, hidden)
     expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
@@ -82,6 +83,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
         "attention": scale * layer.attention,
         "memory-bound": scale * layer.memory,
         "recompute": scale * layer.recompute,
+        "kernel launches": scale * layer.launches,
         "optimizer": optimizer,
         "tensor parallel": scale * tensor,
         "expert parallel": scale * expert,
@@ -225,8 +227,9 @@ def band_keys(job: TrainingJob, cluster: Cluster) -> tuple[str, ...]:
     """Groups that errors are kept for, the narrowest first."""
     model = job.architecture
     kind = "vision" if model.kind in ("vision", "diffusion") else "moe" if model.experts else model.kind
-    method = "adapters" if job.method in ("lora", "qlora") else "full"
+    method = "adapters" if job.method in ("lora", "qlora") else job.method
     width = job.precision if job.precision in ("fp8", "fp4") else "16bit"
     family = cluster.accelerator.family.lower()
-    whole = f"{kind}/{method}"
+    # Where Python launches each kernel, errors are those of hosts: kept apart from programs that are written for speed.
+    whole = f"launched/{kind}/{method}" if job.engine in LAUNCHES else f"{kind}/{method}"
     return (f"{family}/{whole}/{width}", f"{family}/{whole}", f"{whole}/{width}", whole, kind, "any")

@@ -15,14 +15,14 @@ import numpy as np
 from sizewell.sizing.predict.performance.collectives import Number, Values
 from sizewell.sizing.predict.performance.training_rows import Rows
 
-OPTIMIZER_BYTES_PER_PARAM = (
-    30.0  # AdamW, fp32 state: reads gradient, master weight and two moments, writes three and a copy
-)
 FLASH_BACKWARD = 2.5  # FLOPs of flash attention's backward over its forward (Dao 2023): it recomputes the scores
 ADAPTER_BYTES = 12.0
 """Bytes that an adapter moves per token and value of its matrix's inputs and outputs, forward and backward: its two
 products and their gradients are too thin for anything but the input, output and both gradients to count in 16 bits,
 each read and added to (Hu et al. 2021: x A B is added to x W)."""
+CASTING_ADAPTER_BYTES = 12.0
+"""The same where adapters are in fp32 beside 16-bit weights (PEFT), for each pass: the input is cast up and, under
+autocast, down again; the product, its scale and the sum are passes of their own."""
 ADAPTER_KERNELS = 4.0  # dropout, two thin products, the sum
 EAGER_SCORE_PASSES = 5.0  # times that the score matrix crosses memory in forward where attention is not fused
 
@@ -34,6 +34,7 @@ class LayerTime(NamedTuple):
     attention: Values
     memory: Values
     recompute: Values
+    launches: Values  # of the host, beyond what the device is busy with
 
 
 def product(
@@ -108,7 +109,9 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     weights = r.dense_params / r.tp + r.expert_params / np.where(spread, r.ep, r.tp)
     accumulate = 2.0 * r.gradient_bytes * weights * (1 - r.frozen) / r.hbm
     dequantise = r.dequantised * 3.0 * (0.5 + 2.0 + 2.0) * weights / r.hbm
-    adapters = ADAPTER_BYTES * t * r.adapter_width / r.tp / r.hbm
+    beside = t * r.adapter_width / r.tp / r.hbm
+    casting = r.casting_adapters * CASTING_ADAPTER_BYTES * beside  # of a forward pass; half as much again backward
+    adapters = (1 - r.casting_adapters) * ADAPTER_BYTES * beside + 2.5 * casting
     kernels = k["kernels_per_layer"] * (1 + r.moe_share) * between(r.fused, 2.0, 1.0)
     kernels = kernels + ADAPTER_KERNELS * r.adapters
     gap = r.gap * (kernels + np.where(r.whole > 0, 0.0, k["kernels_per_expert"]) * r.moe_share * local)
@@ -116,15 +119,16 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     trained = 2.0 - r.frozen  # products in backward for each one in forward
     full = np.asarray(r.recompute == 1.0, float)
     selective = np.asarray(r.recompute == 0.5, float)
-    again = full * (linear - unread + attention + memory + gap) + selective * (
+    again = full * (linear - unread + attention + memory + gap + casting) + selective * (
         memory + attention * r.eager_attention + 0.5 * linear * r.selective_matmuls
     )
-    return LayerTime(
-        linear=linear * (1 + trained),
-        attention=attention + attention_backward,
-        memory=3.0 * memory + adapters + accumulate + dequantise + 3.0 * gap,
-        recompute=again,
-    )
+    linear, attention = linear * (1 + trained), attention + attention_backward
+    memory = 3.0 * memory + adapters + accumulate + dequantise + 3.0 * gap
+    # The backward pass launches twice the forward's operations; recomputation those of it, and hooks around them.
+    operations = r.host_operations + np.where(r.zero >= 3, r.host_hooks, 0.0)
+    host = k["host_op_s"] * operations * (3.0 + 1.5 * full)
+    launches = np.maximum(0.0, host - (linear + attention + memory + again))
+    return LayerTime(linear=linear, attention=attention, memory=memory, recompute=again, launches=launches)
 
 
 def _attention_rate(r: Rows) -> Values:
@@ -162,7 +166,7 @@ def optimizer_time(r: Rows, k: Mapping[str, float]) -> Values:
     shards = np.where(r.zero >= 1, r.shard, 1.0)
     stored = r.trained_share * (dense / shards + experts / np.maximum(1.0, shards / r.ep))
     speed = np.where(r.offload > 0, k["offload_bytes_per_s"], r.hbm)
-    return stored * OPTIMIZER_BYTES_PER_PARAM / speed
+    return stored * r.optimizer_bytes / speed
 
 
 def local_params(r: Rows) -> tuple[Values, Values]:

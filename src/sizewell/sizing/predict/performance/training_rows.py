@@ -14,7 +14,7 @@ from typing import Any
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import architecture as arch
-from sizewell.sizing.predict.memory.states import lora_targets, lora_widths
+from sizewell.sizing.predict.memory.states import FLATTENS, WIDE_ADAPTERS, lora_targets, lora_widths, steps_by_foreach
 from sizewell.sizing.predict.performance.collectives import Fabric
 from sizewell.sizing.predict.software import gradient_bytes, software_with
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
@@ -32,6 +32,18 @@ BYTES_PER_WEIGHT = {
 }
 FUSED = software_with("fused")
 """Engines whose normalisation, activation and dropout are fused kernels without being asked to compile."""
+LAUNCHES = software_with("launches")
+HOST_OPERATIONS = 36.0
+"""Of a layer's forward pass in transformers' Llama: seven products, two norms of six, ten of the rotary embedding, the
+attention, activation and product of the branches, two sums, two changes of shape."""
+HOST_ADAPTER = 5.0  # further ones of an adapter: a cast, two products, a scale, a sum
+HOST_DEQUANTISE = 5.0  # of a matrix in 4 bits: scales of scales, their offset, the values, a transpose, the wrapper
+HOST_HOOKS = 50.0
+"""Estimate of what DeepSpeed's stage 3 does around a layer's modules, gathering and giving back each: from 0.22 to 0.63
+s a step on one H100, 28 layers, recomputed (benchmarks/measured/trainer_h100.jsonl)."""
+ADAM_BYTES, FOREACH_BYTES, CLIP_BYTES = 30.0, 80.0, 12.0
+"""Per parameter with fp32 state. AdamW in one kernel reads gradient, master weight and two moments, writes three and a
+copy; `foreach` makes a pass for each operation; clipping reads gradients for their norm and writes them again."""
 EXPONENTIALS_PER_CLOCK = 16  # of a multiprocessor, where the catalog says nothing else
 EXPONENTIAL_DIM = {
     "volta": 16.0,
@@ -154,6 +166,10 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "frozen": float(frozen),
         "dequantised": float(frozen and BYTES_PER_WEIGHT.get(weights, 2.0) < 1.0),
         "trained_share": _trained_share(job),
+        "optimizer_bytes": _optimizer_bytes(job),
+        "host_operations": _host_operations(job, adapters) if job.engine in LAUNCHES else 0.0,
+        "host_hooks": HOST_HOOKS if job.engine in FLATTENS else 0.0,
+        "casting_adapters": float(job.engine in WIDE_ADAPTERS),
         "adapters": float(adapters),  # per layer
         "adapter_width": float(adapter_width),  # inputs and outputs of the matrices that they stand beside
         "weight_bytes": BYTES_PER_WEIGHT.get(weights, 2.0),
@@ -216,6 +232,19 @@ def _adapters(job: TrainingJob, *, fused: bool) -> tuple[int, int]:
         again = max(0, sum(t in ("q", "k", "v") for t in targets) - 1) + int("gate" in targets and "up" in targets)
         count, width = count - again, width - again * job.architecture.hidden
     return count, width
+
+
+def _host_operations(job: TrainingJob, adapters: int) -> float:
+    """Operations of a layer's forward pass that the host launches."""
+    matrices = (7 if job.architecture.gated else 6) if job.method == "qlora" else 0
+    return HOST_OPERATIONS + HOST_ADAPTER * adapters + HOST_DEQUANTISE * matrices
+
+
+def _optimizer_bytes(job: TrainingJob) -> float:
+    """Bytes that the update of a parameter moves."""
+    moved = FOREACH_BYTES if steps_by_foreach(job) else ADAM_BYTES
+    moved += CLIP_BYTES if job.engine in LAUNCHES else 0.0
+    return moved / 2.0 if job.weights in ("bf16", "fp16") and job.engine in LAUNCHES else moved
 
 
 def _trained_share(job: TrainingJob) -> float:
