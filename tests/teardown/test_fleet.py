@@ -147,7 +147,9 @@ def test_the_page_is_one_file_that_can_be_read_without_eyes(evening, tmp_path):
     (tmp_path / "fleet.html").write_text(text)
 
 
-def test_the_document_and_the_table_have_each_stack(evening, capsys):
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_the_document_and_the_table_have_each_stack(evening, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
     set_up(evening)
     plan, stacks = looked(evening)
     document = json.loads(json.dumps(shown.document(plan, list(stacks.values()))))

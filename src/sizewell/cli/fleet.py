@@ -24,6 +24,7 @@ def table(plan: Plan, stacks: Sequence[StackState]) -> None:
 
     numbers = ("machines", "USD/month now", "at smallest")
     shown = output.table("stack", "owner", "state", *numbers, "next", "kept", right=numbers)
+    shown.columns[0].no_wrap = True  # a name that is to be typed
     for stack in stacks:
         shown.add_row(
             stack.plan.stack,

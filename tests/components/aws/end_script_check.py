@@ -139,7 +139,7 @@ def main() -> None:
     runs = []
     for _ in range(2):
         try:
-            runs.append(space["end"]({"Project": "petsnap", "Stack": "dev-aws"}, None))
+            runs.append(space["end"]({"Project": "petsnap", "Stack": "dev-aws", "Firm": True}, None))
         except RuntimeError as error:
             runs.append({"failed": str(error)})
     print(json.dumps({"runs": runs, "stands": {stack: stands(stack, one) for stack, one in made.items()}}))
