@@ -154,6 +154,7 @@ G6, G2 = Decimal("0.8048") * 730 + 8, Decimal("0.706832") * 730 + Decimal("8.5")
         ((gce(bootDisk=boot("windows-sql-cloud/sql-std-2022")),), f"{G2:.2f} + ?"),
         ((gce(bootDisk=boot("projects/rhel-cloud/global/images/family/rhel-9")),), f"{G2:.2f} + ?"),
         ((gce(bootDisk=boot("debian-cloud/debian-12")),), f"{G2:.2f}"),
+        ((gce(bootDisk=boot("windows-team/debian-golden")),), f"{G2:.2f}"),
         (pool_of_template(disks=[ROOT, {"diskType": "pd-ssd", "diskSizeGb": 1000}]), f"{G2 + 170:.2f}"),
         (pool_of_template(disks=[ROOT, {"type": "SCRATCH", "diskType": "local-ssd", "diskSizeGb": 375}]), f"{G2 + 30:.2f}"),
         (pool_of_template(disks=[ROOT, {"source": "own-disk"}]), f"{G2:.2f}"),

@@ -54,6 +54,9 @@ def profile_machine(kind: Text, profile: object) -> Machine:
     )
 
 
+_PUBLISHERS: Final = {"redhat": "Red Hat", "suse": "SUSE"}
+
+
 def _system(profile: object) -> str:
     """What of a machine's software is billed beside it, as far as its disk, image or settings say; "" for nothing, or
     for a licence of one's own.
@@ -67,8 +70,8 @@ def _system(profile: object) -> str:
         return "Windows with SQL Server"
     if says or settings or publisher.startswith("microsoftwindows"):
         return "" if own in ("windows_server", "windows_client") else "Windows"
-    if publisher in ("redhat", "suse"):
-        return "" if own in ("rhel_byos", "sles_byos") or "byos" in offer else publisher.title().replace("dh", "d H")
+    if publisher in _PUBLISHERS:
+        return "" if own in ("rhel_byos", "sles_byos") or "byos" in offer else _PUBLISHERS[publisher]
     if publisher == "canonical" and "pro" in offer.replace("-", " ").split():
         return "Ubuntu Pro"
     return "marketplace image" if get(profile, "plan") is not None else ""

@@ -131,29 +131,30 @@ def instance_machine(inputs: object) -> Machine:
     )
 
 
-# What the project of a public image, or its family, says of a licence that is billed with the machine.
+# Projects of public images whose licence is billed with the machine. Source, from memory:
+# cloud.google.com/compute/docs/images/os-details
 _LICENCES: Final = {
-    "windows-sql": "Windows with SQL Server",
-    "windows": "Windows",
-    "rhel": "Red Hat",
-    "suse": "SUSE",
-    "sles": "SUSE",
-    "ubuntu-pro": "Ubuntu Pro",
-    "ubuntu-os-pro": "Ubuntu Pro",
+    "windows-cloud": "Windows",
+    "windows-sql-cloud": "Windows with SQL Server",
+    "rhel-cloud": "Red Hat",
+    "rhel-sap-cloud": "Red Hat",
+    "suse-cloud": "SUSE",
+    "suse-sap-cloud": "SUSE",
+    "ubuntu-os-pro-cloud": "Ubuntu Pro",
 }
 
 
 def licence(image: object) -> str:
-    """What of a public image's operating system is billed beside the machine; "" for nothing, or an unknown image.
+    """What of a public image's operating system is billed beside the machine, by the image's project; "" for nothing,
+    for an image of a project of one's own, and for an unknown one.
 
     >>> licence("windows-cloud/windows-2022"), licence("projects/rhel-cloud/global/images/family/rhel-9")
     ('Windows', 'Red Hat')
-    >>> licence("debian-cloud/debian-12"), licence(UNKNOWN)
-    ('', '')
+    >>> licence("debian-cloud/debian-12"), licence("windows-team/debian-golden"), licence(UNKNOWN)
+    ('', '', '')
     """
     parts = image.split("/") if isinstance(image, str) else []
-    names = (name for part in parts for start, name in _LICENCES.items() if part.startswith(start))
-    return next(names, "")
+    return next((_LICENCES[part] for part in parts if part in _LICENCES), "")
 
 
 def _public(interfaces: object) -> Flag:
