@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "explain": "why: memory per device, time per step, what would change the choice",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "check stacks against the policies: idle spend, lost checkpoints, open access",
+    "simulate": "requests one by one over the fleet of a service, and the smallest that holds",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",

@@ -53,6 +53,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "right-sizing": 1,
     "run-start": 1,  # runs/*.json in a checkpoint store
     "schedule": 1,
+    "simulation": 1,
     "teardown-status": 1,
     "wake": 1,
     "why": 1,

@@ -77,6 +77,7 @@ class Replica:
     sequence_s: float
     adapter_s: float = 0.0  # reading one LoRA adapter
     adapters: int = 0  # in memory, of which each sequence uses one
+    launches: float = 0.0  # of kernels by the host, in a step that no graph was recorded of; 0 where programs are whole
 
     def read_s(self, batch: float) -> float:
         """Reading the weights that `batch` tokens touch: the larger it is, the more experts and adapters."""
@@ -177,6 +178,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         sequence_s=engine.sequence_s / ranks,
         adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
         adapters=job.adapters,
+        launches=kernels_per_step(model, job.weights) if accelerator.runtime in ("cuda", "rocm") else 0.0,
     )
 
 

@@ -1,0 +1,264 @@
+"""`sizewell simulate SPEC`: the fleet of a decision under requests one by one, and the smallest fleet that holds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sizewell.cli import output
+from sizewell.cli.answers import read_all
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH, iso_date
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import plural
+from sizewell.sizing.versions import schema_of
+
+if TYPE_CHECKING:
+    from sizewell.sizing.choose.pricing import Option
+    from sizewell.sizing.choose.simulated import Deployed, Judged, Load
+    from sizewell.sizing.predict.simulation.requests import Requests
+
+DESCRIPTION = """Run requests one by one over the fleet that `size` decides: time to the first token, between tokens and
+to the whole answer, what waits and what the cache holds; then the fewest replicas that hold the service level.
+
+Without --requests they arrive as the spec states: at a rate or from users, of its mean lengths.
+"""
+EXAMPLES = """examples:
+  sizewell simulate examples/chat.yaml
+  sizewell simulate examples/chat.yaml --burstiness 4     arrivals in bursts
+  sizewell simulate examples/chat.yaml --requests log.csv.gz
+  sizewell simulate examples/chat.yaml --requests log.csv --columns at=ts:ms,input=prompt,output=answer
+  sizewell simulate examples/chat.yaml --replicas 3 --json
+
+exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the command line is wrong
+"""
+ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer", "e2e_s"))
+
+
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("spec", type=PATH, help="spec file of a service, - for standard input")
+@click.option("--requests", type=PATH, metavar="FILE", help="a recorded log: CSV or JSON lines, also .gz")
+@click.option("--columns", metavar="NAMES", help="names of its columns: at=NAME,input=NAME,output=NAME")
+@click.option("--replicas", type=click.IntRange(1, 1024), metavar="N", help="instead of as many as are decided")
+@click.option(
+    "--burstiness",
+    type=click.FloatRange(0, 100),
+    metavar="CV",
+    help="standard deviation of the time between arrivals over its mean; 1 is random, 0 a fixed pace (default: 1)",
+)
+@click.option(
+    "--cached",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="SHARE",
+    help="share of each prompt that the prefix cache holds (default: 0)",
+)
+@click.option("--on", type=iso_date, metavar="DATE", help="decide on this date (default: today)")
+@click.option("--json", is_flag=True, help="print JSON")
+def command(args: Arguments) -> int:
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.choose.explain import sized
+    from sizewell.sizing.choose.simulated import Load, deployed, fewest, judged, stated_load
+
+    if args.columns and not args.requests:
+        raise UsageError("--columns names the columns of a log\n  fix: give the log with --requests FILE")
+    stated = [name for name in ("burstiness", "cached") if getattr(args, name) is not None]
+    if args.requests and stated:
+        raise UsageError(f"--{stated[0]} is of a generated load; a log has its own\n  fix: leave --{stated[0]} out")
+    catalog = load()
+    (spec,) = read_all([args.spec], catalog)
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    if spec.kind != "inference":
+        raise UsageError(f"{spec.name} is {spec.kind}: requests arrive at services\n  fix: name a spec of inference")
+    remarks: tuple[str, ...] = ()
+    log = None
+    if args.requests:
+        from sizewell.sizing.workload.request_log import columns_of, read_log
+
+        with output.progress(f"reading {args.requests}"):
+            log = read_log(args.requests, columns_of(args.columns) if args.columns else None)
+        remarks = log.remarks
+    with output.progress(f"sizing {spec.name}"):
+        _, option = sized(spec, catalog, stack="", on=on)
+    if option is None:
+        raise NothingToSimulateError(f"{spec.name}: nothing fits\n  fix: `sizewell size {args.spec}` says why")
+    of = deployed(option)
+    if of is None:
+        raise UsageError(
+            f"{spec.name} answers each request in one go: only services that generate text are simulated\n"
+            f"  fix: `sizewell size {args.spec}` sizes it by its closed form"
+        )
+    if of.arrivals.requests_per_s is None and args.burstiness is not None:
+        raise UsageError(
+            "--burstiness is of arrivals at a rate; users send when they have read\n  fix: state traffic.rps, or leave "
+            "it out"
+        )
+    with output.progress("simulating") as tell:
+        if log is not None:
+            what = Load(requests=log.requests)
+        else:
+            what = stated_load(
+                of, burstiness=1.0 if args.burstiness is None else args.burstiness, cached=args.cached or 0.0
+            )
+        asked = judged(of, what, args.replicas or of.replicas)
+        holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
+    told = _Told(spec.name, option, of, what, asked, holds, fails, remarks)
+    if args.json:
+        output.print_json(_document(told))
+    else:
+        _print(told)
+    return 0 if asked.holds else 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the command says."""
+
+    name: str
+    option: Option
+    of: Deployed
+    load: Load
+    asked: Judged
+    holds: Judged | None
+    fails: Judged | None
+    remarks: tuple[str, ...]
+
+
+class NothingToSimulateError(UsageError):
+    """No machine serves the spec at all."""
+
+    exit_code = 5
+
+
+def _described(requests: Requests) -> dict[str, float]:
+    """What a load is like, in the figures that decide how many replicas it takes."""
+    gaps = [b - a for a, b in itertools.pairwise(requests.at_s)]
+    mean = statistics.fmean(gaps) if gaps else 0.0
+    by_second: dict[int, int] = {}
+    for at in requests.at_s:
+        by_second[int(at)] = by_second.get(int(at), 0) + 1
+    return {
+        "requests": len(requests),
+        "seconds": requests.seconds,
+        "per_s": len(requests) / requests.seconds if requests.seconds else math.nan,
+        "peak_per_s": max(by_second.values()),
+        "burstiness": statistics.pstdev(gaps) / mean if mean else math.nan,
+        "prompt_tokens": statistics.fmean(requests.prompt_tokens),
+        "output_tokens": statistics.fmean(requests.output_tokens),
+    }
+
+
+def _nodes(of: Deployed, replicas: int) -> int:
+    return math.ceil(replicas / of.per_node)
+
+
+def _sentence(of: Deployed, holds: Judged | None, fails: Judged | None) -> str:
+    if holds is None:
+        assert fails is not None  # noqa: S101 - something was tried
+        return f"no fleet holds, tried up to {plural(fails.replicas, 'replica')}: {'; '.join(fails.missed)}"
+    machines = plural(_nodes(of, holds.replicas), "machine")
+    fewer = ""
+    if fails is not None:
+        fewer = f"; with {fails.replicas}: {'; '.join(fails.missed)}"
+    return f"the fewest that hold: {plural(holds.replicas, 'replica')} on {machines}{fewer}"
+
+
+def _document(told: _Told) -> dict[str, Any]:
+    of, load, option, level = told.of, told.load, told.option, told.of.level
+    return {
+        "schema": schema_of("simulation"),
+        "workload": told.name,
+        "machine": {"cloud": option.cloud, "region": option.deal.region, "instance_type": option.instance_type},
+        "devices_per_replica": of.tensor,
+        "decided_replicas": of.replicas,
+        "load": {"clients": load.clients, "think_s": load.think_s} if load.clients else _described(load.requests),
+        "remarks": told.remarks,
+        "slo": {
+            "percentile": level.percentile,
+            "ttft_s": level.ttft_s,
+            "tpot_s": level.tpot_s,
+            "latency_s": level.e2e_s,
+        },
+        "result": _result(of, told.asked),
+        "fewest": None if told.holds is None else _result(of, told.holds),
+        "most_that_fail": None if told.fails is None else _result(of, told.fails),
+    }
+
+
+def _result(of: Deployed, of_count: Judged) -> dict[str, Any]:
+    served = of_count.served
+    return {
+        "replicas": of_count.replicas,
+        "machines": _nodes(of, of_count.replicas),
+        "holds": of_count.holds,
+        "missed": of_count.missed,
+        **{
+            key: {f"p{round(share * 100)}": value for share, value in getattr(of_count, key).items()} for _, key in ROWS
+        },
+        "in_flight_max": served.in_flight_max,
+        "waiting_max": served.waiting_max,
+        "cache_max": served.cache_max,
+        "preempted": served.preempted,
+        "refused": served.refused,
+        "prefix_hits": served.hit_tokens,
+        "busy": served.busy_s / served.seconds / of_count.replicas if served.seconds else 0.0,
+    }
+
+
+def _print(told: _Told) -> None:
+    console = output.console()
+    of, load, option, asked = told.of, told.load, told.option, told.asked
+    where = f"{option.instance_type} in {option.cloud} {option.deal.region}"
+    devices = plural(of.tensor, "device")
+    decided = "as decided" if asked.replicas == of.replicas else f"{of.replicas} are decided"
+    machines = plural(_nodes(of, asked.replicas), "machine")
+    console.print(f"{told.name}: {plural(asked.replicas, 'replica')} of {devices} on {machines} {where} ({decided})")
+    if load.clients:
+        thinking = f" that think for {load.think_s:g} s" if load.think_s else ""
+        console.print(f"load: {plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests")
+    else:
+        made = _described(load.requests)
+        console.print(
+            f"load: {made['requests']:,} requests in {made['seconds'] / 60:.0f} min, {made['per_s']:.3g}/s, peak "
+            f"second {made['peak_per_s']}, burstiness {made['burstiness']:.1f}; prompts of "
+            f"{made['prompt_tokens']:,.0f} and answers of {made['output_tokens']:,.0f} tokens at the mean"
+        )
+    for remark in told.remarks:
+        console.print(f"  {remark}", style="yellow")
+    level = of.level
+    allowed = {"ttft_s": level.ttft_s, "tpot_s": level.tpot_s, "e2e_s": level.e2e_s}
+    percentile = f"allowed at p{round(level.percentile * 100)}"
+    made_table = output.table(
+        "ms", "p50", "p90", "p95", "p99", percentile, right=("p50", "p90", "p95", "p99", percentile)
+    )
+    for title, key in ROWS:
+        figures = getattr(asked, key)
+        most = allowed[key]
+        late = most is not None and figures and figures[level.percentile] > most
+        made_table.add_row(
+            title,
+            *(_ms(value) for value in figures.values()),
+            "-" if most is None else _ms(most),
+            style="bold red" if late else "",
+        )
+    console.print(made_table)
+    served = asked.served
+    console.print(
+        f"at most {served.in_flight_max} in flight on a replica, {served.cache_max:.0%} of its cache, "
+        f"{served.waiting_max:,} waiting over all; {served.preempted:,} preempted"
+    )
+    if load.requests.block_tokens or any(load.requests.cached_tokens[:1]):
+        share = served.hit_tokens / sum(load.requests.prompt_tokens)
+        console.print(f"{share:.0%} of all prompt tokens were in the prefix cache")
+    verdict = "holds" if asked.holds else f"does not hold: {'; '.join(asked.missed)}"
+    console.print(f"{plural(asked.replicas, 'replica')}: {verdict}", style="bold" if asked.holds else "bold red")
+    console.print(_sentence(of, told.holds, told.fails))
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.3g}" if seconds < 1 else f"{seconds * 1000:,.0f}"

@@ -1,0 +1,201 @@
+"""The fleet of a decision under requests one by one: what each waits, whether that holds, and the fewest that hold.
+
+`deployed(option)` is what a decision would run; `judged` simulates so many replicas of it; `fewest` finds the smallest
+number that holds. The simulation is `sizing.predict.simulation`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.choose.explain import machine_of_option
+from sizewell.sizing.choose.fleets import job_on
+from sizewell.sizing.predict.memory import room_bytes, serving_parts
+from sizewell.sizing.predict.memory.serving import batched_tokens
+from sizewell.sizing.predict.performance.serving import is_language_model
+from sizewell.sizing.predict.performance.serving_constants import constants
+from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.performance.serving_replica import Replica, replica
+from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Served, simulate
+from sizewell.sizing.predict.simulation.requests import Requests, arriving, circulating
+
+if TYPE_CHECKING:
+    from sizewell.sizing.choose.pricing import Option
+    from sizewell.sizing.choose.requirements import Arrivals
+    from sizewell.sizing.records.jobs import Cluster, ServingJob
+
+PERCENTILES: Final = (0.5, 0.9, 0.95, 0.99)
+REPLICAS_MAX: Final = 1024
+SECONDS: Final = 600.0  # of a generated load, at least
+REQUESTS: Final = 3000  # of a generated load, at least: below, its 95th percentile moves from seed to seed
+WARM_UP: Final = 0.1  # of a generated load, that fills the empty fleet and is not judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """The replicas that a decision runs."""
+
+    job: ServingJob
+    cluster: Cluster
+    tensor: int
+    replicas: int
+    per_node: int  # replicas of a machine
+    replica: Replica
+    limits: ReplicaLimits
+    level: ServiceLevel
+    arrivals: Arrivals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What arrives: requests by their times, or clients that wait for their answers."""
+
+    requests: Requests
+    clients: int = 0
+    think_s: float = 0.0
+    warm_up: float = 0.0  # share of the requests that is not judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """So many replicas under a load; seconds by percentile, and what of the service level they miss."""
+
+    replicas: int
+    ttft_s: dict[float, float]
+    tpot_s: dict[float, float]
+    e2e_s: dict[float, float]
+    missed: tuple[str, ...]
+    served: Served
+
+    @property
+    def holds(self) -> bool:
+        return not self.missed
+
+
+def deployed(option: Option) -> Deployed | None:
+    """What the option runs; None for work that is no online language model."""
+    need = option.setting.need
+    if need.serving is None or need.arrivals is None or need.level is None:
+        return None
+    job = job_on(option.candidate.accelerator, need.serving, need.engine)
+    if not is_language_model(job):
+        return None
+    machine = machine_of_option(option, need)
+    cluster, tensor = machine.cluster(1), option.fleet.devices_per_replica
+    return Deployed(
+        job=job,
+        cluster=cluster,
+        tensor=tensor,
+        replicas=option.fleet.replicas,
+        per_node=max(1, machine.count // tensor),
+        replica=replica(job, cluster, tensor=tensor),
+        limits=limits(job, cluster, tensor=tensor),
+        level=need.level,
+        arrivals=need.arrivals,
+    )
+
+
+def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
+    """What a replica takes at once, by its memory and its engine's defaults."""
+    most = constants().sequences_max
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    room = room_bytes(job, parts, cluster.accelerator)
+    return ReplicaLimits(
+        sequences=most.get(job.engine, most["*"]),
+        cache_tokens=int(room / parts.kv_per_token),
+        step_tokens=batched_tokens(cluster.accelerator),
+    )
+
+
+def stated_load(of: Deployed, *, burstiness: float = 1.0, cached: float = 0.0, seed: int = 0) -> Load:
+    """The load that the spec states, as requests of its mean lengths."""
+    job, arrivals = of.job, of.arrivals
+    prompt, output = job.input_tokens, job.output_tokens
+    if arrivals.requests_per_s is None:
+        clients = max(1, round(arrivals.users or 1.0))
+        count = max(REQUESTS, 10 * clients)
+        return Load(
+            requests=circulating(
+                clients=clients, count=count, prompt_tokens=prompt, output_tokens=output, cached=cached
+            ),
+            clients=clients,
+            think_s=arrivals.think_s,
+            warm_up=max(WARM_UP, 2 * clients / count),
+        )
+    rate = arrivals.requests_per_s
+    seconds = max(SECONDS, REQUESTS / rate)
+    requests = arriving(
+        rate=rate,
+        seconds=seconds,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        burstiness=burstiness,
+        cached=cached,
+        seed=seed,
+    )
+    return Load(requests=requests, warm_up=WARM_UP)
+
+
+def judged(of: Deployed, load: Load, replicas: int) -> Judged:
+    """So many replicas under the load."""
+    served = simulate(
+        of.replica, of.limits, load.requests, replicas=replicas, clients=load.clients, think_s=load.think_s
+    )
+    first = int(len(served.ttft_s) * load.warm_up)
+    figures = [percentiles(values[first:]) for values in (served.ttft_s, served.tpot_s, served.e2e_s)]
+    level = of.level
+    missed = [
+        f"{name} after {by[level.percentile]:.3g} s, {most:.3g} s allowed"
+        for name, by, most in zip(
+            ("first token", "each token", "the answer"),
+            figures,
+            (level.ttft_s, level.tpot_s, level.e2e_s),
+            strict=True,
+        )
+        if most is not None and by and by[level.percentile] > most
+    ]
+    if served.refused:
+        missed.append(f"{served.refused:,} requests are longer than the cache of a replica")
+    return Judged(
+        replicas=replicas,
+        ttft_s=figures[0],
+        tpot_s=figures[1],
+        e2e_s=figures[2],
+        missed=tuple(missed),
+        served=served,
+    )
+
+
+def fewest(of: Deployed, load: Load, known: Judged, tell: Callable[[int], None]) -> tuple[Judged | None, Judged | None]:
+    """The fewest replicas that hold and the most that do not, by halving; None where there is none of that kind.
+
+    More replicas are taken to serve no worse. `known` is a number already tried; `tell` hears which is tried next.
+    """
+    holds, fails = (known, None) if known.holds else (None, known)
+    while holds is None:
+        assert fails is not None  # noqa: S101 - one of both is known
+        if fails.replicas >= REPLICAS_MAX or fails.served.refused:
+            return None, fails
+        count = min(REPLICAS_MAX, 2 * fails.replicas)
+        tell(count)
+        tried = judged(of, load, count)
+        holds, fails = (tried, fails) if tried.holds else (None, tried)
+    while holds.replicas > 1 and (fails is None or holds.replicas - fails.replicas > 1):
+        count = (holds.replicas + (fails.replicas if fails else 0)) // 2
+        tell(count)
+        tried = judged(of, load, count)
+        holds, fails = (tried, fails) if tried.holds else (holds, tried)
+    return holds, fails
+
+
+def percentiles(values: Sequence[float]) -> dict[float, float]:
+    """Each of `PERCENTILES`, by nearest rank; empty where there is no value. NaN does not count.
+
+    >>> percentiles([3.0, 1.0, 2.0, float("nan")])[0.5]
+    2.0
+    """
+    known = sorted(value for value in values if not math.isnan(value))
+    return {share: known[math.ceil(share * len(known)) - 1] for share in PERCENTILES} if known else {}

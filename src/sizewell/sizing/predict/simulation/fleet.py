@@ -1,0 +1,441 @@
+"""Continuous batching on a fleet of equal replicas, one scheduler step after the other.
+
+A step of a replica adds one token to each sequence in flight and reads, within its budget of tokens, prompts that wait
+in the order of their arrival; a long prompt is read in several steps. A prompt is admitted where its cache has room and
+the engine takes one more sequence. Where those in flight outgrow the cache, the sequence that was
+admitted last gives its room back, and is read again later with what it had said (as vLLM recomputes). A new request
+goes to the replica with the fewest in flight.
+
+Where the requests say which blocks of tokens their prompts begin with, each replica keeps the blocks of ended requests
+in what room is left, and drops the longest unused ones first. A block is counted for each request that uses it, though
+engines share them: the careful side.
+
+Between arrivals and ends the batch does not change, so as many steps as lie between are one event whose time is the
+sum of an arithmetic series: the cache grows by one token per sequence and step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final
+
+from sizewell.sizing.predict.performance.serving_replica import Replica
+from sizewell.sizing.predict.simulation.requests import Requests
+
+LAUNCH_S: Final = 20e-6
+"""Seconds of the host for each kernel of a step that reads prompts: engines record graphs of decode steps alone.
+
+Fitted to published times to the first token under load: of 0, 10, 15, 20 and 30 us the best over groups of dense models
+and of gpt-oss, which are 14 to 26 % off with it (benchmarks/serving_load.py). Latent attention is two to five times
+slower than simulated, which this does not explain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaLimits:
+    """What a replica takes at once."""
+
+    sequences: int  # in flight
+    cache_tokens: int  # of all sequences together
+    step_tokens: int  # prompt and output tokens that one step works on
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What happened to each request, in the order of arrival, and to the fleet."""
+
+    ttft_s: Sequence[float]  # from arrival to the first token
+    end_s: Sequence[float]  # from the start to the last token
+    e2e_s: Sequence[float]  # from arrival to the last token
+    tpot_s: Sequence[float]  # between tokens, mean of a request; NaN for answers of one token
+    refused: int  # requests that no replica has room for, however long they wait: they are in none of the above
+    waiting_max: int  # over all replicas
+    in_flight_max: int  # of one replica
+    cache_max: float  # share of one replica's cache
+    preempted: int
+    hit_tokens: int  # of prompts, that the replicas had kept and did not read again
+    busy_s: float  # of all replicas together
+    seconds: float  # to the last token
+    waiting: Sequence[tuple[float, int]] = field(repr=False)  # requests that wait, at each arrival
+
+
+class _Costs:
+    """Seconds of a step, by what is in it."""
+
+    __slots__ = ("_base", "_of", "each_context")
+
+    def __init__(self, of: Replica) -> None:
+        self._of = of
+        self.each_context = of.cache_s_per_token + of.decode_pair_s
+        self._base: dict[int, float] = {}
+
+    def base(self, sequences: int) -> float:
+        """A decode step of so many sequences, but for their contexts."""
+        known = self._base.get(sequences)
+        if known is None:
+            known = self._base[sequences] = self._of.decode_s(float(sequences), 0.0)
+        return known
+
+    def reading(self, start: int, end: int) -> float:
+        """Device time of the tokens of a prompt from `start` to `end`; each attends to all before it."""
+        of = self._of
+        return (end - start) * (of.linear_s_per_token + of.collective_s_per_token) + of.prompt_pair_s * (
+            end * end - start * start
+        )
+
+    @property
+    def launching(self) -> float:
+        """What the host adds to a step with prompts."""
+        return self._of.launches * LAUNCH_S
+
+    @property
+    def prompt_end(self) -> float:
+        """What a prompt costs once, with its last token."""
+        return self._of.head_s_per_token + self._of.prompt_extra_s + self._of.sequence_s
+
+    def alone(self, work: float, tokens: int) -> float:
+        """A step of prompts without sequences in flight."""
+        of = self._of
+        return max(work, of.read_s(float(tokens))) + of.collective_s + of.step_s
+
+
+class _State:
+    """One replica."""
+
+    __slots__ = (
+        "busy_s",
+        "context",
+        "ends",
+        "filling",
+        "in_flight",
+        "index",
+        "kept",
+        "order",
+        "plan",
+        "sequences",
+        "start",
+        "steps",
+        "unread",
+        "used",
+        "version",
+        "waiting",
+    )
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.waiting: deque[int] = deque()
+        self.filling: list[int] = []  # whose prompts are being read
+        self.unread = 0  # tokens of those
+        self.ends: list[tuple[int, int]] = []  # (count of steps at which it has all tokens, request), a heap
+        self.order: list[int] = []  # sequences in flight as they were admitted, with some that have ended
+        self.sequences = 0  # that generate
+        self.context = 0  # tokens of all of those
+        self.used = 0  # tokens of cache, those of prompts that are being read as well
+        self.steps = 0
+        self.plan: tuple[int, list[int]] | None = None  # steps of the event under way, prompts that it completes
+        self.start = 0.0  # of the event under way
+        self.in_flight = 0  # waiting, being read or generating
+        self.version = 0
+        self.busy_s = 0.0
+        self.kept: dict[int, None] = {}  # blocks of ended requests, the longest unused first
+
+
+class _Fleet:
+    def __init__(self, costs: _Costs, limits: ReplicaLimits, requests: Requests, replicas: int) -> None:
+        self.costs, self.limits, self.requests = costs, limits, requests
+        count = len(requests)
+        self.replicas = [_State(index) for index in range(replicas)]
+        self.arrived: list[float] = list(requests.at_s)
+        self.left = [p - c for p, c in zip(requests.prompt_tokens, requests.cached_tokens, strict=True)]  # to read
+        self.length = list(requests.prompt_tokens)  # of what has to be in the cache before the next token
+        self.to_say = list(requests.output_tokens)
+        self.first = [math.nan] * count
+        self.end = [math.nan] * count
+        self.due: dict[int, int] = {}  # count of steps at which a sequence in flight has all tokens
+        self.agenda: list[tuple[float, int, int]] = []  # (time, replica, version)
+        self.waits = self.waiting_max = self.in_flight_max = self.preempted = self.refused = 0
+        self.cache_max = self.hit_tokens = 0
+        self.ended: list[int] = []  # since the caller last looked
+
+    # Arrival ---------------------------------------------------------------------------------------------------------
+
+    def arrive(self, request: int, now: float) -> None:
+        """Hand the request to the replica with the fewest in flight."""
+        limits = self.limits
+        if self.length[request] + self.to_say[request] > limits.cache_tokens:
+            self.refused += 1
+            return
+        at = self.replicas[0]
+        for other in self.replicas:
+            if other.in_flight < at.in_flight:
+                at = other
+        at.in_flight += 1
+        at.waiting.append(request)
+        self.waits += 1
+        self.waiting_max = max(self.waiting_max, self.waits)
+        if at.plan is None:
+            self._next(at, now)
+        elif at.plan[0] > 1 and self._has_room(at, request):
+            self._shorten(at, now)
+
+    def _has_room(self, at: _State, request: int) -> bool:
+        limits = self.limits
+        taken = at.sequences + len(at.filling)
+        return taken < limits.sequences and at.used + self.length[request] <= limits.cache_tokens
+
+    def _shorten(self, at: _State, now: float) -> None:
+        """End the steps under way with the one that runs now: a prompt waits that can join the next."""
+        assert at.plan is not None  # noqa: S101 - asked only then
+        planned = at.plan[0]
+        # The time of k steps is linear x k + square x k x k; find the first k that ends after now.
+        square = self.costs.each_context * at.sequences / 2
+        linear = self.costs.base(at.sequences) + self.costs.each_context * at.context - square
+        past = now - at.start
+        if square > 0:
+            steps = (math.sqrt(linear * linear + 4 * square * max(0.0, past)) - linear) / (2 * square)
+        else:
+            steps = past / linear
+        whole = min(planned, max(1, math.ceil(steps - 1e-9)))
+        if whole < planned:
+            at.plan = (whole, [])
+            at.version += 1
+            heappush(self.agenda, (at.start + linear * whole + square * whole * whole, at.index, at.version))
+
+    # Steps -----------------------------------------------------------------------------------------------------------
+
+    def turn(self, at: _State, now: float) -> None:
+        """The event under way ends."""
+        assert at.plan is not None  # noqa: S101 - an event on the agenda has one
+        steps, completed = at.plan
+        at.plan = None
+        at.busy_s += now - at.start
+        at.steps += steps
+        grown = at.sequences * steps
+        at.context += grown
+        at.used += grown
+        self.cache_max = max(self.cache_max, at.used)
+        ends, done = at.ends, at.steps
+        while ends and ends[0][0] <= done:
+            due, request = heappop(ends)
+            if self.due.get(request) == due:
+                self._end(at, request, now)
+        for request in completed:
+            at.filling.remove(request)
+            if math.isnan(self.first[request]):
+                self.first[request] = now
+            at.used += 1  # the token that the prompt's last step said
+            at.sequences += 1
+            at.context += self.length[request] + 1
+            remaining = self.to_say[request] - 1
+            self.due[request] = done + remaining
+            if remaining <= 0:
+                self._end(at, request, now)
+            else:
+                heappush(ends, (done + remaining, request))
+                at.order.append(request)
+        self._next(at, now)
+
+    def _end(self, at: _State, request: int, now: float) -> None:
+        context = self.length[request] + self.to_say[request]
+        at.sequences -= 1
+        at.context -= context
+        at.used -= context
+        at.in_flight -= 1
+        del self.due[request]
+        self.end[request] = now
+        self.ended.append(request)
+        if self.requests.block_tokens:
+            for block in self.requests.blocks[request]:
+                at.kept.pop(block, None)
+                at.kept[block] = None
+            self._drop_blocks(at, 0)
+
+    def _reuse(self, at: _State, request: int) -> None:
+        """Leave unread what the replica has kept of the prompt's beginning."""
+        hits = 0
+        for block in self.requests.blocks[request]:
+            if block not in at.kept:
+                break
+            del at.kept[block]
+            at.kept[block] = None
+            hits += 1
+        self.left[request] = max(1, self.left[request] - hits * self.requests.block_tokens)
+        self.hit_tokens += min(hits * self.requests.block_tokens, self.length[request] - 1)
+        self._drop_blocks(at, self.length[request])
+
+    def _drop_blocks(self, at: _State, tokens: int) -> None:
+        """Make room for so many tokens of sequences in flight."""
+        room = (self.limits.cache_tokens - at.used - tokens) // self.requests.block_tokens
+        while len(at.kept) > max(0, room):
+            del at.kept[next(iter(at.kept))]
+
+    def _next(self, at: _State, now: float) -> None:
+        """Begin the next step, or the next steps where nothing but time changes."""
+        limits, costs = self.limits, self.costs
+        while at.sequences > 1 and at.used + at.sequences > limits.cache_tokens:
+            self._preempt(at)
+        sequences = at.sequences
+        budget = limits.step_tokens - sequences
+        work, tokens = 0.0, 0
+        completed: list[int] = []
+        taken = sequences + len(at.filling)
+        while at.waiting and taken < limits.sequences:
+            head = at.waiting[0]
+            # A step must not admit what it then has to preempt: the sequences in flight grow by a token each.
+            if at.used + sequences + self.length[head] + 1 > limits.cache_tokens and taken:
+                break
+            if at.unread >= budget:
+                break
+            at.waiting.popleft()
+            self.waits -= 1
+            at.filling.append(head)
+            if self.requests.block_tokens:
+                self._reuse(at, head)
+            at.unread += self.left[head]
+            at.used += self.length[head]
+            taken += 1
+        for request in at.filling:
+            if budget <= 0:
+                break
+            left = self.left[request]
+            part = min(left, budget)
+            begin = self.length[request] - left
+            work += costs.reading(begin, begin + part)
+            budget -= part
+            tokens += part
+            self.left[request] = left - part
+            at.unread -= part
+            if part == left:
+                completed.append(request)
+                work += costs.prompt_end
+        self.in_flight_max = max(self.in_flight_max, taken)
+        if tokens:
+            if sequences:
+                seconds = costs.base(sequences) + costs.each_context * at.context + work
+            else:
+                seconds = costs.alone(work, tokens)
+            seconds += costs.launching
+            at.plan = (1, completed)
+        elif sequences:
+            self._drop_ended(at)
+            steps = at.ends[0][0] - at.steps
+            steps = max(1, min(steps, (limits.cache_tokens - at.used) // sequences))
+            square = costs.each_context * sequences / 2
+            seconds = steps * (costs.base(sequences) + costs.each_context * at.context - square)
+            seconds += square * steps * steps
+            at.plan = (steps, [])
+        else:
+            return
+        at.start = now
+        at.version += 1
+        heappush(self.agenda, (now + seconds, at.index, at.version))
+
+    def _drop_ended(self, at: _State) -> None:
+        """Forget ends of sequences that were preempted since."""
+        ends = at.ends
+        while self.due.get(ends[0][1]) != ends[0][0]:
+            heappop(ends)
+
+    def _preempt(self, at: _State) -> None:
+        """The sequence that was admitted last gives back its room and waits in front, to be read with what it said."""
+        while at.order[-1] not in self.due:
+            at.order.pop()
+        request = at.order.pop()
+        remaining = self.due.pop(request) - at.steps
+        said = self.to_say[request] - remaining
+        context = self.length[request] + said
+        at.sequences -= 1
+        at.context -= context
+        at.used -= context
+        self.length[request] = context
+        self.left[request] = context
+        self.to_say[request] = remaining
+        at.waiting.appendleft(request)
+        self.waits += 1
+        self.preempted += 1
+
+
+def simulate(
+    replica: Replica,
+    limits: ReplicaLimits,
+    requests: Requests,
+    *,
+    replicas: int = 1,
+    clients: int = 0,
+    think_s: float = 0.0,
+) -> Served:
+    """The requests on `replicas` equal replicas, from an empty fleet to the last token.
+
+    With `clients` the times of `requests` are not used: so many clients send one each at the start, and the next one
+    `think_s` after its answer has ended.
+    """
+    fleet = _Fleet(_Costs(replica), limits, requests, replicas)
+    agenda, arrived = fleet.agenda, fleet.arrived
+    count = len(requests)
+    coming: list[tuple[float, int]] = []  # arrivals of clients, a heap
+    following = 0
+    if clients:
+        coming = [(0.0, request) for request in range(min(clients, count))]
+        following = len(coming)
+    waiting: list[tuple[float, int]] = []
+    position = 0
+    while True:
+        arrival = math.inf
+        if clients:
+            arrival = coming[0][0] if coming else math.inf
+        elif position < count:
+            arrival = arrived[position]
+        if agenda and agenda[0][0] <= arrival:
+            now, index, version = heappop(agenda)
+            at = fleet.replicas[index]
+            if at.version == version:
+                fleet.turn(at, now)
+                if clients:
+                    for _ in fleet.ended:
+                        if following < count:
+                            heappush(coming, (now + think_s, following))
+                            following += 1
+                fleet.ended.clear()
+            continue
+        if arrival == math.inf:
+            break
+        if clients:
+            _, request = heappop(coming)
+            arrived[request] = arrival
+        else:
+            request = position
+            position += 1
+        fleet.arrive(request, arrival)
+        waiting.append((arrival, fleet.waits))
+    return _served(fleet, waiting)
+
+
+def _served(fleet: _Fleet, waiting: list[tuple[float, int]]) -> Served:
+    ttft, end, e2e, tpot = [], [], [], []
+    for arrived, first, last, output in zip(
+        fleet.arrived, fleet.first, fleet.end, fleet.requests.output_tokens, strict=True
+    ):
+        if math.isnan(last):
+            continue
+        ttft.append(first - arrived)
+        end.append(last)
+        e2e.append(last - arrived)
+        tpot.append((last - first) / (output - 1) if output > 1 else math.nan)
+    return Served(
+        ttft_s=ttft,
+        end_s=end,
+        e2e_s=e2e,
+        tpot_s=tpot,
+        refused=fleet.refused,
+        waiting_max=fleet.waiting_max,
+        in_flight_max=fleet.in_flight_max,
+        cache_max=fleet.cache_max / fleet.limits.cache_tokens,
+        preempted=fleet.preempted,
+        hit_tokens=fleet.hit_tokens + sum(fleet.requests.cached_tokens),
+        busy_s=sum(replica.busy_s for replica in fleet.replicas),
+        seconds=max(end, default=0.0),
+        waiting=waiting,
+    )

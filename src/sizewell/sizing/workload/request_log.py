@@ -1,0 +1,214 @@
+"""A recorded log of requests: when each came, how long its prompt was and its answer.
+
+`read_log(path)` takes CSV or JSON lines, compressed with gzip or not, a row at a time. The columns of published logs
+are recognised; others are named (`at=ts,input=prompt_tokens,output=completion_tokens`).
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import json
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.simulation.requests import Requests
+from sizewell.sizing.units import plural
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a log are called."""
+
+    at: str
+    input: str
+    output: str
+    blocks: str = ""  # ids of the blocks of tokens that the prompt begins with
+    block_tokens: int = 0
+    per_second: float = 1.0  # units of a time that is a number
+
+
+KNOWN: Final[Mapping[str, Columns]] = {
+    "Azure's LLM inference traces": Columns("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
+    "BurstGPT": Columns("Timestamp", "Request tokens", "Response tokens"),
+    "Mooncake": Columns("timestamp", "input_length", "output_length", "hash_ids", 512, per_second=1000.0),
+}
+BROKEN_MAX: Final = 0.01  # of all rows, that are left out and said; more of them, and the log is refused
+SHOWN: Final = 3  # lines that are named
+GAP_S: Final = 3600.0
+TOKENS_MAX: Final = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The requests of a log, and what a reader has to know of it."""
+
+    requests: Requests
+    remarks: tuple[str, ...]
+
+
+def columns_of(text: str) -> Columns:
+    """`at=NAME,input=NAME,output=NAME`, with `:ms` behind the first where times are in milliseconds.
+
+    >>> columns_of("at=ts:ms,input=p,output=c").per_second
+    1000.0
+    """
+    given = dict(part.partition("=")[::2] for part in text.split(","))
+    if set(given) != {"at", "input", "output"} or not all(given.values()):
+        fault = Fault(
+            path="--columns", found=text, allowed="at=NAME,input=NAME,output=NAME (at=NAME:ms for milliseconds)"
+        )
+        raise SpecError([fault])
+    name, _, unit = given["at"].rpartition(":")
+    if not name:
+        name, unit = unit, "s"
+    if unit not in ("s", "ms"):
+        raise SpecError([Fault(path="--columns", found=unit, allowed="s or ms behind the colon of at=NAME:")])
+    return Columns(name, given["input"], given["output"], per_second=1000.0 if unit == "ms" else 1.0)
+
+
+def read_log(path: Path, columns: Columns | None = None) -> Log:
+    """The log at `path`; SpecError with line and figure for what cannot be read as one."""
+    times, prompts, outputs = array("d"), array("q"), array("q")
+    blocks: list[Sequence[int]] = []
+    broken: list[str] = []
+    silent = rows = lines = 0
+    try:
+        with _opened(path) as file:
+            for line, row in _rows(file):
+                rows, lines = rows + 1, line
+                if columns is None:
+                    columns = _recognised(row, path)
+                try:
+                    at, prompt, output = _read(row, columns)
+                except ValueError as error:
+                    broken.append(f"line {line}: {error}")
+                    continue
+                times.append(at)
+                prompts.append(prompt)
+                silent += not output
+                outputs.append(max(1, output))
+                if columns.blocks:
+                    blocks.append(tuple(row.get(columns.blocks) or ()))
+    except OSError as error:
+        raise SpecError([Fault(path=str(path), message=error.strerror or str(error))]) from None
+    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError([Fault(path=str(path), message=f"cannot be read after line {lines}: {error}")]) from None
+    if not rows:
+        raise SpecError([Fault(path=str(path), message="has no requests")])
+    if len(broken) > BROKEN_MAX * rows:
+        shown = "; ".join(broken[:SHOWN])
+        more = f"; {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
+        message = f"{len(broken):,} of {rows:,} rows are no requests: {shown}{more}"
+        raise SpecError([Fault(path=str(path), message=message, fix="name the columns with --columns")])
+    remarks = []
+    if broken:
+        remarks.append(f"{plural(len(broken), 'row')} left out: {'; '.join(broken[:SHOWN])}")
+    if silent:
+        remarks.append(f"{plural(silent, 'answer')} of 0 tokens: each is counted as one token")
+    order: Sequence[int] = range(len(times))
+    back = max((a - b for a, b in itertools.pairwise(times)), default=0.0)
+    if back > 0:
+        remarks.append(f"times run backwards by up to {back:.1f} s: the requests are sorted by time")
+        order = sorted(order, key=times.__getitem__)
+    first = times[order[0]]
+    at_s = array("d", (times[index] - first for index in order))
+    gap = max(((b - a, a) for a, b in itertools.pairwise(at_s)), default=(0.0, 0.0))
+    if gap[0] >= GAP_S:
+        remarks.append(f"no request for {gap[0] / 3600:.1f} h, {gap[1] / 3600:.1f} h after the first")
+    assert columns is not None  # noqa: S101 - there are rows
+    return Log(
+        Requests(
+            at_s,
+            array("q", (prompts[index] for index in order)),
+            array("q", (outputs[index] for index in order)),
+            array("q", bytes(8 * len(order))),
+            blocks=[blocks[index] for index in order] if blocks else (),
+            block_tokens=columns.block_tokens if blocks else 0,
+        ),
+        tuple(remarks),
+    )
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _rows(file: IO[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each row with its line; JSON where the first line is an object."""
+    head = file.readline()
+    if not head.lstrip().startswith("{"):
+        reader = csv.reader(file)
+        names = next(csv.reader([head]), [])
+        for values in reader:
+            if values:
+                yield reader.line_num + 1, dict(zip(names, values, strict=False))
+        return
+    line, text = 1, head
+    while text:
+        if text.strip():
+            try:
+                row = json.loads(text)
+            except ValueError:
+                row = {}
+            yield line, row if isinstance(row, dict) else {}
+        line, text = line + 1, file.readline()
+
+
+def _recognised(row: Mapping[str, Any], path: Path) -> Columns:
+    for columns in KNOWN.values():
+        if {columns.at, columns.input, columns.output} <= set(row):
+            return columns
+    found = ", ".join(row) or "none"
+    fault = Fault(
+        path=str(path),
+        message=f"its columns are not those of a log that is known ({', '.join(KNOWN)}): {found}",
+        fix="name them: --columns at=NAME,input=NAME,output=NAME",
+    )
+    raise SpecError([fault])
+
+
+def _read(row: Mapping[str, Any], columns: Columns) -> tuple[float, int, int]:
+    """Seconds, prompt and output tokens; ValueError with what is wrong."""
+    missing = [name for name in (columns.at, columns.input, columns.output) if row.get(name) in (None, "")]
+    if missing:
+        raise ValueError(f"{' and '.join(missing)} missing")
+    prompt, output = (_tokens(row[name], name) for name in (columns.input, columns.output))
+    if prompt < 1:
+        raise ValueError(f"{columns.input} is {prompt}")
+    return _seconds(row[columns.at], columns), prompt, output
+
+
+def _tokens(value: object, name: str) -> int:
+    try:
+        number = float(str(value))
+    except ValueError:
+        raise ValueError(f"{name} is {str(value)[:40]!r}") from None
+    if not (0 <= number <= TOKENS_MAX and number == int(number)):
+        raise ValueError(f"{name} is {str(value)[:40]}")
+    return int(number)
+
+
+def _seconds(value: object, columns: Columns) -> float:
+    text = str(value)
+    try:
+        number = float(text) / columns.per_second
+    except ValueError:
+        pass
+    else:
+        if math.isfinite(number):
+            return number
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{columns.at} is {text[:40]!r}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

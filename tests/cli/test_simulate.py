@@ -1,0 +1,118 @@
+"""`sizewell simulate`: recorded and stated loads over the fleet of a decision; logs with faults."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import CHAT, Sizewell
+
+ON = ("--on", "2026-11-22")
+
+
+def _log(rows: int, *, head: str = "TIMESTAMP,ContextTokens,GeneratedTokens") -> str:
+    """Ten requests at once every ten seconds."""
+    return "\n".join(
+        [head, *(f"2026-11-22 10:{i // 60:02}:{i % 60 // 10 * 10:02}.0000000,900,40" for i in range(rows))]
+    )
+
+
+@pytest.fixture
+def simulate(project: Path, sizewell: Sizewell) -> Callable:
+    (project / "chat.yaml").write_text(CHAT)
+
+    def run(*more: str, log: str | None = None):
+        if log is not None:
+            (project / "log.csv").write_text(log)
+            more = ("--requests", "log.csv", *more)
+        return sizewell("simulate", "chat.yaml", *ON, *more)
+
+    return run
+
+
+def test_the_fewest_that_hold_and_one_fewer_that_do_not(simulate: Callable) -> None:
+    done = simulate("--json", log=_log(600))
+    data = json.loads(done.out)
+    assert data["schema"] == "sizewell.simulation/1"
+    assert data["load"]["peak_per_s"] == 10
+    assert data["load"]["burstiness"] > 2
+    fewest, fail = data["fewest"], data["most_that_fail"]
+    assert fewest["holds"]
+    assert fail is None or (fail["replicas"] == fewest["replicas"] - 1 and fail["missed"])
+    assert done.code == (0 if data["result"]["holds"] else 5)
+    again = simulate("--json", "--replicas", str(fewest["replicas"]), log=_log(600))
+    assert again.code == 0
+    assert json.loads(again.out)["result"]["ttft_s"] == fewest["ttft_s"]
+
+
+def test_bursts_need_no_fewer_replicas(simulate: Callable) -> None:
+    needed = [
+        json.loads(simulate("--json", "--burstiness", b).out)["fewest"]["replicas"] for b in ("0", "1", "6", "15")
+    ]
+    assert needed == sorted(needed)
+    assert needed[-1] > needed[0]
+    assert "does not hold" in simulate("--burstiness", "15").out
+
+
+def test_a_prompt_that_is_cached_needs_no_more(simulate: Callable) -> None:
+    whole, cached = (
+        json.loads(simulate("--json", "--burstiness", "8", "--cached", s).out)["fewest"]["replicas"]
+        for s in ("0", "0.9")
+    )
+    assert cached <= whole
+
+
+def test_published_logs_and_named_columns(simulate: Callable, project: Path) -> None:
+    rows = [{"timestamp": 1000 * i, "input_length": 700, "output_length": 20, "hash_ids": [1, i]} for i in range(50)]
+    with gzip.open(project / "trace.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    data = json.loads(simulate("--requests", "trace.jsonl.gz", "--json").out)
+    assert data["load"]["seconds"] == 49
+    assert data["result"]["prefix_hits"] > 40 * 500, "all begin with the same block"
+    burst = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,c\n45,GPT-4,1,2,3,c\n"
+    assert json.loads(simulate("--json", log=burst).out)["load"]["seconds"] == 40
+    own = "ts,p,c\n0,10,5\n2500,10,5\n"
+    data = json.loads(simulate("--columns", "at=ts:ms,input=p,output=c", "--json", log=own).out)
+    assert data["load"]["seconds"] == 2.5
+
+
+@pytest.mark.parametrize(
+    ("log", "says"),
+    [
+        ("", "has no requests"),
+        ("a,b\n1,2\n", "its columns are not those of a log that is known"),
+        (_log(10) + "\n2026-11-22 10:00:11,many,3\n", "line 12: ContextTokens is 'many'"),
+        (_log(10) + "\n2026-11-22 10:00:11,-4,3\n", "line 12: ContextTokens is -4"),
+        (_log(10) + "\n2026-11-22 10:00:11,5\n", "line 12: GeneratedTokens missing"),
+        (_log(10) + "\nyesterday,5,5\n", "line 12: TIMESTAMP is 'yesterday'"),
+    ],
+)
+def test_a_log_that_is_none(log: str, says: str, simulate: Callable) -> None:
+    done = simulate(log=log)
+    assert done.code == 64
+    assert says in done.err
+
+
+def test_what_is_odd_in_a_log_is_said(simulate: Callable) -> None:
+    odd = _log(300) + "\n2026-11-22 09:00:00.0,5,0\nx,1,1\n2026-11-22 13:00:00.0,5,5\n"
+    said = " ".join(simulate(log=odd).out.split())
+    for words in ("1 row left out: line 303", "1 answer of 0 tokens", "times run backwards", "no request for 2.9 h"):
+        assert words in said
+
+
+def test_what_cannot_be_simulated(simulate: Callable, project: Path, sizewell: Sizewell) -> None:
+    for more, says in (
+        (("--columns", "at=a,input=b,output=c"), "give the log with --requests"),
+        (("--burstiness", "-1"), "--burstiness"),
+        (("--requests", "nowhere.csv"), "nowhere.csv: No such file"),
+        (("--requests", "chat.yaml", "--cached", "0.5"), "a log has its own"),
+    ):
+        done = simulate(*more)
+        assert done.code == 64
+        assert says in done.err
+    (project / "train.yaml").write_text("name: t\nkind: notebook\nowner: a\nttl: 3d\nresources: {gpu: 24GB..}\n")
+    assert "requests arrive at services" in sizewell("simulate", "train.yaml").err
