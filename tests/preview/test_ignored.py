@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from test_run import PROGRAM, Repository, repository
 
-from sizewell.preview.ignored import as_it_stands, kept
+from sizewell.preview.ignored import as_it_stands, kept, with_kept
+from sizewell.preview.records import PolicyReport
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 
 __all__ = ["repository"]
@@ -62,3 +63,37 @@ def test_a_smaller_type_that_the_engine_ignores_saves_nothing(repository: Reposi
     (stack,) = repository.preview(base="main").stacks
     assert stack.after.usd_per_month == stack.before.usd_per_month
     assert stack.after.idle_usd_per_hour == stack.before.idle_usd_per_hour
+
+
+@pytest.mark.parametrize(
+    ("option", "says"), [("retain_on_delete=True", "retain on delete"), ("protect=True", "protect")]
+)
+def test_a_machine_that_is_removed_and_kept_is_judged_and_counts_as_idle(
+    repository: Repository, option: str, says: str
+) -> None:
+    keeping = PROGRAM.replace("name, props, None)", f"name, props, pulumi.ResourceOptions({option}))")
+    repository.program(text=keeping.format(machine="p4d.24xlarge", size=100))
+    repository.commit()
+    repository.program(text="import pulumi")
+    judged: list[Plan] = []
+
+    def policies(plan: Plan, *_: Any) -> PolicyReport | None:
+        judged.append(plan)
+        return None
+
+    (stack,) = repository.preview(base="main", policies=policies).stacks
+    assert stack.after.idle_usd_per_hour == stack.before.idle_usd_per_hour
+    assert stack.after.idle_usd_per_hour.expected > 20
+    assert {"gpu", "data"} <= {each.name for each in judged[0].resources}
+    (need,) = (each for each in stack.needs if each.component == "gpu")
+    assert need.text.startswith(f"machine gpu is kept ({says})")
+    assert need.text.endswith("/month)")
+
+
+def test_what_is_kept_comes_with_the_component_that_registers_it() -> None:
+    group = RecordedResource(urn="g", type="sizewell-aws:index:Pool", name="g", inputs={}, custom=False)
+    machine = RecordedResource(urn="m", type="aws:ec2/instance:Instance", name="m", inputs={}, parent="g", protect=True)
+    before = Plan(project="p", stack="dev", resources=(group, machine))
+    assert with_kept(before, Plan(project="p", stack="dev", resources=())).resources == before.resources
+    renamed = plan({}, name="n", aliases=("m",))
+    assert with_kept(before, renamed) == renamed

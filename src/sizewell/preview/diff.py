@@ -17,6 +17,7 @@ from sizewell import logs
 from sizewell.preview import records
 from sizewell.preview.changes import Change, asks, changed
 from sizewell.preview.describe import Described, describe, how_priced, label_of, registration_of, sizes_of, tags_of
+from sizewell.preview.ignored import kept_urns
 from sizewell.preview.missing import Lines, failing_of
 from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
@@ -128,7 +129,7 @@ def compare(
     if changes is None:
         changes = changed(before.plan if before else None, after.plan, replaced)
     # What Pulumi forgets and the cloud keeps counts as after: "destroyed, so free" would be a saving on no bill.
-    billed = (*after.pricing.items, *_still_billed(before, by_urn))
+    billed = (*after.pricing.items, *_still_billed(before, after.plan))
     was = _grouped(before.pricing.items if before else ())
     now = _grouped(billed)
     renamed = _renames(before.plan, after.plan, was, now) if before else {}
@@ -149,8 +150,8 @@ def compare(
         else:
             rows.append(row)
     rows.sort(key=_weight_of_row)
-    totals_before = _totals(before, before.pricing.items) if before else None
-    totals_after = _totals(after, billed)
+    totals_before = _totals(before.plan.by_urn(), before.pricing.items) if before else None
+    totals_after = _totals({**(before.plan.by_urn() if before else {}), **by_urn}, billed)
     if totals_before is not None and any(_may_run(row) for row in rows):
         totals_after = _no_less_idle(totals_after, totals_before)
     change = totals_after.usd_per_month.expected
@@ -213,14 +214,11 @@ def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
     return groups
 
 
-def _still_billed(before: Side | None, now: Mapping[str, RecordedResource]) -> tuple[LineItem, ...]:
-    """Lines of what leaves the program and stays in the cloud: retained, protected, or committed to for a term."""
+def _still_billed(before: Side | None, now: Plan) -> tuple[LineItem, ...]:
+    """Lines of what leaves the program and stays in the cloud."""
     if before is None:
         return ()
-    old = before.plan.by_urn()
-    kept = {urn for urn, resource in old.items() if urn not in now and stays(resource)}
-    # A protected resource with another name is there under its new URN: both would be one machine billed twice.
-    kept -= {alias for resource in now.values() for alias in resource.aliases}
+    kept = kept_urns(before.plan, now)
     return tuple(item for item in before.pricing.items if item.resource in kept and item.cadence == "monthly")
 
 
@@ -427,12 +425,12 @@ def _line(line: LineItem, cost: Interval | Unpriced, by_urn: Mapping[str, Record
     )
 
 
-def _totals(side: Side, items: Iterable[LineItem]) -> records.Totals:
+def _totals(by_urn: Mapping[str, RecordedResource], items: Sequence[LineItem]) -> records.Totals:
     cost = total(items)
     return records.Totals(
         usd_per_month=cost.run_rate.usd_per_month,
         usd_once=cost.one_off.usd,
-        idle_usd_per_hour=idle_exposure(side),
+        idle_usd_per_hour=idle_exposure(by_urn, items),
     )
 
 
@@ -452,14 +450,13 @@ def _no_less_idle(after: records.Totals, before: records.Totals) -> records.Tota
     return after.model_copy(update={"idle_usd_per_hour": Interval(*(max(pair) for pair in pairs))})
 
 
-def idle_exposure(side: Side) -> Interval:
+def idle_exposure(by_urn: Mapping[str, RecordedResource], items: Iterable[LineItem]) -> Interval:
     """US dollars per hour of machines that run: at the minimum, the initial and the maximum size of each pool.
 
     Where a component states its sizes, they count; else the hours of the month in which its machines run on average.
     Purchased capacity is paid already and is not in it.
     """
-    by_urn = side.plan.by_urn()
-    lines = [line for line in side.pricing.items if line.unit == MACHINE_HOUR and line.cadence == "monthly"]
+    lines = [line for line in items if line.unit == MACHINE_HOUR and line.cadence == "monthly"]
     hours: dict[str, Decimal] = {}
     for line in lines:
         hours[line.component] = hours.get(line.component, Decimal(0)) + line.quantity.ceiling

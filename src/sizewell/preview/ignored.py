@@ -1,4 +1,4 @@
-"""What `ignore_changes` leaves as it stands: the engine builds that, not what the program declares."""
+"""What stands whatever the program declares: what `ignore_changes` leaves, and what leaves the program and is kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from sizewell.preview.needs import stays
 from sizewell.resources.recorded import Plan, RecordedResource
 
 _ABSENT: Final = object()
@@ -19,6 +20,33 @@ def as_it_stands(before: Plan | None, after: Plan) -> Plan:
         return after
     old = before.by_urn()
     return replace(after, resources=tuple(_kept_of(old, resource) for resource in after.resources))
+
+
+def with_kept(before: Plan | None, after: Plan) -> Plan:
+    """`after` with what leaves the program, is kept, so that it is judged like all that stands.
+
+    The components around it come with it: they register what its machines are.
+    """
+    if before is None:
+        return after
+    old, new = before.by_urn(), after.by_urn()
+    kept: set[str] = set()
+    for urn in kept_urns(before, after):
+        resource: RecordedResource | None = old[urn]
+        while resource is not None and resource.urn not in new and resource.urn not in kept:
+            kept.add(resource.urn)
+            resource = old.get(resource.parent or "")
+    if not kept:
+        return after
+    return replace(after, resources=(*after.resources, *(each for each in before.resources if each.urn in kept)))
+
+
+def kept_urns(before: Plan, after: Plan) -> set[str]:
+    """What leaves the program and is still billed: retained, protected, or committed to for a term."""
+    now = after.by_urn()
+    kept = {each.urn for each in before.resources if each.urn not in now and stays(each)}
+    # A protected resource with another name is there under its new URN: both would be one machine billed twice.
+    return kept - {alias for resource in after.resources for alias in resource.aliases}
 
 
 def _kept_of(old: Mapping[str, RecordedResource], resource: RecordedResource) -> RecordedResource:

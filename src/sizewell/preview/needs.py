@@ -56,7 +56,7 @@ def needs_of(
     """Destroyed, replaced, kept, purchased: one entry per component and kind."""
     needs: list[records.Need] = []
     if before is not None:
-        needs += _gone(before, after, billed={row.component for row in rows if row.lines or row.unpriced})
+        needs += _gone(before, after, rows)
         needs += _replaced(before, after, changes)
         needs += _unprotected(before, after)
     needs += _purchases(rows, decision)
@@ -90,8 +90,12 @@ def stays(resource: RecordedResource) -> str:
     return ""
 
 
-def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]:
+def _gone(before: Plan, after: Plan, rows: Sequence[records.Row]) -> Iterable[records.Need]:
     """What leaves the stack and needs a decision: not a free resource that holds no data and belongs to nothing."""
+    billed = {row.component for row in rows if row.lines or row.unpriced}
+    lines: dict[str, list[records.Line]] = {}
+    for line in (line for row in rows for line in row.lines if line.cadence == "monthly"):
+        lines.setdefault(line.resource, []).append(line)
     old, new = before.by_urn(), after.by_urn()
     still = set(new).union(*(resource.aliases for resource in after.resources))
     removed: dict[str, list[RecordedResource]] = {}
@@ -120,15 +124,23 @@ def _gone(before: Plan, after: Plan, billed: set[str]) -> Iterable[records.Need]
             )
         for resource in kept:
             holder = DATA.get(canonical(resource.type))
-            word = holder.word if holder else "resource"
-            why = stays(resource)
+            costs = lines.get(resource.urn, [])
+            runs = any(line.unit == "machine-hour" for line in costs)
+            word = "machine" if runs else holder.word if holder else "resource"
             yield records.Need(
                 kind="keeps",
                 component=label,
-                text=f"{word} {resource.name} {why}",
+                text=f"{word} {resource.name} {stays(resource)}{_at_a_cost(costs)}",
                 brief=f"keeps a {word}",
                 resources=(resource.urn,),
             )
+
+
+def _at_a_cost(lines: Sequence[records.Line]) -> str:
+    """What goes on being billed, as far as it has a price."""
+    usd = sum((line.usd.expected for line in lines if line.usd is not None), Decimal(0))
+    more = " + ?" if any(line.usd is None for line in lines) else ""
+    return f" (${usd:,.2f}{more}/month)" if usd else ""
 
 
 def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Iterable[records.Need]:

@@ -19,7 +19,7 @@ from sizewell.preview.base_prices import BasePrices
 from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
-from sizewell.preview.ignored import as_it_stands
+from sizewell.preview.ignored import as_it_stands, with_kept
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
@@ -430,7 +430,8 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     decision, note = _decision(request.root, name)
     judged, changes = None, changed(before, after, sides.replaced)
     if request.policies is not None and not gone:
-        judged = request.policies(after, decision, {urn: change.kind for urn, change in changes.items()}, before)
+        kinds = {urn: change.kind for urn, change in changes.items()}
+        judged = request.policies(with_kept(before, after), decision, kinds, before)
         if judged is not None and request.new_only and before is not None:
             earlier = request.policies(before, decision, {}, None)
             judged = _only_new(judged, earlier) if earlier is not None else judged

@@ -342,10 +342,13 @@ def checkpoint_given_up(facts: StackFacts, _: Parameters) -> StackVerdicts:
     for store in facts.stores_before:
         if store.checkpoints is not True:
             continue
-        stands = now.get(store.urn)
+        stands = None if facts.changes.get(store.urn) == "delete" else now.get(store.urn)
         if stands is None and not store.retained:
+            what = "pulumi up fails, and without protect its checkpoints are deleted" if store.protect else (
+                "its checkpoints are deleted with it"
+            )  # fmt: skip
             verdicts.append(("", Violation(
-                f"the checkpoint store {store.name} is removed: its checkpoints are deleted with it",
+                f"the checkpoint store {store.name} is removed: {what}",
                 "keep it, or move the checkpoints first and waive this with the place that they moved to",
             )))  # fmt: skip
         elif stands is not None and store.protect and not stands.protect:
