@@ -156,6 +156,7 @@ config = pulumi.Config()
 config.get_bool("b"), config.get_int("i"), config.get_float("f"), config.get_object("o")
 os.getenv("SIZEWELL_X"), "SIZEWELL_X" in os.environ, os.environ.get("SIZEWELL_X")
 json.loads("{}"), json.dumps({"a": 1})
+pulumi.runtime.is_dry_run()
 try:
     json.dumps(object())
 except TypeError:

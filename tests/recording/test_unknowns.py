@@ -157,6 +157,8 @@ DECISIONS = [
     f"if os.environ.get('SIZEWELL_GPUS', 'no').lower() in {{'yes'}}: {GPU}",
     f"for i in range(int(os.environ.get('SIZEWELL_GPUS', '0'))): {GPU}",
     f"for i in range(int(os.getenv('SIZEWELL_GPUS', 0))): {GPU}",
+    f"if not pulumi.runtime.is_dry_run(): {GPU}",
+    f"for i in range(1 if pulumi.runtime.settings.is_dry_run() else 30): {NUMBERED}",
 ]
 
 

@@ -207,6 +207,12 @@ def is_known(self: Any) -> Awaitable[bool]:
     return known
 
 
+def is_dry_run() -> bool:
+    """The SDK's own; a program that asks goes another way at the update than here."""
+    decides("whether this is a preview or the update")
+    return _IS_DRY_RUN()
+
+
 def get_output_details(self: Any, name: str) -> Awaitable[Any]:
     """The SDK's own, with a stand-in for an output of another stack: the SDK answers with nothing at all."""
 
@@ -297,6 +303,7 @@ def _as_json(self: Any, value: Any) -> Any:
 _APPLY: Final = pulumi.Output.apply
 _FUTURE: Final[Any] = pulumi.Output.future
 _IS_KNOWN: Final[Any] = pulumi.Output.is_known
+_IS_DRY_RUN: Final[Callable[[], bool]] = pulumi.runtime.is_dry_run
 _DETAILS: Final[Any] = pulumi.StackReference.get_output_details
 _CONFIG: Final[Any] = pulumi.Config._get  # noqa: SLF001
 _INVOKE: Final = pulumi_invoke._invoke  # noqa: SLF001
@@ -312,6 +319,8 @@ INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi.Output, "apply", apply),
     (pulumi.Output, "future", future),
     (pulumi.Output, "is_known", is_known),
+    (pulumi.runtime, "is_dry_run", is_dry_run),
+    (pulumi.runtime.settings, "is_dry_run", is_dry_run),
     (pulumi.StackReference, "get_output_details", get_output_details),
     (pulumi.Config, "_get", _config_value),
     (pulumi.Config, "_get_bool", _typed("_get_bool", bool)),
