@@ -41,6 +41,14 @@ def template_of(graph: Graph, resource: RecordedResource, prop: str) -> Recorded
     return templates[0] if templates else None
 
 
+def instance_type(graph: Graph, instance: RecordedResource) -> Text:
+    """The type of one machine: its own, else that of its template; not known where that lives outside the plan."""
+    if instance.inputs.get("instanceType") is not None or instance.inputs.get("launchTemplate") is None:
+        return text(instance.inputs.get("instanceType"))
+    template = template_of(graph, instance, "launchTemplate")
+    return text(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else UNKNOWN
+
+
 def template_market(inputs: object) -> Text:
     market = text(get(inputs, "instanceMarketOptions", "marketType"), "on-demand")
     return market if isinstance(market, Unknown) else market.lower()

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from sizewell import csvtables
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.readers.common import is_accelerated_name
+from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.values import Text, number
@@ -38,7 +39,7 @@ _ROWS: Final = csvtables.read(AcceleratorName, Path(__file__).parent / "data/acc
 _MACHINE, _NAMED, _INPUTS = (_patterns(each) for each in ("machine", "product", "input"))
 _COUNTS: Final = frozenset(
     ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
-     "acceleratorconfigs", "nvidia.com/gpu", "amd.com/gpu", "aws.amazon.com/neuron", "google.com/tpu")
+     "acceleratorconfigs")
 )  # fmt: skip
 _TEXTS: Final = re.compile(r"name$|description$|comment|label|tag|image|uri$|url$|metadata|policy|script|version")
 _HOLDS: Final = re.compile(  # inputs that are a machine type, or hold one
@@ -76,8 +77,8 @@ def named(inputs: Any) -> Text:
     for key, value in _leaves(inputs):
         plain = key.lower().replace("_", "")
         if isinstance(value, Unknown):
-            hidden |= plain in _COUNTS or _HOLDS.fullmatch(plain) is not None
-        elif plain in _COUNTS:
+            hidden |= _counts(plain) or _HOLDS.fullmatch(plain) is not None
+        elif _counts(plain):
             if value not in (0, "0", "", False, None):
                 return f"{value} {key}" if isinstance(value, int | float) else str(value)
         elif isinstance(value, str) and value:
@@ -143,9 +144,13 @@ def _idle(key: str, value: Any) -> bool:
     return 0 < float(size) * unit <= LONGEST_IDLE_MINUTES
 
 
+def _counts(key: str) -> bool:
+    return key in _COUNTS or is_device(key)
+
+
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
-        if key.lower().replace("_", "") in _COUNTS and _any_stated(value):
+        if _counts(key.lower().replace("_", "")) and _any_stated(value):
             yield key, next((each for each in value.values() if isinstance(each, str)), "some")
         for inner, each in value.items():
             # a name inside something is its name: sku.name, plan.id

@@ -332,19 +332,14 @@ def job_without_maximum_time(job: Job, parameters: Parameters) -> Verdict:
     return None
 
 
-_WORKLOAD_KINDS: Final = (
-    "Deployment",
-    "StatefulSet",
-    "ReplicaSet",
-    "Pod",
-    "DaemonSet",
-    "RayCluster",
-    "RayService",
-    "RayJob",
-    "LeaderWorkerSet",
-    "InferenceService",
-    "Notebook",
-)
+# Kinds that hold what pods they start, so that what is not known of them may be accelerators.
+_SERVERS: Final = (
+    "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Pod", "RayCluster", "RayService", "RayJob",
+    "LeaderWorkerSet", "InferenceService", "Notebook",
+)  # fmt: skip
+_KNATIVE: Final = "kubernetes:serving.knative.dev/"
+# Kinds whose pods end with their work, for which there is another rule, and those that only describe pods.
+_ENDING: Final = ("Job", "JobPatch", "CronJob", "JobSet", "Workflow", "CronWorkflow", "Template", "Runtime", "Class")
 _RAY_CLUSTER_PATHS: Final[dict[str, tuple[str, ...]]] = {
     "RayCluster": (),
     "RayService": ("rayClusterConfig",),
@@ -383,10 +378,22 @@ def server_never_ends(facts: StackFacts, parameters: Parameters) -> StackVerdict
         for resource in facts.graph.plan.resources
         if resource.custom
         and resource.type.startswith("kubernetes:")
-        and resource.type.rsplit(":", 1)[-1] in _WORKLOAD_KINDS
-        and (contains_unknown(resource.inputs.get("spec")) or accelerators_asked(resource, facts.graph) != 0)
+        and _stands(resource)
+        and (_may_ask(resource) or accelerators_asked(resource, facts.graph) != 0)
     ]
     return charts + servers
+
+
+def _stands(resource: RecordedResource) -> bool:
+    """Whether the pods of a resource run until somebody deletes or scales it, whatever operator its kind is of."""
+    kind = canonical(resource.type).rsplit(":", 1)[-1]
+    return kind in _SERVERS or not kind.endswith(_ENDING)
+
+
+def _may_ask(resource: RecordedResource) -> bool:
+    kind = canonical(resource.type)
+    known = kind.rsplit(":", 1)[-1] in _SERVERS or kind.startswith(_KNATIVE)
+    return known and contains_unknown(resource.inputs.get("spec"))
 
 
 def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
@@ -403,6 +410,8 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
             ends = either(ends, flag(get(spec, "shutdownAfterJobFinishes")))
     elif kind == "Pod" and get(spec, "activeDeadlineSeconds") is not None:
         ends = True
+    elif canonical(resource.type).startswith(_KNATIVE):
+        ends = _knative_reaches_zero(get(spec, "template", "metadata", "annotations"))
     elif kind == "InferenceService":
         least = count(get(spec, "predictor", "minReplicas", default=1))
         ends = UNKNOWN if least is UNKNOWN else least == 0
@@ -418,6 +427,16 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
         f"its pods hold accelerators around the clock, with or without requests{expiry.also()}",
         "add a KEDA ScaledObject with minReplicaCount 0, or an expiry that something acts on",
     )
+
+
+def _knative_reaches_zero(notes: object) -> Flag:
+    """Whether a revision is taken down to nothing without requests: Knative's default, but for a minimum of its own."""
+    least = [get(notes, f"autoscaling.knative.dev/{key}") for key in ("min-scale", "minScale")]
+    by = get(notes, "autoscaling.knative.dev/class", default="kpa")
+    if UNKNOWN in (notes, by, *least):
+        return UNKNOWN
+    # The class that follows the CPU never goes below one.
+    return all(str(each) == "0" for each in least if each is not None) and "hpa" not in str(by)
 
 
 def _judge_chart(release: RecordedResource) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sizewell.policy.rule import Parameter, Parameters, StackVerdicts, Undetermined, Verdict, Violation, rule
+from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, StackFacts, Thing
@@ -177,9 +178,6 @@ def capacity_wait(thing: Thing, _: Parameters) -> Verdict:
     )
 
 
-_ACCELERATOR_RESOURCES: Final = ("nvidia.com/gpu", "google.com/tpu", "amd.com/gpu", "aws.amazon.com/neuron")
-
-
 @rule(
     "queue-quota",
     area="correctness",
@@ -209,7 +207,7 @@ def queue_quota(facts: StackFacts, _: Parameters) -> StackVerdicts:
         for group in get(queue.inputs, "spec", "resourceGroups", default=()):
             for flavor in get(group, "flavors", default=()):
                 for entry in get(flavor, "resources", default=()):
-                    if get(entry, "name") in _ACCELERATOR_RESOURCES:
+                    if is_device(str(get(entry, "name"))):
                         accelerators = True
                         amount = count(get(entry, "nominalQuota"))
                         quota += amount if isinstance(amount, int) else 0

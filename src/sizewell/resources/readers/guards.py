@@ -129,6 +129,30 @@ def _acts(graph: Graph, alarm: RecordedResource) -> Flag:
     return bool(listed)
 
 
+# EC2's own actions of an alarm on one machine. Source: Amazon CloudWatch User Guide, "Create alarms to stop, terminate,
+# reboot, or recover an EC2 instance", from memory.
+_EC2_STOPS: Final = re.compile(r":ec2:(stop|terminate)$|/AWS_EC2\.InstanceId\.(Stop|Terminate)/")
+_LEAST_LOAD_PERCENT: Final = 1  # an idle Linux machine is below that; an alarm on less would hardly ever fire
+
+
+def stop_alarm(alarm: RecordedResource) -> Flag:
+    """Whether an alarm stops its machine by an action of EC2's own when a load falls, of whatever metric that is.
+
+    It bounds what an idle machine costs. That a job may be busy on its accelerator alone is the team's own risk: the
+    missing metric of the accelerator is said by a rule of its own.
+    """
+    inputs = alarm.inputs
+    operator, least, metric = (inputs.get(key) for key in ("comparisonOperator", "threshold", "metricName"))
+    actions = items(inputs.get("alarmActions"))
+    if isinstance(actions, Unknown) or UNKNOWN in (operator, metric):
+        return UNKNOWN
+    limit = number(least)
+    fires: Flag = UNKNOWN if isinstance(limit, Unknown) else limit is not None and limit >= _LEAST_LOAD_PERCENT
+    stops = either(False, *(UNKNOWN if each is UNKNOWN else bool(_EC2_STOPS.search(str(each))) for each in actions))
+    enabled = flag(inputs.get("actionsEnabled"), default=True)
+    return every(metric is not None and str(operator).startswith("Less"), fires, enabled, stops)
+
+
 def any_of(resources: tuple[RecordedResource, ...] | Unknown, judge: Any) -> Flag:
     """Whether one of the resources that refer to something does what `judge` asks; UNKNOWN where one may."""
     if isinstance(resources, Unknown):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import claims
+from sizewell.resources.readers import devices
 from sizewell.resources.readers.common import base
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Job, Pods
@@ -25,13 +25,6 @@ from sizewell.resources.values import (
     text,
 )
 
-ACCELERATORS: Final = (
-    "nvidia.com/gpu",
-    "amd.com/gpu",
-    "google.com/tpu",
-    "aws.amazon.com/neuron",
-    "aws.amazon.com/neurondevice",
-)
 _OTHERS: Final = ("kubernetes:helm.sh/", "kubernetes:kueue.", "kubernetes:rbac.", "kubernetes:apiextensions.")
 _WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "JobSet")
 _JOB: Final = "kubernetes:batch/v1:Job"
@@ -42,7 +35,7 @@ _SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")
 
 def pods(graph: Graph) -> tuple[Pods, ...]:
     return tuple(
-        Pods(**base(graph, resource), path=path, **_pod(graph, spec), **_server(graph, resource, path, spec))
+        Pods(**base(graph, resource), path=path, **_pod(graph, resource, spec), **_server(graph, resource, path, spec))
         for resource in _resources(graph)
         for path, spec in _all(resource)
     )
@@ -53,7 +46,7 @@ def jobs(graph: Graph) -> tuple[Job, ...]:
     accelerated_jobs = []
     for resource in _resources(graph):
         for limit, template in _jobs(resource):
-            wanted = [_accelerators(spec, graph) for _, spec in _specifications(template, "")]
+            wanted = [devices.asked(spec, graph) for _, spec in _specifications(template, "")]
             accelerated_jobs.append(
                 Job(
                     **base(graph, resource),
@@ -113,7 +106,7 @@ def chart_asks(resource: RecordedResource) -> Flag:
 def _asks(value: object) -> Flag:
     """Other values of a chart that are not known yet, such as the name of a role, ask for nothing."""
     if isinstance(value, Mapping):
-        limits = [get(value, part, name) for part in ("limits", "requests") for name in ACCELERATORS]
+        limits = [limit for part in ("limits", "requests") for limit in devices.of(value.get(part))]
         limits.append(UNKNOWN if value.get("resources") is UNKNOWN else None)
         asked = [UNKNOWN if limit is UNKNOWN else limit not in (None, 0, "0") for limit in limits]
         return either(*asked, *map(_asks, value.values()))
@@ -149,32 +142,9 @@ def _specifications(value: object, path: str) -> Iterator[tuple[str, object]]:
             yield from _specifications(inner, f"{path}.{index}")
 
 
-def _containers(spec: object) -> tuple[object, ...] | Unknown:
-    own, before = items(get(spec, "containers")), items(get(spec, "initContainers"))
-    return UNKNOWN if isinstance(own, Unknown) or isinstance(before, Unknown) else own + before
-
-
-def _accelerators(spec: object, graph: Graph) -> Count:
-    containers = _containers(spec)
-    if isinstance(containers, Unknown):
-        return UNKNOWN
-    if get(spec, "resourceClaims") is not None:
-        devices = claims.claimed(spec, graph)
-        if devices != 0:
-            return devices
-    wanted = [
-        count(get(container, "resources", part, name))
-        for container in containers
-        for part in ("limits", "requests")
-        for name in ACCELERATORS
-    ]
-    known = [number for number in wanted if isinstance(number, int)]
-    return UNKNOWN if UNKNOWN in wanted and not any(known) else max(known, default=0)
-
-
-def _pod(graph: Graph, spec: object) -> dict[str, Any]:
-    containers = _containers(spec)
-    accelerators = _accelerators(spec, graph)
+def _pod(graph: Graph, resource: RecordedResource, spec: object) -> dict[str, Any]:
+    containers = devices.containers(spec)
+    accelerators = devices.asked(spec, graph, everywhere=_is_everywhere(resource))
     if isinstance(containers, Unknown):
         flags = dict.fromkeys(("privileged", "host", "root", "limited", "pinned"), UNKNOWN)
         return {"accelerators": UNKNOWN, "tolerates": UNKNOWN, **flags}
@@ -275,7 +245,7 @@ def _tolerates(tolerations: object) -> Flag:
     for entry in listed:
         key = get(entry, "key")
         everything = key is None and get(entry, "operator") == "Exists"
-        flags.append(UNKNOWN if key is UNKNOWN else everything or str(key) in (*ACCELERATORS, "sku"))
+        flags.append(UNKNOWN if key is UNKNOWN else everything or devices.is_device(str(key)) or key == "sku")
     return either(*flags)
 
 
@@ -289,6 +259,11 @@ def _pinned(image: object) -> Flag:
     return tag not in ("", "latest")
 
 
+def _is_everywhere(resource: RecordedResource) -> bool:
+    """Whether its pods go along with the machines that others start."""
+    return resource.type.rsplit(":", 1)[-1] == "DaemonSet"
+
+
 def accelerators_asked(resource: RecordedResource, graph: Graph) -> Count:
     """Accelerators that a Kubernetes resource asks for in all: per pod times the pods; 0 for what asks for none.
 
@@ -300,10 +275,11 @@ def accelerators_asked(resource: RecordedResource, graph: Graph) -> Count:
     model = get(spec, "predictor", "model")
     if canonical(resource.type).endswith(":InferenceService") and model is not None:
         least = count(get(spec, "predictor", "minReplicas", default=1))
-        each = _accelerators({"containers": [model]}, graph)
+        each = devices.asked({**get(spec, "predictor"), "containers": [model]}, graph)
         return each * max(least or 0, 1) if isinstance(each, int) and not isinstance(least, Unknown) else UNKNOWN
     pods_wanted = count(get(spec, "replicas", default=get(spec, "parallelism", default=1)))
-    wanted = [_accelerators(specification, graph) for _, specification in _all(resource)]
+    everywhere = _is_everywhere(resource)
+    wanted = [devices.asked(each, graph, everywhere=everywhere) for _, each in _all(resource)]
     if not any(each is UNKNOWN or each for each in wanted):
         return 0
     numbers = [each for each in wanted if isinstance(each, int)]

@@ -223,7 +223,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     own = resource.inputs
     inherited: Any = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
     merged: object = own if inherited == {} else ({**inherited, **own} if inherited is not UNKNOWN else own)
-    kind = text(get(merged, "instanceType"))
+    kind = aws_nodes.instance_type(graph, resource)
     machine = _machine(merged, _stated_in(graph, template))
     root = get(own, "rootBlockDevice")
     extra = items(get(own, "ebsBlockDevices"))
@@ -250,8 +250,11 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
 
 
 def _stopped(graph: Graph, machine: RecordedResource) -> Flag:
-    """Whether something outside of the machine stops it by the clock."""
+    """Whether something outside of the machine stops it, by the clock or by an alarm of EC2's own."""
     return either(
+        guards.any_of(
+            graph.referring(machine, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions"), guards.stop_alarm
+        ),
         guards.stop_event(graph, machine),
         guards.stop_association(graph, machine),
         guards.obeyed_tag(graph, tags_of(machine)),

@@ -68,7 +68,7 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
             kind = get(device, "volumeType", default="gp3")
             lines += _disks(resource, context, nodes, size, device=device, kind=kind)
         if not devices and nodes.template is not None:
-            context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+            _of_image(resource, context)
     public = aws_nodes.public_address(nodes.template_inputs)
     if public is None:
         public = aws_nodes.subnets_give_addresses(context.graph, resource, _SUBNETS.get(resource.type, ""))
@@ -173,12 +173,20 @@ def _device(
     if kind is UNKNOWN:
         return [context.unpriced(resource, what, "the disk type is known only after deployment")]
     gigabytes, iops, throughput = (get(device, key) for key in ("volumeSize", "iops", "throughput"))
+    if gigabytes is None:
+        return _of_image(resource, context)
     return [
         pools.disk(resource, context, gigabytes=number(gigabytes), key=f"ebs.{kind}.gb_month", hours=hours, what=what),
         *disks.performance(
             resource, context, disk=f"ebs.{kind}", iops=iops, throughput=throughput, hours=hours, what=what
         ),
     ]
+
+
+def _of_image(resource: RecordedResource, context: Context) -> list[LineItem]:
+    """A disk as large as its image: named outside the totals."""
+    context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+    return []
 
 
 def _template(resource: RecordedResource, context: Context) -> Outcome:
@@ -189,8 +197,7 @@ def _template(resource: RecordedResource, context: Context) -> Outcome:
 def _instance(resource: RecordedResource, context: Context) -> Outcome:
     template = aws_nodes.template_of(context.graph, resource, "launchTemplate")
     inherited = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
-    own = resource.inputs.get("instanceType")
-    kind = text(own if own is not None else get(inherited, "instanceType"))
+    kind = aws_nodes.instance_type(context.graph, resource)
     spot = resource.type == "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
     market = "spot" if spot else aws_nodes.template_market(resource.inputs)
     if market == "on-demand" and resource.inputs.get("launchTemplate") is not None:
@@ -207,7 +214,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
     for device in devices:
         if device is None:
-            context.outside.append(f"{context.graph.component(resource)}: boot disk of the image, size not stated")
+            _of_image(resource, context)
             continue
         volume = get(device, "volumeType", default="gp2")
         lines += _device(resource, context, device, volume, hours, what="boot disks")

@@ -1,0 +1,122 @@
+"""How a pod asks for accelerators: devices by name, claims, or the machines that it has to run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from sizewell import csvtables
+from sizewell.resources.graph import Graph
+from sizewell.resources.readers import claims
+from sizewell.resources.readers.common import is_accelerated_name
+from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.values import Count, count, get, items
+from sizewell.sizing.providers import CLOUDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceName:
+    """A row of device_names.csv: how the name of a device begins that pods ask for, or of a node's label.
+
+    A device is counted, or an amount of memory or of shares of one.
+    """
+
+    begins: str
+    names: Literal["device", "share", "label"]
+    source: str
+
+
+_ROWS: Final = csvtables.read(DeviceName, Path(__file__).parent / "data/device_names.csv")
+_DEVICES, _SHARES, _LABELS = (
+    tuple(row.begins for row in _ROWS if row.names == names) for names in ("device", "share", "label")
+)
+_MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_RUNTIMES: Final = ("nvidia", "habana", "gpu", "neuron")  # in the names of runtime classes
+_NONE: Final = ("", "false", "none", "no", "0")  # values of a label that say that there is none
+
+
+def is_device(name: str) -> bool:
+    """Whether a resource that pods ask for, or the taint that keeps others off, is of an accelerator.
+
+    >>> is_device("nvidia.com/mig-3g.40gb"), is_device("habana.ai/gaudi"), is_device("ephemeral-storage")
+    (True, True, False)
+    """
+    return name.startswith((*_DEVICES, *_SHARES))
+
+
+def of(amounts: object) -> tuple[object, ...]:
+    """What limits or requests state of accelerators; UNKNOWN for all that they may state."""
+    if isinstance(amounts, Unknown):
+        return (UNKNOWN,)
+    stated = amounts.items() if isinstance(amounts, Mapping) else ()
+    # An amount of memory or shares of a device is one device.
+    return tuple(
+        1 if str(name).startswith(_SHARES) and str(value) not in _NONE else value
+        for name, value in stated
+        if is_device(str(name))
+    )
+
+
+def containers(spec: object) -> tuple[object, ...] | Unknown:
+    own, before = items(get(spec, "containers")), items(get(spec, "initContainers"))
+    return UNKNOWN if isinstance(own, Unknown) or isinstance(before, Unknown) else own + before
+
+
+def asked(spec: object, graph: Graph, *, everywhere: bool = False) -> Count:
+    """Accelerators of one pod: what its containers or claims ask for; 1 where it only has to run beside some.
+
+    `everywhere`: its pods run on every existing machine and start none, so the machines say nothing.
+    """
+    own = containers(spec)
+    if isinstance(own, Unknown):
+        return UNKNOWN
+    if get(spec, "resourceClaims") is not None:
+        claimed = claims.claimed(spec, graph)
+        if claimed != 0:
+            return claimed
+    wanted = [
+        count(amount)
+        for container in own
+        for part in ("limits", "requests")
+        for amount in of(get(container, "resources", part))
+    ]
+    known = [number for number in wanted if isinstance(number, int)]
+    if UNKNOWN in wanted and not any(known):
+        return UNKNOWN
+    if not any(known) and not everywhere and _placed_beside_some(spec):
+        return 1
+    return max(known, default=0)
+
+
+def _placed_beside_some(spec: object) -> bool:
+    """Whether a pod runs only on machines with accelerators, by their labels, their type or its runtime class."""
+    runtime = str(get(spec, "runtimeClassName", default="")).lower()
+    if any(word in runtime for word in _RUNTIMES):
+        return True
+    return any(_has_accelerators(key, values) for key, values in _required_labels(spec))
+
+
+def _required_labels(spec: object) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """(label, values of which one is required; none where any will do)."""
+    selector = get(spec, "nodeSelector")
+    yield from ((str(key), (value,)) for key, value in selector.items()) if isinstance(selector, Mapping) else ()
+    required = get(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    terms = items(get(required, "nodeSelectorTerms"))
+    for term in () if isinstance(terms, Unknown) else terms:
+        stated = items(get(term, "matchExpressions"))
+        for each in () if isinstance(stated, Unknown) else stated:
+            values = items(get(each, "values"))
+            if get(each, "operator") in ("In", "Exists", "Gt"):
+                among = get(each, "operator") == "In" and isinstance(values, tuple)
+                yield str(get(each, "key")), values if among and isinstance(values, tuple) else ()
+
+
+def _has_accelerators(label: str, values: tuple[object, ...]) -> bool:
+    if label in _MACHINE_TYPE:
+        return bool(values) and all(
+            isinstance(value, str) and any(is_accelerated_name(cloud, value) for cloud in CLOUDS) for value in values
+        )
+    said = [str(value).lower() for value in values if value is not UNKNOWN]
+    return label.startswith(_LABELS) and (not said or any(value not in _NONE for value in said))

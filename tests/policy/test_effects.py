@@ -1,0 +1,177 @@
+"""What keeps accelerators running counts by what it does, whatever its kind or its spelling is."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from ends import EXPIRIES
+
+from sizewell.policy.config import parse_config
+from sizewell.policy.engine import evaluate
+from sizewell.policy.examples import resource
+from sizewell.resources import Plan, RecordedResource, facts, price
+from sizewell.resources.recorded import UNKNOWN
+from sizewell.sizing.catalog import load
+
+ON = date(2026, 11, 26)
+SETTINGS = parse_config({"profile": "accelerators"})
+GPU = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+LABELS = {"matchLabels": {"a": "b"}}
+AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def said(*resources: RecordedResource) -> dict[tuple[str, str], str]:
+    """What is said of a development stack, by rule and resource."""
+    plan = Plan(project="p", stack="dev", resources=resources, config={"aws:region": "us-east-1"})
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    report = evaluate(stated, SETTINGS, on=ON)
+    return {(each.rule, each.resource): each.outcome for each in report.results}
+
+
+def server(container: dict[str, Any], kind: str = "Deployment", **pod: Any) -> RecordedResource:
+    template = {"spec": {"containers": [{"name": "m", "image": "i", **container}], **pod}}
+    inputs = {"spec": {"replicas": 1, "selector": LABELS, "template": template}}
+    return resource(f"kubernetes:apps/v1:{kind}", "m", inputs)
+
+
+def held(*resources: RecordedResource) -> str | None:
+    return said(*resources).get(("server-never-ends", "m"))
+
+
+@pytest.mark.parametrize(
+    "device",
+    ["nvidia.com/mig-3g.40gb", "nvidia.com/gpu.shared", "habana.ai/gaudi", "gpu.intel.com/xe", "nvidia.com/gpumem",
+     "aws.amazon.com/neuroncore", "amd.com/gpu"],
+)  # fmt: skip
+@pytest.mark.parametrize("part", ["limits", "requests"])
+def test_a_device_counts_under_every_name(device: str, part: str) -> None:
+    assert held(server({"resources": {part: {device: "1"}}})) == "violation"
+
+
+def required(operator: str, *values: str, label: str = "nvidia.com/gpu.product") -> dict[str, Any]:
+    return {"nodeAffinity": {AFFINITY: {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": label, "operator": operator, "values": list(values)}]}
+    ]}}}  # fmt: skip
+
+
+BESIDE: list[dict[str, Any]] = [
+    {"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}},
+    {"nodeSelector": {"accelerator": "nvidia"}},
+    {"nodeSelector": {"cloud.google.com/gke-accelerator": UNKNOWN}},
+    {"nodeSelector": {"node.kubernetes.io/instance-type": "p5.48xlarge"}},
+    {"runtimeClassName": "nvidia"},
+    {"affinity": required("In", "NVIDIA-H100-80GB-HBM3")},
+    {"affinity": required("Exists")},
+    {"affinity": required("In", "Standard_ND96isr_H100_v5", label="node.kubernetes.io/instance-type")},
+]
+ANYWHERE: list[dict[str, Any]] = [
+    {"nodeSelector": {"kubernetes.io/os": "linux"}},
+    {"nodeSelector": {"nvidia.com/gpu.present": "false"}},
+    {"nodeSelector": {"node.kubernetes.io/instance-type": "m6i.xlarge"}},
+    {"runtimeClassName": "gvisor"},
+    {"affinity": required("NotIn", "NVIDIA-H100-80GB-HBM3")},
+    {"affinity": required("DoesNotExist")},
+    {"affinity": required("In", "m6i.large", "g6.xlarge", label="node.kubernetes.io/instance-type")},
+]
+
+
+@pytest.mark.parametrize("pod", BESIDE)
+def test_a_pod_that_runs_beside_accelerators_alone_holds_them(pod: dict[str, Any]) -> None:
+    assert held(server({}, **pod)) == "violation"
+    assert held(server({}, kind="DaemonSet", **pod)) is None, "it goes along with machines that others start"
+
+
+@pytest.mark.parametrize("pod", ANYWHERE)
+def test_a_pod_that_runs_anywhere_else_holds_none(pod: dict[str, Any]) -> None:
+    assert said(server({}, **pod)).keys() & {("server-never-ends", "m"), ("pod-without-limits", "m")} == set()
+
+
+def knative(**notes: Any) -> RecordedResource:
+    template = {
+        "metadata": {"annotations": {f"autoscaling.knative.dev/{key}": value for key, value in notes.items()}},
+        "spec": {"containers": [{"image": "i", **GPU}]},
+    }
+    return resource("kubernetes:serving.knative.dev/v1:Service", "m", {"spec": {"template": template}})
+
+
+@pytest.mark.parametrize(
+    ("notes", "outcome"),
+    [
+        ({"min-scale": "1"}, "violation"),
+        ({"minScale": "2"}, "violation"),
+        ({"class": "hpa.autoscaling.knative.dev"}, "violation"),
+        ({"min-scale": UNKNOWN}, "undetermined"),
+        ({"min-scale": "0"}, None),
+        ({}, None),
+    ],
+)
+def test_a_service_of_knative_reaches_zero_unless_it_states_a_minimum(notes: dict[str, Any], outcome: str) -> None:
+    assert held(knative(**notes)) == outcome
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        ("kubernetes:core/v1:ReplicationController", "violation"),
+        ("kubernetes:argoproj.io/v1alpha1:Rollout", "violation"),
+        ("kubernetes:apps.kruise.io/v1alpha1:CloneSet", "violation"),
+        ("kubernetes:core/v1:PodTemplate", None),
+        ("kubernetes:argoproj.io/v1alpha1:WorkflowTemplate", None),
+        ("kubernetes:serving.kserve.io/v1alpha1:ServingRuntime", None),
+        ("kubernetes:batch/v1:Job", None),
+    ],
+)
+def test_every_kind_whose_pods_stay_is_judged(kind: str, outcome: str) -> None:
+    spec = {"replicas": 1, "template": {"spec": {"containers": [{"name": "m", "image": "i", **GPU}]}}}
+    assert held(resource(kind, "m", {"spec": spec})) == outcome
+
+
+def machine(**inputs: Any) -> RecordedResource:
+    return resource("aws:ec2/instance:Instance", "gpu", {"ami": "ami-1", **inputs})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "rule", "outcome"),
+    [
+        ({"launchTemplate": {"id": "lt-123"}}, "not-judged", "undetermined"),
+        ({"launchTemplate": {"id": UNKNOWN}}, "not-judged", "undetermined"),
+        ({"launchTemplate": {"id": "lt-123"}, "instanceType": "g6.xlarge"}, "idle-exposure", "violation"),
+        ({"launchTemplate": {"id": "lt-123"}, "instanceType": "m6i.large"}, "idle-exposure", None),
+    ],
+)
+def test_a_template_that_lives_elsewhere_says_no_type(inputs: dict[str, Any], rule: str, outcome: str) -> None:
+    assert said(machine(**inputs)).get((rule, "gpu")) == outcome
+
+
+def alarm(**more: Any) -> RecordedResource:
+    inputs = {
+        "metricName": "CPUUtilization", "namespace": "AWS/EC2", "comparisonOperator": "LessThanThreshold",
+        "threshold": 5, "dimensions": {"InstanceId": UNKNOWN}, "treatMissingData": "notBreaching",
+        "alarmActions": ["arn:aws:automate:us-east-1:ec2:stop"], **more,
+    }  # fmt: skip
+    address = machine().urn
+    return resource(
+        "aws:cloudwatch/metricAlarm:MetricAlarm", "idle", inputs, property_dependencies={"dimensions": (address,)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ({}, None),
+        ({"metricName": "NetworkIn", "threshold": 5000}, None),
+        ({"alarmActions": ["arn:aws:swf:us-east-1:1:action/actions/AWS_EC2.InstanceId.Terminate/1.0"]}, None),
+        ({"alarmActions": ["arn:aws:automate:us-east-1:ec2:reboot"]}, "violation"),
+        ({"alarmActions": ["arn:aws:sns:us-east-1:1:people"]}, "violation"),
+        ({"comparisonOperator": "GreaterThanThreshold"}, "violation"),
+        ({"threshold": 0}, "violation"),
+        ({"actionsEnabled": False}, "violation"),
+        ({"threshold": UNKNOWN}, "undetermined"),
+    ],
+)
+def test_an_alarm_that_stops_its_machine_is_a_guard_whatever_load_it_watches(
+    more: dict[str, Any], outcome: str | None
+) -> None:
+    assert said(machine(instanceType="g6.xlarge"), alarm(**more)).get(("idle-exposure", "gpu")) == outcome
