@@ -29,6 +29,7 @@ from sizewell.reconcile.adoption import IdentityForm
 from sizewell.recording.contents.templates import ArmType
 from sizewell.resources.hidden import HidingType
 from sizewell.resources.kinds import KubernetesKind
+from sizewell.resources.readers.devices import DeviceName
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.readers.pools import Measured
 from sizewell.resources.spellings import CloudFormationType, Spelling
@@ -71,6 +72,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
+    "resources/readers/data/device_names.csv": (DeviceName, ("begins", "names")),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),
     "resources/tables/data/disk_performance.csv": (DiskPerformance, ("disk", "measure")),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
