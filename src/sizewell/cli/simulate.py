@@ -50,7 +50,7 @@ ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer"
     "--burstiness",
     type=click.FloatRange(0, 100),
     metavar="CV",
-    help="standard deviation of the time between arrivals over its mean; 1 is random, 0 a fixed pace (default: 1)",
+    help="deviation of the time between arrivals over its mean; 1 is random, 0 a fixed pace (default: spec's, or 1)",
 )
 @click.option(
     "--cached",
@@ -102,8 +102,9 @@ def command(args: Arguments) -> int:
         if log is not None:
             what = Load(requests=log.requests)
         else:
+            stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
             what = stated_load(
-                of, burstiness=1.0 if args.burstiness is None else args.burstiness, cached=args.cached or 0.0
+                of, burstiness=1.0 if stated_burstiness is None else stated_burstiness, cached=args.cached or 0.0
             )
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))

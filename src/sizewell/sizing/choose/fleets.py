@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Replicas, within
-from sizewell.sizing.choose.requirements import Arrivals, BatchWork, Requirements
+from sizewell.sizing.choose.requirements import Alike, Arrivals, BatchWork, Requirements, Simulated
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
 from sizewell.sizing.predict.performance.processors import as_run
@@ -29,7 +29,7 @@ from sizewell.sizing.predict.performance.serving import (
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
-from sizewell.sizing.units import Range, distinct_figures
+from sizewell.sizing.units import Range, distinct_figures, plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
-
-_Alike = tuple[str, int, int]
-"""What of a machine a replica depends on: its accelerator, the devices it spans, whether they are linked."""
 
 
 class FleetSearch:
@@ -50,9 +47,9 @@ class FleetSearch:
 
     def __init__(self, need: Requirements) -> None:
         self._need = need
-        self._replicas: dict[_Alike, Replicas | None] = {}  # None: no room for a request
-        self._loaded: dict[_Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
-        self._offline: dict[_Alike, ServingEstimate | ServingRefusal] = {}
+        self._replicas: dict[Alike, Replicas | None] = {}  # None: no room for a request
+        self._loaded: dict[Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
+        self._offline: dict[Alike, ServingEstimate | ServingRefusal] = {}
 
     @cached_property
     def training(self) -> TrainingSearches:
@@ -81,11 +78,14 @@ class FleetSearch:
         fits = False
         cluster = machine.cluster(1)
         for tensor in tensor_sizes(machine, job):
-            alike = _alike(cluster, tensor)
+            alike = alike_of(cluster, tensor)
             if alike not in self._replicas:
                 self._replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
             replicas = self._replicas[alike]
             fits = fits or replicas is not None
+            tried = self._need.simulated.get(alike)
+            if tried is not None and replicas is not None:
+                replicas = _under_bursts(replicas, tried, arrivals)
             if replicas is None or not replicas.count:
                 continue
             nodes = math.ceil(replicas.count / (machine.count // tensor))
@@ -96,15 +96,22 @@ class FleetSearch:
         if best is None:
             return _slo_refusal(machine, job, level)
         nodes, tensor, replicas = best
+        nodes += arrivals.spare
         wanted = within(self._need.nodes, nodes)
         if wanted is None:
             return _too_many(nodes, self._need.nodes)
         if wanted > machine.together_max:
             return _beyond_search(wanted, machine)
-        alike = _alike(cluster, tensor)
+        alike = alike_of(cluster, tensor)
         if alike not in self._loaded:
             self._loaded[alike] = _loaded(job, cluster, replicas, tensor=tensor, arrivals=arrivals, level=level)
         estimate, memory = self._loaded[alike]
+        tried = self._need.simulated.get(alike)
+        if tried is not None and not tried.at_least:
+            estimate = _as_simulated(estimate, tried)
+        if arrivals.spare:
+            note = f"{plural(nodes - arrivals.spare, 'machine')} for the load, one more to hold while one is gone"
+            estimate = replace(estimate, assumptions=(*estimate.assumptions, note))
         fleet = Fleet(
             nodes=wanted,
             memory=memory,
@@ -121,7 +128,7 @@ class FleetSearch:
         cluster = machine.cluster(1)
         best: tuple[float, int, ServingEstimate] | None = None
         for tensor in tensor_sizes(machine, job):
-            alike = _alike(cluster, tensor)
+            alike = alike_of(cluster, tensor)
             if alike not in self._offline:
                 self._offline[alike] = serving(job, cluster, tensor=tensor)
             estimate = self._offline[alike]
@@ -179,7 +186,25 @@ def job_on(accelerator: Accelerator, job: ServingJob, engine: str) -> ServingJob
 # Online serving ----------------------------------------------------------------------------------------------------
 
 
-def _alike(cluster: Cluster, tensor: int) -> _Alike:
+def _under_bursts(replicas: Replicas, tried: Simulated, arrivals: Arrivals) -> Replicas:
+    """No fewer than for random arrivals, and at the rate at which so many were seen to hold."""
+    if not tried.replicas:
+        return Replicas(0, 0.0)
+    count = max(tried.replicas, replicas.count)
+    return Replicas(count, min(replicas.rate, (arrivals.requests_per_s or 0.0) / TARGET_LOAD / count))
+
+
+def _as_simulated(estimate: ServingEstimate, simulated: Simulated) -> ServingEstimate:
+    return replace(
+        estimate,
+        ttft_s=simulated.ttft_s,
+        tpot_s=simulated.tpot_s,
+        e2e_s=simulated.e2e_s,
+        assumptions=(*estimate.assumptions, simulated.says),
+    )
+
+
+def alike_of(cluster: Cluster, tensor: int) -> Alike:
     """What of a machine a replica over `tensor` of its devices depends on."""
     return (cluster.accelerator.key, tensor, cluster.scale_up)
 

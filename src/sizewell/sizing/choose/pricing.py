@@ -401,6 +401,8 @@ def node_counts(fleet: Fleet, setting: Setting, managed: str = RAW) -> NodeCount
         least = max(1, least)
     elif _waits(need, managed):
         least = 0
+    if least and (need.arrivals.burstiness is not None or need.arrivals.spare):
+        least = nodes  # no machine starts within a burst, nor while another is gone
     return NodeCounts(minimum=least, initial=nodes, maximum=most)
 
 

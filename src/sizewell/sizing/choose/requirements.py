@@ -6,6 +6,7 @@ records that memory and time predictions take, and into the limits that a machin
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,24 @@ class Arrivals:
     requests_per_s: float | None
     users: float | None
     think_s: float
+    burstiness: float | None = None  # of a load that is simulated; None: arrivals at random, in closed form
+    spare: int = 0  # machines beyond those that the load needs
+
+
+Alike = tuple[str, int, int]
+"""What of a machine a replica depends on: its accelerator, the devices it spans, whether they are linked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulated:
+    """What a simulation of the load says of replicas of one kind; seconds at the level's percentile."""
+
+    replicas: int  # the fewest that hold; 0 where none do
+    at_least: bool = False  # fewer do not hold, and no more was asked; the seconds are not known then
+    ttft_s: float = math.inf
+    tpot_s: float = math.inf
+    e2e_s: float = math.inf
+    says: str = ""  # how many hold, and what fails on one fewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +125,7 @@ class Requirements:
     serving: ServingJob | None = None
     arrivals: Arrivals | None = None
     level: ServiceLevel | None = None
+    simulated: Mapping[Alike, Simulated] = field(default_factory=dict)  # of a load with bursts, as far as it was tried
     batch: BatchWork | None = None
     deadline_s: float | None = None
     framework: str = "pytorch"
@@ -425,9 +445,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
         else:
             latency = SAMPLE_LATENCY_S
             notes.append(f"an answer within {SAMPLE_LATENCY_S:g} s (slo is not stated)")
-    notes.append(
-        "arrivals at random (Poisson), each to the replica with the fewest requests in flight; lengths near their means"
-    )
+    come = "at random (Poisson)" if traffic.burstiness is None else "in bursts, as stated"
+    notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths near their means")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
     return replace(
@@ -437,6 +456,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             requests_per_s=traffic.requests_per_s,
             users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
             think_s=traffic.think_time_s,
+            burstiness=traffic.burstiness,
+            spare=1 if traffic.redundancy else 0,
         ),
         level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
     )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.choose.explain import machine_of_option
-from sizewell.sizing.choose.fleets import job_on
+from sizewell.sizing.choose.candidates import machine_of
+from sizewell.sizing.choose.choice import Sizing, size
+from sizewell.sizing.choose.fleets import TARGET_LOAD, alike_of, job_on
+from sizewell.sizing.choose.requirements import Alike, Simulated
 from sizewell.sizing.predict.memory import room_bytes, serving_parts
 from sizewell.sizing.predict.memory.serving import batched_tokens
 from sizewell.sizing.predict.performance.serving import is_language_model
@@ -21,11 +23,14 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Served, simulate
 from sizewell.sizing.predict.simulation.requests import Requests, arriving, circulating
+from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.pricing import Option
     from sizewell.sizing.choose.requirements import Arrivals
+    from sizewell.sizing.choose.setting import Setting
     from sizewell.sizing.records.jobs import Cluster, ServingJob
+    from sizewell.sizing.workload.read import WorkloadSpec
 
 PERCENTILES: Final = (0.5, 0.9, 0.95, 0.99)
 REPLICAS_MAX: Final = 1024
@@ -75,6 +80,107 @@ class Judged:
         return not self.missed
 
 
+def size_for_bursts(spec: WorkloadSpec, setting: Setting, *, apart: bool, clouds: Sequence[str]) -> Sizing:
+    """As `choice.size`, for a load that states its burstiness: what is chosen has been simulated under it.
+
+    The search takes each kind of replica at its count for random arrivals, which bursts can only raise. From the
+    cheapest on each kind is simulated until none is left that would be cheaper than what holds; the search is repeated
+    with what that says, until what it chooses was simulated. The load is that of the closed form, a quarter more than
+    stated. `apart`: for the best of each of the `clouds` as well.
+    """
+    known: dict[Alike, Simulated] = {}
+    while True:
+        need = replace(setting.need, simulated=dict(known))
+        sizing = size(spec, replace(setting, need=need), apart=apart)
+        tried = dict(known)
+        for cloud in (None, *(clouds if apart else ())):
+            _try_from_the_best(sizing, cloud, known)
+        if known == tried:
+            # Beside what was simulated stands nothing that was not.
+            exact = {kind for kind, simulated in known.items() if not simulated.at_least}
+            return replace(sizing, options=tuple(option for option in sizing.options if _kind(option) in exact))
+
+
+def _try_from_the_best(sizing: Sizing, cloud: str | None, known: dict[Alike, Simulated]) -> None:
+    """Simulate what is not known yet, from the best option on; where the cheapest is asked for, no further than where
+    all others cost more than one that holds.
+    """
+    least = math.inf
+    for option in sizing.options:
+        if not option.candidate.buildable or cloud not in (None, option.cloud):
+            continue
+        if option.rank_usd >= least:
+            return
+        kind = _kind(option)
+        if kind not in known:
+            known[kind] = _dearer(option, least) or _simulated(option)
+        if known[kind].at_least and _usd_at_least(option, _nodes(option, known[kind])) < least:
+            known[kind] = _simulated(option)
+        if known[kind].replicas and not known[kind].at_least:
+            # What stands beside the machines is counted with each of them: no less than it will cost.
+            least = min(least, option.rank_usd * _nodes(option, known[kind]) / option.fleet.nodes)
+            if sizing.need.objective != "cost":
+                return  # what comes next by another objective is asked by the next search
+
+
+def _nodes(option: Option, simulated: Simulated) -> int:
+    of = deployed(option)
+    assert of is not None  # noqa: S101 - as in `_simulated`
+    return max(option.fleet.nodes, math.ceil(simulated.replicas / of.per_node) + of.arrivals.spare)
+
+
+def _usd_at_least(option: Option, nodes: int) -> float:
+    """A month with so many machines in place of the option's own, without what else they bring."""
+    return option.rank_usd + (nodes - option.fleet.nodes) * _machine_usd(option)
+
+
+def _machine_usd(option: Option) -> float:
+    return max(0.01, option.usd_per_hour * float(option.hours.expected) / option.fleet.nodes)
+
+
+def _dearer(option: Option, usd: float) -> Simulated | None:
+    """As many replicas as cost more than `usd` for the option, where one fewer does not hold; None where it does."""
+    of = deployed(option)
+    assert of is not None  # noqa: S101 - as in `_simulated`
+    if not math.isfinite(usd):
+        return None
+    nodes = option.fleet.nodes + math.floor((usd - option.rank_usd) / _machine_usd(option))
+    within = (nodes - of.arrivals.spare) * of.per_node
+    if within < of.replicas or judged(of, _bursts(of), within).holds:
+        return None
+    return Simulated(replicas=within + 1, at_least=True)
+
+
+def _kind(option: Option) -> Alike:
+    machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), option.setting.need)
+    return alike_of(machine.cluster(1), option.fleet.devices_per_replica)
+
+
+def _simulated(option: Option) -> Simulated:
+    of = deployed(option)
+    assert of is not None  # noqa: S101 - the spec states its burstiness, which others are refused for
+    load = _bursts(of)
+    holds, fails = fewest(of, load, judged(of, load, of.replicas), lambda _: None)
+    if holds is None:
+        return Simulated(replicas=0)
+    percentile = of.level.percentile
+    says = f"simulated with arrivals of burstiness {of.arrivals.burstiness:g}: {plural(holds.replicas, 'replica')} hold"
+    says += "s" if holds.replicas == 1 else ""
+    if fails is not None:
+        says += f", {fails.replicas} {'does' if fails.replicas == 1 else 'do'} not ({'; '.join(fails.missed)})"
+    return Simulated(
+        replicas=holds.replicas,
+        ttft_s=holds.ttft_s[percentile],
+        tpot_s=holds.tpot_s.get(percentile, 0.0),
+        e2e_s=holds.e2e_s[percentile],
+        says=says,
+    )
+
+
+def _bursts(of: Deployed) -> Load:
+    return stated_load(of, burstiness=of.arrivals.burstiness or 0.0, more=1 / TARGET_LOAD)
+
+
 def deployed(option: Option) -> Deployed | None:
     """What the option runs; None for work that is no online language model."""
     need = option.setting.need
@@ -83,7 +189,7 @@ def deployed(option: Option) -> Deployed | None:
     job = job_on(option.candidate.accelerator, need.serving, need.engine)
     if not is_language_model(job):
         return None
-    machine = machine_of_option(option, need)
+    machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), need)
     cluster, tensor = machine.cluster(1), option.fleet.devices_per_replica
     return Deployed(
         job=job,
@@ -110,8 +216,10 @@ def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
     )
 
 
-def stated_load(of: Deployed, *, burstiness: float = 1.0, cached: float = 0.0, seed: int = 0) -> Load:
-    """The load that the spec states, as requests of its mean lengths."""
+def stated_load(
+    of: Deployed, *, burstiness: float = 1.0, cached: float = 0.0, more: float = 1.0, seed: int = 0
+) -> Load:
+    """The load that the spec states, as requests of its mean lengths; a rate of it `more` times as high."""
     job, arrivals = of.job, of.arrivals
     prompt, output = job.input_tokens, job.output_tokens
     if arrivals.requests_per_s is None:
@@ -125,7 +233,7 @@ def stated_load(of: Deployed, *, burstiness: float = 1.0, cached: float = 0.0, s
             think_s=arrivals.think_s,
             warm_up=max(WARM_UP, 2 * clients / count),
         )
-    rate = arrivals.requests_per_s
+    rate = arrivals.requests_per_s * more
     seconds = max(SECONDS, REQUESTS / rate)
     requests = arriving(
         rate=rate,

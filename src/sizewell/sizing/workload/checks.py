@@ -265,6 +265,9 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
     if load.think_time_s and load.concurrent_users is None:
         message = "belongs to concurrent_users; with a rate it is not used"
         faults.append(_fault("traffic.think_time", message, "remove it, or state concurrent_users"))
+    if load.burstiness is not None and load.concurrent_users is not None:
+        message = "is of arrivals at a rate; users send when they have read"
+        faults.append(_fault("traffic.burstiness", message, "remove it, or state rps in place of concurrent_users"))
     if load.input_tokens == 0 and not load.output_tokens and load.images is None:
         faults.append(_fault("traffic.input_tokens", "a request needs tokens or images", "state them"))
     if load.input_tokens is None and load.output_tokens is not None and load.images is None:

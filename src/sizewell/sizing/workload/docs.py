@@ -97,4 +97,6 @@ def _values(value: dict[str, Any], schema: dict[str, object]) -> str:
         return " or ".join([*(_values(option, schema) for option in others), "mapping"])
     if "anyOf" in value:
         return " or ".join(dict.fromkeys(_values(option, schema) for option in value["anyOf"]))
-    return {"string": "text", "boolean": "`true`, `false`", "array": "list"}.get(value.get("type", ""), "text")
+    return {"string": "text", "boolean": "`true`, `false`", "array": "list", "number": "number"}.get(
+        value.get("type", ""), "text"
+    )

@@ -59,7 +59,11 @@ class Images(Section):
 
 
 class Traffic(Section):
-    """Load on a service, in exactly one of the first three; tokens are means per request."""
+    """Load on a service, in exactly one of the first three; tokens are means per request.
+
+    `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random, and a load that
+    states it is simulated. With `redundancy: n+1` one machine more than the load needs.
+    """
 
     rps: PerSecond | None = None
     requests_per_hour: Count | None = None
@@ -68,6 +72,8 @@ class Traffic(Section):
     input_tokens: CountOrZero | None = None
     output_tokens: CountOrZero | None = None
     images: Images | None = None
+    burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
+    redundancy: Literal["n+1"] | None = None
 
     @property
     def requests_per_s(self) -> float | None:

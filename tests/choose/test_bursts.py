@@ -1,0 +1,95 @@
+"""A load that states its burstiness: what is chosen holds when simulated, one fewer does not; one machine to spare."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.choose.choice import Sizing, size
+from sizewell.sizing.choose.decide import size_one
+from sizewell.sizing.choose.simulated import deployed, judged, stated_load
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.workload.read import parse_spec
+
+DAY = date(2026, 11, 22)
+CATALOG = load()
+
+
+def _sized(*, rps: float = 4, more: str = "", slo: str = "{ttft: 500ms, tpot: 50ms}") -> Sizing:
+    text = f"""name: chat
+kind: inference
+model: meta-llama/Llama-3.1-8B
+traffic: {{rps: {rps}, input_tokens: 1500, output_tokens: 300{more}}}
+slo: {slo}
+resources: {{accelerators: [l40s, h100, l4]}}
+"""
+    return size_one(parse_spec(text, "chat.yaml", catalog=CATALOG), CATALOG, stack="", on=DAY)
+
+
+def _chosen(sizing: Sizing):
+    option = sizing.best()
+    assert option is not None
+    return option
+
+
+@pytest.mark.parametrize("burstiness", [3, 8])
+def test_what_is_chosen_holds_and_one_fewer_does_not(burstiness: int) -> None:
+    option = _chosen(_sized(more=f", burstiness: {burstiness}"))
+    of = deployed(option)
+    assert of is not None
+    load_ = stated_load(of, burstiness=burstiness, more=1.25)
+    assert judged(of, load_, of.replicas).holds
+    plain = _chosen(_sized())
+    if of.replicas > 1 and option.instance_type != plain.instance_type:
+        assert not judged(of, load_, of.replicas - 1).holds
+    assert any(f"burstiness {burstiness}" in note for note in option.fleet.serving.assumptions)
+
+
+def test_nothing_cheaper_holds() -> None:
+    """Each kind of machine by itself, at its count for random arrivals or more: none holds for less money."""
+    sizing = _sized(more=", burstiness: 8")
+    chosen = _chosen(sizing)
+    plain = replace(sizing.setting, need=replace(sizing.need, simulated={}))
+    for option in size(sizing.spec, plain).options:
+        of = deployed(option) if option.candidate.buildable else None
+        each = option.usd_per_hour * float(option.hours.expected) / option.fleet.nodes * 1.02  # with its disk
+        within = option.fleet.nodes + math.ceil((chosen.rank_usd - option.rank_usd) / each) - 1
+        if of is None or option.instance_type == chosen.instance_type or within < option.fleet.nodes:
+            continue
+        assert not judged(of, stated_load(of, burstiness=8, more=1.25), within * of.per_node).holds, option.name
+
+
+def test_burstier_traffic_and_tighter_promises_cost_no_less() -> None:
+    usd = [_chosen(_sized(more=f", burstiness: {b}")).rank_usd for b in (0, 1, 4, 12)]
+    assert usd == sorted(usd)
+    assert usd[-1] > usd[0]
+    tight = _chosen(_sized(more=", burstiness: 4", slo="{ttft: 250ms, tpot: 30ms}")).rank_usd
+    assert tight >= usd[2]
+
+
+def test_one_machine_more_for_one_that_is_gone() -> None:
+    alone, spare = _chosen(_sized()), _chosen(_sized(more=", redundancy: n+1"))
+    assert spare.fleet.nodes >= 2
+    assert spare.fleet.replicas == deployed(spare).replicas
+    assert alone.rank_usd < spare.rank_usd
+    assert any("one more to hold while one is gone" in note for note in spare.fleet.serving.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "says"),
+    [
+        ("{concurrent_users: 5, input_tokens: 9, output_tokens: 9, burstiness: 3}", "users send when they have read"),
+        ("{rps: 5, input_tokens: 9, output_tokens: 9, burstiness: -1}", "traffic.burstiness"),
+        ("{rps: 5, input_tokens: 9, output_tokens: 0, burstiness: 3}", "for services that generate text"),
+        ("{rps: 5, input_tokens: 9, output_tokens: 9, redundancy: 2n}", "traffic.redundancy"),
+    ],
+)
+def test_what_is_refused(traffic: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        parse_spec(
+            f"name: c\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {traffic}\n", "c.yaml", catalog=CATALOG
+        )
