@@ -57,6 +57,7 @@ def offers(*words: str) -> list[str]:
                 "status",
                 "pause",
                 "resume",
+                "accept-gap",
                 "publish",
                 "fetch",
                 "report",

@@ -107,12 +107,12 @@ def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Proje
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--until", "2026-11-27"), "--reason"),
+        (("--until", "2026-11-27"), "--reason is missing"),
         (("--until", "2026-11-01", "--reason", "x"), "--until: 2026-11-01 is past"),
         (("--until", "2026-11-27T18:00", "--reason", "x"), "has no time zone"),
         (("--until", "2026-11-27T18:00", "--zone", "London", "--reason", "x"), "is not an IANA time zone"),
-        (("4h", "--until", "2026-11-27", "--reason", "x"), "one time and --reason"),
-        (("--until", "2027-11-01", "--reason", "x"), "--until: must be 2026-11-20 to"),
+        (("4h", "--until", "2026-11-27", "--reason", "x"), "are two times"),
+        (("--until", "2027-11-01", "--reason", "x"), "at most 90 days, through 2027-02-18"),
         (("--until", "friday", "--reason", "x"), "is neither a duration nor a day nor a time"),
         (("--until", "2026-11-27", "--reason", " "), "--reason"),
     ],

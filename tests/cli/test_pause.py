@@ -31,7 +31,7 @@ def words(uri: str, stack: str, at: datetime | None = None) -> list[str]:
 def test_a_lease_of_hours_is_written_without_a_project(journal: str, sizewell: Sizewell) -> None:
     done = sizewell("keep", "dev-aws", "4h", "--reason", "a demo", "--journal", journal)
     assert done.code == 0, done.err
-    assert "check the name" in done.err  # no run has seen such a stack
+    assert "is the name right?" in done.err  # no run has seen such a stack
     assert "ttl-dev-aws reads no lease: with `expiry: firm` it scales the stack to zero" in done.out
     assert words(journal, "dev-aws") == ["a demo"]
     assert words(journal, "dev-aws", datetime.now(UTC) + timedelta(hours=5)) == []
@@ -70,6 +70,9 @@ def test_a_pause_says_what_it_holds(journal: str, sizewell: Sizewell, named: tup
         ("2026-11-27T18:00+01:00", "", "2026-11-27T17:00:00+00:00"),
         ("2026-11-27T18:00", "Europe/Paris", "2026-11-27T17:00:00+00:00"),
         ("2026-11-27T18:00+01:00", "America/New_York", "2026-11-27T17:00:00+00:00"),  # its own zone stands
+        ("2026-12-06T00:30", "Atlantic/Azores", "2026-12-06T01:30:00+00:00"),
+        ("90d", "", "2027-02-25T09:00:00+00:00"),
+        ("2027-02-25", "", "2027-02-26T12:00:00+00:00"),  # through the 90th day
     ],
 )
 def test_what_a_person_means(text: str, zone: str, at: str) -> None:
@@ -83,8 +86,10 @@ def test_what_a_person_means(text: str, zone: str, at: str) -> None:
         ("2026-11-25", "is past"),
         ("2026-11-27T08:00Z", "is past"),
         ("0h", "is past"),
-        ("2062-11-27", "must be 2026-11-27 to 2027-02-25"),
-        ("93d", "must be"),
+        ("2062-11-27", "at most 90 days, through 2027-02-25"),
+        ("2027-02-26", "at most 90 days"),
+        ("90d1s", "at most 90 days"),
+        ("91d", "at most 90 days"),
         ("tomorrow", "is neither a duration"),
         ("4", "is neither a duration"),
         ("9999999999d", "is too far away"),
@@ -94,3 +99,81 @@ def test_what_a_person_means(text: str, zone: str, at: str) -> None:
 def test_what_cannot_be_meant_is_refused(text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         moment(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "at"),
+    [
+        ("2026-10-25T01:30", "Europe/London", "2026-10-25T01:30:00+00:00"),  # comes twice: the second
+        ("2026-11-01T01:30", "America/New_York", "2026-11-01T06:30:00+00:00"),
+        ("2026-10-25T02:00", "Europe/London", "2026-10-25T02:00:00+00:00"),
+        ("2026-04-23", "Africa/Cairo", "2026-04-23T22:00:00+00:00"),  # the next day begins at 01:00, without midnight
+    ],
+)
+def test_an_hour_that_comes_twice_is_kept_through_both(text: str, zone: str, at: str) -> None:
+    before = datetime.fromisoformat(at) - timedelta(days=2)
+    assert moment(text, before, zone=zone).isoformat() == at
+
+
+def test_an_hour_that_clocks_leave_out_is_no_time() -> None:
+    with pytest.raises(UsageError, match=r"does not exist in Europe/London.*\n  fix: 2026-03-29T02:30"):
+        moment("2026-03-29T01:30", datetime(2026, 3, 28, tzinfo=UTC), zone="Europe/London")
+
+
+# A project on a machine without the engine ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one stack, and nothing on PATH."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("SIZEWELL_JOURNAL", raising=False)
+    (tmp_path / "stacks/config").mkdir(parents=True)
+    (tmp_path / "Pulumi.yaml").write_text("name: sizewell\nruntime: python\n")
+    (tmp_path / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {}\n")
+    settings = f"schema: sizewell.teardown/1\njournal: file://{tmp_path}/journal\n"
+    (tmp_path / "stacks/config/teardown.yaml").write_text(settings)
+    return tmp_path
+
+
+def test_a_brake_needs_no_engine(project: Path, sizewell: Sizewell) -> None:
+    uri = f"file://{project}/journal"
+    assert "no pause of all stacks holds" in sizewell("teardown", "resume", "--all").out
+    done = sizewell("teardown", "pause", "--all", "--reason", "an incident")
+    assert (done.code, done.err) == (0, ""), done.err
+    assert words(uri, "dev-aws") == ["teardown is paused: an incident"]
+    assert "the pause is ended" in sizewell("teardown", "resume", "--all").out
+    done = sizewell("keep", "dev-aws", "4h", "--reason", "a demo")
+    assert (done.code, "pulumi is not on PATH" in done.err) == (0, True), done.err
+    assert words(uri, "dev-aws") == ["a demo"]
+    assert "the lease is ended" in sizewell("keep", "dev-aws", "--end").out
+    assert words(uri, "dev-aws") == []
+
+
+def test_without_the_engine_names_are_those_of_the_project_s_files(project: Path, sizewell: Sizewell) -> None:
+    done = sizewell("keep", "dev-asw", "4h", "--reason", "a demo")
+    assert (done.code, "did you mean dev-aws?" in done.err, "--journal" in done.err) == (64, True, True), done.err
+    assert not (project / "journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "neither a duration nor --until"),
+        (("4h", "--until", "2026-11-27"), "'4h' and --until 2026-11-27 are two times"),
+        (("4h",), "--reason is missing"),
+    ],
+)
+def test_a_lease_has_one_time_and_a_reason(
+    project: Path, sizewell: Sizewell, arguments: tuple[str, ...], says: str
+) -> None:
+    done = sizewell("keep", "dev-aws", *arguments)
+    assert (done.code, says in done.err) == (64, True), done.err
+    assert not (project / "journal").exists()
+
+
+def test_a_published_protection_that_ends_in_decades_is_said(project: Path, sizewell: Sizewell) -> None:
+    path = project / "stacks/config/teardown.yaml"
+    path.write_text(path.read_text() + "protected: {dev-aws: {until: 2062-12-31, reason: audit}}\n")
+    assert "2062-12-31 is 36 years away: check the year" in sizewell("teardown", "publish").err

@@ -71,7 +71,7 @@ def test_a_report_says_below_its_figures_why_something_stayed(
         {"kind": "failed", **about, "detail": "x"},
         {"kind": "left", **about, "left": ["disk vol-1 (8.00 USD per month)"], "usd_per_month": "8.00"},
     ]
-    journal = type("Journal", (), {"records": records})()
+    journal = type("Journal", (), {"records": records, "unread": {}})()
     monkeypatch.setattr("sizewell.cli.teardown.opened", lambda _: (None, journal, None))
     done = sizewell("teardown", "report")
     assert done.code == 0, done.err
@@ -89,7 +89,7 @@ def test_a_report_lists_what_observe_mode_would_have_stopped_and_what_came_after
         {"kind": "would", **about, "at": "2026-11-04T12:00:00+00:00", "why": "idle", "saves_usd_per_month": "730"},
         {"kind": "ended", **about, "at": "2026-11-04T18:00:00+00:00", "why": "accelerator 0 reached 90 %", "acted": False},
     ]  # fmt: skip
-    journal = type("Journal", (), {"records": records})()
+    journal = type("Journal", (), {"records": records, "unread": {}})()
     monkeypatch.setattr("sizewell.cli.teardown.opened", lambda _: (None, journal, None))
     done = sizewell("teardown", "report", "--at", "2026-11-05T12:00:00Z")
     assert done.code == 0, done.err

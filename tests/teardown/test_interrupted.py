@@ -273,7 +273,7 @@ def changes(zone: str) -> list[date]:
     [
         ("Europe/London", date(2027, 3, 28), "01:15"),  # 01:00 to 02:00 is left out there: 02:15 is not
         ("Europe/Berlin", date(2027, 3, 28), "01:00"),  # 02:00 to 03:00 is left out: from 03:00 on, for as long
-        ("Europe/Berlin", date(2026, 10, 25), "00:15"),  # and comes twice: the first counts
+        ("Europe/Berlin", date(2026, 10, 25), "01:15"),  # and comes twice: the second counts
         ("America/New_York", date(2027, 3, 14), "07:00"),
         ("Asia/Tokyo", date(2027, 3, 14), None),
     ],

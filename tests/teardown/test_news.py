@@ -195,6 +195,9 @@ def test_a_halted_run_is_told_to_the_operators(evening, monkeypatch):
     stack(evening, values={})
     texts: list[str] = []
     with pytest.raises(ServiceError, match="halted"):
+        evening.run(yes=False, send=lambda url, body: texts.append(body["text"]))
+    assert (texts, evening.journal.records) == ([], [])  # what only prints tells nobody
+    with pytest.raises(ServiceError, match="halted"):
         evening.run(send=lambda url, body: texts.append(body["text"]))
     assert len(texts) == 1
     assert "telemetry of 100 % of the pools is missing" in texts[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date, stacks
-from sizewell.sizing.errors import UsageError
+from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.records.stackname import normal_environment
 from sizewell.sizing.versions import schema_of
 
@@ -72,32 +73,58 @@ def command(args: Arguments) -> int:
         if held:
             _lease(journal, args, now, now, "ended")
         backend = Backend(root=root) if root else None
-        if backend is not None and LEASE_TAG in backend.tags(stack):  # of an older release
-            backend.remove_tag(stack, LEASE_TAG)
-            held = True
+        try:
+            if backend is not None and LEASE_TAG in backend.tags(stack):  # of an older release
+                backend.remove_tag(stack, LEASE_TAG)
+                held = True
+        except ServiceError as error:
+            output.note(f"{stack}: whether it has a tag {LEASE_TAG} is not known: {_first_line(error)}")
         _say(args, [f"{stack}: the lease is ended" if held else f"{stack}: it has no lease"], until=None)
         return 0
-    text = args.until or args.duration
-    until = moment(text, now, zone=args.zone, option="--until" if args.until else "keep") if text else None
-    if until is None or args.reason is None or (args.until and args.duration):
-        raise UsageError("one time and --reason are needed\n  fix: sizewell keep STACK 4h --reason TEXT")
+    until = moment(_one_time(args), now, zone=args.zone, option="--until" if args.until else "keep")
+    if args.reason is None:
+        raise UsageError(f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} 4h --reason TEXT")
     reason = one_line(args.reason)
     journal, root = opened(args, [stack])
     _lease(journal, args, now, until, reason)
     lines = [f"{stack}: kept until {until:%Y-%m-%d %H:%M} UTC: {reason}"]
     lines.append("its idle guards stay on: a pool that is idle for their window and grace is still scaled down")
-    if root is None:
-        lines.append(f"ttl-{stack} reads no lease: with `expiry: firm` it scales the stack to zero at its end")
-        _say(args, lines, until=until, held="lease")
-        return 0
-    backend = Backend(root=root)
-    parts = _parts(backend, stack)
-    ends = None if parts.expires_at is None else datetime.combine(parts.expires_at, time(), UTC)
-    late = ends is not None and until > ends
-    if late and _firm(root, parts) and f"ttl-{stack}" in [each.name for each in backend.stacks()]:
-        lines += _later(root, stack, (until - timedelta(seconds=1)).date(), parts)
+    unread = f"ttl-{stack} reads no lease: with `expiry: firm` it scales the stack to zero at its end"
+    try:
+        lines += [unread] if root is None else _beyond_the_end(root, stack, until)
+    except ServiceError as error:  # the lease is written, and holds
+        output.note(f"{stack}: its state was not read: {_first_line(error)}")
+        lines.append(unread)
     _say(args, lines, until=until, held="lease")
     return 0
+
+
+def _one_time(args: Arguments) -> str:
+    """Until when, as the line has it. UsageError where it has none, or two."""
+    if args.until and args.duration:
+        stated = f"{args.duration!r} and --until {args.until} are two times"
+        raise UsageError(f"{stated}\n  fix: sizewell keep {args.stack} {args.duration} --reason TEXT, or --until alone")
+    if not (args.until or args.duration):
+        fix = f"sizewell keep {args.stack} 4h --reason TEXT, or --until 2026-11-27 in place of 4h"
+        raise UsageError(f"until when is not said: neither a duration nor --until\n  fix: {fix}")
+    return str(args.until or args.duration)
+
+
+def _beyond_the_end(root: Path, stack: str, until: datetime) -> list[str]:
+    """Move the end in the decision where it is firm and the lease goes beyond it; what was done, in lines."""
+    from sizewell.teardown.backend import Backend
+
+    backend = Backend(root=root)
+    parts = _parts(backend, stack)
+    if parts.expires_at is None or until <= datetime.combine(parts.expires_at, time(), UTC):
+        return []
+    if not _firm(root, parts) or f"ttl-{stack}" not in [each.name for each in backend.stacks()]:
+        return []
+    return _later(root, stack, (until - timedelta(seconds=1)).date(), parts)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _firm(root: Path, parts: StackParts) -> bool:
@@ -110,21 +137,53 @@ def _firm(root: Path, parts: StackParts) -> bool:
 
 def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]:
     """The journal, and the project's folder: None where the journal alone was named. UsageError for unknown stacks."""
-    from sizewell.teardown.backend import Backend
     from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
 
     uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "")
-    if uri:
-        journal = Journal(connect(uri)).read()
-        known = sorted({str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")})
-        for stack in named:
-            if stack not in known:
-                output.note(f"{stack}: no run has noted anything of it in {uri}: check the name, nothing else does")
-        return journal, None
-    root = project.root()
-    project.must_be_stacks(named, [each.name for each in Backend(root=root).stacks()])
-    return Journal(connect(journal_of(root))).read(), root
+    root = None if uri else project.root()
+    if root is not None:
+        _must_be_stacks(root, named)
+    journal = Journal(connect(uri or journal_of(project.root()))).read()
+    note_gaps(journal)
+    known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
+    for stack in named:
+        if uri and stack not in known:
+            output.note(f"{stack}: the journal {uri} has no act or notice of it: is the name right? Nothing checks it")
+    return journal, root
+
+
+def note_gaps(journal: Journal) -> None:
+    """Say what of the journal cannot be read, and the way out."""
+    from sizewell.teardown.journal import ACCEPT
+
+    if gap := journal.gap():
+        output.note(f"{gap}; nothing is stopped until it is put back, or: {ACCEPT}")
+
+
+def _must_be_stacks(root: Path, named: Sequence[str]) -> None:
+    """UsageError for a name that is no stack's: of the backend, or of the project's files where that does not respond.
+    A brake must work on a machine without the engine.
+    """
+    from sizewell.teardown.backend import Backend
+
+    if not named:
+        return
+    try:
+        known = [each.name for each in Backend(root=root).stacks()]
+    except ServiceError as error:
+        files = [*(root / "stacks/config").glob("Pulumi.*.yaml"), *(root / "stacks/decisions").glob("*.json")]
+        known = sorted({path.stem.removeprefix("Pulumi.") for path in files})
+        if unknown := next((name for name in named if name not in known), ""):
+            close = get_close_matches(unknown, known, n=1)
+            fix = f"did you mean {close[0]}?" if close else f"the project has {', '.join(known) or 'none'}"
+            raise UsageError(
+                f"no stack '{unknown}' in the project's files, and the backend was not asked: {_first_line(error)}\n"
+                f"  fix: {fix} With --journal URI no name is checked."
+            ) from None
+        output.note(f"names were checked by stacks/config and stacks/decisions alone: {_first_line(error)}")
+        return
+    project.must_be_stacks(named, known)
 
 
 def one_line(text: str) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +43,8 @@ each action, and acts on at most 5 stacks or 20 % of them.
 `status` shows the fleet: state, use, next act, leases and cost; --html FILE writes it as a page.
 
 `pause` and `resume` hold single stacks or all, from the next look on; without --until for 7 days.
+
+`accept-gap` goes on without records of the journal that are missing or cannot be read: until then nothing is stopped.
 
 `report` adds up by owner and month what was saved, what was held back and why, and lists what observe mode
 would have stopped.
@@ -101,6 +103,7 @@ def opened(root: Path) -> tuple[TeardownConfig, Journal, Callable[[], StatusRead
 
     config = read_config(root)
     journal = Journal(connect(config.journal)).read()
+    keep.note_gaps(journal)
     catalog = load()
     states = cache()
 
@@ -405,6 +408,10 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
         raise UsageError("name stacks, or --all\n  fix: sizewell teardown pause --all --until 4h --reason TEXT")
     journal, _ = keep.opened(args, args.stacks)
     for stack in args.stacks or ("",):
+        if until == now and not journal.paused(stack, now):
+            if not args.json:
+                print(f"{stack}: it has no pause" if stack else "no pause of all stacks holds")
+            continue
         journal.write("pause", now, stack=stack, subject="", until=until.isoformat(), reason=reason, by=keep.who())
         if not args.json:
             ended = "the pause is ended; owners are notified anew, and have the whole grace"
@@ -415,6 +422,32 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
     return 0
 
 
+@command.command("accept-gap", help="go on without records of the journal that cannot be read")
+@click.option("--reason", required=True, metavar="TEXT", help="reason, written to the journal")
+@keep.journal_option
+@click.option("--json", is_flag=True, help="print what was accepted as JSON")
+def _accept_gap(args: Arguments) -> int:
+    from sizewell.teardown.config import journal_of
+    from sizewell.teardown.journal import Journal, connect
+    from sizewell.teardown.usage import DAYS
+
+    now, reason = datetime.now(UTC), keep.one_line(args.reason)
+    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "") or journal_of(project.root())
+    journal = Journal(connect(uri)).read()
+    journal.look_for_gaps(since=now - timedelta(days=DAYS))
+    accepted = journal.accept(now, reason=reason, by=keep.who())
+    if args.json:
+        output.print_json({"accepted": accepted})
+        return 0
+    for name, why in accepted.items():
+        print(f"{name} {why}: accepted")
+    if accepted:
+        print("A lease or a pause that was in it holds no longer: give it again. Owners are notified anew.")
+    else:
+        print(f"{uri}: every record can be read")
+    return 0
+
+
 # Settings of schedules ------------------------------------------------------------------------------------------------
 
 
@@ -422,13 +455,17 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
 @click.option("--json", is_flag=True, help="print what was published as JSON")
 def _publish(args: Arguments) -> int:
     from sizewell.teardown import settings
+    from sizewell.teardown.config import PATH as CONFIG
     from sizewell.teardown.config import read_config
     from sizewell.teardown.journal import Journal, connect
+    from sizewell.teardown.matching import protections
 
     root = project.root()
     files = settings.files_of(root)
-    journal = Journal(connect(read_config(root).journal))
-    version, new = settings.publish(journal, files, datetime.now(UTC), keep.who())
+    config, now = read_config(root), datetime.now(UTC)
+    for remark in protections(config, now):
+        output.note(f"{CONFIG}: {remark}")
+    version, new = settings.publish(Journal(connect(config.journal)), files, now, keep.who())
     return _version(args, version, "" if new else "nothing changed since ", "runs read them from now on")
 
 
@@ -467,8 +504,13 @@ def _report(args: Arguments) -> int:
     rows = monthly_report(journal.records, at)
     noted = [stop for stop in stops(journal.records) if not stop.acted]
     if args.json:
-        output.print_json({"months": [asdict(row) for row in rows], "observed": [asdict(stop) for stop in noted]})
+        lost = {"unread": journal.unread} if journal.unread else {}
+        output.print_json(
+            {"months": [asdict(row) for row in rows], "observed": [asdict(stop) for stop in noted], **lost}
+        )
         return 0
+    if journal.unread:
+        output.note(f"the sums lack what cannot be read: {', '.join(journal.unread)}")
     numbers = ("emptied", "destroyed", "held back", "failed", "saved", "left over")
     table = output.table("month", "owner", "stack", *numbers, right=numbers)
     for row in rows:

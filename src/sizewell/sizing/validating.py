@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +13,7 @@ from sizewell.sizing.errors import Fault, UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+    from pydantic.fields import FieldInfo
 
 # What a value has to be, by the kind of pydantic's error; names in braces stand in the error's context.
 _ALLOWED: Final[Mapping[str, str]] = {
@@ -30,15 +32,11 @@ _ALLOWED: Final[Mapping[str, str]] = {
     "tuple_type": "a list",
     "set_type": "a list",
     "frozen_set_type": "a list",
-    "dict_type": "an object",
-    "mapping_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "keys with values"),
     "greater_than": "more than {gt}",
     "greater_than_equal": "at least {ge}",
     "less_than": "less than {lt}",
     "less_than_equal": "at most {le}",
-    "literal_error": "{expected}",
     "string_pattern_mismatch": "of the form {pattern}",
     "string_too_short": "text of at least {min_length} characters",
     "string_too_long": "text of at most {max_length} characters",
@@ -55,14 +53,18 @@ _ALLOWED: Final[Mapping[str, str]] = {
 
 def faults_of(error: ValidationError, root: type[BaseModel], *, hidden: Container[str] = ()) -> list[Fault]:
     """Every rejection once; `hidden` are the names of a union's members, which stand in no document."""
-    faults = (fault_of(item, root, hidden=hidden) for item in error.errors(include_url=False))
+    items = error.errors(include_url=False)
+    # A list is also called too short where its only item is wrong: that item is the fault.
+    above = {item["loc"][:length] for item in items for length in range(len(item["loc"]))}
+    items = [item for item in items if not (item["type"] == "too_short" and item["loc"] in above)]
+    faults = (fault_of(item, root, hidden=hidden) for item in items)
     return list({(fault.path, fault.message or fault.allowed): fault for fault in faults}.values())
 
 
 def fault_of(item: Mapping[str, Any], root: type[BaseModel], *, hidden: Container[str] = ()) -> Fault:
     """One of pydantic's errors as a fault; `root` is the model that was read."""
     loc = [part for part in item["loc"] if isinstance(part, int) or part not in hidden]
-    path, kind, context = path_of(loc), item["type"], item.get("ctx", {})
+    path, kind, context = path_of(loc) or "the document", item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
         known = _keys(loc[:-1], root)
         close = get_close_matches(str(loc[-1]), known, 1)
@@ -72,6 +74,12 @@ def fault_of(item: Mapping[str, Any], root: type[BaseModel], *, hidden: Containe
         return Fault(path=path, message="is missing", fix=f"add {loc[-1]}" if isinstance(loc[-1], str) else "")
     if kind == "value_error":  # of ours, with the value in it
         return Fault(path=path, message=item["msg"].removeprefix("Value error, "))
+    if kind == "string_pattern_mismatch" and (examples := _examples(loc, root)):
+        return Fault(path=path, found=item["input"], allowed=f"of a form such as {' or '.join(map(str, examples))}")
+    if kind == "literal_error":
+        close = get_close_matches(str(item["input"]), re.findall(r"'([^']*)'", context["expected"]), 1)
+        fix = f"did you mean {close[0]}?" if close else ""
+        return Fault(path=path, found=item["input"], allowed=context["expected"], fix=fix)
     if kind in _ALLOWED:
         return Fault(path=path, found=item["input"], allowed=_ALLOWED[kind].format_map(context))
     sentence = f"{item['msg'][:1].lower()}{item['msg'][1:]}"
@@ -107,14 +115,27 @@ def read_json(path: Path, fix: str) -> object:
 
 def _keys(loc: Sequence[str | int], root: type[BaseModel]) -> list[str]:
     """The keys that the object at a place may have; none where the place leads to no model."""
+    model, _ = _at(loc, root)
+    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _examples(loc: Sequence[str | int], root: type[BaseModel]) -> Sequence[object]:
+    """What the value at a place may look like, as its field says; none where that says nothing."""
+    _, field = _at(loc, root)
+    return (field.examples if field is not None else None) or ()
+
+
+def _at(loc: Sequence[str | int], root: type[BaseModel]) -> tuple[type[BaseModel] | None, FieldInfo | None]:
+    """The model at a place, and the last field on the way there; None where the place leads to none."""
     model: type[BaseModel] | None = root
+    last: FieldInfo | None = None
     for step in loc:
         if model is None or isinstance(step, int):
             continue
         field = next((field for name, field in model.model_fields.items() if step in (name, field.alias)), None)
         if field is not None:  # else a key of the document's own, such as an account's number
-            model = next(_models_in(field.annotation), None)
-    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+            model, last = next(_models_in(field.annotation), None), field
+    return model, last
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -11,6 +11,7 @@ from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.clauses import unwatched
 from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, blind
+from sizewell.teardown.journal import ACCEPT
 from sizewell.teardown.matching import must_match, remarks
 from sizewell.teardown.news import advice
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
@@ -40,6 +41,9 @@ def make_plan(
     halts = missing >= limit and len(names) >= least
     named = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts): {named}" if halts else ""
+    way_out = "repair the telemetry; `sizewell teardown plan` shows each pool" if halts else ""
+    if reader.journal is not None and (gap := reader.journal.gap()):
+        halted, way_out = gap, f"put it back from a copy, or go on without it: `{ACCEPT}`"
     return (
         Plan(
             project=project,
@@ -47,6 +51,7 @@ def make_plan(
             stacks=tuple(_stack(reader, listed, status, at) for status in statuses),
             missing_percent=round(missing, 1),
             halted=halted,
+            way_out=way_out,
             remarks=remarks(reader, stacks, statuses, at, every=not only),
         ),
         statuses,

@@ -160,14 +160,11 @@ def impossible(look: Look) -> str | None:
 
 
 def latched(look: Look) -> str | None:
-    """100 percent all the time, at idle power and without a process: the counter hangs (seen on Blackwell)."""
+    """100 percent all the time at idle power: the counter hangs (seen on Blackwell), or a job does."""
     for device in look.devices:
         if _hangs(look, device):
-            seen = device in look.pool.processes
-            power = (
-                "at idle power and without a process" if seen else "at idle power, and its processes are not counted"
-            )
-            return f"{named(device)} reports 100 % all the time, {power}"
+            watts = look.window(look.pool.power_w[device]).max()
+            return f"{named(device)} reports 100 % all the time at idle power, {watts:.0f} W at most"
     return None
 
 
@@ -320,8 +317,10 @@ def _of(look: Look, samples: Mapping[Device, Series]) -> Iterator[tuple[Device, 
 
 
 def _hangs(look: Look, device: Device) -> bool:
-    values = look.window(look.pool.utilization_percent.get(device))
-    power, processes = (look.window(samples.get(device)) for samples in (look.pool.power_w, look.pool.processes))
-    idle_w = look.pool.idle_power_w
-    powerless = idle_w is not None and len(power) > 0 and bool(power.max() <= idle_w)
-    return len(values) > 0 and bool(values.min() >= 100) and powerless and not (len(processes) and processes.max() > 0)
+    """Whether it reports 100 % all the time and never draws more than idleness: by `powered`'s limit, so that there is
+    no power between the two at which neither says anything.
+    """
+    values, power = (look.window(samples.get(device)) for samples in (look.pool.utilization_percent, look.pool.power_w))
+    if look.pool.idle_power_w is None or not len(values) or not len(power):
+        return False
+    return bool(values.min() >= 100 and power.max() <= look.limits.idle_power_factor * look.pool.idle_power_w)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,17 @@ from sizewell.sizing.errors import Fault
 INSTALL: Final = "pip install 'sizewell[calendars]'"
 _RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?")
 Span = tuple[datetime, datetime, str]  # from, until, why
+
+
+def instants(wall: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
+    """The first and the last instant that a time on a zone's clocks may mean: two in an hour that comes twice. Of one
+    that is left out, those of the clocks before and after the change.
+
+    >>> [at.isoformat() for at in instants(datetime(2026, 10, 25, 1, 30), ZoneInfo("Europe/London"))]
+    ['2026-10-25T00:30:00+00:00', '2026-10-25T01:30:00+00:00']
+    """
+    first, last = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    return first, last
 
 
 def midnight(day: date, zone: str) -> datetime:
@@ -82,8 +93,9 @@ def _calendar(text: str) -> Any:
 
 
 def _span(event: Any, zone: str) -> Span:
-    """From when until when an event lasts. A day is one of the zone, and so is a time without one of its own; an event
-    of no length closes its day: nobody enters a freeze that is none.
+    """From when until when an event lasts. A day is one of the zone, and so is a time without one of its own. Where the
+    clocks leave open what a time means, it is the first for a beginning and the last for an end. An event of no length
+    closes its day: nobody enters a freeze that is none.
     """
     start, end = event.start, event.end
     name = str(event.get("SUMMARY") or "an event without a title")
@@ -92,8 +104,9 @@ def _span(event: Any, zone: str) -> Span:
     if end <= start:
         day = (start if start.tzinfo is None else start.astimezone(ZoneInfo(zone))).date()
         return midnight(day, zone), midnight(day + timedelta(days=1), zone), name
-    opens, closes = (each if each.tzinfo else each.replace(tzinfo=ZoneInfo(zone)) for each in (start, end))
-    return opens.astimezone(UTC), closes.astimezone(UTC), name
+    opens, _ = instants(start, start.tzinfo or ZoneInfo(zone))
+    _, closes = instants(end, end.tzinfo or ZoneInfo(zone))
+    return opens, closes, name
 
 
 # What is wrong with a calendar ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -36,6 +36,7 @@ from sizewell.teardown.schedules import LOGINS
 SCHEMA: Final = "sizewell.teardown/1"
 PATH: Final = "stacks/config/teardown.yaml"
 JOURNAL: Final = r"^(s3|gs|az|file)://.+"
+ADDRESS: Final = r"^[^@\s]+@[^@\s]+$"
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -93,10 +94,10 @@ class Window(_Part):
     def open_at(self, at: datetime) -> bool:
         """Whether a time lies in the window.
 
-        It opens once on each of its days, whatever the clocks do: of an hour that comes twice the first counts, and a
-        window that begins in an hour that is left out begins when that is over. One that would lie in it wholly keeps
-        its length. A window whose end is not after its start goes on over midnight; its days are those on which it
-        starts.
+        It opens once on each of its days, whatever the clocks do, and only while they show a time in it: where it
+        begins in an hour that comes twice, in the second one, and where it ends in one, in the first. A window that
+        begins in an hour that is left out begins when that is over. One that would lie in either wholly keeps its
+        length. A window whose end is not after its start goes on over midnight; its days are those on which it starts.
         """
         today = at.astimezone(ZoneInfo(self.time_zone)).date()
         days = (today - timedelta(days=1), today)
@@ -119,24 +120,22 @@ class Window(_Part):
             for text in (self.start, self.end)
         )
         end += timedelta(days=1) if end <= start else timedelta()
-        opens, closes = _reached(start, zone), _reached(end, zone)
+        opens, closes = _reached(start, zone)[-1], _reached(end, zone)[0]
         return opens, closes if closes > opens else opens + (end - start)
 
 
-def _reached(wall: datetime, zone: ZoneInfo) -> datetime:
-    """When a clock on the wall reaches a time first, or where it leaves that out is past it first."""
-    early = wall.replace(tzinfo=zone).astimezone(UTC)
-    if early.astimezone(zone).replace(tzinfo=None) == wall:
-        return early
-    before = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)  # left out: the change lies between the two readings
-    after = early
+def _reached(wall: datetime, zone: ZoneInfo) -> tuple[datetime, ...]:
+    """When a clock on the wall reaches a time, once or twice; where it leaves that out, when it is past it first."""
+    before, after = closed.instants(wall, zone)
+    if before.astimezone(zone).replace(tzinfo=None) == wall:
+        return before, after
     while after - before > timedelta(seconds=1):
         middle = before + (after - before) / 2
         if middle.astimezone(zone).replace(tzinfo=None) < wall:
             before = middle
         else:
             after = middle
-    return after.replace(microsecond=0)
+    return (after.replace(microsecond=0),)
 
 
 def _days(value: object) -> str:
@@ -150,7 +149,9 @@ class Closed(_Part):
 
     country: str = ""  # as ISO 3166 has it, such as GB
     subdivision: str = ""  # such as ENG, or BY in DE
-    ics: str = Field(default="", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.ics)?$")  # a file beside this one
+    ics: str = Field(
+        "", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.ics)?$", examples=["freeze.ics"]
+    )  # a file beside this one
     dates: tuple[Annotated[str, BeforeValidator(_days)], ...] = ()  # 2026-12-24, or 2026-12-24..2027-01-02
     time_zone: Annotated[str, AfterValidator(_zone)]  # in which their days begin and end
     reason: str = "it is a closed day"  # of dates; holidays and events have names
@@ -224,7 +225,7 @@ class Mail(_Part):
 
     host: str = Field(min_length=1)
     port: int = Field(default=587, ge=1, le=65535)
-    sender: str = Field(pattern=r"^[^@\s]+@[^@\s]+$")
+    sender: str = Field(pattern=ADDRESS, examples=["teardown@example.com"])
     tls: Literal["starttls", "implicit", "none"] = "starttls"  # none: a relay on the same machine
     user: str = ""  # "": without a login
     password_env: Variable = ""  # name of the variable with its password
@@ -235,7 +236,7 @@ class Operators(_Part):
     secrets stand in variables of the process, which are named here.
     """
 
-    emails: tuple[Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$")], ...] = ()
+    emails: tuple[Annotated[str, Field(pattern=ADDRESS)], ...] = Field(default=(), examples=["platform@example.com"])
     webhooks_env: tuple[Variable, ...] = ()
     pagerduty_env: tuple[Variable, ...] = ()
 
@@ -251,7 +252,7 @@ class Queries(_Part):
 class Prometheus(Queries):
     """A Prometheus API that has the metrics, the queues or the requests of a stack's cluster."""
 
-    url: str = Field(pattern=r"^https?://")
+    url: str = Field(pattern=r"^https?://", examples=["http://prometheus.monitoring:9090"])
     token_env: Variable = ""  # name of the variable with a bearer token; "": none is sent
     scrape_s: float = Field(default=30.0, gt=0, le=3600)
     pools: Mapping[str, Queries] = {}  # by pool: instead of those of the whole cluster
@@ -265,7 +266,10 @@ class TeardownConfig(_Part):
     """What `sizewell teardown` goes by."""
 
     schema_: Literal["sizewell.teardown/1"] = Field(alias="schema")
-    journal: str = Field(pattern=JOURNAL)  # where notices, acts and locks are written
+    journal: str = Field(
+        pattern=JOURNAL,
+        examples=["s3://bucket/prefix", "gs://bucket/prefix", "az://account/container/prefix", "file:///path"],
+    )  # where notices, acts and locks are written
     mode: Mode = "observe"  # of each environment that has none of its own
     coverage: float = Field(default=0.95, ge=0.5, le=1)
     queued_max_hours: float = Field(default=24, gt=0, le=8760)

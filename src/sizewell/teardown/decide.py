@@ -25,6 +25,7 @@ from sizewell.teardown.clauses import (
 from sizewell.teardown.looks import Look, interruptions, minutes, when
 from sizewell.teardown.records import (
     DAY_S,
+    OPEN,
     PREPAID,
     Action,
     Episode,
@@ -409,6 +410,8 @@ def _held(protection: Protection | None, at: datetime) -> str:
     """Why a protection or lease keeps the stack until its instant; "" afterwards or without one."""
     if protection is None or at >= protection.until:
         return ""
+    if protection.until >= OPEN:
+        return f"kept: {protection.reason}"
     unclear = f" ({protection.unclear})" if protection.unclear else ""
     return f"kept until {when(protection.until.timestamp())}{unclear}: {protection.reason}"
 

@@ -204,6 +204,7 @@ class StatusReader:
         return standing(Exports(self.backend, self.cache), listed, name, self.catalog, on)
 
     def _status(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> StackStatus:
+        self._kept(at)  # what of it cannot be read holds the stack, as a lease would
         state = self.state(listed[name])
         parts = stack_parts(state, name)
         stores = self._stores(listed, name)

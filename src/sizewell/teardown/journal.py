@@ -7,6 +7,9 @@
     kept/usage/20261120T120000Z.json how busy each pool was in the hours before
     settings/000000000007.json       what scheduled runs go by, as `sizewell teardown publish` put it
 
+A record that is missing or cannot be read may have been a lease: it holds every stack until a person goes on without it
+(`sizewell teardown accept-gap`), which is a record too.
+
 Nothing is replaced and nothing deleted, so that the writer needs neither right. Two runners that race for a number meet
 in the store's own condition (If-None-Match, generation 0): one has it, the other reads what stands there. A runner that
 lost its time finds a higher number than its own, and stops before its next act.
@@ -17,9 +20,10 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 import socket
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -29,12 +33,25 @@ from typing import Any, Final
 from sizewell.launch.scripts import store as object_store
 from sizewell.launch.scripts.store import MissingError, RefusedError, Store, StoreError, TakenError
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.sizing.versions import content, schema_of
+from sizewell.sizing.versions import refusal, schema_of
 from sizewell.teardown import processes
-from sizewell.teardown.records import Protection, Told, until_of
+from sizewell.teardown.records import OPEN, Protection, Told, until_of
 
 LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
+ACCEPT: Final = "sizewell teardown accept-gap --reason TEXT"
+_NUMBER: Final = re.compile(r"(?:.*/)?(\d{12})(?:\.released)?\.json")
+_AHEAD: Final = 10_000  # a number so far beyond the last is none that a runner of this journal took
+# What a record of a kind has beside its kind, time and stack, and is read of it without asking whether it is there.
+_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "notice": ("subject", "about"),
+    "lease": ("until", "reason"),
+    "pause": ("until", "reason"),
+    "gap": ("names",),
+    "message": ("keys",),
+    "held": ("detail",),
+    "failed": ("detail",),
+}
 
 
 def connect(uri: str) -> Store:
@@ -53,22 +70,70 @@ class HeldError(ServiceError):
 
 @dataclass(slots=True)
 class Journal:
-    """The journal at a store; `records` are those that were there when it was read, oldest first."""
+    """The journal at a store; `records` are those that were there when it was read, oldest first.
+
+    `unread`: what is missing or cannot be read, by its name, and why.
+    """
 
     store: Store
     records: list[Mapping[str, Any]] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
     _next: int = 1
 
     def read(self) -> Journal:
         """Read what is new; ServiceError where the store does not respond."""
         for name in sorted(self._listed("journal/")):
-            number = int(name.removeprefix("journal/").partition(".")[0])
-            if number >= self._next:
-                record = self._got(name)
-                content("teardown-record", record, f"{self.store.uri}/{name}")
-                self.records.append(record)
+            match = _NUMBER.fullmatch(name)
+            if match is None or int(match[1]) > self._next + _AHEAD:
+                self.unread[name] = "is no name of a record of this journal"
+                continue
+            # Listed or not: a list that was made while others wrote may lack one, and what is not there was deleted.
+            for number in range(self._next, int(match[1]) + 1):
+                self._take(f"journal/{number:012d}.json")
                 self._next = number + 1
         return self
+
+    def _take(self, name: str) -> None:
+        record, wrong = self._checked(name, "teardown-record")
+        if wrong := wrong or _malformed(record):
+            LOG.warning("%s/%s: %s", self.store.uri, name, wrong)
+            self.unread[name] = wrong
+        else:
+            self.records.append(record)
+
+    def gaps(self) -> dict[str, str]:
+        """What cannot be read and nobody has accepted, by name, and why."""
+        accepted = {name for record in self.records if record["kind"] == "gap" for name in record["names"]}
+        return {name: why for name, why in self.unread.items() if name not in accepted}
+
+    def gap(self) -> str:
+        """That in a sentence, without the way out; "" where there is none."""
+        gaps = self.gaps()
+        if not gaps:
+            return ""
+        name, why = next(iter(gaps.items()))
+        more = f" (and {len(gaps) - 1} more)" if len(gaps) > 1 else ""
+        return f"{self.store.uri}/{name} {why}{more}: it may have held a lease, a pause or a sign of use"
+
+    def look_for_gaps(self, since: datetime) -> None:
+        """Read, beside the records, what else runs rest on: samples kept since a time, and locks of stacks."""
+        self.kept("usage", since=since)
+        for stack in sorted({name.split("/")[1] for name in self._listed("locks/") if name.count("/") == 2}):
+            numbers, released = self._locks(stack)
+            if numbers and max(numbers) not in released:
+                self._lock_record(stack, max(numbers))
+
+    def accept(self, at: datetime, *, reason: str, by: str) -> dict[str, str]:
+        """Go on without what cannot be read: what that is, by name, and why it could not be. Who could hold an
+        unreadable lock holds it no longer.
+        """
+        gaps = self.gaps()
+        if gaps:
+            self.write("gap", at, stack="", subject="", names=sorted(gaps), reason=reason, by=by)
+        for name in gaps:
+            if name.startswith("locks/"):
+                self._release(name)
+        return gaps
 
     def write(self, kind: str, at: datetime, **content: Any) -> int:
         """Put one record under the next number; its number."""
@@ -103,15 +168,26 @@ class Journal:
         oldest = f"kept/{folder}/{since:%Y%m%dT%H%M%SZ}"
         names = sorted(name for name in self._listed(f"kept/{folder}/") if name >= oldest)
         with ThreadPoolExecutor(max_workers=16) as threads:
-            return list(zip(names, threads.map(self._got, names), strict=True))
+            read = zip(names, threads.map(lambda name: self._checked(name, "pool-usage"), names), strict=True)
+        documents = []
+        for name, (document, wrong) in read:
+            if wrong:
+                self.unread[name] = wrong
+            else:
+                documents.append((name, document))
+        return documents
 
     def numbers(self, folder: str) -> list[int]:
         """The numbers of the documents in a folder. ServiceError where the store does not respond."""
-        return sorted(int(name.rpartition("/")[2].partition(".")[0]) for name in self._listed(f"{folder}/"))
+        return sorted(_number(name, self.store.uri) for name in self._listed(f"{folder}/"))
 
     def numbered(self, folder: str, number: int) -> Mapping[str, Any]:
-        """One of them. ServiceError where it cannot be read."""
-        return self._got(f"{folder}/{number:012d}.json")
+        """One of them. UsageError where it cannot be read, ServiceError where the store does not respond."""
+        name = f"{folder}/{number:012d}.json"
+        document, wrong = self._checked(name)
+        if wrong:
+            raise UsageError(f"{self.store.uri}/{name}: {wrong}\n  fix: put it there again, under the next number")
+        return document
 
     def put_numbered(self, folder: str, number: int, data: bytes) -> bool:
         """Whether a number was free. ServiceError where the store does not take it."""
@@ -139,9 +215,9 @@ class Journal:
 
     def leases(self, stack: str) -> tuple[Protection, ...]:
         """What keeps a stack by a person's word that is recorded here, what ended too: leases of it, pauses of it and
-        of all stacks. A later word of a kind ends the one before it.
+        of all stacks. A later word of a kind ends the one before it. What cannot be read may be such a word.
         """
-        leases: list[Protection] = []
+        leases = list(self._lost())
         for kind, whose in (("lease", stack), ("pause", stack), ("pause", "")):
             given = [record for record in self.records if record["kind"] == kind and record["stack"] == whose]
             for record, later in zip_longest(given, given[1:]):
@@ -152,6 +228,22 @@ class Journal:
                 reason = f"teardown is paused: {record['reason']}" if kind == "pause" else str(record["reason"])
                 leases.append(Protection(until=until, reason=reason, since_s=since_s, unclear=unclear))
         return tuple(leases)
+
+    def paused(self, stack: str, at: datetime) -> bool:
+        """Whether a pause of a stack, or of all (""), holds."""
+        given = [record for record in self.records if record["kind"] == "pause" and record["stack"] == stack]
+        return bool(given) and until_of(str(given[-1]["until"]))[0] > at
+
+    def _lost(self) -> Iterator[Protection]:
+        accepted = {
+            name: datetime.fromisoformat(record["at"])
+            for record in self.records
+            if record["kind"] == "gap"
+            for name in record["names"]
+        }
+        for name, why in self.unread.items():
+            reason = f"{name} of the journal {why}, and may be a lease: `{ACCEPT}` goes on without it"
+            yield Protection(until=accepted.get(name, OPEN), reason=reason)
 
     def own_update(self, stack: str, at_s: float) -> bool:
         """Whether the state of a stack was written then by an act of teardown: that is nobody's update."""
@@ -173,8 +265,11 @@ class Journal:
         numbers, released = self._locks(stack)
         newest = max(numbers, default=0)
         if newest and newest not in released:
-            name = f"locks/{stack}/{newest:012d}.json"
-            record = content("teardown-lock", self._got(name), f"{self.store.uri}/{name}")
+            record = self._lock_record(stack, newest)
+            if record is None:
+                name = f"locks/{stack}/{newest:012d}.json"
+                why = f"{self.store.uri}/{name} {self.unread[name]}: who works on the stack is not known"
+                raise HeldError(f"{stack}: {why}\n  fix: {ACCEPT}, once nobody does")
             if at < datetime.fromisoformat(record["until"]) and not processes.gone(record.get("process")):
                 raise HeldError(
                     f"{stack}: {record['holder']} has been working on it since {record['at']}, until "
@@ -199,13 +294,25 @@ class Journal:
         LOG.info("%s: locked as number %d until %s", stack, number, data["until"])
         return Lock(journal=self, stack=stack, number=number, until=at + LOCK)
 
+    def _lock_record(self, stack: str, number: int) -> Mapping[str, Any] | None:
+        """Who holds a stack; None where that cannot be read."""
+        name = f"locks/{stack}/{number:012d}.json"
+        record, wrong = self._checked(name, "teardown-lock")
+        if wrong := wrong or _without(record, ("holder", "at", "until")) or _timeless(record, "until"):
+            self.unread[name] = wrong
+            return None
+        return record
+
     def _locks(self, stack: str) -> tuple[set[int], set[int]]:
         numbers: set[int] = set()
         released: set[int] = set()
         for name in self._listed(f"locks/{stack}/"):
-            number, _, rest = name.rpartition("/")[2].partition(".")
-            (released if rest.startswith("released") else numbers).add(int(number))
+            (released if name.endswith(".released.json") else numbers).add(_number(name, self.store.uri))
         return numbers, released
+
+    def _release(self, name: str) -> None:
+        data = json.dumps({"schema": schema_of("teardown-lock")}).encode()
+        self._put(f"{name.removesuffix('.json')}.released.json", data)
 
     def _listed(self, below: str) -> Iterator[str]:
         try:
@@ -215,16 +322,20 @@ class Journal:
         except StoreError as error:
             raise ServiceError(_unanswered(error)) from None
 
-    def _got(self, name: str) -> Mapping[str, Any]:
+    def _checked(self, name: str, schema: str = "") -> tuple[Mapping[str, Any], str]:
+        """A document, where a schema is named of a version that this release reads; or why it cannot be read."""
         try:
-            record = json.loads(self.store.get(name))
+            document = json.loads(self.store.get(name))
+        except MissingError:
+            return {}, "is missing"
         except StoreError as error:
             raise ServiceError(_unanswered(error)) from None
         except ValueError:
-            raise ServiceError(f"{self.store.uri}/{name}: is not JSON: something else writes there") from None
-        if not isinstance(record, dict):
-            raise ServiceError(f"{self.store.uri}/{name}: is not a record: something else writes there")
-        return record
+            return {}, "is not JSON"
+        if not isinstance(document, dict):
+            return {}, "is no JSON object"
+        wrong, fix = refusal(schema, document.get("schema")) if schema else ("", "")
+        return document, f"has a schema that is not read: {wrong}; {fix}" if wrong else ""
 
     def _put(self, name: str, data: bytes) -> bool:
         """Whether the name was free, or held these very bytes: an answer was lost."""
@@ -235,6 +346,42 @@ class Journal:
         except StoreError as error:
             raise ServiceError(f"the journal cannot be written: {error}") from None
         return True
+
+
+def _malformed(record: Mapping[str, Any]) -> str:
+    """Why nobody can tell what a record says; "" where it can be told."""
+    kind = str(record.get("kind"))
+    acts = ("subject", "why", "id") if record.get("action") in ("empty", "destroy") else ()
+    needed = ("kind", "at", "stack", *_PARTS.get(kind, ()), *(acts if kind in ("begin", "done", "failed") else ()))
+    wrong = _without(record, needed) or _timeless(record, "at")
+    if not wrong and kind in ("lease", "pause"):
+        try:
+            until_of(str(record["until"]))
+        except ValueError as error:
+            return f"has an `until` that cannot be read: {error}"
+    return wrong
+
+
+def _without(record: Mapping[str, Any], needed: Sequence[str]) -> str:
+    missing = [key for key in needed if key not in record]
+    return f"has no {', '.join(missing)}" if missing else ""
+
+
+def _timeless(record: Mapping[str, Any], key: str) -> str:
+    """Why a time cannot be read; "" where it can, and has its zone."""
+    try:
+        return "" if datetime.fromisoformat(str(record[key])).tzinfo else f"has no time zone in {key!r}"
+    except ValueError:
+        return f"has no time in {key!r}: {str(record[key])[:40]!r}"
+
+
+def _number(name: str, uri: str) -> int:
+    match = _NUMBER.fullmatch(name)
+    if match is None:
+        raise ServiceError(
+            f"{uri}/{name}: is no name that teardown gives\n  fix: find out what writes there; remove it"
+        )
+    return int(match[1])
 
 
 def _unanswered(error: Exception) -> str:
@@ -264,5 +411,4 @@ class Lock:
             raise HeldError(f"{self.stack}: it was held for too long\n  fix: run again")
 
     def release(self) -> None:
-        name, data = f"locks/{self.stack}/{self.number:012d}.released.json", {"schema": schema_of("teardown-lock")}
-        self.journal._put(name, json.dumps(data).encode())  # noqa: SLF001
+        self.journal._release(f"locks/{self.stack}/{self.number:012d}.json")  # noqa: SLF001

@@ -47,7 +47,7 @@ def remarks(
     """
     config = reader.config
     found = {status.name: status for status in statuses}
-    said = [*_protections(config, at), *_production(config, stacks, found)]
+    said = [*protections(config, at), *_production(config, stacks, found)]
     for name, stated in config.prometheus.items():
         if name not in stacks:
             said.append(f"prometheus.{name}: no stack {name}, so it is asked of none: {_meant(name, stacks)}")
@@ -75,7 +75,8 @@ def remarks(
     return tuple(f"{PATH}: {each}" for each in said)
 
 
-def _protections(config: TeardownConfig, at: datetime) -> Iterator[str]:
+def protections(config: TeardownConfig, at: datetime) -> Iterator[str]:
+    """Protections that are over, that likely have a wrong year, or whose time leaves something open."""
     for name, word in config.protected.items():
         until, unclear = until_of(word.until)
         if until <= at:

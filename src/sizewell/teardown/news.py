@@ -124,7 +124,7 @@ def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:
 
 def halted(plan: Plan) -> News:
     """A run that did nothing at all."""
-    text = f"nothing is stopped: {plan.halted}. Next: repair the telemetry; `sizewell teardown plan` shows each pool."
+    text = f"nothing is stopped: {plan.halted}. Next: {plan.way_out}."
     return News(stack=FLEET, key="halted", text=text, kind="failed")
 
 

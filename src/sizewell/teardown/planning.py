@@ -94,6 +94,7 @@ class Plan:
     stacks: tuple[StackPlan, ...]
     missing_percent: float = 0.0  # of the pools: telemetry that is missing
     halted: str = ""  # why nothing of it is done
+    way_out: str = ""  # of that
     remarks: tuple[str, ...] = ()  # what of the configuration matches nothing, or is over
 
     @property

@@ -19,6 +19,7 @@ Queue = Literal["none", "asked", "unanswered"]
 Device = tuple[str, int]  # name of a machine, number of its accelerator
 
 DAY_S: Final = 86_400.0
+OPEN: Final = datetime(9999, 1, 1, tzinfo=UTC)  # the end of a word that holds until somebody ends it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

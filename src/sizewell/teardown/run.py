@@ -80,8 +80,9 @@ class Runner:
         self._keep_usage(plan.at)
         self._hear_of_acts()  # of an earlier run, which was killed before it said what it did
         if plan.halted:
-            self._hear([news.halted(plan)])
-            raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: repair the telemetry, then run again")
+            if self.yes:
+                self._hear([news.halted(plan)])
+            raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: {plan.way_out}")
         self._end_stops(plan)
         self._notices(plan)
         self._observe(plan)

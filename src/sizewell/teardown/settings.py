@@ -58,14 +58,23 @@ def publish(journal: Journal, files: Mapping[str, str], at: datetime, by: str) -
     """The newest version, and whether it is new: the same files again are none. UsageError where another publishes at
     the same moment.
     """
-    newest = _newest(journal)
-    if newest is not None and newest[1].get("files") == dict(files):
-        return _read(*newest, journal), False
-    number = newest[0] + 1 if newest is not None else 1
+    newest = max(journal.numbers(FOLDER), default=0)
+    if newest and (same := _same(journal, newest, files)) is not None:
+        return same, False
+    number = newest + 1
     document = {"schema": schema_of("teardown-settings"), "at": at.isoformat(), "by": by, "files": dict(files)}
     if not journal.put_numbered(FOLDER, number, json.dumps(document, sort_keys=True).encode()):
         raise UsageError(f"another published settings {number} at the same moment\n  fix: publish again")
     return Version(number=number, at=at.isoformat(), by=by, files=files), True
+
+
+def _same(journal: Journal, number: int, files: Mapping[str, str]) -> Version | None:
+    """A version where it has these files; None where it has others, or cannot be read: then a new one replaces it."""
+    try:
+        version = _read(number, journal.numbered(FOLDER, number), journal)
+    except (UsageError, ConfigError):
+        return None
+    return version if dict(version.files) == dict(files) else None
 
 
 def fetch(journal: Journal, folder: Path) -> Version:
@@ -109,7 +118,10 @@ def outdated(root: Path, journal: Journal) -> str:
 
 def _newest(journal: Journal) -> tuple[int, Mapping[str, Any]] | None:
     numbers = journal.numbers(FOLDER)
-    return (max(numbers), journal.numbered(FOLDER, max(numbers))) if numbers else None
+    try:
+        return (max(numbers), journal.numbered(FOLDER, max(numbers))) if numbers else None
+    except UsageError as error:
+        raise UsageError(f"{str(error).partition(chr(10))[0]}\n  fix: {PUBLISH}") from None
 
 
 def _read(number: int, document: Mapping[str, Any], journal: Journal) -> Version:

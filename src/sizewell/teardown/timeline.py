@@ -118,7 +118,7 @@ class RecordedEpisode(_Part):
 class RecordedContradiction(_Part):
     """A signal that showed work on an accelerator (`machine/number`) that reported none, when it was read last."""
 
-    device: str = Field(pattern=r"^.+/\d+$")
+    device: str = Field(pattern=r"^.+/\d+$", examples=["gpu-0/0"])
     signal: str
     at: Time
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import UnitError, duration_s
+from sizewell.teardown.closed import instants, midnight
 from sizewell.teardown.records import end_of
 
 DAYS_MAX: Final = 90
@@ -17,7 +18,8 @@ FORMS: Final = "4h, 3d, 2026-11-27, 2026-11-27T18:00+01:00, or 2026-11-27T18:00 
 def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until") -> datetime:
     """The instant that a person means. UsageError where it cannot be told, is past, or is too far away.
 
-    A day is over when it is over in the zone that is named, and without one when it is over everywhere.
+    A day is over when it is over in the zone that is named, and without one when it is over everywhere. Of an hour that
+    comes twice by the clocks of the zone the second counts.
 
     >>> moment("4h", datetime(2026, 11, 27, 9, tzinfo=UTC)).isoformat()
     '2026-11-27T13:00:00+00:00'
@@ -26,27 +28,35 @@ def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until")
     """
     if zone and zone not in available_timezones():
         raise UsageError(f"--zone: {zone!r} is not an IANA time zone\n  fix: such as Europe/London or America/New_York")
+    last = now + timedelta(days=DAYS_MAX)
     try:
-        at = _moment(text, now, zone, option)
+        day = _day(text)
+        at = _moment(text, now, zone, option) if day is None else _over(day, zone)
+        latest = last if day is None else _over(last.date(), zone)
     except OverflowError:
         raise UsageError(f"{option}: {text} is too far away\n  fix: check the year; {FORMS}") from None
     if at <= now:
         raise UsageError(f"{option}: {text} is past: it is {now:%Y-%m-%d %H:%M} UTC now\n  fix: {FORMS}")
-    if at > now + timedelta(days=DAYS_MAX + 2):
-        last = (now + timedelta(days=DAYS_MAX)).date()
-        raise UsageError(f"{option}: must be {now.date()} to {last}, got {text}\n  fix: check the year")
+    if at > latest:
+        raise UsageError(
+            f"{option}: {text} is too far away: at most {DAYS_MAX} days, through {last.date()}\n"
+            "  fix: check the year; what stays longer is named under `protected` in stacks/config/teardown.yaml"
+        )
     return at
 
 
-def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
+def _day(text: str) -> date | None:
     try:
-        day = date.fromisoformat(text)
+        return date.fromisoformat(text)
     except ValueError:
-        pass
-    else:
-        if not zone:
-            return end_of(day)
-        return datetime.combine(day + timedelta(days=1), time(), ZoneInfo(zone)).astimezone(UTC)
+        return None
+
+
+def _over(day: date, zone: str) -> datetime:
+    return midnight(day + timedelta(days=1), zone) if zone else end_of(day)
+
+
+def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -54,7 +64,16 @@ def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
             return now + timedelta(seconds=duration_s(text))
         except UnitError:
             raise UsageError(f"{option}: {text!r} is neither a duration nor a day nor a time\n  fix: {FORMS}") from None
-    if at.tzinfo is None and not zone:
+    if at.tzinfo is not None:
+        return at.astimezone(UTC)
+    if not zone:
         fix = f"{text}+01:00, or {option} {text} --zone Europe/London"
         raise UsageError(f"{option}: {text} has no time zone\n  fix: {fix}")
-    return (at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    _, until = instants(at, ZoneInfo(zone))
+    reads = until.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    if reads != at:
+        raise UsageError(
+            f"{option}: {text} does not exist in {zone}: the clocks there are put forward past it\n"
+            f"  fix: {reads:%Y-%m-%dT%H:%M}, or a time with its offset"
+        )
+    return until

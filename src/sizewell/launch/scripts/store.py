@@ -162,7 +162,10 @@ class FileStore(_Below):
     def put(self, name: str, data: bytes) -> None:
         path = self._folder / name
         with self._translated(name):
-            temporary = self._written(path, data)
+            try:
+                temporary = self._written(path, data)
+            except FileNotFoundError:  # such as below /proc: it is no file that is missing
+                raise PermissionError(errno.EACCES, "its folder cannot be made") from None
             try:
                 os.link(temporary, path)  # refuses where the name is taken, and never shows half a file
             except FileExistsError:
