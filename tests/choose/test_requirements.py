@@ -32,6 +32,17 @@ def test_requests_per_hour_are_a_rate(facts):
     assert any("slo is not stated" in note for note in need.assumptions)
 
 
+@pytest.mark.parametrize(
+    ("model", "latency_s"),
+    [("openai/whisper-large-v3", 10.0), ("stabilityai/stable-diffusion-xl-base-1.0", 20.0), ("BAAI/bge-m3", 1.0)],
+)
+def test_an_unstated_level_is_that_of_the_kind_of_work(model, latency_s, facts):
+    load = {"rps": 1, "input_tokens": 300} if model.startswith("BAAI") else {"rps": 1}
+    need = requirements(spec(kind="inference", model=model, traffic=load), facts)
+    assert need.level is not None
+    assert (need.level.e2e_s, need.level_assumed) == (latency_s, True)
+
+
 def test_what_a_spec_leaves_out_is_said(facts):
     need = requirements(spec(kind="inference", model="meta-llama/Llama-3.1-8B", traffic={"rps": 1}), facts)
     said = " ".join(need.assumptions)

@@ -262,10 +262,10 @@ def _cost(console: Console, workload: Workload) -> None:
     cost = workload.cost
     made = table("cost", "floor", "expected", "ceiling", right=("floor", "expected", "ceiling"))
     for record in workload.line_items:
-        item = record.item()
-        total = item.cost()
-        unit = "a month" if item.cadence == "monthly" else "once"
-        name = f"{item.what}, {unit}" + (f" ({item.confidence})" if item.confidence else "")
+        line = record.item()
+        total = line.cost()
+        unit = "a month" if line.cadence == "monthly" else "once"
+        name = f"{line.what}, {unit}" + (f" ({line.confidence})" if line.confidence else "")
         if isinstance(total, Unpriced):
             made.add_row(name, "?", "?", "?")
         else:
@@ -285,10 +285,12 @@ def _cost(console: Console, workload: Workload) -> None:
     ):
         if amount is not None:
             console.print(f"  {_small(amount)} USD {text}")
+    if cost.assumed_level:
+        item(console, cost.assumed_level)
     for text, over in _budgets(workload):
         console.print(f"  {text}", style="bold red" if over else "")
-    for line in cost.unpriced:
-        console.print(f"  ? {line}", style="yellow")
+    for unpriced in cost.unpriced:
+        console.print(f"  ? {unpriced}", style="yellow")
 
 
 def _budgets(workload: Workload) -> Iterator[tuple[str, bool]]:

@@ -11,6 +11,7 @@ from sizewell.sizing.catalog.engines import engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.managed import STANDING, TITLES
 from sizewell.sizing.choose import orchestration, services
+from sizewell.sizing.choose.assumed_level import beside_the_price
 from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
 from sizewell.sizing.choose.choice import (
     Sizing,
@@ -92,7 +93,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         scheduler=chosen.scheduler,
         budget=dict(need.budget),
         line_items=tuple(LineItemRecord.of(item) for item in chosen.items),
-        cost=_cost(chosen),
+        cost=_cost(chosen, beside_the_price(sizing, chosen)),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         rejections=rejection_groups(sizing.rejections),
         assumptions=(*assumptions(chosen), *(_launched(spec.name, task, need, layout) if need.training else ())),
@@ -386,7 +387,7 @@ def _checkpoint(chosen: Option) -> Checkpoint:
     )
 
 
-def _cost(chosen: Option) -> Cost:
+def _cost(chosen: Option, assumed_level: str | None) -> Cost:
     cost, need = chosen.cost, chosen.setting.need
     million: Decimal | None = None
     thousand: Decimal | None = None
@@ -411,6 +412,7 @@ def _cost(chosen: Option) -> Cost:
         per_million_tokens_usd=million,
         per_thousand_samples_usd=thousand,
         per_audio_hour_usd=audio_hour,
+        assumed_level=assumed_level,
     )
 
 

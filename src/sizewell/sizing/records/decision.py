@@ -321,6 +321,7 @@ class Cost(_Record):
     per_million_tokens_usd: Decimal | None = None
     per_thousand_samples_usd: Decimal | None = None
     per_audio_hour_usd: Decimal | None = None  # of speech recognition: a sample is half a minute
+    assumed_level: str | None = None  # where slo is not stated: what is assumed, and the price at other levels
 
 
 class Alternative(_Record):
