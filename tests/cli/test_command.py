@@ -23,7 +23,7 @@ SIZEWELL = [sys.executable, "-m", "sizewell.cli.main"]
 def test_without_arguments_it_helps(stranger: Sizewell) -> None:
     done = stranger()
     assert done.code == 0
-    assert "sizewell size examples/chat.yaml" in done.out
+    assert "sizewell new chat" in done.out
     assert all(f"\n  {command} " in done.out for command in COMMANDS)
 
 

@@ -91,7 +91,7 @@ def test_version_has_a_short_form(sizewell: Sizewell) -> None:
         ("keep dev-aws 4h prod-aws", "keep: got unexpected extra argument (prod-aws)"),
         ("teardown", "teardown: ACTION is missing; choose from plan, run, status"),
         ("--log-file", "sizewell: option '--log-file' requires an argument"),
-        ("-q", "COMMAND is missing; choose from init, size"),
+        ("-q", "COMMAND is missing; choose from init, new"),
         ("reconcile dev-aws --adopt --delete", "reconcile: --adopt and --delete exclude each other"),
     ],
 )

@@ -79,7 +79,7 @@ def test_help_at_the_end_of_any_line(line: str, command: str, sizewell: Sizewell
 
 
 def test_commands_stand_in_the_order_of_use() -> None:
-    assert list(COMMANDS)[:5] == ["init", "size", "explain", "preview", "policy"]
+    assert list(COMMANDS)[:6] == ["init", "new", "size", "preview", "policy", "docs"]
 
 
 @pytest.mark.parametrize(("flags", "bold"), [((), False), (("--color", "always"), True), (("--no-color",), False)])

@@ -63,7 +63,7 @@ def stack(cloud: str, type_: str, **config: Any) -> Any:
             {KEY: "1.36"},
             "note",
             "the next update upgrades the control plane",
-            "docs/howto/upgrade-a-cluster.md",
+            "`sizewell docs upgrade-a-cluster`",
         ),
         ("1.34", {KEY: "1.36"}, "wrong", "by one minor version at a time", "sizewell:kubernetesVersion 1.35, update"),
         ("", {KEY: "1.36"}, "note", "does not say which version", ""),

@@ -362,7 +362,7 @@ def test_without_a_rate_of_one_s_own_nothing_of_it_is_chosen():
 
     answer = decide([parse_spec(CHAT, "chat")], load(), stack="prod", on=date(2026, 11, 22))
     assert isinstance(answer, NothingFits)
-    assert "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md" in answer.relax
+    assert "give your own machines a rate and name their cluster: `sizewell docs adopt-a-cluster`" in answer.relax
 
 
 def test_edge_devices_are_sized_and_never_built(tmp_path):

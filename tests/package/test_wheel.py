@@ -61,15 +61,17 @@ def built() -> tuple[Path, Path]:
         "--others",
         "--exclude-standard",
         "src",
+        "docs",
+        "examples",
         "pyproject.toml",
         "README.md",
         "LICENSE",
     ]
     names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in filter(None, names):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_symlink() or (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, checkout / name)
+            shutil.copy(ROOT / name, checkout / name, follow_symlinks=False)
     build = "from setuptools.build_meta import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", build, folder], cwd=checkout, capture_output=True, check=True)
     checkout.rename(folder / "renamed")

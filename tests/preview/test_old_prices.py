@@ -20,7 +20,7 @@ from sizewell.sizing.catalog import history
 from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Priced, Unpriced
 
-DOCS = "docs/howto/refresh-prices.md"
+DOCS = "`sizewell docs refresh-prices`"
 
 
 def dated(what, day, source="AWS list"):

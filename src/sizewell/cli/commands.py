@@ -14,8 +14,8 @@ from sizewell.cli import log_output, terminal
 from sizewell.cli.parameters import PATH, Choice
 from sizewell.sizing.errors import SizewellError
 
-WITHOUT_SETTINGS: Final = ("init", "completion")  # neither is about the project here
-_HEADINGS: Final = re.compile(r"^(?:examples?|exit code|Start with)(?=:)", re.MULTILINE)
+WITHOUT_SETTINGS: Final = ("init", "completion", "docs")  # none is about the project here
+_HEADINGS: Final = re.compile(r"^(?:examples?|workloads|exit code|Start with)(?=:)", re.MULTILINE)
 _OF_EVERY_COMMAND: Final = (
     click.Option(["-q", "--quiet"], is_flag=True, help="no remarks and no progress on stderr"),
     click.Option(

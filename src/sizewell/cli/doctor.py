@@ -212,7 +212,7 @@ def _catalog(today: date) -> Iterator[Finding]:
     days = (today - date.fromisoformat(catalog.as_of)).days
     age = f"newest of {catalog.as_of}, {plural(days, 'day')} old"
     if days > OLD_DAYS:
-        yield Finding("prices", "note", age, "see docs/howto/refresh-prices.md")
+        yield Finding("prices", "note", age, "see `sizewell docs refresh-prices`")
     else:
         yield Finding("prices", "ok", age)
     yield from _versions(today)
@@ -417,7 +417,7 @@ def _reach(path: Path, root: Path) -> Iterator[Finding]:
         wrong = access
     for fault in wrong:
         sentence = str(fault).partition("\n")[0]
-        yield Finding(f"stack {path.stem}", "wrong", sentence, fault.fix or "see docs/howto/run-a-stack.md", 64)
+        yield Finding(f"stack {path.stem}", "wrong", sentence, fault.fix or "see `sizewell docs run-a-stack`", 64)
 
 
 def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:

@@ -36,12 +36,12 @@ fit on half the devices, the next-best layout, the speed-up from twice the devic
 the cost, and what was rejected.
 """
 EXAMPLES = """examples:
-  sizewell explain examples/petsnap-vlm-finetune.yaml
+  sizewell explain finetune.yaml
   sizewell explain --stack dev-aws                a stack, on the day of its decision
-  sizewell explain examples/chat.yaml --why h100  why not a machine with an H100
-  sizewell explain examples/chat.yaml --checklist deploy
-  sizewell explain examples/chat.yaml --json
-  sizewell explain examples/chat.yaml --html report.html   a page to forward, without scripts
+  sizewell explain chat.yaml --why h100  why not a machine with an H100
+  sizewell explain chat.yaml --checklist deploy
+  sizewell explain chat.yaml --json
+  sizewell explain chat.yaml --html report.html   a page to forward, without scripts
 
 exit code: 0 explained, 5 nothing fits, 64 a spec or the command line is wrong
 """
@@ -74,7 +74,9 @@ def command(args: Arguments) -> int:
             on = on or decision.decided_on
             cloud = next((pool.cloud for workload in decision.workloads for pool in workload.pools), None)
     if not paths:
-        raise UsageError("no spec named\n  fix: try `sizewell explain examples/chat.yaml`, or --stack NAME")
+        raise UsageError(
+            "no spec named\n  fix: write one, `sizewell new chat`, then `sizewell explain chat.yaml`; or --stack NAME"
+        )
     on = on or date.today()  # noqa: DTZ011 - the user's own calendar
 
     from sizewell.sizing.catalog import load

@@ -67,7 +67,7 @@ def command(args: Arguments) -> int:
     if why := scaffold.other_project(folder):
         raise UsageError(
             f"init: {folder / 'Pulumi.yaml'} {why}; nothing was written\n"
-            "  fix: name a new folder: sizewell init FOLDER; or see docs/howto/adopt-in-an-organisation.md"
+            "  fix: name a new folder: sizewell init FOLDER; or see `sizewell docs adopt-in-an-organisation`"
         )
     given = {question.key: getattr(args, question.key) for question in questions.QUESTIONS}
     person = sys.stdin.isatty() and not args.json and not args.no_input

@@ -321,7 +321,7 @@ def _target(
     queue = args.queue or (_queue_of(decision, pair, config) if args.format == "kubernetes" else "")
     if pool.adopted and not config.get("cluster"):
         message = f"is missing: the machines exist already ({pool.cloud}), so specify how pods select them"
-        raise ConfigError([Fault(path="sizewell:cluster", message=message, fix="docs/howto/adopt-a-cluster.md")])
+        raise ConfigError([Fault(path="sizewell:cluster", message=message, fix="`sizewell docs adopt-a-cluster`")])
     if config.get("cluster"):
         cluster = read_adopted(config["cluster"])
         return bursting.target(decision, cluster, pair, settings, queue=queue, pooled=not args.burn_in)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "init": "create a Pulumi project that previews cleanly and passes the policies",
+    "new": "write a first spec of a usual workload, or an example",
     "size": "what to run a workload on, how long it takes, what it costs",
-    "explain": "why: memory per device, time per step, what would change the choice",
     "preview": "what a change costs, buys and destroys, before it is built",
     "policy": "check stacks against the policies: idle spend, lost checkpoints, open access",
+    "docs": "print a page of the documentation, which is installed too",
+    "explain": "why: memory per device, time per step, what would change the choice",
     "simulate": "requests one by one over the fleet of a service, and the smallest that holds",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",
@@ -41,6 +43,7 @@ COMMANDS: Final = {
     "doctor": "check the installation, the project and, with --cloud, the account",
     "completion": "print a completion script for bash, zsh or fish",
 }
+FIRST: Final = tuple(COMMANDS)[:6]  # the help shows them before the others
 COMPLETING: Final = "SIZEWELL_COMPLETE"  # set by the completion scripts, which ask the command what to offer
 
 
@@ -63,8 +66,9 @@ class _Sizewell(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(_LISTED.items())
+        for heading, first in (("First day", True), ("Later", False)):
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, text in _LISTED.items() if (name in FIRST) is first])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
@@ -77,7 +81,8 @@ SIZEWELL: Final = _Sizewell(
     "sizewell",
     subcommand_metavar="COMMAND ...",
     help="From an AI workload spec to right-sized, priced, policy-checked Pulumi clusters.",
-    epilog="Start with:\n  sizewell size examples/chat.yaml\n\n`sizewell COMMAND --help` has examples of each",
+    epilog="Start with:\n  sizewell new chat\n  sizewell size chat.yaml\n\n"
+    "`sizewell COMMAND --help` has examples of each, `sizewell docs` the pages",
 )
 click.version_option(
     None, "-V", "--version", package_name="sizewell", message="%(prog)s %(version)s", help="print the version"

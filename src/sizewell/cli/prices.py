@@ -295,7 +295,7 @@ def _import(args: Arguments) -> int:
     for reason, count in imported.left_out.items():
         output.note(f"{count:,} rows left out: {reason}")
     if not imported.rates:
-        raise UsageError(f"{args.file}: has no rates\n  fix: see docs/howto/own-rates.md for the forms")
+        raise UsageError(f"{args.file}: has no rates\n  fix: see `sizewell docs own-rates` for the forms")
     text = as_yaml(imported.rates, args.file.name)
     document = {
         "schema": schema_of("import"),

@@ -37,10 +37,10 @@ stacks/decisions/STACK.json, completely, or not at all if nothing fits. Commit t
 `pulumi up` builds what it says.
 """
 EXAMPLES = """examples:
-  sizewell size examples/chat.yaml                one workload, in full
-  sizewell size examples/*.yaml                   many, one line each
-  sizewell size examples/chat.yaml --json         the decision as JSON
-  sizewell size examples/chat.yaml --show-spec    the spec with every default
+  sizewell size chat.yaml                         one workload, in full; `sizewell new` writes it
+  sizewell size specs/*.yaml                      many, one line each
+  sizewell size chat.yaml --json                  the decision as JSON
+  sizewell size chat.yaml --show-spec             the spec with every default
   sizewell size SPEC --observed FILE              is what runs now larger than it needs to be?
   sizewell size --stack dev-aws                   decide its specs, write the decision
   sizewell size --check                           would a committed decision come out differently?
@@ -78,7 +78,9 @@ def command(args: Arguments) -> int:
         paths = paths or project.spec_paths(root, args.stack)
         stated = project.environment(root, args.stack)
     if not paths:
-        raise UsageError("no spec named\n  fix: try `sizewell size examples/chat.yaml`, or --stack NAME")
+        raise UsageError(
+            "no spec named\n  fix: write one, `sizewell new chat`, then `sizewell size chat.yaml`; or --stack NAME"
+        )
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     oldest_s = max_age_s(args.max_age)
 
@@ -193,7 +195,7 @@ def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     if stale or days > fresh_days("on-demand"):
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
         age = f"{plural(days, 'day')} old{limit}"
-        output.note(f"the newest price is from {catalog.as_of}, {age}; docs/howto/refresh-prices.md")
+        output.note(f"the newest price is from {catalog.as_of}, {age}; `sizewell docs refresh-prices`")
     return stale
 
 

@@ -56,13 +56,13 @@ would have stopped.
 
 `replay FILE` prints what is decided at each step of a recorded timeline, to try other limits.
 
-Its settings are in stacks/config/teardown.yaml; docs/howto/tear-down.md explains them.
+Its settings are in stacks/config/teardown.yaml; `sizewell docs tear-down` explains them.
 """
 EXAMPLES = """example:
   sizewell teardown plan
   sizewell teardown plan --format json > plan.json
   sizewell teardown run --plan plan.json --yes
-  sizewell teardown replay examples/timelines/weekend.json
+  sizewell teardown replay weekend.json               written by `sizewell new --example weekend`
 
 exit code: 0 done, nothing due, or held back until a later run; 6 what was asked for by name
 or --plan was held back; 64 bad input; 69 something outside failed: run again

@@ -67,7 +67,7 @@ def _read(path: Path, read: Callable[[Path], object], root: Path) -> Change | No
             return Change(name, sentence.partition("\n")[0], fix or "correct the file")
         first = str(faults[0]).partition("\n")[0].removeprefix(f"{path}:").strip()
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
-        return Change(name, first + more, faults[0].fix or f"allowed: {faults[0].allowed or 'see docs/reference'}")
+        return Change(name, first + more, faults[0].fix or f"allowed: {faults[0].allowed or 'see `sizewell docs`'}")
     return None
 
 

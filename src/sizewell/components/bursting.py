@@ -85,7 +85,7 @@ def _unclaimed(decision: Decision) -> list[Fault]:
         Fault(
             path=workload.spec.name,
             message=f"is on {pool.cloud}, next to existing machines: its machines would not be provisioned",
-            fix=f"name it as {AT}.machines (docs/howto/burst-to-a-cloud.md), or give it a stack of its own",
+            fix=f"name it as {AT}.machines (`sizewell docs burst-to-a-cloud`), or give it a stack of its own",
         )
         for workload, pool in pools
         if not pool.adopted

@@ -75,7 +75,7 @@ class Faults:
 
     def not_in_catalog(self, path: str, machine: object) -> None:
         word = "size" if path.endswith("vm_size") else "type"
-        fix = f"add it (docs/howto/add-a-machine-type.md) or name a {word} that `sizewell size` offers"
+        fix = f"add it (`sizewell docs add-a-machine-type`) or name a {word} that `sizewell size` offers"
         self.add(path, f"is not in the catalog: {machine!r}", fix=fix)
 
     def unknown_keys(self, args: Mapping[str, object], shape: type, path: str = "") -> None:

@@ -53,6 +53,6 @@ def check_form(launch: Launch, *, adopted: bool) -> None:
     message = "is kserve, and a cluster that the stack builds has no KServe: nothing would create its pods"
     fix = (
         f"leave {at} out: a Deployment serves, and KEDA scales it, just the same; or install KServe yourself and adopt "
-        "the cluster from another stack (docs/howto/adopt-a-cluster.md)"
+        "the cluster from another stack (`sizewell docs adopt-a-cluster`)"
     )
     raise ConfigError([Fault(path=at, message=message, fix=fix)], subject=f"run {launch.plan.name}")

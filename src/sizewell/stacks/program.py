@@ -75,7 +75,7 @@ def _run(folder: Path) -> None:
         and (there := sorted({pool.cloud for pool in pools if pool.adopted}))
     ):
         message = f"is missing: the decision's machines exist already ({', '.join(there)}), in a cluster to adopt"
-        fix = f"pulumi config set --secret -s {cluster} sizewell:kubeconfig (docs/howto/adopt-a-cluster.md)"
+        fix = f"pulumi config set --secret -s {cluster} sizewell:kubeconfig (`sizewell docs adopt-a-cluster`)"
         raise ConfigError([Fault(path="sizewell:kubeconfig", message=message, fix=fix)], subject=stack)
     if cluster == stack and settings.kubeconfig is not None:  # on machines that already exist
         _export(importlib.import_module("sizewell.components.adopted").build(decision, settings))

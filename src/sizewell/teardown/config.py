@@ -359,7 +359,7 @@ def read_config(root: Path) -> TeardownConfig:
     """The project's file. ConfigError with every fault, and where there is none."""
     path = root / PATH
     if not path.exists():
-        fix = "write one: `schema: sizewell.teardown/1` and `journal:`; see docs/howto/tear-down.md"
+        fix = "write one: `schema: sizewell.teardown/1` and `journal:`; see `sizewell docs tear-down`"
         raise ConfigError([Fault(path=PATH, message="is missing", fix=fix)])
     document = read_yaml(path, PATH)
     with locating(document.places):

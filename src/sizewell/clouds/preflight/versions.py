@@ -89,7 +89,7 @@ def compared(needs: Needs, service: str, cluster: str, runs: str) -> Iterator[Fi
         yield wrong(ABOUT, detail, f"{set_to} {here[0]}.{here[1] + 1}, update, then the next one")
     else:
         detail = f"{says}, and {KEY} is {stated}: the next update upgrades the control plane"
-        yield Finding(ABOUT, "note", detail, "read docs/howto/upgrade-a-cluster.md before")
+        yield Finding(ABOUT, "note", detail, "read `sizewell docs upgrade-a-cluster` before")
 
 
 def offered_by_eks(aws: Aws, region: str) -> list[Listed]:

@@ -387,7 +387,7 @@ def moved(preview_moved: Decimal | None, change: Decimal) -> str:
 def old_prices(preview: records.Preview) -> str:
     """What is said of prices that are too old, "" where none is."""
     stale = preview.provenance.stale
-    return f"Old prices: {'; '.join(stale)} (docs/howto/refresh-prices.md)" if stale else ""
+    return f"Old prices: {'; '.join(stale)} (`sizewell docs refresh-prices`)" if stale else ""
 
 
 def broken(rails: tuple[records.Guardrail, ...]) -> list[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NEAREST = 5
 EXCLUDED = (Cause.REGION, Cause.CONSTRAINT)  # by the spec itself
 ELSEWHERE = {  # places that Sizewell does not provision in, and what people do who have machines there
-    "on-premises": "give your own machines a rate and name their cluster: docs/howto/adopt-a-cluster.md",
+    "on-premises": "give your own machines a rate and name their cluster: `sizewell docs adopt-a-cluster`",
     "edge": "edge devices are sized but not provisioned: install the model yourself, or name a cloud in infra",
 }
 

@@ -336,7 +336,7 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     message=f"'{name}' is not a machine type of the catalog",
                     fix=f"write resources: {{accelerators: [{name}]}}"
                     if catalog.accelerators_named(name)
-                    else _neighbours(name, types) or "see docs/howto/add-a-machine-type.md",
+                    else _neighbours(name, types) or "see `sizewell docs add-a-machine-type`",
                 )
             )
         elif types[name].accelerator:

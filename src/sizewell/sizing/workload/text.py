@@ -92,10 +92,14 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
     except ValueError as error:
         raise _refusal(origin, f"is not valid YAML: {error}", "") from None
     if data is None:
-        raise _refusal(origin, "is empty", "start with: name, kind, model (see examples/)")
+        raise _refusal(origin, "is empty", "`sizewell new chat` writes a first one, `sizewell docs spec` has every key")
     if not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else f"the text {str(data)[:40]!r}"
-        raise _refusal(origin, f"must be a mapping of keys such as name, kind and model, got {kind}", "see examples/")
+        raise _refusal(
+            origin,
+            f"must be a mapping of keys such as name, kind and model, got {kind}",
+            "`sizewell new chat` writes a first one",
+        )
     return data
 
 

@@ -19,7 +19,9 @@ from sizewell.sizing.records.decision import Decision
 
 HYPERPOD_KEYS = ("chart", "version", "scripts")
 PACKED = "oci://ACCOUNT.dkr.ecr.REGION.amazonaws.com/hyperpod-helm-chart"
-PACK = "AWS publishes HyperPod's Helm chart in a git repository only (docs/howto/managed-or-own.md says how to pack it)"
+PACK = (
+    "AWS publishes HyperPod's Helm chart in a git repository only (`sizewell docs managed-or-own` says how to pack it)"
+)
 
 
 def build(

@@ -45,7 +45,7 @@ def _check_size(faults: Faults, args: Mapping[str, object], shape: Shape | None)
             False,
             "vm_size",
             f"is not in the catalog: {args.get('vm_size')!r}",
-            fix="add it (docs/howto/add-a-machine-type.md) or name a size that `sizewell size` offers",
+            fix="add it (`sizewell docs add-a-machine-type`) or name a size that `sizewell size` offers",
         )
     return True
 

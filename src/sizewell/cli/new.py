@@ -1,0 +1,199 @@
+"""`sizewell new`: a first spec of a usual workload, with comments, from three answers; or one of the examples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sizewell.cli import output, project
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import PATH, Choice
+from sizewell.sizing.errors import SpecError, UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.workload.read import WorkloadSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A workload that people begin with: what it is, the usual model, and its load with what that counts."""
+
+    what: str
+    model: str
+    load: str
+    counts: str
+
+
+# The loads are round numbers to begin with, not measurements.
+WORKLOADS: Final[Mapping[str, Kind]] = {
+    "chat": Kind("a chat service", "meta-llama/Llama-3.1-8B-Instruct", "2", "requests a second"),
+    "rag": Kind("answers over documents", "Qwen/Qwen3-32B", "1", "requests a second"),
+    "embed": Kind("embeddings as a service", "BAAI/bge-m3", "50", "texts a second"),
+    "transcribe": Kind("speech to text", "openai/whisper-large-v3", "2", "half minutes of audio a second"),
+    "image": Kind("images from text", "stabilityai/stable-diffusion-xl-base-1.0", "0.5", "images a second"),
+    "finetune": Kind("fine-tuning with adapters", "meta-llama/Llama-3.1-8B", "50k", "examples"),
+    "pretrain": Kind("training from scratch", "meta-llama/Llama-3.2-3B", "20B", "tokens"),
+    "batch": Kind("inference over records, nightly", "meta-llama/Llama-3.1-8B-Instruct", "1M", "records"),
+    "notebook": Kind("a notebook with a GPU", "", "16GB..", "memory of the GPU"),
+}
+ANYWHERE: Final = "anywhere"
+_ROWS = "\n".join(f"  {name:<11} {kind.what}; --load counts {kind.counts}" for name, kind in WORKLOADS.items())
+DESCRIPTION = """Write a first spec, with comments, that `sizewell size` takes as it is.
+
+Asks for what no option gives, on a terminal; elsewhere the usual is taken. With --stack the spec goes
+to the specs of a stack, with the owner and the place of those that are there. Overwrites nothing.
+"""
+EXAMPLES = f"""workloads:
+{_ROWS}
+
+examples:
+  sizewell new chat                                       ask, and write chat.yaml
+  sizewell new chat --model Qwen/Qwen3-8B --load 4 --infra aws/us-east-1
+  sizewell new finetune --stack dev                       into stacks/specs/dev/finetune.yaml
+  sizewell new --list                                     list the examples
+  sizewell new --example petsnap-vlm-qlora                write that one
+
+exit code: 0 success, 64 an answer is wrong, or the file exists
+"""
+
+
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("workload", required=False, type=Choice(tuple(WORKLOADS)), metavar="WORKLOAD", help="what is run")
+@click.option("--name", metavar="NAME", help="name of the workload and of the file (default: the workload's)")
+@click.option("--model", metavar="MODEL", help="a name of the catalog, or a config.json of Hugging Face")
+@click.option("--load", metavar="AMOUNT", help="how much there is to do")
+@click.option("--infra", metavar="PLACE", help="where, such as aws/us-east-1 or gcp (default: the cheapest place)")
+@click.option("--stack", metavar="NAME", help="write into the specs of this stack")
+@click.option("--folder", type=PATH, default=Path(), help="write into this folder (default: this one)")
+@click.option("--example", metavar="NAME", help="write this example")
+@click.option("--list", is_flag=True, help="list the examples")
+@click.option("--no-input", is_flag=True, help="ask nothing")
+@click.option("--json", is_flag=True, help="print the path of the file as JSON")
+def command(args: Arguments) -> int:
+    if args.example is not None or args.list:
+        return _example(args)
+    if args.workload is None:
+        raise UsageError(f"new: WORKLOAD is missing\n  fix: name one of {', '.join(WORKLOADS)}")
+    kind = WORKLOADS[args.workload]
+    folder, siblings = _place(args)
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.json and not args.no_input
+    place = _place_of(siblings) or ANYWHERE
+    questions = {"model": ("model", kind.model), "load": (kind.counts, kind.load), "infra": ("where", place)}
+    answers = {
+        key: getattr(args, key) or (_ask(what, usual) if asks and usual else usual)
+        for key, (what, usual) in questions.items()
+    }
+    if args.model and not kind.model:
+        raise UsageError(f"new: a {args.workload} has no model\n  fix: leave --model out")
+    name = args.name or args.workload
+    text = _text(args.workload, name, answers, siblings)
+    from sizewell.sizing.catalog import load
+
+    path = folder / f"{name}.yaml"
+    with output.progress("reading the catalog"):
+        _check(text, load(), folder)
+    _write(path, text, args)
+    return 0
+
+
+def _example(args: Arguments) -> int:
+    place = files("sizewell") / "templates/examples"
+    known = {file.name.rpartition(".")[0]: file for file in place.iterdir() if file.name.endswith((".yaml", ".json"))}
+    if args.list:
+        if args.json:
+            output.print_json(sorted(known))
+            return 0
+        table = output.table("example", "what it is")
+        for name, file in sorted(known.items()):
+            lines = [line[2:] for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
+            what = "a timeline for `sizewell teardown replay`" if file.name.endswith(".json") else ""
+            table.add_row(name, next((line for line in lines if not line.startswith("yaml-language")), what))
+        output.console().print(table)
+        return 0
+    name = Path(args.example).stem
+    if name not in known:
+        from sizewell.cli.suggestions import nearest
+
+        fix = nearest(name, known) or f"\n  fix: name one of {', '.join(sorted(known))}"
+        raise UsageError(f"new: no example is called '{args.example}'{fix}")
+    folder, _ = _place(args)
+    lines = known[name].read_text(encoding="utf-8").splitlines(keepends=True)
+    text = "".join(line for line in lines if "yaml-language-server" not in line)  # its path is that of the checkout
+    path = folder / f"{args.name or name}{Path(known[name].name).suffix}"
+    _write(path, text, args, then=f"sizewell teardown replay {project.shown(path)}" if path.suffix == ".json" else "")
+    return 0
+
+
+def _place(args: Arguments) -> tuple[Path, list[dict[str, Any]]]:
+    """Where the spec goes, and what the specs say that are there."""
+    if not args.stack:
+        return args.folder, []
+    root = project.root()
+    if not project.STACK.fullmatch(args.stack):
+        raise UsageError(f"--stack: must be of a-z, 0-9 and -, such as dev-aws, got {args.stack!r}")
+    folder = root / "stacks/specs" / args.stack
+    from sizewell.sizing.places import read_yaml
+
+    documents = [read_yaml(path).data for path in sorted(folder.glob("*.yaml"))]
+    return folder, [document for document in documents if isinstance(document, dict)]
+
+
+def _place_of(siblings: list[dict[str, Any]]) -> str:
+    """The one place that all specs of the stack name; "" where they name none, or several."""
+    places = {str(place) for spec in siblings for place in spec.get("infra") or [""]}
+    return places.pop() if len(places) == 1 else ""
+
+
+def _text(workload: str, name: str, answers: Mapping[str, str], siblings: list[dict[str, Any]]) -> str:
+    more = [] if answers["infra"] in ("", ANYWHERE) else [f"infra: [{answers['infra']}]"]
+    for key in ("ttl", "owner", "cost_center"):
+        stated = next((spec[key] for spec in siblings if spec.get(key)), None)
+        if stated is not None:
+            more.append(f"{key}: {stated}")
+    template = (files("sizewell") / f"templates/specs/{workload}.yaml").read_text(encoding="utf-8")
+    values = {"name": name, "model": answers["model"], "load": answers["load"], "more": "\n".join(more)}
+    return Template(template).substitute(values).rstrip() + "\n"
+
+
+def _check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
+    """Refuse before anything is written what the spec's own reader refuses."""
+    from sizewell.sizing.workload.read import parse_spec
+
+    try:
+        return parse_spec(text, "the new spec", catalog=catalog, folder=folder)
+    except SpecError as error:
+        raise UsageError(f"{error}\n  nothing was written") from None
+
+
+def _write(path: Path, text: str, args: Arguments, *, then: str = "") -> None:
+    shown = project.shown(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"new: {shown} already exists and is kept\n  fix: name another: --name NAME") from None
+    except OSError as error:
+        raise UsageError(f"new: {shown}: {error.strerror}\n  fix: name another folder: --folder FOLDER") from None
+    if args.json:
+        output.print_json({"written": shown})
+        return
+    size = f"sizewell size --stack {args.stack}" if args.stack else f"sizewell size {shown}"
+    print(f"wrote {shown}\nNext:\n  {then or size}")
+
+
+def _ask(what: str, usual: str) -> str:
+    sys.stderr.write(f"{what} [{usual}]: ")
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise UsageError("new: the input ended before the last answer; nothing was written")
+    return line.strip() or usual

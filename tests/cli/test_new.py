@@ -1,0 +1,104 @@
+"""`sizewell new`: each first spec is sized as it is written, with an answer of one's own in its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sizewell.cli.new import WORKLOADS
+from sizewell.sizing.catalog import load
+from sizewell.sizing.workload.read import read_spec
+
+from .conftest import ROOT, Sizewell
+
+ANSWERS = {
+    "chat": ("Qwen/Qwen3-8B", "12"),
+    "rag": ("mistralai/Mistral-7B-Instruct-v0.3", "0.2"),
+    "embed": ("BAAI/bge-large-en-v1.5", "200"),
+    "transcribe": ("openai/whisper-large-v3", "0.1"),
+    "image": ("black-forest-labs/FLUX.1-schnell", "0.1"),
+    "finetune": ("Qwen/Qwen3-14B", "8k"),
+    "pretrain": ("meta-llama/Llama-3.2-1B", "5B"),
+    "batch": ("Qwen/Qwen3-8B", "300k"),
+    "notebook": ("", "24GB.."),
+}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_what_it_writes_is_sized_as_it_is(
+    workload: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = sizewell("new", workload)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.endswith(f"Next:\n  sizewell size {workload}.yaml\n")
+    sized = sizewell("size", f"{workload}.yaml", "--json", "--on", "2026-11-20")
+    assert sized.code in (0, 3), sized.err
+    assert json.loads(sized.out)["workloads"][0]["spec"]["name"] == workload
+
+
+@pytest.mark.parametrize("workload", ANSWERS)
+def test_answers_stand_in_the_spec(
+    workload: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, load_ = ANSWERS[workload]
+    stated = ["--model", model] if model else []
+    done = sizewell("new", workload, *stated, "--load", load_, "--infra", "aws/us-east-1", "--name", "mine")
+    assert done.code == 0, done.err
+    spec = read_spec(tmp_path / "mine.yaml", load())
+    assert (spec.name, [str(place) for place in spec.infra]) == ("mine", ["aws/us-east-1"])
+    text = (tmp_path / "mine.yaml").read_text()
+    assert model in text
+    assert load_ in text
+
+
+def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: Sizewell, project: Path) -> None:
+    assert sizewell("new", "transcribe", "--stack", "dev-aws").code == 0
+    text = (project / "stacks/specs/dev-aws/transcribe.yaml").read_text()
+    assert all(f"\n{line}\n" in text for line in ("infra: [aws/us-east-1]", "owner: search", "cost_center: c-1"))
+    assert sizewell("size", "--stack", "dev-aws", "--on", "2026-11-20").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("chat --model llama9", "'llama9' is not one of the"),
+        ("chat --load many", "traffic.rps: must be"),
+        ("chat --infra mars", "infra[0]: must be one of"),
+        ("notebook --model Qwen/Qwen3-8B", "a notebook has no model"),
+        ("", "WORKLOAD is missing"),
+        ("chatt", "did you mean chat?"),
+        ("--example petsnap-vlm", "did you mean petsnap-vlm-"),
+    ],
+)
+def test_nothing_is_written_of_a_wrong_answer(
+    line: str, says: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = sizewell("new", *line.split())
+    assert done.code == 64
+    assert says in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_kept(sizewell: Sizewell, project: Path) -> None:
+    kept = project / "stacks/specs/dev-aws/chat.yaml"
+    before = kept.read_text()
+    done = sizewell("new", "chat", "--stack", "dev-aws")
+    assert (done.code, kept.read_text()) == (64, before)
+    assert "--name NAME" in done.err
+
+
+def test_every_example_of_the_repository_is_installed(
+    sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [*(ROOT / "examples").glob("*.yaml"), *(ROOT / "examples/timelines").glob("*.json")]
+    assert json.loads(sizewell("new", "--list", "--json").out) == sorted(path.stem for path in files)
+    assert sizewell("new", "--example", "weekend").out.endswith("  sizewell teardown replay weekend.json\n")
+    assert sizewell("teardown", "replay", "weekend.json").code == 0
+    assert sizewell("new", "--example", "petsnap-vlm-qlora.yaml", "--name", "mine").code == 0
+    assert read_spec(tmp_path / "mine.yaml", load()).name == "petsnap-vlm-qlora"
