@@ -30,13 +30,13 @@ to the whole answer, what waits and what the cache holds; then the fewest replic
 Without --requests they arrive as the spec states: at a rate or from users, of its mean lengths.
 """
 EXAMPLES = """examples:
-  sizewell simulate examples/chat.yaml
-  sizewell simulate examples/chat.yaml --burstiness 4     arrivals in bursts
-  sizewell simulate examples/chat.yaml --requests log.csv.gz
-  sizewell simulate examples/chat.yaml --requests log.csv --columns at=ts:ms,input=prompt,output=answer
-  sizewell simulate examples/chat.yaml --replicas 3 --json
+  sizewell simulate chat.yaml
+  sizewell simulate chat.yaml --burstiness 4     arrivals in bursts
+  sizewell simulate chat.yaml --requests log.csv.gz
+  sizewell simulate chat.yaml --requests log.csv --columns at=ts:ms,input=prompt,output=answer
+  sizewell simulate chat.yaml --replicas 3 --json
 
-exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the command line is wrong
+exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the line is wrong
 """
 ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer", "e2e_s"))
 
