@@ -79,6 +79,15 @@ def test_one_machine_more_for_one_that_is_gone() -> None:
     assert any("one more to hold while one is gone" in note for note in spare.fleet.serving.assumptions)
 
 
+def test_a_larger_prefix_costs_no_more() -> None:
+    """Prompts of agents, nearly all of which was sent before."""
+    usd = [_chosen(_sized(rps=40, more=f", prefix: {share}%")).rank_usd for share in (1, 50, 90)]
+    assert usd == sorted(usd, reverse=True)
+    assert usd[2] < 0.8 * usd[0]
+    burst = [_chosen(_sized(more=f", burstiness: 6, prefix: {share}%")).rank_usd for share in (1, 90)]
+    assert burst[1] <= burst[0]
+
+
 @pytest.mark.parametrize(
     ("traffic", "says"),
     [
@@ -86,6 +95,8 @@ def test_one_machine_more_for_one_that_is_gone() -> None:
         ("{rps: 5, input_tokens: 9, output_tokens: 9, burstiness: -1}", "traffic.burstiness"),
         ("{rps: 5, input_tokens: 9, output_tokens: 0, burstiness: 3}", "for services that generate text"),
         ("{rps: 5, input_tokens: 9, output_tokens: 9, redundancy: 2n}", "traffic.redundancy"),
+        ("{rps: 5, input_tokens: 9, output_tokens: 9, prefix: 100%}", "less than 100%"),
+        ("{rps: 5, input_tokens: 9, output_tokens: 9, prefix: 1.5}", "traffic.prefix"),
     ],
 )
 def test_what_is_refused(traffic: str, says: str) -> None:

@@ -214,6 +214,13 @@ def test_what_the_prefix_cache_holds_is_not_read() -> None:
     assert _p95(held) < 0.5 * _p95(whole)
 
 
+def test_a_prompt_with_a_prefix_is_read_alike_in_both_forms() -> None:
+    alone = Requests([0.0], [4000], [1], [3000])
+    read_s = simulate(REAL, AMPLE, alone).ttft_s[0]
+    assert read_s == pytest.approx(replace(REAL, prefix=0.75).prefill_s(4000), rel=1e-6)
+    assert read_s < REAL.prefill_s(4000)
+
+
 def test_blocks_that_were_read_are_kept_as_long_as_there_is_room() -> None:
     """Two turns of a conversation share three blocks; what came between takes their room on a small replica."""
     prompts, blocks = [1536, 2048], [(1, 2, 3), (1, 2, 3, 4)]

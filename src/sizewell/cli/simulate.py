@@ -56,7 +56,7 @@ ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer"
     "--cached",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="SHARE",
-    help="share of each prompt that the prefix cache holds (default: 0)",
+    help="share of each prompt that the prefix cache holds (default: the spec's, else 0)",
 )
 @click.option("--on", type=iso_date, metavar="DATE", help="decide on this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
@@ -104,7 +104,7 @@ def command(args: Arguments) -> int:
         else:
             stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
             what = stated_load(
-                of, burstiness=1.0 if stated_burstiness is None else stated_burstiness, cached=args.cached or 0.0
+                of, burstiness=1.0 if stated_burstiness is None else stated_burstiness, cached=args.cached
             )
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))

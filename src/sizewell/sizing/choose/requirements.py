@@ -454,6 +454,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             latency = SAMPLE_LATENCY_S.get(work, SAMPLE_LATENCY_S["encoder"])
             notes.append(f"an answer within {latency:g} s (slo is not stated)")
     come = "at random (Poisson)" if traffic.burstiness is None else "in bursts, as stated"
+    if traffic.prefix:
+        notes.append(f"{traffic.prefix:.0%} of each prompt is in the prefix cache, as stated, on whichever replica")
     notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths near their means")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
@@ -586,6 +588,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         kv=(model.kv or "") if model else "",
         input_tokens=prompt,
         output_tokens=answer,
+        prefix=(spec.traffic.prefix or 0.0) if spec.traffic else 0.0,
         passes_per_sample=float(passes),
         engine=_serving_engine(spec.engine) if spec.engine else "vllm",
         engine_assumed=spec.engine is None,

@@ -217,11 +217,12 @@ def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
 
 
 def stated_load(
-    of: Deployed, *, burstiness: float = 1.0, cached: float = 0.0, more: float = 1.0, seed: int = 0
+    of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, more: float = 1.0, seed: int = 0
 ) -> Load:
     """The load that the spec states, as requests of its mean lengths; a rate of it `more` times as high."""
     job, arrivals = of.job, of.arrivals
     prompt, output = job.input_tokens, job.output_tokens
+    cached = job.prefix if cached is None else cached
     if arrivals.requests_per_s is None:
         clients = max(1, round(arrivals.users or 1.0))
         count = max(REQUESTS, 10 * clients)

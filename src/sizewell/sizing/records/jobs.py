@@ -66,6 +66,7 @@ class ServingJob:
     passes_per_sample: float = 1.0  # forward passes: denoising steps, twice with guidance; 1 elsewhere
     adapters: int = 0  # LoRA adapters in each replica's device memory, of which a request uses one
     adapter_rank: int = 0  # that the engine reserves room for
+    prefix: float = 0.0  # share of a prompt's tokens that the prefix cache holds
     attention_by_request: bool = False  # devices of a replica share experts, each attends to requests of its own
 
 

@@ -268,6 +268,8 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
     if load.burstiness is not None and load.concurrent_users is not None:
         message = "is of arrivals at a rate; users send when they have read"
         faults.append(_fault("traffic.burstiness", message, "remove it, or state rps in place of concurrent_users"))
+    if load.prefix == 1:
+        faults.append(_fault("traffic.prefix", "leaves nothing of a prompt to read", "state less than 100%"))
     if load.input_tokens == 0 and not load.output_tokens and load.images is None:
         faults.append(_fault("traffic.input_tokens", "a request needs tokens or images", "state them"))
     if load.input_tokens is None and load.output_tokens is not None and load.images is None:

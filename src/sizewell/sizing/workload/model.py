@@ -72,6 +72,7 @@ class Traffic(Section):
     input_tokens: CountOrZero | None = None
     output_tokens: CountOrZero | None = None
     images: Images | None = None
+    prefix: Share | None = None
     burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
     redundancy: Literal["n+1"] | None = None
 

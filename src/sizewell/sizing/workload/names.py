@@ -95,14 +95,13 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 fix="add input_tokens and output_tokens",
             )
         )
-    if spec.traffic and spec.traffic.burstiness is not None and not (speaks and spec.traffic.output_tokens != 0):
-        faults.append(
-            Fault(
-                path="traffic.burstiness",
-                message="is for services that generate text: others are sized for random arrivals",
-                fix="remove it",
-            )
-        )
+    speaking = {"burstiness": "others are sized for random arrivals", "prefix": "others read each request whole"}
+    if spec.traffic and not (speaks and spec.traffic.output_tokens != 0):
+        faults += [
+            Fault(path=f"traffic.{key}", message=f"is for services that generate text: {others}", fix="remove it")
+            for key, others in speaking.items()
+            if getattr(spec.traffic, key) is not None
+        ]
     if architecture.kind in ("vision", "diffusion") and spec.traffic and spec.traffic.output_tokens:
         faults.append(
             Fault(

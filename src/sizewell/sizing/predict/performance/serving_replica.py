@@ -77,6 +77,7 @@ class Replica:
     sequence_s: float
     adapter_s: float = 0.0  # reading one LoRA adapter
     adapters: int = 0  # in memory, of which each sequence uses one
+    prefix: float = 0.0  # share of a prompt that is not read, as the prefix cache holds it
     launches: float = 0.0  # of kernels by the host, in a step that no graph was recorded of; 0 where programs are whole
 
     def read_s(self, batch: float) -> float:
@@ -96,14 +97,20 @@ class Replica:
         )
 
     def prompt_s(self, tokens: float) -> float:
-        """Device time that a prompt of `tokens` tokens adds to a step that runs anyway (continuous batching)."""
-        per_token = self.linear_s_per_token + tokens * self.prompt_pair_s + self.collective_s_per_token
-        return tokens * per_token + self.head_s_per_token + self.prompt_extra_s + self.sequence_s
+        """Device time that a prompt of `tokens` tokens adds to a step that runs anyway (continuous batching).
+
+        Tokens that the prefix cache holds are not read; those that are attend to them as well.
+        """
+        read = tokens * (1.0 - self.prefix)
+        per_token = self.linear_s_per_token + self.collective_s_per_token
+        pairs = tokens * tokens * (1.0 - self.prefix * self.prefix)
+        once = self.head_s_per_token + self.prompt_extra_s + self.sequence_s
+        return read * per_token + pairs * self.prompt_pair_s + once
 
     def prefill_s(self, tokens: float, sequences: float = 1.0) -> float:
         """A step of its own that reads `sequences` prompts of `tokens` tokens."""
         work = sequences * self.prompt_s(tokens)
-        return max(work, self.read_s(tokens * sequences)) + self.collective_s + self.step_s
+        return max(work, self.read_s(tokens * (1.0 - self.prefix) * sequences)) + self.collective_s + self.step_s
 
 
 def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
@@ -178,6 +185,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         sequence_s=engine.sequence_s / ranks,
         adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
         adapters=job.adapters,
+        prefix=job.prefix,
         launches=kernels_per_step(model, job.weights) if accelerator.runtime in ("cuda", "rocm") else 0.0,
     )
 
