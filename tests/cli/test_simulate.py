@@ -104,6 +104,19 @@ def test_what_is_odd_in_a_log_is_said(simulate: Callable) -> None:
         assert words in said
 
 
+def test_a_page_with_plots_over_time(simulate: Callable, project: Path) -> None:
+    done = simulate("--html", "page.html", "--json", log=_log(600))
+    assert done.code == 64
+    simulate("--html", "page.html", log=_log(600))
+    page = (project / "page.html").read_text()
+    data = json.loads(simulate("--json", log=_log(600)).out)
+    assert f'<dd class="">{data["fewest"]["replicas"]}' in page
+    assert page.count("<polyline") >= 4 + 4, "p50, p95, the bound and what waits, each with its key"
+    assert "closed form, p95" in page
+    assert "<script" not in page
+    assert "NaN" not in page
+
+
 def test_what_cannot_be_simulated(simulate: Callable, project: Path, sizewell: Sizewell) -> None:
     for more, says in (
         (("--columns", "at=a,input=b,output=c"), "give the log with --requests"),

@@ -7,6 +7,7 @@ import math
 import statistics
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,10 +36,12 @@ EXAMPLES = """examples:
   sizewell simulate chat.yaml --requests log.csv.gz
   sizewell simulate chat.yaml --requests log.csv --columns at=ts:ms,input=prompt,output=answer
   sizewell simulate chat.yaml --replicas 3 --json
+  sizewell simulate chat.yaml --html page.html           plots over time
 
 exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the line is wrong
 """
-ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer", "e2e_s"))
+KEYS = ("ttft_s", "tpot_s", "e2e_s")
+TITLES = ("first token", "between tokens", "whole answer")
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
@@ -60,6 +63,7 @@ ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer"
 )
 @click.option("--on", type=iso_date, metavar="DATE", help="decide on this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
+@click.option("--html", type=PATH, metavar="FILE", help="write a page with plots over time; - prints it")
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
@@ -68,6 +72,8 @@ def command(args: Arguments) -> int:
     if args.columns and not args.requests:
         raise UsageError("--columns names the columns of a log\n  fix: give the log with --requests FILE")
     stated = [name for name in ("burstiness", "cached") if getattr(args, name) is not None]
+    if args.html is not None and args.json:
+        raise UsageError("--html and --json are two forms of one answer\n  fix: leave one of them out")
     if args.requests and stated:
         raise UsageError(f"--{stated[0]} is of a generated load; a log has its own\n  fix: leave --{stated[0]} out")
     catalog = load()
@@ -109,7 +115,9 @@ def command(args: Arguments) -> int:
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
     told = _Told(spec.name, option, of, what, asked, holds, fails, remarks)
-    if args.json:
+    if args.html is not None:
+        _write_page(args.html, told)
+    elif args.json:
         output.print_json(_document(told))
     else:
         _print(told)
@@ -198,9 +206,7 @@ def _result(of: Deployed, of_count: Judged) -> dict[str, Any]:
         "machines": _nodes(of, of_count.replicas),
         "holds": of_count.holds,
         "missed": of_count.missed,
-        **{
-            key: {f"p{round(share * 100)}": value for share, value in getattr(of_count, key).items()} for _, key in ROWS
-        },
+        **{key: {f"p{round(share * 100)}": value for share, value in getattr(of_count, key).items()} for key in KEYS},
         "in_flight_max": served.in_flight_max,
         "waiting_max": served.waiting_max,
         "cache_max": served.cache_max,
@@ -211,24 +217,64 @@ def _result(of: Deployed, of_count: Judged) -> dict[str, Any]:
     }
 
 
-def _print(told: _Told) -> None:
-    console = output.console()
-    of, load, option, asked = told.of, told.load, told.option, told.asked
+def _write_page(file: Path, told: _Told) -> None:
+    from sizewell.cli.simulation_page import page
+    from sizewell.sizing.predict.performance import serving_load
+    from sizewell.sizing.predict.performance.serving import sequences_that_fit
+
+    of = told.of
+    closed = None
+    if of.arrivals.requests_per_s is not None:
+        closed = serving_load.arriving(
+            of.replica,
+            of.job,
+            rate=of.arrivals.requests_per_s / told.asked.replicas,
+            fit=sequences_that_fit(of.job, of.cluster, tensor=of.tensor),
+            percentile=of.level.percentile,
+            pool=told.asked.replicas,
+        )
+    text = page(
+        name=told.name,
+        machines=_machines(told),
+        load=_load(told),
+        remarks=told.remarks,
+        of=of,
+        asked=told.asked,
+        tried=[each for each in (told.holds, told.fails) if each is not None],
+        closed=closed,
+    )
+    if str(file) == "-":
+        print(text, end="")
+    else:
+        output.write_file(file, [text], "--html")
+
+
+def _machines(told: _Told) -> str:
+    of, option, asked = told.of, told.option, told.asked
     where = f"{option.instance_type} in {option.cloud} {option.deal.region}"
-    devices = plural(of.tensor, "device")
     decided = "as decided" if asked.replicas == of.replicas else f"{of.replicas} are decided"
     machines = plural(_nodes(of, asked.replicas), "machine")
-    console.print(f"{told.name}: {plural(asked.replicas, 'replica')} of {devices} on {machines} {where} ({decided})")
+    return f"{plural(asked.replicas, 'replica')} of {plural(of.tensor, 'device')} on {machines} {where} ({decided})"
+
+
+def _load(told: _Told) -> str:
+    load = told.load
     if load.clients:
         thinking = f" that think for {load.think_s:g} s" if load.think_s else ""
-        console.print(f"load: {plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests")
-    else:
-        made = _described(load.requests)
-        console.print(
-            f"load: {made['requests']:,} requests in {made['seconds'] / 60:.0f} min, {made['per_s']:.3g}/s, peak "
-            f"second {made['peak_per_s']}, burstiness {made['burstiness']:.1f}; prompts of "
-            f"{made['prompt_tokens']:,.0f} and answers of {made['output_tokens']:,.0f} tokens at the mean"
-        )
+        return f"{plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests"
+    made = _described(load.requests)
+    return (
+        f"{made['requests']:,} requests in {made['seconds'] / 60:.0f} min, {made['per_s']:.3g}/s, peak second "
+        f"{made['peak_per_s']}, burstiness {made['burstiness']:.1f}; prompts of {made['prompt_tokens']:,.0f} and "
+        f"answers of {made['output_tokens']:,.0f} tokens at the mean"
+    )
+
+
+def _print(told: _Told) -> None:
+    console = output.console()
+    of, load, asked = told.of, told.load, told.asked
+    console.print(f"{told.name}: {_machines(told)}")
+    console.print(f"load: {_load(told)}")
     for remark in told.remarks:
         console.print(f"  {remark}", style="yellow")
     level = of.level
@@ -237,7 +283,7 @@ def _print(told: _Told) -> None:
     made_table = output.table(
         "ms", "p50", "p90", "p95", "p99", percentile, right=("p50", "p90", "p95", "p99", percentile)
     )
-    for title, key in ROWS:
+    for title, key in zip(TITLES, KEYS, strict=True):
         figures = getattr(asked, key)
         most = allowed[key]
         late = most is not None and figures and figures[level.percentile] > most

@@ -7,7 +7,7 @@ as well as by colour.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from html import escape
 
@@ -266,11 +266,47 @@ def ownership(months: Sequence[records.OwnershipMonth]) -> str:
         marks,
     )
     entries = "".join(
-        f'<li><svg class="key s{number}" viewBox="0 0 28 8" aria-hidden="true"><polyline points="0,4 28,4"/></svg> '
-        f"{escape(name)} <small>{text.usd(months[-1].usd[name])} USD after {last} months</small></li>"
+        _key(number, name, f"{text.usd(months[-1].usd[name])} USD after {last} months")
         for number, name in enumerate(names)
     )
     return f'{chart}<ul class="legend keys">{entries}</ul><p class="soft note">{escape(NOTE)}</p>'
+
+
+def over_time(title: str, unit: str, minutes: Sequence[float], lines: Mapping[str, Sequence[float]]) -> str:
+    """A figure over minutes, one line a name: `lines` has a value for each of `minutes`."""
+    highest = max((value for line in lines.values() for value in line), default=0.0)
+    if len(minutes) < 2:
+        return ""
+    left, bottom, height = 62, 190, 234
+    upward = _ticks(Decimal(f"{highest:.6g}"))
+    marks = _axes(left, bottom, upward, "{:,f}".format)
+    marks.append(f'<text class="tick mid" x="{(left + WIDTH - 24) / 2:.1f}" y="{bottom + 36}">minutes</text>')
+    for tick in _ticks(Decimal(f"{minutes[-1]:.6g}")):
+        if tick <= Decimal(f"{minutes[-1]:.6g}"):
+            x = left + (WIDTH - 24 - left) * float(tick) / minutes[-1]
+            marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{tick.normalize():f}</text>')
+    entries = []
+    for number, (name, line) in enumerate(lines.items()):
+        across = [left + (WIDTH - 24 - left) * minute / minutes[-1] for minute in minutes]
+        heights = [bottom - value / float(upward[-1]) * (bottom - 20) for value in line]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True))
+        shown = f"at most {max(line):.3g} {unit}"
+        marks.append(
+            f'<g class="line s{number}" {_data(line=name, most=f"{max(line):.6g}")}>'
+            f"<title>{escape(name)}: {shown}</title>"
+            f'<polyline points="{points}"/></g>'
+        )
+        entries.append(_key(number, name, shown))
+    chart = _svg(height, title, f"{title} over {minutes[-1]:.0f} minutes, in {unit}.", marks)
+    return f'{chart}<ul class="legend keys">{"".join(entries)}</ul>'
+
+
+def _key(number: int, name: str, note: str) -> str:
+    """A line's entry in the legend."""
+    return (
+        f'<li><svg class="key s{number}" viewBox="0 0 28 8" aria-hidden="true"><polyline points="0,4 28,4"/></svg> '
+        f"{escape(name)} <small>{escape(note)}</small></li>"
+    )
 
 
 def _ticks(most: Decimal) -> list[Decimal]:
@@ -287,13 +323,15 @@ def _ticks(most: Decimal) -> list[Decimal]:
     return [step * i for i in range(count + 1)]
 
 
-def _axes(left: int, bottom: int, ticks: Sequence[Decimal]) -> list[str]:
-    """Horizontal lines at round dollar figures."""
+def _axes(
+    left: int, bottom: int, ticks: Sequence[Decimal], label: Callable[[Decimal], str] = text.dollars
+) -> list[str]:
+    """Horizontal lines at round figures, of dollars unless `label` writes them otherwise."""
     marks = []
     for tick in ticks:
         y = bottom - float(tick / ticks[-1]) * (bottom - 20)
         marks.append(f'<line class="axis" x1="{left}" y1="{y:.1f}" x2="{WIDTH - 8}" y2="{y:.1f}"/>')
-        marks.append(f'<text class="tick end" x="{left - 6}" y="{y + 4:.1f}">{text.dollars(tick)}</text>')
+        marks.append(f'<text class="tick end" x="{left - 6}" y="{y + 4:.1f}">{label(tick)}</text>')
     return marks
 
 
