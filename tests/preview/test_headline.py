@@ -156,6 +156,12 @@ def test_a_number_of_machines_that_is_not_known_is_a_range_and_no_single_figure(
     row = next(row for row in changed.stacks[0].rows if row.component == "g")
     assert row.between[0] < row.between[1]
     assert " to " in text.per_month(row)
+    assert (changed.exit_code, changed.silent) == (3, False)
+    expected = next(line for line in markdown.render(changed).splitlines() if "Run-rate, $/mo" in line)
+    after, change = expected.split("|")[3:5]
+    assert " to " in after
+    assert " to " in change
+    assert "%" not in change
 
 
 def test_a_number_of_machines_that_is_not_known_has_no_maximum_but_the_stated_one():

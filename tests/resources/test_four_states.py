@@ -72,3 +72,18 @@ def test_the_four_states_add_up_to_all_resources(program: str) -> None:
     assert counts.detected == sum(
         (counts.estimated, counts.free, counts.by_use, counts.unpriced, counts.unknown, counts.not_judged)
     )
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "aws:sqs/queue:Queue", "aws:sns/topic:Topic", "aws:ecr/repository:Repository", "gcp:pubsub/topic:Topic",
+        "gcp:pubsub/subscription:Subscription", "gcp:logging/projectBucketConfig:ProjectBucketConfig",
+    ],
+)  # fmt: skip
+def test_what_is_billed_by_what_flows_through_it_is_not_called_free(kind: str) -> None:
+    one = RecordedResource(urn="u", type=kind, name="n", inputs={})
+    plan = Plan(project="p", stack="dev", resources=(one,), config={"aws:region": "us-east-1"})
+    pricing = price(plan, load(), on=ON)
+    assert [token for _, token, _ in pricing.by_use] == [kind]
+    assert pricing.free == ()

@@ -303,7 +303,7 @@ def is_silent(stacks: Iterable[records.Stack], guardrails: Iterable[records.Guar
         and stack.bought.ceiling == 0
         and not stack.needs
         and not (stack.policies is not None and stack.policies.failed)
-        and not any(row.unpriced or row.unpriced_before for row in stack.rows)
+        and not any(row.unpriced or row.unpriced_before or row.between for row in stack.rows)
         for stack in stacks
     )
 

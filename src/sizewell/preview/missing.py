@@ -74,6 +74,12 @@ def failing_of(
             for words, line in was.items()
             if words in gone and line.resource not in waived and line.resource not in before.elsewhere
         ]
+    if before.plan is not None:  # a change between two bounds has no price either
+        failing += [
+            f"{row.component}: {row.what}: by a number that is not known yet"
+            for row in rows
+            if row.between is not None and not {line.resource for line in row.lines} & waived
+        ]
     return tuple(failing)
 
 

@@ -130,13 +130,13 @@ def _gone(before: Plan, after: Plan, rows: Sequence[records.Row]) -> Iterable[re
             yield records.Need(
                 kind="keeps",
                 component=label,
-                text=f"{word} {resource.name} {stays(resource)}{_at_a_cost(costs)}",
+                text=f"{word} {resource.name} {stays(resource).replace('still billed', f'still billed{_cost(costs)}')}",
                 brief=f"keeps a {word}",
                 resources=(resource.urn,),
             )
 
 
-def _at_a_cost(lines: Sequence[records.Line]) -> str:
+def _cost(lines: Sequence[records.Line]) -> str:
     """What goes on being billed, as far as it has a price."""
     usd = sum((line.usd.expected for line in lines if line.usd is not None), Decimal(0))
     more = " + ?" if any(line.usd is None for line in lines) else ""

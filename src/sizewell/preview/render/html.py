@@ -82,9 +82,12 @@ def _cards(
     now = after.usd_per_month
     number, missing, idle_missing = _missing(stacks), text.open_ends(stacks), text.open_ends(stacks, IDLE_UNITS)
     if before is not None:
-        css = "up" if change > 0 else "down" if change < 0 else ""
+        between = text.bounds_of(stacks, change)
+        css = "" if between else "up" if change > 0 else "down" if change < 0 else ""
         was = text.dollars(before.usd_per_month.expected) + missing.before
         shown = text.dollars(change, sign=True) + missing.change if change or missing.change else "none"
+        if between:
+            shown = " to ".join(text.dollars(bound, sign=True) for bound in between) + missing.change
         yield Card("Change per month", shown, f"from {was}", css=css)
     yield Card(
         "Expected per month",

@@ -162,9 +162,10 @@ def _table(preview: records.Preview) -> Iterator[str]:
     names = {"expected": "**Run-rate, $/mo**", "ceiling": "at most (ceiling)²", "floor": "at least (floor)¹"}
     was = before.usd_per_month.expected if before else None
     missing = text.open_ends(preview.stacks)
-    for bound, old, new, change in text.figures(before, after, missing):
+    unsure = missing.before or missing.change or text.bounds_of(preview.stacks, preview.change_usd_per_month)
+    for bound, old, new, change in text.figures(before, after, preview.stacks):
         if bound == "expected" and was is not None:
-            share = "" if missing.before or missing.change else _share(preview, was)
+            share = "" if unsure else _share(preview, was)
             yield _row(names[bound], old, new, f"**{change}{share}**")
         else:
             yield _row(names[bound], old, new, change)

@@ -105,7 +105,7 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
         console.print(Text(f"No price before the change: {stack.base_failed}", style="yellow"))
     table = _table(("US dollars", {}), ("before", _RIGHT), ("after", _RIGHT), ("change", _RIGHT))
     before = stack.before
-    for bound, old, new, change in text.figures(before, stack.after, text.open_ends([stack])):
+    for bound, old, new, change in text.figures(before, stack.after, [stack]):
         table.add_row(f"run-rate per month, {bound}", old, new, change)
     if shown := text.one_off(stack.bought, [stack], text.usd(stack.bought.expected)):
         table.add_row("one-off", "", shown, text.one_off(stack.bought, [stack], text.signed(stack.bought.expected)))

@@ -231,25 +231,42 @@ def unknowns(preview: records.Preview) -> list[str]:
 
 
 def figures(
-    before: records.Totals | None, after: records.Totals, missing: Open = Open()
+    before: records.Totals | None, after: records.Totals, stacks: Sequence[records.Stack] = ()
 ) -> list[tuple[str, str, str, str]]:
-    """(bound, before, after, change) of the run-rate: what is expected, at most, at least."""
+    """(bound, before, after, change) of the run-rate: what is expected, at most, at least.
+
+    Where the change rests on a number that nobody knows, what is expected has bounds in place of a figure.
+    """
     was, now = (before.usd_per_month if before else None), after.usd_per_month
+    missing = open_ends(stacks)
     rows = []
     for name, old, new in (
         ("expected", was.expected if was else None, now.expected),
         ("ceiling", was.ceiling if was else None, now.ceiling),
         ("floor", was.floor if was else None, now.floor),
     ):
-        rows.append(
-            (
-                name,
-                "" if old is None else usd(old) + missing.before,
-                usd(new) + missing.after,
-                "" if old is None else signed(new - old) + missing.change,
-            )
-        )
+        if old is None:
+            rows.append((name, "", usd(new) + missing.after, ""))
+            continue
+        between = bounds_of(stacks, new - old) if name == "expected" else None
+        rows.append((
+            name,
+            usd(old) + missing.before,
+            (_span(between, old) if between else usd(new)) + missing.after,
+            (_span(between) if between else signed(new - old)) + missing.change,
+        ))  # fmt: skip
     return rows
+
+
+def _span(between: tuple[Decimal, Decimal], above: Decimal | None = None) -> str:
+    """Two bounds of a change, or of what comes out of it.
+
+    >>> _span((Decimal(-4), Decimal(2))), _span((Decimal(-4), Decimal(2)), Decimal(10))
+    ('-4.00 to +2.00', '6.00 to 12.00')
+    """
+    if above is None:
+        return " to ".join(map(signed, between))
+    return " to ".join(usd(above + bound) for bound in between)
 
 
 def headline(preview: records.Preview) -> str:
@@ -263,9 +280,10 @@ def headline(preview: records.Preview) -> str:
     elif change == 0 and not missing.change and not any(stack.rows for stack in preview.stacks):
         text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
     else:
-        between = _between(preview, change)
+        between = bounds_of(preview.stacks, change)
         text = f"Run-rate {_change(change, missing, between)}"
         was = f"{dollars(before.usd_per_month.expected)}{missing.before}"
+        now = " to ".join(dollars(before.usd_per_month.expected + bound) for bound in between) if between else now
         text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
         text += f", ceiling {_change(ceiling, missing)}" if ceiling != change and between is None else ""
@@ -274,9 +292,9 @@ def headline(preview: records.Preview) -> str:
     return text
 
 
-def _between(preview: records.Preview, change: Decimal) -> tuple[Decimal, Decimal] | None:
+def bounds_of(stacks: Sequence[records.Stack], change: Decimal) -> tuple[Decimal, Decimal] | None:
     """The bounds of the change, where a row of it has no single figure."""
-    open_rows = [(row.change, row.between) for stack in preview.stacks for row in stack.rows if row.between is not None]
+    open_rows = [(row.change, row.between) for stack in stacks for row in stack.rows if row.between is not None]
     if not open_rows:
         return None
     low = change + sum((between[0] - each for each, between in open_rows), Decimal(0))
@@ -354,9 +372,10 @@ def stack_figures(stack: records.Stack) -> dict[str, str]:
     missing, spend = open_ends([stack]), stack.after.usd_per_month
     figures = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "expected", "ceiling")}
     if stack.before is not None:
+        between = bounds_of([stack], stack.change_usd_per_month)
         figures |= {
             "before": usd(stack.before.usd_per_month.expected) + missing.before,
-            "change": signed(stack.change_usd_per_month) + missing.change,
+            "change": (_span(between) if between else signed(stack.change_usd_per_month)) + missing.change,
             "ceiling_change": signed(stack.ceiling_change_usd_per_month) + missing.change,
         }
     figures["once"] = one_off(stack.bought, [stack], signed(stack.bought.expected))
