@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sizewell.resources.pricing import price as price_of
-from sizewell.resources.recorded import Plan
+from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.sizing import catalog
 from sizewell.sizing.billing.tariff import Tariff
 from sizewell.sizing.catalog import table
@@ -137,6 +137,29 @@ def test_rates_reach_fees_and_spot_and_keep_the_list_price_for_whoever_asks(own,
     assert merged.offers("aws", "p5.48xlarge") == facts.offers("aws", "p5.48xlarge")
 
 
+def test_a_rate_may_be_of_what_the_catalog_does_not_know(own):
+    """Fees by how they begin, machines without a shape, types of resources that no rule prices."""
+    own(
+        rates_yaml="""
+        rates:
+          - {fee: rds.postgresql.single_az.db.m5.large, usd: 0.2}
+          - {cloud: aws, fee: "rds.*", percent: 50}
+          - {cloud: aws, instance_type: m5.large, percent: 50}
+          - {cloud: aws, instance_type: m99.large, region: us-east-1, usd: 0.5}
+          - {fee: "aws:dynamodb/table:Table", usd: 57}
+        """
+    )
+    merged = catalog.load()
+    assert merged.fee("aws", "rds.single_az.gp2.gb_month", "us-east-1", ON).amount * 2 == Decimal("0.115")
+    assert merged.fee("aws", "rds.postgresql.single_az.db.m5.large", "us-east-1", ON).amount == Decimal("0.2")
+    assert merged.price("aws", "m5.large", "us-east-1", on=ON).amount * 2 == Decimal("0.096")
+    assert merged.price("aws", "m99.large", "us-east-1", on=ON).amount == Decimal("0.5")
+    table = RecordedResource(urn="u", type="aws:dynamodb/table:Table", name="t", inputs={})
+    found = price_of(Plan(project="p", stack="s", resources=(table,), config={"aws:region": "us-east-1"}), merged, on=ON)
+    assert found.cost().run_rate.usd_per_month.expected == 57
+    assert found.unknown == ()
+
+
 def test_a_named_rates_file_goes_before_the_projects_own(own, facts):
     """A preview with --discounts applies that file alone: no discount on a discount."""
     own(rates_yaml="rates: [{cloud: aws, percent: 50}]")
@@ -203,6 +226,7 @@ def test_a_lower_rate_of_ones_own_never_raises_a_decisions_cost(facts, rate, fac
             {"rates_yaml": "rates:\n  - {cloud: aws, instance_type: p5.48xlrge, usd: 3}\n"},
             "catalog/rates.yaml:2:33: rates[0].instance_type: no machine type 'p5.48xlrge' of aws",
         ),
+        ({"rates_yaml": "rates: [{cloud: aws, instance_type: m99.large, percent: 3}]"}, "no machine type 'm99.large' of aws"),
         (
             {"rates_yaml": "rates:\n  - {cloud: aws, percent: 3}\n  - cloud: aws\n    percent: 5\n"},
             "catalog/rates.yaml:3:5: rates[1]: contradicts rates[0] on line 2",

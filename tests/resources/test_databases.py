@@ -14,7 +14,7 @@ import pytest
 
 from sizewell.resources import UNKNOWN, Plan, price
 from sizewell.sizing.catalog import load
-from sizewell.sizing.money import Unpriced
+from sizewell.sizing.money import Interval, Unpriced
 from tests.resources.test_ai_types import ON, make, priced
 
 RDS = "aws:rds/instance:Instance"
@@ -105,8 +105,10 @@ def test_a_replica_has_the_engine_and_size_of_what_it_copies() -> None:
 
 
 def test_a_stopped_database_still_holds_its_disk() -> None:
-    (line,) = priced(make(SQL, cloud_sql("db-g1-small", "POSTGRES_15", "ZONAL", activationPolicy="NEVER"))).items
-    assert line.what.startswith("database storage")
+    stopped = make(SQL, cloud_sql("db-g1-small", "POSTGRES_15", "ZONAL", activationPolicy="NEVER"))
+    disk, address = priced(stopped).items
+    assert disk.what.startswith("database storage")
+    assert address.cost() == Interval.exactly(Decimal("7.30"))
 
 
 def test_a_standby_doubles_machines_and_storage() -> None:

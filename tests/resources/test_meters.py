@@ -115,7 +115,8 @@ G6, G2 = Decimal("0.8048") * 730 + 8, Decimal("0.706832") * 730 + Decimal("8.5")
         # 13,000 IOPS above 3,000 at 0.005 and 875 MB/s above 125 at 0.04
         ((instance(root={"iops": 16_000, "throughput": 1000}),), f"{G6 + 65 + 35:.2f}"),
         ((instance(ebsBlockDevices=[{"volumeSize": 100, "volumeType": "gp3", "iops": 4000}]),), f"{G6 + 8 + 5:.2f}"),
-        ((instance(ebsBlockDevices=[{"volumeSize": 100, "volumeType": "io2", "iops": 4000}]),), f"{G6:.2f} + ?"),
+        ((instance(ebsBlockDevices=[{"volumeSize": 100, "volumeType": "io2", "iops": 4000}]),),
+         f"{G6 + Decimal('12.50'):.2f} + ?"),
         ((*group({"blockDeviceMappings": [{"ebs": {"volumeSize": 100, "volumeType": "gp3", "iops": 4000}}]}),),
          f"{2 * (G6 + 5):.2f}"),
         ((make("azure-native:compute:Disk", {"sku": {"name": "PremiumV2_LRS"}, "diskSizeGB": 100,

@@ -84,9 +84,13 @@ def _configured_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     )
     bid = inputs.get("spotPrice")
     market = {"marketType": UNKNOWN} if isinstance(bid, Unknown) else {"marketType": "spot"} if bid else None
-    template = replace(
-        configurations[0], inputs={**inputs, "blockDeviceMappings": mappings, "instanceMarketOptions": market or {}}
-    )
+    said = {
+        "blockDeviceMappings": mappings,
+        "instanceMarketOptions": market or {},
+        "monitoring": {"enabled": inputs.get("enableMonitoring", True)},  # on, unlike in a template
+        "placement": {"tenancy": inputs.get("placementTenancy")},
+    }
+    template = replace(configurations[0], inputs={**inputs, **said})
     own = text(inputs.get("instanceType"))
     types = UNKNOWN if isinstance(own, Unknown) else (own,) if own else ()
     return Nodes(types=types, market=template_market(template.inputs), template=template)
@@ -244,6 +248,32 @@ def licence(image: object, machine: object = None) -> str:
     if flag(get(machine, "getPasswordData")) is True or re.search("windows", kind, re.IGNORECASE):
         return f"Windows with {kind.partition('SQL')[1]} Server" if "SQL" in kind else "Windows"
     return kind if kind.startswith(("Red Hat", "SUSE", "RHEL")) else ""
+
+
+def looked_up(image: object) -> bool:
+    """Whether nothing says what is on an image: it is looked up, so its licence is not known before."""
+    return isinstance(image, Unknown)
+
+
+def weight(policy: object) -> int | Unknown:
+    """How many units of a group's size one machine counts, of its lightest type: a mixed policy may weigh them."""
+    overrides = items(get(policy, "overrides", default=get(policy, "launchTemplate", "overrides")))
+    if isinstance(overrides, Unknown):
+        return UNKNOWN
+    weights = [count(get(entry, "weightedCapacity", default=1)) for entry in overrides]
+    return UNKNOWN if UNKNOWN in weights else min((each for each in weights if isinstance(each, int)), default=1) or 1
+
+
+def dedicated_network(graph: Graph, resource: RecordedResource, prop: str) -> bool:
+    """Whether the network of a machine makes all of its machines dedicated."""
+    subnets = graph.referenced(resource, prop, "aws:ec2/subnet:Subnet")
+    networks = [
+        network
+        for subnet in (subnets if isinstance(subnets, tuple) else ())
+        if isinstance(found := graph.referenced(subnet, "vpcId", "aws:ec2/vpc:Vpc"), tuple)
+        for network in found
+    ]
+    return any(network.inputs.get("instanceTenancy") == "dedicated" for network in networks)
 
 
 def block_devices(template_inputs: Any) -> tuple[Mapping[str, object], ...] | Unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
@@ -30,6 +31,12 @@ class Machine:
     system: str  # what of its operating system is billed beside it: "Windows", "Red Hat"; "" for nothing
     public: Flag  # whether each machine has a public address that no resource of its own stands for
     mix: Mix | None = None  # of a market that is MIXED
+    on_host: bool = False  # whether it stands on a dedicated host, which is billed whole
+
+
+def _stated(reference: object) -> bool:
+    """Whether a reference is given; its identifier may be known only after deployment."""
+    return isinstance(reference, Mapping) and reference.get("id") is not None
 
 
 def spot_market(priority: object) -> Text:
@@ -51,6 +58,7 @@ def profile_machine(kind: Text, profile: object) -> Machine:
         ephemeral=UNKNOWN if option is UNKNOWN else option == "Local",
         system=_system(profile),
         public=_public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
+        on_host=_stated(get(profile, "host")) or _stated(get(profile, "hostGroup")),
     )
 
 
@@ -72,7 +80,8 @@ def _system(profile: object) -> str:
         return "" if own in ("windows_server", "windows_client") else "Windows"
     if publisher in _PUBLISHERS:
         return "" if own in ("rhel_byos", "sles_byos") or "byos" in offer else _PUBLISHERS[publisher]
-    if publisher == "canonical" and "pro" in offer.replace("-", " ").split():
+    sku = str(get(image, "sku")).lower()
+    if publisher == "canonical" and "pro" in f"{offer} {sku}".replace("-", " ").replace("_", " ").split():
         return "Ubuntu Pro"
     return "marketplace image" if get(profile, "plan") is not None else ""
 
@@ -95,6 +104,7 @@ def _public(configurations: object) -> Flag:
 def scale_set_machine(resource: RecordedResource) -> Machine:
     """A scale set's machine; one on spot may keep a base and a share of regular machines (`priorityMixPolicy`)."""
     machine = profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
+    machine = replace(machine, on_host=_stated(resource.inputs.get("hostGroup")))
     policy = resource.inputs.get("priorityMixPolicy")
     if machine.market != "spot" or policy is None:
         return machine
@@ -124,6 +134,7 @@ def agent_machine(profile: object) -> Machine:
         ephemeral=UNKNOWN if disk_kind is UNKNOWN else disk_kind == "Ephemeral",
         system="Windows" if str(get(profile, "osType")).lower() == "windows" else "",
         public=flag(get(profile, "enableNodePublicIP")),
+        on_host=isinstance(get(profile, "hostGroupID"), str),
     )
 
 

@@ -43,6 +43,7 @@ class Context:
     usage: Stated
     outside: list[str] = field(default_factory=list)
     allowances: dict[tuple[str, str], Decimal] = field(default_factory=dict)  # free tiers: how much of each is taken
+    reserved: dict[str, Decimal] = field(default_factory=dict)  # machine-hours taken of each reservation, by URN
     tariffs: dict[tuple[str, str], Tariff] = field(default_factory=dict)
     nodes: Nodes | None = None  # machines of the plan for pods, once somebody has asked
     elsewhere: set[str] = field(default_factory=set)  # URNs of what a cluster that is not in the plan is billed for

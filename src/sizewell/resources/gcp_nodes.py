@@ -9,7 +9,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
+from sizewell.resources.values import Count, Flag, Text, canonical, count, either, flag, get, items, text
 
 NODE_POOL: Final = "gcp:container/nodePool:NodePool"
 CLUSTER: Final = "gcp:container/cluster:Cluster"
@@ -36,6 +36,11 @@ class Machine:
     more_disks: tuple[Any, ...] | Unknown = ()  # of a template, beside the boot disk: made with each machine
     local_gigabytes: object = 375
     public: Flag | None = None  # whether it has a public address that is not billed as itself; None where it is silent
+    addresses: int = 1  # how many it has, where it has one
+    image: object = None  # that it boots from
+    own_disk: bool = False  # whether it boots from a disk that is a resource of its own
+    on_nodes: bool = False  # whether it stands on sole-tenant nodes, which are billed whole
+    keeps_disks: bool = False  # whether its disks stay, and bill, while it does not run
     runs: bool = True  # False where it is to be stopped
 
 
@@ -127,6 +132,10 @@ def instance_machine(inputs: object) -> Machine:
         local_disks=_added(added, UNKNOWN if isinstance(scratch, Unknown) else len(scratch)),
         local_gigabytes=get(inputs, "scratchDisks", 0, "size", default=375),
         public=_public(get(inputs, "networkInterfaces")),
+        addresses=max(1, _own_addresses(get(inputs, "networkInterfaces")).count(True)),
+        image=image,
+        on_nodes=_on_nodes(scheduling),
+        keeps_disks=True,
         runs=text(get(inputs, "desiredStatus")) not in ("TERMINATED", "SUSPENDED"),
     )
 
@@ -157,16 +166,28 @@ def licence(image: object) -> str:
     return next((_LICENCES[part] for part in parts if part in _LICENCES), "")
 
 
+def _on_nodes(scheduling: object) -> bool:
+    """Whether a machine asks for sole-tenant nodes: by an affinity to a node, a group of them, or a label of theirs."""
+    affinities = items(get(scheduling, "nodeAffinities"))
+    listed = affinities if isinstance(affinities, tuple) else ()
+    return any(get(each, "operator") in ("IN", None) for each in listed)
+
+
 def _public(interfaces: object) -> Flag:
     """Whether an interface has an address that no resource of its own stands for."""
     listed = items(interfaces)
     if isinstance(listed, Unknown):
         return UNKNOWN
+    return either(*_own_addresses(listed))
+
+
+def _own_addresses(interfaces: object) -> list[Flag]:
+    listed = items(interfaces)
     found: list[Flag] = []
-    for each in listed:
+    for each in listed if isinstance(listed, tuple) else ():
         configs = items(get(each, "accessConfigs"))
         found += [UNKNOWN] if isinstance(configs, Unknown) else [get(one, "natIp") is None for one in configs]
-    return either(*found)
+    return found
 
 
 FROM_TEMPLATE: Final = "gcp:compute/instanceFromTemplate:InstanceFromTemplate"
@@ -223,6 +244,8 @@ def pool_zones(pool: RecordedResource, cluster: RecordedResource | Unknown | Non
     locations = items(pool.inputs.get("nodeLocations"))
     if isinstance(locations, Unknown):
         return UNKNOWN
+    if locations and canonical(pool.type) == CLUSTER:
+        return _zones_of(pool.inputs.get("location"), locations)
     if locations:
         return len(locations)
     source = pool.inputs.get("location")
@@ -230,12 +253,16 @@ def pool_zones(pool: RecordedResource, cluster: RecordedResource | Unknown | Non
         inherited = items(cluster.inputs.get("nodeLocations"))
         source = cluster.inputs.get("location")
         if isinstance(inherited, tuple) and inherited:
-            # a zonal cluster's own zone is beside those that it adds; whether one is added again is not known
-            zonal = isinstance(source, str) and source.count("-") == 2
-            return len({*map(str, inherited), str(source)}) if zonal else len(inherited)
+            return _zones_of(source, inherited)
     if isinstance(source, Unknown):
         return UNKNOWN
     return 1 if source is None or str(source).count("-") == 2 else ZONES_OF_A_REGION
+
+
+def _zones_of(location: object, added: tuple[Any, ...]) -> int:
+    """Zones of a cluster: the own one of a zonal cluster is beside those that it adds, named again or not."""
+    zonal = isinstance(location, str) and location.count("-") == 2
+    return len({*map(str, added), str(location)}) if zonal else len(added)
 
 
 def pool_size(pool: RecordedResource, zones: int | Unknown) -> Size:

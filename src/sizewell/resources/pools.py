@@ -148,14 +148,15 @@ def addresses(
     public: Flag,
     hours: tuple[Interval, str] | None,
     key: str = "ipv4.hour",
+    each: int = 1,
 ) -> list[LineItem]:
-    """The public IPv4 address that each machine of a pool has, by its hours; from none on, where that is not known."""
+    """Public IPv4 addresses that each machine of a pool has, by its hours; from none on, where that is not known."""
     if public is False:
         return []
     what = "public IPv4 address"
     if public is UNKNOWN and hours is not None:
         hours = Interval(ZERO.floor, hours[0].expected, hours[0].ceiling), "not known whether its machines have one"
-    return [by_the_hour(resource, context, what=what, key=key, unit="hour", each=Decimal(1), hours=hours)]
+    return [by_the_hour(resource, context, what=what, key=key, unit="hour", each=Decimal(each), hours=hours)]
 
 
 def licences(
@@ -181,6 +182,13 @@ def licences(
     each = Decimal(vcpus)
     key, unit = "windows.vcpu_hour", "vCPU-hour"
     return [by_the_hour(resource, context, what=what, key=key, unit=unit, each=each, hours=hours)]
+
+
+def licence_not_known(resource: RecordedResource, context: Context) -> None:
+    """Name beside the totals that an image is looked up, and with it whether its operating system is billed."""
+    name = context.graph.component(resource)
+    why = "its image is known only after deployment: Windows, Red Hat, SUSE and marketplace images bill by the hour"
+    context.outside.append(f"{name}: licence ({resource.name}): {why}")
 
 
 def disk(

@@ -18,7 +18,7 @@ from sizewell.resources.hidden import hidden_of
 from sizewell.resources.priced import Coverage, Pricing
 from sizewell.resources.recorded import Hidden, Plan
 from sizewell.resources.spellings import respelled
-from sizewell.resources.tables import FREE, NOT_CLOUD, free_reason, pricer_of
+from sizewell.resources.tables import FREE, NOT_CLOUD, free_reason, meters, pricer_of
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
 from sizewell.sizing.billing.tariff import unpriced as unpriced_line
@@ -74,13 +74,16 @@ def price(
             outcome = Free("groups other resources")
         elif kind in FREE or free_reason(kind):
             outcome = Free(FREE.get(kind) or free_reason(kind))
+        elif any(rate.usd is not None and rate.fee == kind for rate in own.rates):
+            outcome = (context.monthly(resource, what=resource.type, key=kind),)
         else:
             unknown.append((resource.urn, resource.type, "no price rule for this type"))
             items.append(context.unpriced(resource, f"{resource.type}", "no price rule for this type"))
             items.extend(context.traffic(resource))
             continue
+        beside = meters.beside(resource, kind, context)
         sent = context.traffic(resource)
-        lines = (*(() if isinstance(outcome, Free) else outcome), *sent)
+        lines = (*(() if isinstance(outcome, Free) else outcome), *beside, *sent)
         if not lines and len(context.outside) > told:
             by_use.append((resource.urn, resource.type, "; ".join(context.outside[told:])))
             continue

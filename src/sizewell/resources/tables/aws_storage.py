@@ -13,11 +13,17 @@ from sizewell.resources.values import flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import Interval, LineItem
 
+_OWN_POOLS: Final = ("ipv4pool-ec2-", "ipv4pool-coip-")  # of addresses that a customer brought; Amazon's is "amazon"
+_SHORT_PERIODS: Final = (10, 20, 30)  # seconds, of an alarm of high resolution
 _ZONES_OF_A_BALANCER: Final = 2  # an application load balancer stands in two zones at least
 
 
 def _bucket(resource: RecordedResource, context: Context) -> Outcome:
     return stored(resource, context, key="s3.standard", what="object storage, s3.standard")
+
+
+def _directory_bucket(resource: RecordedResource, context: Context) -> Outcome:
+    return stored(resource, context, key="s3.express_one_zone", what="object storage, s3.express_one_zone")
 
 
 def _volume(resource: RecordedResource, context: Context) -> Outcome:
@@ -81,6 +87,9 @@ def _nat(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _address(resource: RecordedResource, context: Context) -> Outcome:
+    own = [text(resource.inputs.get(key)) for key in ("publicIpv4Pool", "customerOwnedIpv4Pool", "address")]
+    if any(isinstance(pool, str) and pool.startswith(_OWN_POOLS) for pool in own):
+        return Free("an address of a range of one's own")
     return (context.standing(resource, what="public IPv4 address", key="ipv4.hour"),)
 
 
@@ -98,6 +107,8 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
 
 def _balancer(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("loadBalancerType"), "application")
+    if isinstance(kind, Unknown) or kind == "gateway":
+        return (context.unpriced(resource, "load balancer", "gateway load balancers have no price in the catalog"),)
     balancer = "nlb" if kind == "network" else "alb"
     return (
         context.standing(resource, what="load balancer", key=f"lb.{balancer}.hour"),
@@ -142,9 +153,15 @@ def _secret(resource: RecordedResource, context: Context) -> Outcome:
 def _alarm(resource: RecordedResource, context: Context) -> Outcome:
     queries = items(resource.inputs.get("metricQueries"))
     metrics = 1
-    if isinstance(queries, tuple) and queries:
-        metrics = sum(1 for query in queries if get(query, "metric") is not None) or 1
-    return (context.monthly(resource, what="alarm", key="cloudwatch.alarm", count=metrics),)
+    listed = queries if isinstance(queries, tuple) else ()
+    if listed:
+        metrics = sum(1 for query in listed if get(query, "metric") is not None) or 1
+    if resource.inputs.get("thresholdMetricId") is not None:  # a band: the metric, and its bounds above and below
+        metrics *= 3
+    periods = [resource.inputs.get("period"), *(get(query, "metric", "period") for query in listed)]
+    short = any(number(each) in _SHORT_PERIODS for each in periods)
+    key = "cloudwatch.alarm.high_resolution" if short else "cloudwatch.alarm"
+    return (context.monthly(resource, what="alarm", key=key, count=metrics),)
 
 
 def _snapshot(resource: RecordedResource, context: Context) -> Outcome:
@@ -173,7 +190,7 @@ def _transit(resource: RecordedResource, context: Context) -> Outcome:
 
 TABLE: Final[dict[str, Pricer]] = {
     "aws:s3/bucket:Bucket": _bucket,
-    "aws:s3/directoryBucket:DirectoryBucket": _bucket,
+    "aws:s3/directoryBucket:DirectoryBucket": _directory_bucket,
     "aws:ebs/volume:Volume": _volume,
     "aws:ebs/snapshot:Snapshot": _snapshot,
     "aws:fsx/lustreFileSystem:LustreFileSystem": _lustre,

@@ -10,8 +10,9 @@ from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.tables import disks
+from sizewell.resources.tables import disks, reserved
 from sizewell.resources.values import Text, count, get, items, number, text
+from sizewell.sizing.billing.tariff import ONE
 from sizewell.sizing.money import Interval, LineItem
 
 
@@ -44,10 +45,12 @@ def _machines(
     markets = ("on-demand", "spot") if machine.mix is not None else (machine.market,)
     lines = [
         pools.machines(resource, context, instance_type=machine.kind, market=market, size=size, premium=premium)
-        for market in markets
+        for market in ((), markets)[not machine.on_host]
     ]
-    if machine.mix is not None:
+    if machine.mix is not None and not machine.on_host:
         lines = pools.shares(lines[0], lines[1], machine.mix, size)
+    held = _reservations(resource, context, machine)
+    lines = [rest for line in lines for rest in reserved.beyond(line, context, *held)]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += pools.addresses(resource, context, public=machine.public, hours=hours)
     lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
@@ -69,6 +72,19 @@ def _machines(
             )
         )
     return lines
+
+
+def _reservations(resource: RecordedResource, context: Context, machine: Machine) -> tuple[RecordedResource, ...]:
+    """The reservations of this program, of the group that a machine names and of its type."""
+    found: list[RecordedResource] = []
+    for prop in ("capacityReservation", "virtualMachineProfile", "capacityReservationGroupID", "agentPoolProfiles"):
+        if prop == "virtualMachineProfile" and get(resource.inputs, prop, "capacityReservation") is None:
+            continue
+        groups = context.graph.referenced(resource, prop, "azure-native:compute:CapacityReservationGroup")
+        for group in groups if isinstance(groups, tuple) else ():
+            held = context.graph.referring(group, _RESERVATION, "capacityReservationGroupName")
+            found += held if isinstance(held, tuple) else ()
+    return tuple(each for each in found if get(each.inputs, "sku", "name") == machine.kind)
 
 
 def _scale_set(resource: RecordedResource, context: Context) -> Outcome:
@@ -97,22 +113,29 @@ def _standby(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _data_disks(
-    resource: RecordedResource, context: Context, disks: Any, size: Size, machine: Machine
+    resource: RecordedResource, context: Context, attached: Any, size: Size, machine: Machine
 ) -> list[LineItem]:
-    if isinstance(disks, Unknown):
+    if isinstance(attached, Unknown):
         return [context.unpriced(resource, "data disks", "the disks are known only after deployment")]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
-    return [
-        managed_disk(
+    lines: list[LineItem] = []
+    for disk in attached:
+        if get(disk, "createOption") == "Attach" and get(disk, "diskSizeGB") is None:
+            continue  # a disk of its own
+        kind = text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS")
+        size_of = get(disk, "diskSizeGB")
+        lines.append(managed_disk(resource, context, gigabytes=size_of, kind=kind, hours=hours, what="data disks"))
+        iops, throughput = (get(disk, key) for key in ("diskIOPSReadWrite", "diskMBpsReadWrite"))
+        lines += disks.performance(
             resource,
             context,
-            gigabytes=get(disk, "diskSizeGB"),
-            kind=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
+            disk=str(disk_key(kind)),
+            iops=iops,
+            throughput=throughput,
             hours=hours,
             what="data disks",
         )
-        for disk in disks
-    ]
+    return lines
 
 
 def _vm(resource: RecordedResource, context: Context) -> Outcome:
@@ -120,25 +143,62 @@ def _vm(resource: RecordedResource, context: Context) -> Outcome:
     lines = _machines(resource, context, machine, fixed(1))
     data = items(get(resource.inputs, "storageProfile", "dataDisks"))
     lines.extend(_data_disks(resource, context, data, fixed(1), machine))
-    return tuple(lines)
+    return tuple(lines) or Free("it runs on a dedicated host or in a reservation, and its disks are not stated")
 
 
 def _managed_cluster(resource: RecordedResource, context: Context) -> Outcome:
     tier = text(get(resource.inputs, "sku", "tier"), "Free")
     lines: list[LineItem] = []
+    automatic = get(resource.inputs, "sku", "name") == "Automatic"
     if isinstance(tier, Unknown):
         lines.append(context.unpriced(resource, "cluster control plane", "the tier is not known yet"))
-    elif tier != "Free":
-        key = "aks.control_plane" + ("" if tier == "Standard" else f".{tier.lower()}")
+    elif automatic or tier != "Free":
+        sort = "automatic" if automatic else "" if tier == "Standard" else tier.lower()
+        key = "aks.control_plane" + (f".{sort}" if sort else "")
         lines.append(context.standing(resource, what=f"cluster control plane, {key}", key=key))
     pools_inside = items(resource.inputs.get("agentPoolProfiles"))
     if isinstance(pools_inside, Unknown):
         lines.append(context.unpriced(resource, "node pools", "the pools are known only after deployment"))
         return tuple(lines)
+    lines += _outbound(resource, context)
+    if automatic:  # pods decide, not the pools that are stated
+        lines.append(
+            context.unpriced(resource, "machines of AKS Automatic", "the service starts them as pods need them")
+        )
+        return tuple(lines)
     for profile in pools_inside:
         size = azure_nodes.agent_size(profile)
         lines.extend(_machines(resource, context, azure_nodes.agent_machine(profile), size))
     return tuple(lines) or Free("the free control plane")
+
+
+def _outbound(cluster: RecordedResource, context: Context) -> list[LineItem]:
+    """What AKS itself makes for a cluster's way out: a balancer with its addresses, or a gateway with its."""
+    profile = cluster.inputs.get("networkProfile")
+    way = text(get(profile, "outboundType"), "loadBalancer")
+    if isinstance(way, Unknown):
+        return [context.unpriced(cluster, "outbound network", "its kind is known only after deployment")]
+    if way == "managedNATGateway":
+        addresses = get(profile, "natGatewayProfile", "managedOutboundIPProfile", "count", default=1)
+        lines = [context.standing(cluster, what="NAT gateway of the cluster", key="nat.hour")]
+        what = "NAT gateway data"
+    elif way == "loadBalancer" and text(get(profile, "loadBalancerSku"), "standard") != "basic":
+        balancer = get(profile, "loadBalancerProfile")
+        own = get(balancer, "outboundIPs") is not None or get(balancer, "outboundIPPrefixes") is not None
+        addresses = get(balancer, "managedOutboundIPs", "count", default=0 if own else 1)
+        lines = [
+            context.standing(cluster, what="load balancer of the cluster, one to five rules", key="lb.standard.hour")
+        ]
+        what = "load balancer data, and rules above five"
+    else:
+        return []
+    many = count(addresses)
+    if isinstance(many, Unknown):
+        lines.append(context.unpriced(cluster, "outbound addresses", "how many is known only after deployment"))
+    elif many:
+        lines.append(context.standing(cluster, what="outbound public IPv4 addresses", key="ipv4.hour", count=many))
+    context.outside.append(f"{context.graph.component(cluster)}: {what} ({cluster.name}): not stated, not in totals")
+    return lines
 
 
 def _agent_pool(resource: RecordedResource, context: Context) -> Outcome:
@@ -186,6 +246,13 @@ def _deployment(resource: RecordedResource, context: Context) -> Outcome:
 def _disk(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(get(resource.inputs, "sku", "name"), "Standard_LRS")
     gigabytes = resource.inputs.get("diskSizeGB", UNKNOWN if "creationData" in resource.inputs else None)
+    tier = text(resource.inputs.get("tier"))
+    if isinstance(tier, Unknown):
+        return (context.unpriced(resource, "disk", "its performance tier is known only after deployment"),)
+    if tier and kind == "Premium_LRS":  # a tier above that of the size: billed as a disk of that tier
+        what, key = f"disk of the performance tier {tier}", f"disk.premium_lrs.{tier.lower()}"
+        line = context.fee(resource, what=what, key=key, unit="disk-month", quantity=ONE)
+        return (line,)
     iops, throughput = (resource.inputs.get(key) for key in ("diskIOPSReadWrite", "diskMBpsReadWrite"))
     return (
         managed_disk(resource, context, gigabytes=gigabytes, kind=kind, hours=disks.ALWAYS, what="disk"),
@@ -203,6 +270,7 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
     return (pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what="file system"),)
 
 
+_RESERVATION: Final = "azure-native:compute:CapacityReservation"
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:compute:VirtualMachineScaleSet": _scale_set,
     "azure-native:compute:VirtualMachine": _vm,

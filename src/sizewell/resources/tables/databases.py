@@ -1,21 +1,24 @@
 """Prices of managed PostgreSQL, MySQL, MariaDB and Aurora: the machine by its class, and the storage provisioned.
 
 What the catalog has no row for is a "?" that names the fee: `sizewell prices refresh --kind fees` reads them. Backups,
-traffic and support of old versions are not in the lines; what a licence adds (Oracle, SQL Server) has no price here.
+traffic are not in the lines; what a licence adds (Oracle, SQL Server) has no price here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from typing import Final
 
 from sizewell.resources.context import Context, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import cloud_of, flag, get, number, text
+from sizewell.resources.values import Text, cloud_of, count, flag, get, number, text
 from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.catalog import lifetimes
 from sizewell.sizing.catalog.databases import azure_size, cloud_sql_shape
+from sizewell.sizing.catalog.machine_prices import vcpus_by_name
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 RDS_INSTANCE: Final = "aws:rds/instance:Instance"
@@ -31,6 +34,8 @@ _AURORA_ENGINES: Final = {
 _INCLUDED: Final = ((400, 12000, 500), (0, 3000, 125))  # of gp3: from how many GB on, IOPS and MB/s in its price
 _LEAST_IOPS: Final = 1000  # of io1
 _LEAST_IO1_GB: Final = 100
+# Of extended support, before it doubles. Source: aws.amazon.com/rds/postgresql/pricing (from memory)
+_SAME_RATE_YEARS: Final = 2
 _SERVERLESS: Final = "db.serverless"
 _IO_OPTIMIZED: Final = "aurora-iopt1"
 
@@ -83,7 +88,43 @@ def _rds_instance(resource: RecordedResource, context: Context) -> Outcome:
         why = f"{engine or 'an engine that is not stated'}: only PostgreSQL, MySQL and MariaDB have a price here"
         machine = context.unpriced(resource, f"database machine, {kind}", why)
     size = number(_stated(inputs, copied, "allocatedStorage"))
-    return (machine, *_rds_storage(resource, context, deployment, size))
+    version = text(_stated(inputs, copied, "engineVersion"))
+    support = _extended(
+        resource, context, engine=engine, version=version, kind=kind, machines=Decimal(2 if several else 1)
+    )
+    return (machine, *support, *_rds_storage(resource, context, deployment, size))
+
+
+def _extended(
+    resource: RecordedResource, context: Context, *, engine: str, version: Text, kind: str, machines: Decimal
+) -> tuple[LineItem, ...]:
+    """Support of a version whose standard support has ended, by the vCPU-hour; unless it is switched off."""
+    off = text(resource.inputs.get("engineLifecycleSupport")) == "open-source-rds-extended-support-disabled"
+    if off or isinstance(version, Unknown) or not version or kind == _SERVERLESS:
+        return ()
+    year = _year_of_extended_support(engine, version, context)
+    if not year:
+        return ()
+    what = f"extended support of {engine} {version}"
+    vcpus = vcpus_by_name(kind.removeprefix("db."))
+    if vcpus is None:
+        return (context.unpriced(resource, what, f"how many vCPUs {kind} has is not known"),)
+    key = "rds.extended_support.vcpu_hour" if year <= _SAME_RATE_YEARS else "rds.extended_support.year3.vcpu_hour"
+    hours = Interval.exactly(amount(machines * vcpus * HOURS_PER_MONTH))
+    return (context.fee(resource, what=what, key=key, unit="vCPU-hour", quantity=hours, how="around the clock"),)
+
+
+def _year_of_extended_support(engine: str, version: str, context: Context) -> int:
+    """1 in the first year after standard support, 0 before; a version older than all of the table is in its last."""
+    parts = version.split(".")
+    major = parts[0] if engine.endswith(("postgres", "postgresql")) else ".".join(parts[:2])
+    known, name = lifetimes.load(), f"aws:rds/{engine}"
+    row = known.release("database", name, major)
+    if row is not None and row.supported_until:
+        until = date.fromisoformat(row.supported_until)
+        return max((context.on - until).days, 0) // 365 + 1 if context.on > until else 0
+    listed = [lifetimes.number(each.version) for each in known.releases if (each.kind, each.name) == ("database", name)]
+    return _SAME_RATE_YEARS + 1 if listed and lifetimes.number(major) < min(listed) else 0
 
 
 def _rds_storage(resource: RecordedResource, context: Context, deployment: str, size: Number) -> tuple[LineItem, ...]:
@@ -161,8 +202,10 @@ def _aurora_instance(resource: RecordedResource, context: Context) -> Outcome:
     key = f"rds.{_AURORA_ENGINES[engine]}"
     if storage == _IO_OPTIMIZED:
         key += ".io_optimized"
+    version = text(_stated(resource.inputs, cluster, "engineVersion"))
+    support = _extended(resource, context, engine=engine, version=version, kind=kind, machines=Decimal(1))
     if kind != _SERVERLESS:
-        return (_hours(resource, context, key=f"{key}.{kind.lower()}"),)
+        return (_hours(resource, context, key=f"{key}.{kind.lower()}"), *support)
     scaling = cluster.get("serverlessv2ScalingConfiguration")
     least, most = number(get(scaling, "minCapacity")), number(get(scaling, "maxCapacity"))
     if not isinstance(least, Decimal) or not isinstance(most, Decimal) or least > most:
@@ -192,7 +235,14 @@ def _cloud_sql(resource: RecordedResource, context: Context) -> Outcome:
         what="database storage",
     )  # fmt: skip
     if activation == "NEVER":
-        return (storage,)
+        address = get(settings, "ipConfiguration", "ipv4Enabled", default=True)
+        if flag(address) is False:
+            return (storage,)
+        idle = context.standing(resource, what="public IPv4 address, not in use", key="sql.ipv4.idle_hour")
+        return (storage, idle)
+    pool = count(resource.inputs.get("nodeCount"))
+    if pool not in (None, 1):
+        return (context.unpriced(resource, f"read pool, {pool} nodes", "its machines have no price here"), storage)
     if tier in {"db-f1-micro", "db-g1-small"}:
         return (_hours(resource, context, key=f"{key}.{tier}"), storage)
     shape = cloud_sql_shape(str(tier))
@@ -217,9 +267,18 @@ def _azure(engine: str) -> Pricer:
         if isinstance(kind, Unknown) or isinstance(tier, Unknown) or isinstance(mode, Unknown) or not kind:
             return (context.unpriced(resource, "database", f"its size or availability: {_NOT_YET}"),)
         servers = Decimal(1 if mode == "Disabled" else 2)
+        nodes = number(get(resource.inputs, "cluster", "clusterSize", default=1))
+        if isinstance(nodes, Unknown):
+            return (context.unpriced(resource, "database cluster", f"its size: {_NOT_YET}"),)
+        servers *= nodes if isinstance(nodes, Decimal) else 1
         size = number(get(resource.inputs, "storage", "storageSizeGB"))
         held = size * servers if isinstance(size, Decimal) else size
-        storage = _provisioned(resource, context, key=f"{engine}.gb_month", quantity=held, what="database storage")
+        disk = text(get(resource.inputs, "storage", "type"))
+        if isinstance(disk, Unknown):
+            return (context.unpriced(resource, "database storage", f"its type: {_NOT_YET}"),)
+        kept = "" if disk in ("", "Premium_LRS") else f".{disk.lower()}"
+        key = f"{engine}{kept}.gb_month"
+        storage = _provisioned(resource, context, key=key, quantity=held, what="database storage")
         return (_azure_machine(resource, context, engine, kind, servers), storage)
 
     return price

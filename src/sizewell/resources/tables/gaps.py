@@ -16,9 +16,9 @@ from sizewell import csvtables
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import get, number, text
+from sizewell.resources.values import flag, get, number, text
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 InputPath = tuple[str | int, ...]
 
@@ -174,6 +174,7 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
+_TASK_STORAGE_GB: Final = 20  # included in a task's price
 _TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
 _SCALING: Final = "aws:appautoscaling/target:Target"
 
@@ -194,11 +195,12 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
         return _FARGATE(resource, context)
     hours = Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(sizes[:3])))
-    return tuple(
+    platform = _platform(inputs)
+    lines = [
         context.fee(
             resource,
             what=f"Fargate tasks, {what}",
-            key=f"fargate.{key}",
+            key=f"fargate.{platform}{key}",
             unit=unit,
             quantity=hours.times(amount(each / 1024)),
             how="as many tasks as the service wants, around the clock",
@@ -207,7 +209,28 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
             ("CPU", "vcpu_hour", "vCPU-hour", sizes[3]),
             ("memory", "memory_gb_hour", "GB-hour", sizes[4]),
         )
-    )
+    ]
+    return (*lines, *_beside_tasks(resource, inputs, hours, context))
+
+
+def _platform(task: object) -> str:
+    """What the key of a task's fee has for its system and processor: nothing for Linux on x86."""
+    system = str(get(task, "runtimePlatform", "operatingSystemFamily", default="LINUX")).upper()
+    processor = str(get(task, "runtimePlatform", "cpuArchitecture", default="X86_64")).upper()
+    return "windows." if system.startswith("WINDOWS") else "arm." if processor == "ARM64" else ""
+
+
+def _beside_tasks(service: RecordedResource, task: object, hours: Interval, context: Context) -> list[LineItem]:
+    """Storage of tasks above what is included, and their public addresses."""
+    lines = []
+    storage = number(get(task, "ephemeralStorage", "sizeInGib"))
+    if isinstance(storage, Decimal) and storage > _TASK_STORAGE_GB:
+        above = hours.times(storage - _TASK_STORAGE_GB)
+        what = f"storage of Fargate tasks above {_TASK_STORAGE_GB} GB"
+        lines.append(context.fee(service, what=what, key="fargate.storage_gb_hour", unit="GB-hour", quantity=above))
+    if flag(get(service.inputs, "networkConfiguration", "assignPublicIp")) is True:
+        lines.append(context.fee(service, what="public IPv4 addresses", key="ipv4.hour", unit="hour", quantity=hours))
+    return lines
 
 
 def _minutes_between(task: RecordedResource, context: Context) -> Decimal | None:

@@ -10,8 +10,9 @@ from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.tables import disks, gaps
+from sizewell.resources.tables import disks, gaps, reserved
 from sizewell.resources.values import Flag, Text, count, either, flag, get, items, negated, number, text
 from sizewell.sizing.money import Interval, LineItem
 
@@ -25,20 +26,22 @@ def _machines(
     resource: RecordedResource, context: Context, machine: Machine, size: Size, *, public: Flag | None = None
 ) -> list[LineItem]:
     lines: list[LineItem] = []
-    if isinstance(machine.attached, Unknown):
-        lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
-    elif machine.attached and isinstance(machine.kind, str) and context.catalog.says("gcp", machine.kind, "attachable"):
-        lines.extend(_attached(resource, context, machine, size, entry) for entry in machine.attached)
-    lines.append(pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
-    lines += _local_disks(resource, context, machine, hours)
-    lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
-    if (has := machine.public if public is None else public) is not None:
-        fee = "ipv4.spot_hour" if machine.market == "spot" else "ipv4.hour"
-        lines += pools.addresses(resource, context, public=has, hours=hours, key=fee)
-    if not machine.runs:
-        lines.clear()
+    if machine.runs:
+        if not machine.on_nodes:
+            lines += machine_hours(resource, context, machine, size)
+        lines += _local_disks(resource, context, machine, hours)
+        lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
+        if isinstance(machine.image, Unknown):
+            pools.licence_not_known(resource, context)
+        if (has := machine.public if public is None else public) is not None:
+            fee = "ipv4.spot_hour" if machine.market == "spot" else "ipv4.hour"
+            lines += pools.addresses(resource, context, public=has, hours=hours, key=fee, each=machine.addresses)
+    if machine.keeps_disks and schedule_of(context.graph, resource) is not None and isinstance(size.most, int):
+        hours = size.hours()  # a schedule stops the machine, and its disks stay
     key = disk_key(machine.disk_type)
+    if machine.own_disk:
+        return [*lines, *_more_disks(resource, context, machine, hours)]
     if isinstance(key, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disk type is known only after deployment"))
     elif machine.disk_gigabytes is None:
@@ -48,6 +51,33 @@ def _machines(
         lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours))
         lines += provisioned(resource, context, machine.disk, key, hours, what="boot disks")
     return [*lines, *_more_disks(resource, context, machine, hours)]
+
+
+def machine_hours(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
+    """The machines, and accelerators attached to them, as far as no reservation of this program covers them."""
+    line = pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size)
+    rest = reserved.beyond(line, context, *_reservations(resource, context))
+    attached: list[LineItem] = []
+    if isinstance(machine.attached, Unknown):
+        attached = [context.unpriced(resource, "accelerators", "attached accelerators are not known yet")]
+    elif machine.attached and isinstance(machine.kind, str) and context.catalog.says("gcp", machine.kind, "attachable"):
+        attached = [_attached(resource, context, machine, size, entry) for entry in machine.attached]
+    return [*attached, *rest] if rest else []
+
+
+def _reservations(resource: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
+    """The reservations of this program that machines of a resource name."""
+    found: list[RecordedResource] = []
+    template = gcp_nodes.template_of(context.graph, resource)
+    for each in (resource, template):
+        for prop in ("reservationAffinity", "nodeConfig"):
+            if not isinstance(each, RecordedResource) or get(each.inputs, prop) is None:
+                continue
+            if prop == "nodeConfig" and get(each.inputs, prop, "reservationAffinity") is None:
+                continue
+            named = context.graph.referenced(each, prop, _RESERVATION)
+            found += named if isinstance(named, tuple) else ()
+    return tuple(found)
 
 
 def _more_disks(
@@ -92,7 +122,8 @@ def _local_disks(
     added, each = number(machine.local_disks), number(machine.local_gigabytes)
     if not isinstance(added, Decimal) or not isinstance(each, Decimal):
         return [context.unpriced(resource, "local SSDs", "known only after deployment")]
-    return [pools.disk(resource, context, gigabytes=added * each, key="local_ssd", hours=hours, what="local SSDs")]
+    key = "local_ssd.spot" if machine.market == "spot" else "local_ssd"
+    return [pools.disk(resource, context, gigabytes=added * each, key=key, hours=hours, what="local SSDs")]
 
 
 def _attached(
@@ -166,6 +197,11 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
 
 def _instance(resource: RecordedResource, context: Context) -> Outcome:
     machine = gcp_nodes.instance_machine(resource.inputs)
+    source = get(resource.inputs, "bootDisk", "source")
+    if source is not None:  # a disk of its own, which says what it was made of
+        owned = context.graph.referenced(resource, "bootDisk", *_DISKS)
+        image = owned[0].inputs.get("image") if isinstance(owned, tuple) and owned else UNKNOWN
+        machine = replace(machine, image=image, system=gcp_nodes.licence(image), own_disk=True)
     lines = _machines(resource, context, machine, fixed(1))
     extra = items(resource.inputs.get("attachedDisks"))
     if isinstance(extra, Unknown):
@@ -214,7 +250,12 @@ def _tpu(resource: RecordedResource, context: Context) -> Outcome:
         return (context.unpriced(resource, f"TPU VM {kind}", "no such slice in the catalog"),)
     machine, vms = tpu
     market: Text = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
-    return (pools.machines(resource, context, instance_type=machine, market=market, size=fixed(vms)),)
+    lines = [pools.machines(resource, context, instance_type=machine, market=market, size=fixed(vms))]
+    more = items(get(inputs, "networkConfigs"))
+    networks = [get(inputs, "networkConfig"), *([UNKNOWN] if isinstance(more, Unknown) else more)]
+    public = either(*(flag(get(each, "enableExternalIps")) for each in networks))
+    lines += pools.addresses(resource, context, public=public, hours=fixed(vms).hours())
+    return tuple(lines)
 
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
@@ -236,6 +277,8 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     return (*lines, *_local_disks(resource, context, machine, size.hours()))
 
 
+_RESERVATION: Final = "gcp:compute/reservation:Reservation"
+_DISKS: Final = ("gcp:compute/disk:Disk", "gcp:compute/regionDisk:RegionDisk")
 TABLE: Final[dict[str, Pricer]] = {
     "gcp:container/nodePool:NodePool": _node_pool,
     "gcp:container/cluster:Cluster": _cluster,
@@ -248,5 +291,5 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _group,
     "gcp:tpu/v2Vm:V2Vm": _tpu,
     "gcp:tpu/v2QueuedResource:V2QueuedResource": _tpu,
-    "gcp:compute/reservation:Reservation": _reservation,
+    _RESERVATION: _reservation,
 }

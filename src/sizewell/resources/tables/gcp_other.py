@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.kinds import OF_KUBERNETES
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
-from sizewell.resources.tables.gcp_compute import disk_key, provisioned
-from sizewell.resources.values import count, flag, get, items, number, text
+from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, provisioned
+from sizewell.resources.values import canonical, count, flag, get, items, negated, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 _RULES: Final = "lb.forwarding_rules.hour"
 _RULES_TOGETHER: Final = 5  # forwarding rules of a project that one price covers
+_GLOBAL_ADDRESS: Final = "gcp:compute/globalAddress:GlobalAddress"  # which balancers alone may use
+_RULE_TYPES: Final = (
+    "gcp:compute/forwardingRule:ForwardingRule",
+    "gcp:compute/globalForwardingRule:GlobalForwardingRule",
+)
+_ADDRESS_TAKERS: Final = (  # what an address serves, and the input that names it
+    ("gcp:compute/instance:Instance", "networkInterfaces"),
+    ("gcp:compute/instanceFromTemplate:InstanceFromTemplate", "networkInterfaces"),
+    ("gcp:compute/instanceTemplate:InstanceTemplate", "networkInterfaces"),
+    ("gcp:compute/routerNat:RouterNat", "natIps"),
+)
+_SYMMETRIC: Final = ("", "GOOGLE_SYMMETRIC_ENCRYPTION", "EXTERNAL_SYMMETRIC_ENCRYPTION")
+_GOOGLE_APIS: Final = ("all-apis", "vpc-sc")  # bundles that an endpoint of Private Service Connect reaches
 NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
 
 
@@ -27,6 +42,9 @@ def _bucket(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _disk(resource: RecordedResource, context: Context) -> Outcome:
+    pools_named = context.graph.referenced(resource, "storagePool", "gcp:compute/storagePool:StoragePool")
+    if isinstance(resource.inputs.get("storagePool"), str) or (isinstance(pools_named, tuple) and pools_named):
+        return Free("billed with the storage pool that it is in")
     key = disk_key(text(resource.inputs.get("type"), "pd-standard"))
     if isinstance(key, Unknown):
         return (context.unpriced(resource, "disk", "the disk type is known only after deployment"),)
@@ -85,11 +103,46 @@ def _address(resource: RecordedResource, context: Context) -> Outcome:
     kind = text(resource.inputs.get("addressType"), "EXTERNAL")
     if kind == "INTERNAL":
         return Free("internal addresses are free")
+    if resource.inputs.get("ipVersion") == "IPV6":
+        return Free("IPv6 addresses are free")
+    used = _use_of(resource, context)
+    if used == "balancer":
+        return Free("an address in use by a forwarding rule is free")
+    if used == "idle":
+        idle = context.standing(resource, what="external IPv4 address, not in use", key="ipv4.idle_hour")
+        return (replace(idle, confidence="nothing of this program uses it"),)
     return (context.standing(resource, what="external IPv4 address", key="ipv4.hour"),)
+
+
+def _use_of(address: RecordedResource, context: Context) -> str:
+    """What takes an address in this program: "balancer", "machine", or "idle" for nothing, or a machine that stands."""
+    graph = context.graph
+    for kind in _RULE_TYPES:
+        rules = graph.referring(address, kind, "ipAddress")
+        if isinstance(rules, Unknown) or rules:
+            return "balancer" if isinstance(rules, tuple) else "machine"
+    for kind, prop in _ADDRESS_TAKERS:
+        takers = graph.referring(address, kind, prop)
+        if isinstance(takers, Unknown):
+            return "machine"
+        if takers:
+            stopped = all(each.inputs.get("desiredStatus") in ("TERMINATED", "SUSPENDED") for each in takers)
+            return "idle" if stopped else "machine"
+    named = [each for each in graph.plan.resources if address.urn in each.dependencies]
+    balanced = canonical(address.type) == _GLOBAL_ADDRESS or any(each.type.startswith(OF_KUBERNETES) for each in named)
+    return "idle" if not named else "balancer" if balanced else "machine"
 
 
 def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
     scheme = text(resource.inputs.get("loadBalancingScheme"), "EXTERNAL")
+    target = text(resource.inputs.get("target"))
+    endpoint = isinstance(target, str) and ("/serviceAttachments/" in target or target in _GOOGLE_APIS)
+    attached = context.graph.referenced(resource, "target", "gcp:compute/serviceAttachment:ServiceAttachment")
+    if endpoint or (isinstance(attached, tuple) and attached):
+        return (
+            context.standing(resource, what="Private Service Connect endpoint", key="psc.endpoint.hour"),
+            *context.by_use(resource, measure="processed_gigabytes", what="endpoint data", key="psc.gb", unit="GB"),
+        )
     regional = resource.type == "gcp:compute/forwardingRule:ForwardingRule" and scheme == "EXTERNAL_MANAGED"
     known = regional and context.catalog.fees_of("gcp", "lb.regional.forwarding_rule.hour")
     kind = "lb.regional" if known else "lb"  # not known of any region: by the price of global ones
@@ -179,12 +232,34 @@ def _run_hours(resource: RecordedResource, context: Context) -> tuple[Interval |
 
 
 def _workbench(resource: RecordedResource, context: Context) -> Outcome:
+    """A notebook's machine with its accelerators, its two disks and its address; stopped, its disks alone."""
     setup: object = resource.inputs.get("gceSetup", resource.inputs)
     kind = gcp_nodes.last_part(text(get(setup, "machineType"), "e2-standard-4"))
-    lines: list[LineItem] = [pools.machines(resource, context, instance_type=kind, market="on-demand", size=fixed(1))]
-    gigabytes = get(setup, "dataDisks", "diskSizeGb", default=get(setup, "dataDisks", 0, "diskSizeGb", default=100))
-    lines.append(pools.standing_disk(resource, context, gigabytes=gigabytes, key="pd.balanced", what="notebook disk"))
+    lines: list[LineItem] = []
+    if text(resource.inputs.get("desiredState"), "ACTIVE") != "STOPPED":
+        configs = items(get(setup, "acceleratorConfigs"))
+        listed = configs if isinstance(configs, Unknown) else tuple(_accelerators(each) for each in configs)
+        machine = gcp_nodes.instance_machine({"machineType": kind, "guestAccelerators": listed})
+        lines += machine_hours(resource, context, machine, fixed(1))
+        public = negated(flag(get(setup, "disablePublicIp")))
+        lines += pools.addresses(resource, context, public=public, hours=fixed(1).hours())
+    data = get(setup, "dataDisks", 0, default=get(setup, "dataDisks"))
+    for disk, least, what in ((get(setup, "bootDisk"), 150, "notebook boot disk"), (data, 100, "notebook disk")):
+        gigabytes = get(disk, "diskSizeGb", default=least)
+        stated = text(get(disk, "diskType"), "PD_BALANCED")
+        if isinstance(stated, Unknown):
+            lines.append(context.unpriced(resource, what, "the disk type is known only after deployment"))
+            continue
+        key = str(disk_key(stated.lower().replace("_", "-")))
+        lines.append(pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what=what))
     return tuple(lines)
+
+
+def _accelerators(config: object) -> Mapping[str, object]:
+    """Accelerators of a notebook as a machine states them: "NVIDIA_TESLA_T4" is "nvidia-tesla-t4"."""
+    kind = get(config, "type")
+    named = kind.lower().replace("_", "-") if isinstance(kind, str) else kind
+    return {"type": named, "count": get(config, "coreCount", default=1)}
 
 
 def _deployment(resource: RecordedResource, context: Context) -> Outcome:
@@ -222,7 +297,15 @@ def _workflow(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _key(resource: RecordedResource, context: Context) -> Outcome:
-    return (context.monthly(resource, what="encryption key", key="kms.key"),)
+    """A key by its active version; one in hardware, or kept elsewhere, by a price of its own."""
+    level = text(get(resource.inputs, "versionTemplate", "protectionLevel"), "SOFTWARE")
+    if isinstance(level, Unknown):
+        return (context.unpriced(resource, "encryption key", "its protection is known only after deployment"),)
+    if level == "SOFTWARE":
+        return (context.monthly(resource, what="encryption key", key="kms.key"),)
+    algorithm = text(get(resource.inputs, "versionTemplate", "algorithm"))
+    sort = "" if isinstance(algorithm, Unknown) or algorithm in _SYMMETRIC else ".asymmetric"
+    return (context.monthly(resource, what=f"encryption key, {level}", key=f"kms.key.{level.lower()}{sort}"),)
 
 
 def _scheduler(resource: RecordedResource, context: Context) -> Outcome:
@@ -237,7 +320,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:lustre/instance:Instance": _lustre,
     "gcp:compute/routerNat:RouterNat": _nat,
     "gcp:compute/address:Address": _address,
-    "gcp:compute/globalAddress:GlobalAddress": _address,
+    _GLOBAL_ADDRESS: _address,
     "gcp:compute/forwardingRule:ForwardingRule": _forwarding,
     "gcp:compute/globalForwardingRule:GlobalForwardingRule": _forwarding,
     "gcp:cloudrunv2/service:Service": _run,

@@ -181,11 +181,11 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
         # After the own rows: a rate adds an offer only where no table has one. Of the compact form only the types that
         # a rate prices are made, which is the same, since an offer of another type settles nothing about them.
         if known is None:
-            added = _rated_offers(rates, offers)
+            added = _rated_offers(rates, offers, by_name)
             offers += added
             owned = rated | {(o.cloud, o.instance_type) for o in own}
         else:
-            added = _rated_offers(rates, (o for key in rated for o in known.by_type.get(key, ())))
+            added = _rated_offers(rates, (o for key in rated for o in known.by_type.get(key, ())), by_name)
             owned = rated | known.owned
     for name, keys in (
         ("accelerators", [a.key for a in accelerators]),
@@ -367,14 +367,18 @@ def _own_rates(
     return whole
 
 
-def _rated_offers(rates: Discounts, offers: Iterable[Offer]) -> list[Offer]:
-    """A price of one's own for a machine type in a region where the catalog has none: the type is sold there."""
+def _rated_offers(rates: Discounts, offers: Iterable[Offer], shapes: Mapping[tuple[str, str], Shape]) -> list[Offer]:
+    """A price of one's own for a machine type in a region where the catalog has none: the type is sold there.
+
+    Of a type without a shape nothing is chosen; `Catalog.price` has its rate all the same.
+    """
     known = {(o.cloud, o.instance_type, o.region, o.market) for o in offers}
     added: dict[tuple[str, str, str, str], Offer] = {}
     for rate in rates.rates:
         region = rate.region or ("" if rate.cloud in PROVISIONABLE else EVERYWHERE)
         key = (rate.cloud, rate.instance_type, region, rate.market or "on-demand")
-        if rate.usd and all(key) and not rate.fee and key not in known and key not in added:
+        shaped = key[:2] in shapes
+        if rate.usd and all(key) and shaped and not rate.fee and key not in known and key not in added:
             added[key] = Offer(
                 cloud=rate.cloud,
                 instance_type=rate.instance_type,

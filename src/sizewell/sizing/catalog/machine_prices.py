@@ -63,6 +63,12 @@ def _region(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
         }
 
 
+def is_listed(cloud: str, instance_type: str) -> bool:
+    """Whether a region of a cloud has a list price of a type, in capital letters or small ones."""
+    asked = f"\n{instance_type.lower()},"
+    return any(asked in path.read_text(encoding="utf-8").lower() for path in (FOLDER / cloud).glob("*.csv"))
+
+
 def checksum(cloud: str) -> str:
     """SHA-256 over the files of a cloud, by name."""
     whole = hashlib.sha256()
@@ -72,10 +78,16 @@ def checksum(cloud: str) -> str:
 
 
 def vcpus_by_name(instance_type: str) -> int | None:
-    """VCPUs that a name states: Google Cloud's last number, Azure's first.
+    """VCPUs that a name states: Google Cloud's last number, Azure's first, AWS's four for each x of "xlarge".
 
-    >>> [vcpus_by_name(name) for name in ("n2-standard-4", "Standard_D2s_v3", "m5.large", "Standard_E8-4s_v5")]
-    [4, 2, None, None]
+    >>> [vcpus_by_name(name) for name in ("n2-standard-4", "Standard_D2s_v3", "m5.large", "c7g.4xlarge")]
+    [4, 2, 2, 16]
+    >>> [vcpus_by_name(name) for name in ("hpc7a.12xlarge", "m5.metal", "Standard_E8-4s_v5")]
+    [None, None, None]
     """
     found = re.fullmatch(r"[a-z]\w*-(?:standard|highmem|highcpu)-(\d+)|Standard_[A-Z]+(\d+)[a-z]*_v\d+", instance_type)
-    return None if found is None else int(found[1] or found[2])
+    if found is not None:
+        return int(found[1] or found[2])
+    # Source: docs.aws.amazon.com/ec2/latest/instancetypes (from memory). Types for HPC run one thread on each core.
+    aws = re.fullmatch(r"(?!hpc)[a-z]+\d[a-z\d-]*\.(?:(large)|(\d*)xlarge)", instance_type)
+    return None if aws is None else 2 if aws[1] else 4 * int(aws[2] or 1)

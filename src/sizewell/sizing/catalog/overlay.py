@@ -7,17 +7,16 @@ rows of the project's own that say different things, neither is taken.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import MARKETS, PROVISIONABLE, Offer, Shape
 from sizewell.sizing.errors import Fault
 
-_DIGITS: Final = re.compile(r"\d+")
 FOLDER: Final = "catalog"
 RATES: Final = "rates.yaml"
 VARIABLE: Final = "SIZEWELL_CATALOG"  # names another folder; empty: none
@@ -163,8 +162,13 @@ def check_rates(
             faults.append(Fault(path=f"{entry}.cloud", found=rate.cloud, allowed=allowed))
             continue
         asked = [rate.cloud] if rate.cloud else sorted(clouds)
-        if rate.instance_type and not any((cloud, rate.instance_type) in shapes for cloud in asked):
-            faults.append(_no_machine(f"{entry}.instance_type", rate.cloud, rate.instance_type, shapes))
+        kind = rate.instance_type
+        if kind and not any((cloud, kind) in shapes or is_listed(cloud, kind) for cloud in asked):
+            # A type that the catalog lacks may be what a price is for; of nothing there is no percentage.
+            fixed = getattr(rate, "usd", None) is not None
+            fault = _no_machine(f"{entry}.instance_type", rate.cloud, kind, shapes, cutoff=0.9 if fixed else 0.6)
+            if not fixed or fault.fix.startswith("did you mean"):
+                faults.append(fault)
         own_place = bool(rate.cloud) and rate.cloud not in PROVISIONABLE  # its regions are as its owner calls them
         known = own_place or any((cloud, rate.region) in known_regions for cloud in asked if cloud in PROVISIONABLE)
         if rate.region and not known:
@@ -176,19 +180,31 @@ def check_rates(
             allowed = f"one of {', '.join(MARKETS)}"
             faults.append(Fault(path=f"{entry}.market", found=market, allowed=allowed, fix=fix))
         fee = getattr(rate, "fee", "")
-        if fee not in ("", "*") and not any((cloud, fee) in known_fees for cloud in asked):
+        if fee and not fee.endswith("*") and not any((cloud, fee) in known_fees for cloud in asked):
             # A fee that the catalog lacks may be what the rate is for; one that is nearly spelled like another is not.
             keys = sorted(key for cloud, key in known_fees if cloud in asked)
             near = [key for key in keys if sorted(key) == sorted(fee)] or get_close_matches(fee, keys, n=1, cutoff=0.9)
-            if near and _DIGITS.sub("0", near[0]) != _DIGITS.sub("0", fee):  # another size or speed is no misspelling
+            if near and _without_sizes(near[0]) != _without_sizes(fee):
                 faults.append(Fault(path=f"{entry}.fee", message=f"no fee {fee!r}", fix=f"did you mean {near[0]}?"))
     return faults
 
 
-def _no_machine(path: str, cloud: str, instance_type: str, shapes: Mapping[tuple[str, str], Shape]) -> Fault:
+def _without_sizes(fee: str) -> list[str]:
+    """The parts of a fee's key, each with a digit blank: another size, speed or class is no misspelling.
+
+    >>> _without_sizes("rds.mysql.single_az.db.m5.large") == _without_sizes("rds.mysql.single_az.db.t3.large")
+    True
+    """
+    return ["" if any(character.isdigit() for character in part) else part for part in fee.split(".")]
+
+
+def _no_machine(
+    path: str, cloud: str, instance_type: str, shapes: Mapping[tuple[str, str], Shape], *, cutoff: float = 0.6
+) -> Fault:
     from difflib import get_close_matches
 
-    near = get_close_matches(instance_type, [name for where, name in shapes if cloud in ("", where)], n=1)
+    names = [name for where, name in shapes if cloud in ("", where)]
+    near = get_close_matches(instance_type, names, n=1, cutoff=cutoff)
     hint = f"did you mean {near[0]}?" if near else f"add it to {FOLDER}/shapes.csv"
     of = f" of {cloud}" if cloud else ""
     return Fault(path=path, message=f"no machine type {instance_type!r}{of}", fix=hint)

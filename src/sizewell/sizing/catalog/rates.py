@@ -43,6 +43,14 @@ class Rate:
             listed.amount * factor, f"{listed.source}, own discount {self.percent.normalize():f} %", listed.date
         )
 
+    def is_of_fee(self, key: str) -> bool:
+        """Whether it is the rate of a fee: named whole, or by how it begins ("rds.*").
+
+        >>> [Rate(fee=fee).is_of_fee("rds.single_az.gp3.gb_month") for fee in ("rds.*", "*", "rds")]
+        [True, True, False]
+        """
+        return self.fee == key or (self.fee.endswith("*") and key.startswith(self.fee[:-1]))
+
     @property
     def scope(self) -> tuple[str, ...]:
         """What it is the rate of; two rates of one scope contradict each other."""
@@ -99,7 +107,7 @@ class Discounts:
 
     def fee(self, listed: Price, cloud: str, key: str) -> Price:
         for rate in self.rates:
-            if rate.cloud in ("", cloud) and rate.fee in (key, "*"):
+            if rate.cloud in ("", cloud) and rate.is_of_fee(key):
                 return rate.applied(listed)
         return listed
 
