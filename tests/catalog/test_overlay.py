@@ -155,7 +155,9 @@ def test_a_rate_may_be_of_what_the_catalog_does_not_know(own):
     assert merged.price("aws", "m5.large", "us-east-1", on=ON).amount * 2 == Decimal("0.096")
     assert merged.price("aws", "m99.large", "us-east-1", on=ON).amount == Decimal("0.5")
     table = RecordedResource(urn="u", type="aws:dynamodb/table:Table", name="t", inputs={})
-    found = price_of(Plan(project="p", stack="s", resources=(table,), config={"aws:region": "us-east-1"}), merged, on=ON)
+    found = price_of(
+        Plan(project="p", stack="s", resources=(table,), config={"aws:region": "us-east-1"}), merged, on=ON
+    )
     assert found.cost().run_rate.usd_per_month.expected == 57
     assert found.unknown == ()
 

@@ -154,7 +154,7 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         ((CONFIG, make("aws:sagemaker/endpoint:Endpoint", {"endpointConfigName": UNKNOWN}, endpointConfigName=CONFIG)),
          usd(2 * Decimal("1.4084") * 730)),
         ((make("aws:sagemaker/notebookInstance:NotebookInstance", {"instanceType": "ml.g5.xlarge", "volumeSize": 200}),),
-         usd(Decimal("1.4084") * 730, more=True)),
+         usd(Decimal("1.4084") * 730 + 28)),  # 200 GB at 0.14
         ((TASK, make("aws:ecs/service:Service", {"launchType": "FARGATE", "desiredCount": 1, "taskDefinition": UNKNOWN},
                      taskDefinition=TASK)), "0.00 + ?"),
         # 105.85 + 11.50; extended support is 0.10 for each of 2 vCPUs in its first two years

@@ -125,6 +125,9 @@ def _metrics(
     if detailed is False:
         return []
     what = f"detailed monitoring, {_DETAILED_METRICS} metrics for each machine"
+    if context.graph.registration(resource) is not None:  # of a component, whose decision does not state it
+        context.outside.append(f"{context.graph.component(resource)}: {what} (cloudwatch.metric): not in totals")
+        return []
     if isinstance(detailed, Unknown) or hours is None:
         lacks = "the number of machines is unlimited" if detailed is True else "known only after deployment"
         return [context.unpriced(resource, what, lacks)]

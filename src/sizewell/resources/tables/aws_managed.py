@@ -19,7 +19,6 @@ from sizewell.sizing.money import Interval, LineItem
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
 CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
-_STORAGE: Final = "sagemaker.gb_month"  # of endpoints and notebooks, at a price above that of the same disk in EC2
 _CONTROLLED: Final = "AWS::SageMaker::"
 
 
@@ -59,8 +58,17 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         gigabytes = number(get(variant, "volumeSizeInGb"))
         if gigabytes is not None:
             hours = pools.pool_hours(resource, context, size, str(ec2_type(get(variant, "instanceType"))))
-            lines.append(pools.disk(resource, context, gigabytes=gigabytes, key=_STORAGE, hours=hours))
+            key, weak = _storage(resource, context, "ebs.gp3.gb_month")
+            line = pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours)
+            lines.append(replace(line, confidence=line.confidence or weak))
     return tuple(lines)
+
+
+def _storage(resource: RecordedResource, context: Context, as_machine: str) -> tuple[str, str]:
+    """The fee of a disk of SageMaker, and what is weak about it: the decision of a component counts it as a machine's."""
+    if context.graph.registration(resource) is None:
+        return "sagemaker.gb_month", ""
+    return as_machine, "at the price of a machine's disk; SageMaker's is higher"
 
 
 def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
@@ -201,16 +209,11 @@ def _configuration(resource: RecordedResource, context: Context) -> Outcome:
 
 def _notebook(resource: RecordedResource, context: Context) -> Outcome:
     gigabytes = number(resource.inputs.get("volumeSize"))
-    return (
-        _machines(resource, context, resource.inputs.get("instanceType"), fixed(1)),
-        pools.standing_disk(
-            resource,
-            context,
-            gigabytes=Decimal(5) if gigabytes is None else gigabytes,
-            key=_STORAGE,
-            what="notebook disk",
-        ),
-    )
+    size = Decimal(5) if gigabytes is None else gigabytes
+    key, weak = _storage(resource, context, "ebs.gp2.gb_month")
+    disk = pools.standing_disk(resource, context, gigabytes=size, key=key, what="notebook disk")
+    machine = _machines(resource, context, resource.inputs.get("instanceType"), fixed(1))
+    return machine, replace(disk, confidence=disk.confidence or weak)
 
 
 def _app(resource: RecordedResource, context: Context) -> Outcome:
