@@ -65,7 +65,7 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _storage(resource: RecordedResource, context: Context, as_machine: str) -> tuple[str, str]:
-    """The fee of a disk of SageMaker, and what is weak about it: the decision of a component counts it as a machine's."""
+    """The fee of a disk of SageMaker, and what is weak about it: a component's decision counts it as a machine's."""
     if context.graph.registration(resource) is None:
         return "sagemaker.gb_month", ""
     return as_machine, "at the price of a machine's disk; SageMaker's is higher"
