@@ -27,12 +27,12 @@ _NOT, _ABOVE, _BEGINS, _ENDS = "not ", "above ", "begins ", "ends "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meter:
-    """A row of meters.csv: an input of some types and what it bills."""
+    """A row of meters.csv: an input of some types, and what is billed for it."""
 
     types: tuple[str, ...]
     path: str  # keys with dots between them; "*": each item of a list
     when: tuple[str, ...] = ()
-    """Values that bill, or "not X", "above N", "begins X", "ends X"; none: any but false, zero and nothing."""
+    """Values that are billed, or "not X", "above N", "begins X", "ends X"; none: any but false, zero and nothing."""
     what: str
     fee: str = ""  # "{value}" in it is the value, in small letters
     unit: Literal["hour", "month", "unpriced", "use"]  # "use": named outside the totals
