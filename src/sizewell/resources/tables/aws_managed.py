@@ -68,7 +68,7 @@ def _storage(resource: RecordedResource, context: Context, as_machine: str) -> t
     """The fee of a disk of SageMaker, and what is weak about it: a component's decision counts it as a machine's."""
     if context.graph.registration(resource) is None:
         return "sagemaker.gb_month", ""
-    return as_machine, "at the price of a machine's disk; SageMaker's is higher"
+    return as_machine, "SageMaker's disks cost more"
 
 
 def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
