@@ -118,7 +118,8 @@ def serving(name: str, served: Pool, **changes: Any) -> Workload:
 
 def training(name: str, trained: Pool, **changes: Any) -> Workload:
     devices = trained.nodes_max * trained.accelerators_per_node
-    layout = Parallelism(data=max(devices, 1), zero_stage=3)
+    neuron = trained.accelerator.startswith(("trainium", "inferentia"))
+    layout = Parallelism(data=max(devices, 1), zero_stage=1 if neuron else 3)
     return workload(name, "training", trained, checkpoint=True, parallelism=layout, **changes)
 
 

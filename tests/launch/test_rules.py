@@ -221,6 +221,9 @@ def test_a_command_of_one_s_own_brings_its_own_settings():
     [
         (cases.BIG.model_copy(update={"method": "qlora"}), Parallelism(), "task.method: is qlora"),
         (cases.BIG.model_copy(update={"family": "vision"}), Parallelism(), "task.family: is vision"),
+        (cases.BIG.model_copy(update={"engine": "trl"}), Parallelism(), "task.engine: is trl"),
+        (cases.BIG.model_copy(update={"optimizer": "muon"}), Parallelism(), "task.optimizer: is muon"),
+        (cases.BIG.model_copy(update={"method": "lora"}), Parallelism(tensor=2), "parallelism.tensor: is 2"),
         (cases.BIG, Parallelism(pipeline=4), "parallelism.pipeline: is 4"),
         (cases.BIG, Parallelism(expert=8), "parallelism.expert: is 8"),
         (None, Parallelism(), "task: is missing"),

@@ -15,7 +15,7 @@ from sizewell.launch.jobs import JOB, PORT, coordinator, jobset, limited, packed
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.launching import beyond
+from sizewell.sizing.records.launching import Script, beyond, entry_script
 
 BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour before the window does
 
@@ -64,11 +64,9 @@ def command(launch: Launch) -> list[str]:
     return ["python3", f"{pods.SCRIPTS}/spawn.py", "--processes", str(processes(launch)), script]
 
 
-def entry(launch: Launch) -> str:
+def entry(launch: Launch) -> Script:
     """Which script trains: by framework and accelerator."""
-    if launch.plan.framework == "jax" or launch.machine.runtime == "tpu":
-        return "train_jax.py"
-    return "train_neuron.py" if launch.machine.runtime == "neuron" else "train_fsdp.py"
+    return entry_script(launch.plan.framework, launch.machine.runtime)
 
 
 def processes(launch: Launch) -> int:
@@ -164,7 +162,9 @@ def possible(launch: Launch) -> None:
     again = "run `sizewell size --stack STACK` and commit the decision"
     told = f"give the run its task, {fix}; for a decision without one {again}"
     must(launch.plan.task is not None, "task", "is missing: the entry scripts go by the model and the method", told)
-    for more in beyond(task, launch.plan.framework, layout):
+    if launch.run.model:
+        task = task.model_copy(update={"model": launch.run.model, "dimensions": None})
+    for more in beyond(task, launch.plan.framework, layout, launch.machine.runtime):
         must(False, more.path, more.message, f"{fix}: {more.software}")
     if layout is not None:
         most = max(launch.nodes, launch.plan.nodes_max)

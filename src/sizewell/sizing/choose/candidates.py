@@ -88,6 +88,11 @@ class Candidate:
         return self.shape.cloud in PROVISIONABLE
 
     @property
+    def own_program(self) -> bool:
+        """Whether only layouts that the entry scripts do not have do the work here."""
+        return self.fleets[0].own_program
+
+    @property
     def buildable(self) -> bool:
         """Whether a component can build it, or adopt it; else it is an alternative at most."""
         return self.provisioned or self.adopted

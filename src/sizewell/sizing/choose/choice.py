@@ -81,12 +81,13 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
         if name not in known:
             markets = need.markets if candidate.provisioned else ELSEWHERE_MARKETS
             extra = least.get(candidate.shape.cloud, 0.0) if candidate.provisioned else 0.0
-            own = setting.for_runtime(candidate.accelerator.runtime)
+            own = setting.for_runtime(candidate.accelerator.runtime, own_program=candidate.own_program)
             known[name] = options_of(candidate, own, markets, least_extra_usd=extra)
         return known[name]
 
     def appraise(candidate: Candidate) -> float | None:
-        return min((o.rank_usd for o in offered(candidate)), default=None)
+        # What is launched comes before what is cheaper and cannot be: it must not be left out for the other's price.
+        return None if candidate.own_program else min((o.rank_usd for o in offered(candidate)), default=None)
 
     trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart)
     options: list[Option] = []
@@ -108,20 +109,22 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
 def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     """Best first by the objective: the cheapest; or within the budget the fastest, or the least cost x time.
 
+    What the entry scripts run comes before what needs a program of one's own, where they run such work at all.
     A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first. Of those
     that take at most `ALIKE` times as long as the fastest that can be provisioned, the cheapest counts as the fastest.
     """
     if need.objective == "cost" or need.kind == "notebook":
-        return sorted(options, key=lambda option: option.order)
+        return sorted(options, key=lambda option: (option.candidate.own_program, *option.order))
 
     # "Within 5 % of the fastest", not "within 5 % of each other": the latter is not transitive, and which option came
     # first would follow from the order in which they were compared.
-    fastest = min((o.seconds for o in options if o.candidate.buildable and within_budget(o, need)), default=0.0)
+    launched = [o for o in options if o.candidate.buildable and not o.candidate.own_program]
+    fastest = min((o.seconds for o in launched if within_budget(o, need)), default=0.0)
 
     def key(option: Option) -> tuple[object, ...]:
         inside = within_budget(option, need)
         merit = max(option.seconds, fastest * ALIKE) if need.objective == "time" else option.seconds * option.rank_usd
-        return (not inside, merit if inside else 0.0, *option.order)
+        return (not inside, option.candidate.own_program, merit if inside else 0.0, *option.order)
 
     return sorted(options, key=key)
 
@@ -252,6 +255,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     reasons = []
     if not option.candidate.buildable:
         reasons.append(f"{option.cloud} cannot be provisioned")
+    if option.candidate.own_program and not chosen.candidate.own_program:
+        reasons.append("its layout needs a program of your own")
     if option.deal.market not in need.markets and option.candidate.provisioned:
         reasons.append(_market_reason(option.deal.market, need))
     elif _withheld(option, need):

@@ -76,6 +76,7 @@ class Fleet:
     devices_per_replica: int = 1
     replica_rate: float = 0.0  # the most that one replica takes within its service level, or offline
     run_s: float | None = None  # wall time of one run on these nodes, without interruptions
+    own_program: bool = False  # the entry scripts run such work, but have no layout of it that fits these nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

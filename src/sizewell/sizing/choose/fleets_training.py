@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,8 +51,9 @@ class TrainingSearches:
         self._need = need
         self._of_job: dict[TrainingJob, TrainingSearch] = {}
 
-    def _search(self, accelerator: Accelerator) -> TrainingSearch:
+    def _search(self, accelerator: Accelerator, *, any_layout: bool = False) -> TrainingSearch:
         need = self._need.on(accelerator.runtime)
+        need = need.with_any_layout() if any_layout else need
         assert need.training is not None  # noqa: S101 - asked only for training
         if need.training not in self._of_job:
             self._of_job[need.training] = TrainingSearch(need)
@@ -66,10 +68,25 @@ class TrainingSearches:
             search.bound(members)
 
     def fleets(self, machines: Sequence[Machine]) -> list[tuple[Fleet, ...] | FleetRefusal]:
-        """The fleets of each machine, in their order; those that run the same software are searched at once."""
+        """The fleets of each machine, in their order; those that run the same software are searched at once.
+
+        Where an entry script runs the work but has no layout of it that does on a machine, one that needs another
+        program is taken there, and marked.
+        """
+        fleets = self._fleets(machines)
+        scripted = [i for i, machine in enumerate(machines) if self._search(machine.accelerator).scripted]
+        refused = [i for i in scripted if isinstance(fleets[i], FleetRefusal)]
+        for index, some in zip(refused, self._fleets([machines[i] for i in refused], any_layout=True), strict=True):
+            if not isinstance(some, FleetRefusal):
+                fleets[index] = tuple(replace(fleet, own_program=True) for fleet in some)
+        return fleets
+
+    def _fleets(
+        self, machines: Sequence[Machine], *, any_layout: bool = False
+    ) -> list[tuple[Fleet, ...] | FleetRefusal]:
         together: dict[TrainingSearch, list[int]] = {}
         for index, machine in enumerate(machines):
-            together.setdefault(self._search(machine.accelerator), []).append(index)
+            together.setdefault(self._search(machine.accelerator, any_layout=any_layout), []).append(index)
         fleets: dict[int, tuple[Fleet, ...] | FleetRefusal] = {}
         for search, members in together.items():
             fleets |= zip(members, search.fleets([machines[i] for i in members]), strict=True)
@@ -86,6 +103,7 @@ class TrainingSearch:
     def __init__(self, need: Requirements) -> None:
         assert need.training is not None  # noqa: S101 - asked only for training
         self._need, self._job = need, need.training
+        self.scripted = bool(need.training.entry_script)
         self._layouts: dict[_Key, Any] = {}  # one node alone has no network
         self._plans: dict[_Key, Plan] = {}  # of the layouts that fleets have, itemised
         self._least_device_s: dict[str, float] = {}  # of the run, by accelerator: a lower bound

@@ -65,10 +65,11 @@ def best_under(need: Requirements, setting: Setting, chosen: Option) -> Option |
     changed = replace(setting, need=moved)
 
     def offered(candidate: Candidate) -> list[Option]:
-        return options_of(candidate, changed.for_runtime(candidate.accelerator.runtime), moved.markets)
+        own = changed.for_runtime(candidate.accelerator.runtime, own_program=candidate.own_program)
+        return options_of(candidate, own, moved.markets)
 
     def appraise(candidate: Candidate) -> float | None:
-        return min((o.rank_usd for o in offered(candidate)), default=None)
+        return None if candidate.own_program else min((o.rank_usd for o in offered(candidate)), default=None)
 
     trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
     options = [option for candidate in trial.candidates for option in offered(candidate)]

@@ -25,7 +25,9 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
+from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
+from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.precision import Native, native_form
@@ -47,6 +49,17 @@ TPOT_S: Final = 0.1
 # Others: an estimate of what a page waits for; MLPerf's 15 to 130 ms for ResNet and BERT are those of the server alone.
 SAMPLE_LATENCY_S: Final = {"encoder": 1.0, "vision": 1.0, "speech": 10.0, "diffusion": 20.0}
 COLD_START_S: Final = 600.0  # a bound beyond this leaves time for a machine to start
+DIMENSIONS: Final = (
+    "layers",
+    "hidden",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "ffn",
+    "vocab",
+    "experts",
+    "experts_per_token",
+)
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
@@ -108,10 +121,17 @@ class Runs:
     engine: str
     engine_assumed: bool
     compiled: bool | None
+    entry_script: str  # that is launched; "": a program of one's own
     software: tuple[str, ...]  # the assumptions about it
 
     def of(self, job: TrainingJob) -> TrainingJob:
-        return replace(job, engine=self.engine, engine_assumed=self.engine_assumed, compiled=self.compiled)
+        return replace(
+            job,
+            engine=self.engine,
+            engine_assumed=self.engine_assumed,
+            compiled=self.compiled,
+            entry_script=self.entry_script,
+        )
 
 
 _STANDS_FOR: Final = re.compile("counted as one stack|equivalent|upper bound")
@@ -182,6 +202,10 @@ class Requirements:
             assumptions=tuple(assumptions),
             elsewhere={},
         )
+
+    def with_any_layout(self) -> Requirements:
+        """The same work run by a program of one's own, which may have layouts that the entry scripts have not."""
+        return replace(self, training=replace(self.training, entry_script="") if self.training else None)
 
     @property
     def architecture(self) -> Architecture | None:
@@ -275,8 +299,38 @@ def _runs(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> Runs:
         engine=SOFTWARE[named.name].predicted_as if named else usual,
         engine_assumed=named is None,
         compiled=True if runtime in COMPILES else None if both_usual else False,
+        entry_script=_entry_script(spec, architecture, runtime),
         software=tuple(_software(spec, architecture, runtime)),
     )
+
+
+def _entry_script(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> str:
+    """The script that a training run is launched with; "" where it needs a program of its own."""
+    if work_of(spec.kind) != "training" or beyond(task_of(spec, architecture), spec.framework, None, runtime):
+        return ""
+    return entry_script(spec.framework, runtime)
+
+
+def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
+    """What a training run is, as far as it decides which software can run it."""
+    model, run = spec.model, spec.training
+    assert model is not None  # noqa: S101 - a training spec without a model was refused
+    named = model.name or model.config_path
+    return Task(
+        model=named,
+        dimensions=None if named else dimensions_of(architecture),
+        family=architecture.kind,
+        experts=architecture.experts or None,
+        engine=spec.engine.name if spec.engine else None,
+        precision=model.precision,
+        method=_method(spec),
+        optimizer=run.optimizer if run else None,
+    )
+
+
+def dimensions_of(architecture: Architecture) -> dict[str, int] | None:
+    """The sizes that say which model it is, where no name does."""
+    return {name: size for name in DIMENSIONS if (size := getattr(architecture, name))} or None
 
 
 def _budget(spec: WorkloadSpec) -> dict[str, Decimal]:

@@ -13,6 +13,7 @@ from sizewell.sizing.catalog.managed import STANDING, TITLES
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.assumed_level import beside_the_price
 from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
+from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import (
     Sizing,
     alternatives,
@@ -25,6 +26,7 @@ from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.pricing import SCARCE_DEVICES, Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
+from sizewell.sizing.choose.requirements import dimensions_of
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.money import HOURS_PER_MONTH
@@ -55,7 +57,6 @@ from sizewell.sizing.records.launching import beyond
 from sizewell.sizing.units import distinct_figures, short_duration
 
 if TYPE_CHECKING:
-    from sizewell.sizing.choose.requirements import Requirements
     from sizewell.sizing.workload.read import WorkloadSpec
 
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
@@ -66,8 +67,6 @@ ROLES = {
     "batch-inference": "workers",
     "notebook": "notebook",
 }
-
-DIMENSIONS = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "experts", "experts_per_token")
 
 
 def workload_record(sizing: Sizing, chosen: Option) -> Workload:
@@ -96,18 +95,52 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         cost=_cost(chosen, beside_the_price(sizing, chosen)),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         rejections=rejection_groups(sizing.rejections),
-        assumptions=(*assumptions(chosen), *(_launched(spec.name, task, need, layout) if need.training else ())),
+        assumptions=(*assumptions(chosen), *_launched(chosen, task, layout)),
     )
 
 
-def _launched(name: str, task: Task | None, need: Requirements, layout: Parallelism | None) -> tuple[str, ...]:
-    """What of the run its launch will ask a command of one's own for, said where the layout is chosen."""
-    more = beyond(task, need.framework, layout)
+def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> tuple[str, ...]:
+    """What of a run its launch will ask a command of one's own for, said where the layout is chosen; or what such a
+    command would save.
+    """
+    need, runtime = chosen.setting.need, chosen.candidate.accelerator.runtime
+    more = beyond(task, need.framework, layout, runtime) if need.training is not None else ()
     if not more:
-        return ()
+        return _saved_by_own(chosen)
+    name = need.name
     causes = ", ".join(f"{each.path} {each.message.partition(':')[0].partition(',')[0]}" for each in more)
     software = "; ".join(dict.fromkeys(each.software for each in more))
     return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
+
+
+OWN_SAVES = 0.03  # of a run's time, from which a program of one's own is worth a sentence
+
+
+def _saved_by_own(chosen: Option) -> tuple[str, ...]:
+    """What the fastest layout of any program would save on the chosen machines, where the entry scripts lack it."""
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
+
+    need, fleet, shape = chosen.setting.need, chosen.fleet, chosen.candidate.shape
+    job, ours = need.training, fleet.training
+    if job is None or ours is None or not job.entry_script or fleet.nodes * shape.accelerators < 2:
+        return ()
+    slices = [item for item in chosen.setting.catalog.slices if item.machine_type == shape.instance_type]
+    machine = machine_of(shape, chosen.candidate.accelerator, slices, need)
+    free = replace(job, entry_script="")
+    found = find_all(free, (machine.cluster(fleet.nodes, fleet.topology),), best=1)[0]
+    if isinstance(found, LayoutRefusal) or found[0].step_s > (1 - OWN_SAVES) * ours.step_s:
+        return ()
+    other = _parallelism(found[0].layout, free)
+    needs = beyond(None, need.framework, other, chosen.candidate.accelerator.runtime)
+    if not needs:
+        return ()
+    causes = ", ".join(f"{each.path.partition('.')[2]} {each.message.split()[1].rstrip(':')}" for each in needs)
+    saved = 1 - found[0].step_s / ours.step_s
+    money = f", about {saved * float(chosen.run_usd):,.2f} USD a run" if chosen.run_usd else ""
+    software = f"{needs[0].software} and a command of your own"
+    return (
+        f"{causes} would save {saved:.0%} of the time{money}, with {software}; the entry scripts have no such layout",
+    )
 
 
 def _guard(spec: WorkloadSpec) -> Guard:
@@ -333,10 +366,10 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
     if model is None or need.architecture is None:
         return None
     made = need.architecture
-    sizes = {} if model.name or model.config_path else {name: getattr(made, name) for name in DIMENSIONS}
+    named = model.name or model.config_path
     fields: dict[str, Any] = {
-        "model": model.name or model.config_path,
-        "dimensions": {name: value for name, value in sizes.items() if value} or None,
+        "model": named,
+        "dimensions": None if named else dimensions_of(made),
         "family": made.kind,
         "resolution": made.resolution or None,
         "deadline_s": need.deadline_s,
@@ -349,6 +382,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "weights": run.weights or None,
             "method": run.method,
             "optimizer": run.optimizer,
+            "experts": made.experts or None,
             "lora_rank": run.lora_rank or None,
             "no_sync": run.unsharded_gradients or None,
             "sequence_length": run.sequence_length or None,

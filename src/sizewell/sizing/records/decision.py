@@ -231,6 +231,7 @@ class Task(_Record):
     engine: str | None = None  # software that the spec names; None: what is launched by default
     engine_version: str | None = None
     family: str | None = None  # decoder | encoder | vision | diffusion
+    experts: int | None = None  # of a mixture that is trained: routed experts of a layer
     resolution: int | None = None  # of images: pixels along a side
     precision: str | None = None  # of the computation
     weights: str | None = None  # as they are stored: bf16 | fp8 | int4 | nf4 | ...

@@ -40,6 +40,7 @@ class TrainingJob:
     framework: str = "pytorch"  # pytorch | jax | tensorflow
     engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
     engine_assumed: bool = False  # nobody names it, and it is what such work usually runs
+    entry_script: str = ""  # that is launched, and whose layouts alone are searched; "": any layout
     compiled: bool | None = False  # by a compiler that fuses kernels; None: not stated, halfway between
     cpu_offload: bool = False
     chunked_loss: bool = False

@@ -1,13 +1,18 @@
-"""What a training decision has that the entry scripts do not do.
+"""What a training run has that the entry scripts do not do.
 
-Read where a layout is chosen and where it is launched, so that neither promises what the other refuses.
+Read where a layout is chosen and where it is launched, so that neither promises what the other refuses. A job that an
+entry script runs says so (`TrainingJob.entry_script`), and only the layouts that the script has are searched for it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from sizewell.sizing.records.decision import Parallelism, Task
+
+Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,29 +24,82 @@ class Beyond:
     software: str
 
 
-_KINDS = {"pipeline": "Megatron-Core, NeMo or torchtitan", "context": "Megatron-Core, NeMo or torchtitan",
-          "expert": "Megatron-Core or NeMo"}  # fmt: skip
-_FAMILIES = {"vision": "timm under torchrun", "diffusion": "diffusers under torchrun"}
+_KINDS: Final = {"pipeline": "Megatron-Core, NeMo or torchtitan", "context": "Megatron-Core, NeMo or torchtitan",
+                 "expert": "Megatron-Core or NeMo"}  # fmt: skip
+_FAMILIES: Final = {"vision": "timm under torchrun", "diffusion": "diffusers under torchrun"}
+# The software that an entry script is, by the name that a spec gives it; any other name is a program of one's own.
+_NAMES: Final[dict[Script, str]] = {"train_fsdp.py": "fsdp", "train_jax.py": "", "train_neuron.py": "neuron"}
 
 
-def beyond(task: Task | None, framework: str, layout: Parallelism | None) -> tuple[Beyond, ...]:
+def entry_script(framework: str, runtime: str) -> Script:
+    """Which script trains, by framework and the accelerators' runtime.
+
+    >>> entry_script("pytorch", "cuda"), entry_script("pytorch", "tpu")
+    ('train_fsdp.py', 'train_jax.py')
+    """
+    if framework == "jax" or runtime == "tpu":
+        return "train_jax.py"
+    return "train_neuron.py" if runtime == "neuron" else "train_fsdp.py"
+
+
+def beyond(task: Task | None, framework: str, layout: Parallelism | None, runtime: str = "cuda") -> tuple[Beyond, ...]:
     """What of a training run needs a program of its own, in the decision's own words; () where nothing does.
 
     >>> [each.path for each in beyond(Task(method="qlora"), "pytorch", Parallelism(pipeline=2))]
     ['task.method', 'parallelism.pipeline']
     """
-    found = []
-    if task is not None and task.family not in (None, "decoder"):
-        software = _FAMILIES.get(task.family or "", "transformers under torchrun")
-        found.append(("task.family", f"is {task.family}: the entry scripts train language models", software))
-    if task is not None and task.method == "qlora":
-        message = "is qlora, which the entry scripts do not shard"
-        found.append(("task.method", message, "Axolotl, or TRL with FSDP-QLoRA"))
+    script = entry_script(framework, runtime)
+    found = [*(_of_task(task, script) if task is not None else ())]
     if framework == "tensorflow":
         found.append(("framework", "is tensorflow, for which there is no entry script", "TensorFlow's own launcher"))
+    if layout is not None:
+        found += _of_layout(layout, task, script)
+    return tuple(Beyond(path=path, message=message, software=software) for path, message, software in found)
+
+
+def _of_task(task: Task, script: Script) -> Iterator[tuple[str, str, str]]:
+    if task.family not in (None, "decoder"):
+        software = _FAMILIES.get(task.family or "", "transformers under torchrun")
+        yield "task.family", f"is {task.family}: the entry scripts train language models", software
+    if task.engine and task.engine != _NAMES[script]:
+        yield "task.engine", f"is {task.engine}, which is not what the entry script ({script}) is", task.engine
+    if task.method == "qlora":
+        yield "task.method", "is qlora, which the entry scripts do not shard", "Axolotl, or TRL with FSDP-QLoRA"
+    elif script == "train_jax.py" and (task.method not in (None, "pretrain") or task.model):
+        message = f"is {task.method or 'pretrain'} of a given model, and train_jax.py pretrains one by its dimensions"
+        yield "task.method", message, "MaxText"
+    elif task.method in ("full", "lora") and task.dimensions:
+        yield (
+            "task.model",
+            "is missing: a model by its dimensions has no weights to start from",
+            "a program that knows where they are",
+        )
+    if task.experts:
+        message = f"is {task.experts}: the entry scripts have no kernels for mixtures of experts"
+        yield "task.experts", message, "Megatron-Core or NeMo"
+    if task.precision in ("fp8", "fp4", "int8"):
+        software = "Megatron-Core with Transformer Engine, or torchtitan"
+        yield "task.precision", f"is {task.precision}: the entry scripts compute in bf16 or fp32", software
+    elif task.precision not in (None, "bf16", "fp32"):
+        software = "transformers' Trainer or Lightning"
+        yield "task.precision", f"is {task.precision}: the entry scripts compute in bf16 or fp32", software
+    if task.optimizer not in (None, "adamw"):
+        software = "transformers' Trainer, torchtitan or Megatron-Core"
+        yield "task.optimizer", f"is {task.optimizer}: the entry scripts step by AdamW", software
+
+
+def _of_layout(layout: Parallelism, task: Task | None, script: Script) -> Iterator[tuple[str, str, str]]:
     for kind, software in _KINDS.items():
-        value = getattr(layout, kind, 1)
+        value = getattr(layout, kind)
         if value > 1:
             message = f"is {value}: the entry scripts support data and tensor parallelism only"
-            found.append((f"parallelism.{kind}", message, software))
-    return tuple(Beyond(path=path, message=message, software=software) for path, message, software in found)
+            yield f"parallelism.{kind}", message, software
+    if script == "train_neuron.py":
+        message = "train_neuron.py shards the optimizer's state alone (ZeRO-1)"
+        if layout.tensor > 1:
+            yield "parallelism.tensor", f"is {layout.tensor}: {message}", "NeuronX Distributed"
+        if layout.zero_stage > 1:
+            yield "parallelism.zero_stage", f"is {layout.zero_stage}: {message}", "NeuronX Distributed"
+    elif layout.tensor > 1 and task is not None and task.method == "lora":
+        message = f"is {layout.tensor}: the entry scripts split no matrix that has adapters"
+        yield "parallelism.tensor", message, "Megatron-Core or NeMo"

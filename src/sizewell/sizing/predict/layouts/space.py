@@ -3,7 +3,8 @@
 Legal means: tensor parallelism inside the fast domain and dividing heads, feed-forward width and KV heads (or repeated
 over them); pipeline stages that share the layers out evenly or nearly so;
 interleaving that divides a stage; experts divided over data and context ranks; micro-batches that divide the batch of a
-replica; the factors' product is the number of devices.
+replica; the factors' product is the number of devices. Of a job that an entry script runs, the layouts that it has
+(`launch/scripts/README.md`): `records.launching.beyond` names what the others need.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def divisors(n: int) -> tuple[int, ...]:
 def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
     """Tensor-parallel sizes inside the fast domain that divide heads and feed-forward width."""
     model = job.architecture
-    if not model.layers or not model.heads or job.engine in SHARDS_ALONE:
+    script = job.entry_script
+    whole = script == "train_neuron.py" or (bool(script) and job.method == "lora")
+    if not model.layers or not model.heads or job.engine in SHARDS_ALONE or whole:
         return (1,)
     kv = model.kv_heads or model.heads
     width = model.ffn or model.expert_ffn
@@ -83,15 +86,21 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
         if d <= fast
         and model.heads % d == 0
         and width % d == 0
-        and (kv % d == 0 or d % kv == 0)
+        and (kv % d == 0 or (d % kv == 0 and not script))
+        and (script != "train_jax.py" or model.vocab % d == 0)
         and model.hidden % d == 0
     )
+
+
+def _divides_alone(job: TrainingJob) -> bool:
+    """Whether what runs the job has neither stages nor groups that share a sequence or experts."""
+    return bool(job.entry_script) or job.engine in SHARDS_ALONE
 
 
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Stages that share the layers out evenly, or nearly: a longest stage at most 8 % over the mean."""
     layers = job.architecture.layers
-    if not layers or job.framework == "jax" or job.method == "qlora" or job.engine in SHARDS_ALONE:
+    if not layers or job.framework == "jax" or job.method == "qlora" or _divides_alone(job):
         return (1,)
     return tuple(d for d in divisors(devices) if d <= layers and math.ceil(layers / d) * d <= 1.08 * layers)
 
@@ -99,7 +108,7 @@ def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
 def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Powers of two that leave each rank enough of the sequence."""
     seq = job.sequence_length
-    if job.architecture.kind != "decoder" or job.engine in SHARDS_ALONE:
+    if job.architecture.kind != "decoder" or _divides_alone(job):
         return (1,)
     return tuple(d for d in divisors(devices) if d & (d - 1) == 0 and (d == 1 or seq // d >= CONTEXT_TOKENS_MIN))
 
@@ -107,7 +116,7 @@ def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
 def expert_sizes(job: TrainingJob, ranks: int) -> tuple[int, ...]:
     """Divisors of the experts that also divide the data and context ranks."""
     experts = job.architecture.experts
-    if not experts or job.engine in SHARDS_ALONE:
+    if not experts or _divides_alone(job):
         return (1,)
     return tuple(d for d in divisors(experts) if ranks % d == 0)
 
@@ -124,14 +133,14 @@ def micro_batches(job: TrainingJob, data: int, context: int) -> tuple[int, ...]:
     return tuple(sorted(set(sizes)))
 
 
-def shardings(data: int, pipeline: int, stride: int, domain: int) -> tuple[tuple[int, int], ...]:
+def shardings(data: int, pipeline: int, stride: int, domain: int, *, script: str = "") -> tuple[tuple[int, int], ...]:
     """(ZeRO stage, ranks it shards over): nothing sharded, optimizer, all, and all within a domain (hybrid).
 
     `data` counts context-parallel ranks too: they hold the same weights.
     """
     if data == 1:
         return ((0, 1),)
-    if pipeline > 1:
+    if pipeline > 1 or script == "train_neuron.py":
         return ((0, data), (1, data))
     near = domain // stride
     hybrid = ((3, near),) if 1 < near < data and data % near == 0 else ()
@@ -175,7 +184,10 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
                 dp = devices // (tp * pp * cp)
                 if job.global_batch % dp:
                     continue
-                experts, sharded = expert_sizes(job, dp * cp), shardings(dp * cp, pp, tp, domain)
+                experts, sharded = (
+                    expert_sizes(job, dp * cp),
+                    shardings(dp * cp, pp, tp, domain, script=job.entry_script),
+                )
                 for micro in micro_batches(job, dp, cp):
                     virtual = virtual_sizes(job, pp, job.global_batch // dp // micro)
                     if not virtual:
