@@ -41,10 +41,11 @@ def test_networks_without_a_nat_gateway_have_no_such_line(facts, cloud):
 
 
 def test_each_pod_of_a_cluster_loads_its_own_weights_and_rocm_images_are_larger(facts):
-    busy = chat(infra=["azure"], traffic={"rps": 400, "input_tokens": 1500, "output_tokens": 300})
+    busy = {"infra": ["azure"], "traffic": {"rps": 400, "input_tokens": 1500, "output_tokens": 300}}
     said = {
         (option.instance_type, option.scheduler): through_nat(option)[0]
-        for option in size_one(busy, facts, stack="", on=ON).options
+        for named in ({}, {"resources": {"accelerators": ["MI300X"]}})
+        for option in size_one(chat(**busy, **named), facts, stack="", on=ON).options
         if option.managed == "raw"
     }
     assert "142 GB" in said["Standard_ND96is_MI300X_v5", "kubernetes"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from sizewell import logs
 from sizewell.sizing.catalog import buildable, host, residency
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
+from sizewell.sizing.catalog.history import fresh_days
 from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE, Accelerator, Offer, Shape, Slice
@@ -39,6 +40,7 @@ ELSEWHERE_MARKETS = ("on-demand", "purchase")  # of other sellers and own hardwa
 
 KEPT_ELSEWHERE = 2
 AHEAD = 24  # shapes that are searched together, even where the bound would reject the later ones
+NEARLY = 1.03  # times that nobody decides by: predictions and prices differ by more
 KEPT = 3  # buildable candidates that no bound rejects: the choice and its runners-up
 
 
@@ -70,6 +72,7 @@ class Deal:
     usd_per_hour: Decimal
     advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
     estimate: str = ""  # basis of a price that is not published and was estimated from sister regions; else ""
+    old: bool = False  # whether the price is older than prices of its market stay true
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +196,8 @@ def try_all(
         same, kept = rivals(item)
         # Right only while `floor_usd` is never above what `appraise` says of any option of the machine: a cost that is
         # added there has to be left out here, or to have a lower bound. Not ">=": of equals all are worked out, so that
-        # the name decides between them and not the order of the queue.
-        return len(same) >= kept and item.floor_usd > same[kept - 1]
+        # the name decides between them and not the order of the queue; and of nearly equals, so that the plainest does.
+        return len(same) >= kept and item.floor_usd > max(same[kept - 1], NEARLY * same[0])
 
     queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
     for position, item in enumerate(queue):
@@ -260,7 +263,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         shape, family=accelerator.family, scheduler=need.scheduler, managed=need.team.managed
     ):
         return rejected(shape, Cause.CONSTRAINT, unbuilt)
-    unfit, way_out = _runtime(accelerator, need)
+    unfit, way_out = _runtime(accelerator, need, theirs=_adopted(shape, context))
     if unfit:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
@@ -343,8 +346,8 @@ def _adopted(shape: Shape, context: _Context) -> bool:
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
     reason = (
-        f"at least {item.floor_usd:,.2f} USD a run even without communication, the best option costs "
-        f"{best_usd:,.2f} USD"
+        f"at least {item.floor_usd:,.2f} USD a run even without communication, the best option is "
+        f"compared at {best_usd:,.2f} USD"
     )
     return rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
 
@@ -400,7 +403,12 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
 
 
 # Runtimes that compile a model and support a part of them: taken where the framework is native or the spec names it.
-_PORTED: Mapping[str, str] = {"tpu": "PyTorch/XLA", "neuron": "torch-neuronx", "gaudi": "Gaudi's PyTorch bridge"}
+_PORTED: Mapping[str, str] = {
+    "tpu": "PyTorch/XLA",
+    "neuron": "torch-neuronx",
+    "gaudi": "Gaudi's PyTorch bridge",
+    "rocm": "ROCm",
+}
 # Weight formats with kernels in the runtimes' usual serving and training stacks; CUDA has all.
 _FORMATS: Mapping[str, frozenset[str]] = {
     "rocm": frozenset({"fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4"}),
@@ -434,8 +442,11 @@ def _on_processor(need: Requirements) -> str:
     return processors.refusal(need.serving)
 
 
-def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
-    """Why the software cannot run on the accelerator, and the way out; two empty texts when it can."""
+def _runtime(accelerator: Accelerator, need: Requirements, *, theirs: bool) -> tuple[str, str]:
+    """Why the software cannot run on the accelerator, and the way out; two empty texts when it can.
+
+    `theirs`: the machines are the project's own, so what they need is known to it.
+    """
     runtime, other = accelerator.runtime, "name another accelerator in resources"
     if runtime == host.RUNTIME:
         if need.serving is not None and need.serving.adapters:
@@ -456,7 +467,7 @@ def _runtime(accelerator: Accelerator, need: Requirements) -> tuple[str, str]:
         return f"{need.engine} has no release for {accelerator.name} ({runtime})", way
     if need.serving is not None and need.serving.adapters and runtime not in _adapter_runtimes(need):
         return f"LoRA adapters are not launched on {accelerator.name} ({runtime})", "merge each adapter into its model"
-    named = need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
+    named = theirs or need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
     if runtime in _PORTED and not named and not (runtime == "tpu" and need.framework != "pytorch"):
         reason = (
             f"a model has to be ported to {accelerator.name} ({_PORTED[runtime]}); name it in resources to allow it"
@@ -533,10 +544,10 @@ def _deals(offers: Sequence[Offer], context: _Context, *, every: bool) -> tuple[
         return ()
     usual = context.catalog.spot(offers[0].cloud, offers[0].instance_type, context.on)
     if not every:
-        return _cheapest(offers, usual, context.catalog.rates)
+        return _cheapest(offers, usual, context)
     key = ("deals", offers[0].cloud, offers[0].instance_type, context.on)
     if key not in context.catalog.memo:
-        context.catalog.memo[key] = _cheapest(offers, usual, context.catalog.rates)
+        context.catalog.memo[key] = _cheapest(offers, usual, context)
     return context.catalog.memo[key]  # type: ignore[no-any-return]
 
 
@@ -557,11 +568,13 @@ def _estimated(shape: Shape, context: _Context) -> tuple[Deal, ...]:
     return tuple(sorted(deals, key=lambda deal: (deal.usd_per_hour, deal.region)))
 
 
-def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot], rates: Discounts) -> tuple[Deal, ...]:
+def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot], context: _Context) -> tuple[Deal, ...]:
     """One deal for each market of each region.
 
     A spot deal has the region's usual price, and the zone of the cheapest quote that is not far below it.
     """
+    rates = context.catalog.rates
+    since = (context.on - timedelta(days=fresh_days("spot"))).isoformat()
     best: dict[tuple[str, str], tuple[bool, Decimal, Offer]] = {}
     for offer in offers:
         key = (offer.market, offer.region)
@@ -578,6 +591,7 @@ def _cheapest(offers: Iterable[Offer], usual: Mapping[str, UsualSpot], rates: Di
             zone=o.zone,
             usd_per_hour=_own_usd(usual[o.region].usd_per_hour if o.market == "spot" else o.usd_per_hour, o, rates),
             advisor=o.interruption,
+            old=o.market == "spot" and usual[o.region].as_of < since,
         )
         for _, _, o in best.values()
     ]

@@ -14,7 +14,16 @@ from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
 from sizewell.sizing.catalog.records import EDGE
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
-from sizewell.sizing.choose.candidates import ELSEWHERE_MARKETS, Candidate, Cause, Rejection, Trial, rejected, try_all
+from sizewell.sizing.choose.candidates import (
+    ELSEWHERE_MARKETS,
+    NEARLY,
+    Candidate,
+    Cause,
+    Rejection,
+    Trial,
+    rejected,
+    try_all,
+)
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
 from sizewell.sizing.choose.pricing import (
     Option,
@@ -109,16 +118,24 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
 def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     """Best first by the objective: the cheapest; or within the budget the fastest, or the least cost x time.
 
-    What the entry scripts run comes before what needs a program of one's own, where they run such work at all.
-    A budget limits what `time` and `balanced` may spend; where nothing is inside it, the cheapest comes first. Of those
-    that take at most `ALIKE` times as long as the fastest that can be provisioned, the cheapest counts as the fastest.
+    What the entry scripts run comes before what needs a program of one's own, where they run such work at all. Of those
+    that cost nearly as little as the cheapest the plainest comes first. A budget limits what `time` and `balanced` may
+    spend; where nothing is inside it, the cheapest comes first. Of those that take at most `ALIKE` times as long as the
+    fastest that can be provisioned, the cheapest counts as the fastest.
     """
+    launched = [o for o in options if o.candidate.buildable and not o.candidate.own_program]
     if need.objective == "cost" or need.kind == "notebook":
-        return sorted(options, key=lambda option: (option.candidate.own_program, *option.order))
+        nearly = NEARLY * min((o.rank_usd for o in launched), default=0.0)
+
+        def plainest(option: Option) -> tuple[object, ...]:
+            near = option.candidate.buildable and option.rank_usd <= nearly
+            plain = option.plainness if near else ()
+            return (option.candidate.own_program, 0.0 if near else option.rank_usd, plain, *option.order)
+
+        return sorted(options, key=plainest)
 
     # "Within 5 % of the fastest", not "within 5 % of each other": the latter is not transitive, and which option came
     # first would follow from the order in which they were compared.
-    launched = [o for o in options if o.candidate.buildable and not o.candidate.own_program]
     fastest = min((o.seconds for o in launched if within_budget(o, need)), default=0.0)
 
     def key(option: Option) -> tuple[object, ...]:
@@ -263,6 +280,10 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append("a run this long uses spot machines only with spot_policy: spot")
     if option.managed != chosen.managed and (way := _way_reason(option, need)):
         reasons.append(way)
+    if not reasons and option.careful > max(1.0, chosen.careful) and option.total_usd < chosen.total_usd:
+        reasons.append(f"compared at {option.careful:.2f} times its machines' cost, as {doubts(option)}")
+    elif not reasons and need.objective == "cost" and option.rank_usd < chosen.rank_usd:
+        reasons.append(f"nearly the same cost, but {_less_plain(option, chosen)}")
     missing = unpriced_lines(option.items)
     if missing:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
@@ -288,6 +309,20 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     elif need.objective == "time" and longer < 0.995 and option.candidate.buildable:
         reasons.append(f"{longer:.2f} x as long, which predictions cannot tell apart")
     return "; ".join(reasons) or "the same cost; of equals, the first by name is chosen"
+
+
+def _less_plain(option: Option, chosen: Option) -> str:
+    """What makes an option less plain than the chosen one; see `Option.plainness`."""
+    unknown, kinds, nodes = (ours > theirs for ours, theirs in zip(option.plainness, chosen.plainness, strict=True))
+    if unknown:
+        return doubts(option)
+    return "split in more ways" if kinds else "on more machines" if nodes else "the plainer market is chosen"
+
+
+def doubts(option: Option) -> str:
+    """What of an option is known from little."""
+    reasons = ["few published runs tell how fast it is"] if option.seldom_measured else []
+    return " and ".join([*reasons, *(["its spot price is old"] if option.deal.old else [])])
 
 
 def _differences(option: Option, chosen: Option, need: Requirements) -> list[tuple[float, str]]:

@@ -154,6 +154,34 @@ class Option:
         seconds = Decimal(repr(self.run_s)) * self.fleet.nodes
         return (seconds / 3600 * Decimal(repr(self.usd_per_hour))).quantize(Decimal("0.01"))
 
+    @cached_property
+    def careful(self) -> float:
+        """Times its machines' cost that it is compared at: the careful end of what is known from little.
+
+        A speed that few published runs tell of stands at the upper edge of its band, an old spot price a quarter
+        higher; both together less than twice, as they are independent.
+        """
+        time = self.fleet.training
+        logs = [math.log(UNKNOWN_MARGIN)] if self.deal.old else []
+        if time is not None and self.seldom_measured:
+            logs.append(math.log(time.high_s / time.step_s))
+        return math.exp(math.hypot(*logs))
+
+    @property
+    def seldom_measured(self) -> bool:
+        """Whether the speed of a run on its accelerators is known from few published runs."""
+        from sizewell.sizing.predict.performance.training import seldom_measured
+
+        return self.fleet.training is not None and seldom_measured(self.candidate.accelerator.family)
+
+    @property
+    def plainness(self) -> tuple[bool, int, int]:
+        """What decides between options that cost nearly the same: known hardware, few ways of splitting, few nodes."""
+        split = self.fleet.layout
+        ways = (split.tensor, split.pipeline, split.context, split.expert) if split else ()
+        kinds = sum(each > 1 for each in ways) if split else int(self.fleet.devices_per_replica > 1)
+        return (self.seldom_measured, kinds, self.fleet.nodes)
+
     @property
     def order(self) -> tuple[object, ...]:
         """Cheapest first, ties by market and name."""
@@ -489,7 +517,9 @@ def _total_usd(option: Option) -> tuple[float, float]:
     care = services.care_usd_per_month(need) * months if option.managed == RAW else 0.0
     known = not deal.estimate and all(fee.known for fee, _ in extras)
     nowhere = any(fee.known is None for fee, _ in extras)
-    return usd, math.inf if nowhere else (usd if known else usd * UNKNOWN_MARGIN) + care
+    margin = 1.0 if known else UNKNOWN_MARGIN
+    doubt = (option.careful - 1) * machine_hours * option.usd_per_hour
+    return usd, math.inf if nowhere else max(usd * margin, usd + doubt) + care
 
 
 def leaving_usd(option: Option) -> float:

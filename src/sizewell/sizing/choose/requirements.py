@@ -409,11 +409,6 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
             notes.append(
                 f"{batch} samples per step: {run.global_batch:,} tokens are not divisible by the sequence length"
             )
-        elif better := divisible(batch):
-            notes.append(
-                f"{batch} samples per step divide among few numbers of devices: training.global_batch: "
-                f"{better * per_sample} ({better} samples) would divide among most"
-            )
     elif spec.kind == "training" and language:
         from sizewell.sizing.predict.architecture import params_total
 

@@ -17,6 +17,7 @@ from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import (
     Sizing,
     alternatives,
+    doubts,
     fallbacks,
     performance_value,
     rejection_groups,
@@ -26,7 +27,7 @@ from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.pricing import SCARCE_DEVICES, Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
-from sizewell.sizing.choose.requirements import dimensions_of
+from sizewell.sizing.choose.requirements import dimensions_of, divisible
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.money import HOURS_PER_MONTH
@@ -52,13 +53,14 @@ from sizewell.sizing.records.decision import (
     Task,
     Workload,
 )
-from sizewell.sizing.records.jobs import Layout, TrainingJob
+from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.records.launching import beyond
 from sizewell.sizing.units import distinct_figures, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
 
+SAVES = 0.03  # of a run's time: from here on another layout or batch is worth a sentence
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
 ROLES = {
     "training": "workers",
@@ -113,7 +115,30 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
     return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
 
 
-OWN_SAVES = 0.03  # of a run's time, from which a program of one's own is worth a sentence
+def _better_batch(chosen: Option) -> tuple[str, ...]:
+    """What a batch that more numbers of devices divide would save on the chosen machines, where the stated is odd."""
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
+
+    job, ours = chosen.setting.need.training, chosen.fleet.training
+    batch = divisible(job.global_batch) if job is not None else 0
+    if job is None or ours is None or not batch:
+        return ()
+    per_sample = job.sequence_length or 1
+    odd = f"{job.global_batch} samples per step divide among few numbers of devices: training.global_batch: "
+    said = f"{odd}{batch * per_sample} ({batch} samples) would divide among most"
+    found = find_all(replace(job, global_batch=batch), (_cluster(chosen),), best=1)[0]
+    if isinstance(found, LayoutRefusal):
+        return (said,)
+    saved = 1 - (found[0].step_s / batch) / (ours.step_s / job.global_batch)
+    return (f"{said}, and save {saved:.0%} of the time on these machines" if saved >= SAVES else said,)
+
+
+def _cluster(chosen: Option) -> Cluster:
+    """The chosen machines, as layouts are searched on them."""
+    shape, fleet = chosen.candidate.shape, chosen.fleet
+    slices = [item for item in chosen.setting.catalog.slices if item.machine_type == shape.instance_type]
+    machine = machine_of(shape, chosen.candidate.accelerator, slices, chosen.setting.need)
+    return machine.cluster(fleet.nodes, fleet.topology)
 
 
 def _saved_by_own(chosen: Option) -> tuple[str, ...]:
@@ -124,11 +149,9 @@ def _saved_by_own(chosen: Option) -> tuple[str, ...]:
     job, ours = need.training, fleet.training
     if job is None or ours is None or not job.entry_script or fleet.nodes * shape.accelerators < 2:
         return ()
-    slices = [item for item in chosen.setting.catalog.slices if item.machine_type == shape.instance_type]
-    machine = machine_of(shape, chosen.candidate.accelerator, slices, need)
     free = replace(job, entry_script="")
-    found = find_all(free, (machine.cluster(fleet.nodes, fleet.topology),), best=1)[0]
-    if isinstance(found, LayoutRefusal) or found[0].step_s > (1 - OWN_SAVES) * ours.step_s:
+    found = find_all(free, (_cluster(chosen),), best=1)[0]
+    if isinstance(found, LayoutRefusal) or found[0].step_s > (1 - SAVES) * ours.step_s:
         return ()
     other = _parallelism(found[0].layout, free)
     needs = beyond(None, need.framework, other, chosen.candidate.accelerator.runtime)
@@ -490,7 +513,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     sentences += list(fleet.memory.assumptions)
     sentences += _tight(chosen)
     if fleet.training is not None:
-        sentences += list(fleet.training.assumptions)
+        sentences += [*fleet.training.assumptions, *_better_batch(chosen)]
         if need.utilization is None:
             sentences.append("one run a month")
     if fleet.serving is not None:
@@ -515,6 +538,8 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             sentences.append("the spot price is an estimate, not an observed one")
+    if chosen.careful > 1.0:
+        sentences.append(f"compared at {chosen.careful:.2f} times the cost of its machines, as {doubts(chosen)}")
     sentences += scarce(chosen)
     sentences += _endless(chosen)
     if chosen.deal.estimate:

@@ -214,6 +214,15 @@ def band(job: TrainingJob, cluster: Cluster) -> tuple[Grade, float, float]:
     return row["grade"], low, high
 
 
+def seldom_measured(family: str) -> bool:
+    """Whether so few runs on a family of accelerators are published that it has no band of its own.
+
+    >>> seldom_measured("hopper"), seldom_measured("cdna3")
+    (False, True)
+    """
+    return not any(key.startswith(f"{family.lower()}/") for key in calibration.bands("training"))
+
+
 def band_families(keys: tuple[str, ...]) -> tuple[str, ...]:
     """Of the groups of `band_keys` those of the accelerator's family, and the family itself.
 
