@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -90,3 +91,58 @@ def test_what_stands_in_for_a_price_is_held_against_the_budget(facts):
         return within_budget(best, replace(best.setting.need, budget={"usd_per_month": limit}))
 
     assert [kept(priced), kept((priced + compared) / 2), kept(compared)] == [False, False, True]
+
+
+UNPRICED = """
+name: big
+kind: {kind}
+model: {{name: meta-llama/Llama-3.1-70B{more}}}
+{work}
+resources: {{accelerators: [{accelerator}]}}
+{infra}
+"""
+SERVED = "traffic: {rps: 10, input_tokens: 1500, output_tokens: 300}"
+TRAINED = "training: {tokens: 5B, sequence_length: 8192, global_batch: 4M}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "work", "wanted", "machine"),
+    [
+        ("inference", ", weights: fp8", SERVED, ("GB200", ""), "a4x-highgpu-4g"),
+        ("training", "", TRAINED, ("GB200", ""), "a4x-highgpu-4g"),
+        ("inference", ", weights: fp8", SERVED, ("H200", "infra: [on-premises]"), "hgx-h200-8x"),
+    ],
+)
+def test_what_is_asked_for_without_a_price_is_sized_all_the_same(facts, kind, more, work, wanted, machine):  # noqa: PLR0917
+    given = UNPRICED.format(kind=kind, more=more, work=work, accelerator=wanted[0], infra=wanted[1])
+    answer = decide([parse_spec(given)], facts, stack="", on=ON)
+    assert isinstance(answer, Decision), str(answer)
+    [workload] = answer.workloads
+    assert (workload.pools[0].instance_type, workload.pools[0].nodes_initial > 0) == (machine, True)
+    assert workload.performance.value > 0
+    assert workload.memory.per_device_bytes > 0
+    assert (workload.parallelism is not None) == (kind == "training")
+    assert workload.cost.run_rate is None
+    assert workload.cost.per_run_usd is None
+    assert [reason for reason in workload.cost.unpriced if f"no price for {machine}" in reason]
+    assert [note for note in workload.assumptions if "run: sizewell prices import FILE" in note]
+    assert not [other for other in workload.alternatives if re.search(r"[\d.]+ USD", other.why_not)]
+
+
+def test_what_is_not_asked_for_needs_a_price(facts):
+    """A machine that nobody has a price of is never the answer to a spec that names none."""
+    sizing = size_one(
+        parse_spec(CHAT.replace("resources: {instance_type: [p4d.24xlarge]}", "")), facts, stack="", on=ON
+    )
+    assert not [option for option in sizing.options if option.deal.unknown]
+
+
+def test_a_cheaper_class_without_a_price_in_the_region_is_named(facts):
+    wanted = CHAT.replace("eu-west-1", "af-south-1").replace("resources: {instance_type: [p4d.24xlarge]}", "")
+    [workload] = decide([parse_spec(wanted)], facts, stack="", on=ON).workloads
+    [said] = [note for note in workload.assumptions if "price in af-south-1; at that of" in note]
+    named, usual = said.split()[2], workload.pools[0].instance_type
+    assert named != usual
+    assert facts.offers("aws", named, region="af-south-1", on=ON) == ()
+    elsewhere = decide([parse_spec(wanted.replace("/af-south-1", ""))], facts, stack="", on=ON).workloads[0]
+    assert not [note for note in elsewhere.assumptions if "price in" in note and "it would cost" in note]

@@ -7,6 +7,7 @@ then memory and speed, which are worked out once per kind of machine and not onc
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from sizewell import logs
 from sizewell.sizing.catalog import buildable, host, residency
+from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.history import fresh_days
 from sizewell.sizing.catalog.managed import RAW, TITLES
@@ -73,6 +75,7 @@ class Deal:
     advisor: str = ""  # how often spot is reclaimed, as the vendor's advisor puts it
     estimate: str = ""  # basis of a price that is not published and was estimated from sister regions; else ""
     old: bool = False  # whether the price is older than prices of its market stay true
+    unknown: bool = False  # nobody knows the price: `usd_per_hour` orders machines by their peak and says nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ class _Context:
     on: date
     slices: Mapping[str, tuple[Slice, ...]]
     search: FleetSearch
+    unpriced: bool  # machines that the spec names are taken without a price
     fleets: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # by kind of machine
     drafts: dict[object, tuple[Fleet, ...] | FleetRefusal] = field(default_factory=dict)  # found before asked for
 
@@ -161,17 +165,20 @@ def try_all(
     extra_usd: Mapping[str, float] | None = None,
     *,
     apart: bool = False,
+    unpriced: bool = False,
 ) -> Trial:
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
     With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
     really cost are rejected without a search for a layout. `extra_usd` is what any option in a cloud costs
-    beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one.
+    beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one. `unpriced`
+    takes machines that nobody has a price of: layout, number, time and energy do not follow from it.
     """
     slices: dict[str, list[Slice]] = {}
     for legal in catalog.slices:
         slices.setdefault(legal.machine_type, []).append(legal)
-    context = _Context(need, catalog, on, {name: tuple(items) for name, items in slices.items()}, FleetSearch(need))
+    by_type = {name: tuple(items) for name, items in slices.items()}
+    context = _Context(need, catalog, on, by_type, FleetSearch(need), unpriced)
     if need.training is not None:
         context.search.training.bound(tuple(catalog.accelerators.values()))
     outcomes: dict[int, Candidate | Rejection] = {}
@@ -268,6 +275,9 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     estimated = _estimated(shape, context)
+    if context.unpriced and (not offers or _adopted(shape, context)):
+        machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
+        return _Open(index, shape, accelerator, machine, (_unknown(shape, accelerator, context),), 0.0)
     if not offers:
         return rejected(shape, Cause.NO_PRICE, f"no price for {shape.instance_type} on {context.on.isoformat()}")
     placed = [offer for offer in offers if _allowed(offer, need)]
@@ -293,6 +303,29 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         hours = context.search.training.least_run_s(machine) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
+
+
+def _unknown(shape: Shape, accelerator: Accelerator, context: _Context) -> Deal:
+    """A deal at no known price, where the spec wants it, or the cloud sells the type, or sells anything."""
+    catalog, need = context.catalog, context.need
+    asked = [region for cloud, region, _ in need.places if cloud == shape.cloud and region]
+    sold = [row.region for row in catalog.sold.get((shape.cloud, shape.instance_type), ())]
+    selling = Counter(offer.region for offer in catalog.all_offers if offer.cloud == shape.cloud)
+    open_to_all = [
+        region
+        for region, _ in selling.most_common()
+        if _place_allowed(shape.cloud, region, "", need)
+        and ((fact := catalog.region(shape.cloud, region)) is None or fact.access == "open")
+    ]
+    peak = max(accelerator.flop_per_s.values(), default=0) / 1e15
+    return Deal(
+        market=need.markets[0],
+        region=(asked or sold or open_to_all or [EVERYWHERE])[0],
+        zone="",
+        usd_per_hour=Decimal(repr(max(1.0, shape.accelerators * peak))),
+        estimate="no price of it is known",
+        unknown=True,
+    )
 
 
 def _work_ahead(queue: Sequence[_Open], beaten: Callable[[_Open], bool], context: _Context) -> None:
@@ -341,7 +374,7 @@ def _adopted(shape: Shape, context: _Context) -> bool:
     if shape.cloud in PROVISIONABLE or shape.cloud == EDGE:
         return False
     named = any(cloud == shape.cloud for cloud, _, _ in context.need.places)
-    return named and (shape.cloud, shape.instance_type) in context.catalog.owned
+    return (named and context.unpriced) or (named and (shape.cloud, shape.instance_type) in context.catalog.owned)
 
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:

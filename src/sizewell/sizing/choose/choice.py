@@ -76,8 +76,11 @@ class Sizing:
         )
 
 
-def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing:
-    """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them."""
+def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False, unpriced: bool = False) -> Sizing:
+    """All options of a spec, by its objective, and all rejections; `apart`: the best of each cloud are among them.
+
+    `unpriced`: machines that nobody has a price of serve as well.
+    """
     need = setting.need
 
     least = least_extras_usd(setting)
@@ -98,7 +101,7 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False) -> Sizing
         # What is launched comes before what is cheaper and cannot be: it must not be left out for the other's price.
         return None if candidate.own_program else min((o.rank_usd for o in offered(candidate)), default=None)
 
-    trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart)
+    trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart, unpriced=unpriced)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:
@@ -272,6 +275,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     reasons = []
     if not option.candidate.buildable:
         reasons.append(f"{option.cloud} cannot be provisioned")
+    if option.deal.unknown:
+        reasons.append("no price of it is known")
     if option.candidate.own_program and not chosen.candidate.own_program:
         reasons.append("its layout needs a program of your own")
     if option.deal.market not in need.markets and option.candidate.provisioned:
@@ -288,7 +293,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     if missing:
         reasons.append(f"not fully priced ({missing[0].split(':')[0]})")
     about = "about " if missing or unpriced_lines(chosen.items) else ""
-    differences = _differences(option, chosen, need)
+    unknown = option.deal.unknown or chosen.deal.unknown
+    differences = [] if unknown else _differences(option, chosen, need)
     more, cheaper = (
         [f"{about}{' and '.join(amounts)} {word}"] if amounts else []
         for word, sign in (("more", 1), ("cheaper", -1))

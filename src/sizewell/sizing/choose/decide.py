@@ -148,7 +148,12 @@ def size_one(
         from sizewell.sizing.choose.simulated import size_for_bursts
 
         return size_for_bursts(spec, setting, apart=apart, clouds=tuple(PROVISIONABLE))
-    return size(spec, setting, apart=apart)
+    sizing = size(spec, setting, apart=apart)
+    if sizing.best() is None and (sizing.need.names_hardware or _adopts(sizing)):
+        # Of what is asked for by its name the price is one of the answers: the others do not wait for it.
+        unpriced = size(spec, setting, apart=apart, unpriced=True)
+        return unpriced if unpriced.best() is not None else sizing
+    return sizing
 
 
 def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:

@@ -30,6 +30,7 @@ from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
+from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.spot import reclaimed_every_h
@@ -60,6 +61,7 @@ from sizewell.sizing.units import distinct_figures, short_duration
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
 
+IMPORT = "write yours into a table and run: sizewell prices import FILE"
 SAVES = 0.03  # of a run's time: from here on another layout or batch is worth a sentence
 AUDIO_SAMPLES_PER_HOUR = 120  # speech recognition hears half a minute at a time
 ROLES = {
@@ -542,11 +544,19 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         sentences.append(f"compared at {chosen.careful:.2f} times the cost of its machines, as {doubts(chosen)}")
     sentences += scarce(chosen)
     sentences += _endless(chosen)
-    if chosen.deal.estimate:
+    if chosen.deal.unknown:
+        shape, where = chosen.candidate.shape, chosen.deal.region
+        sold = ", ".join(sorted(shape.markets)) if chosen.candidate.provisioned else ""
+        only = f", sold {sold}" if sold and chosen.deal.market not in shape.markets else ""
+        place = f"; whether {where} has it is not known" if chosen.candidate.provisioned else ""
+        why = "it was chosen by its speed, and every cost of it is open"
+        sentences.append(f"no price of {shape.instance_type} is known{only}{place}: {why}; {IMPORT}")
+    elif chosen.deal.estimate:
         sentences.append(
             f"the price of {chosen.instance_type} in {chosen.deal.region} is unknown: chosen by an estimate, "
             f"{chosen.deal.estimate}"
         )
+    sentences += [f"{note}; {IMPORT}" for note in cheaper_unpriced(chosen)]
     if [line for line in unpriced_lines(chosen.items) if not (chosen.deal.estimate and chosen.instance_type in line)]:
         sentences.append(f"types without a price in {chosen.deal.region} were compared at twice their price elsewhere")
     if chosen.run_s is not None:
@@ -635,8 +645,8 @@ def choices(chosen: Option) -> list[str]:
     """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
     need, sentences = chosen.setting.need, list[str]()
     if chosen.candidate.adopted:
-        why = "at the project's own rate; existing machines have no guard"
-        sentences.append(f"an adopted cluster ({chosen.cloud}), {why}")
+        at = "" if chosen.deal.unknown else ", at the project's own rate"
+        sentences.append(f"an adopted cluster ({chosen.cloud}){at}; existing machines have no guard")
         return sentences
     title = TITLES.get(chosen.managed, "")
     if need.team.managed == "auto" and title:
