@@ -150,7 +150,7 @@ def size_one(
         return size_for_bursts(spec, setting, apart=apart, clouds=tuple(PROVISIONABLE))
     sizing = size(spec, setting, apart=apart)
     if sizing.best() is None and (sizing.need.names_hardware or _adopts(sizing)):
-        # Of what is asked for by its name the price is one of the answers: the others do not wait for it.
+        # Of machines that the spec names the price is one answer of several: the others do not wait for it.
         unpriced = size(spec, setting, apart=apart, unpriced=True)
         return unpriced if unpriced.best() is not None else sizing
     return sizing
