@@ -125,9 +125,6 @@ def test_an_expiry_ends_what_has_the_tag_and_nothing_else(capsys):
     assert set(states.values()) == {"Succeeded"}
 
 
-LOOKS = {operation for operation in workflows.END_ACTIONS if operation.endswith("/read")}
-
-
 @pytest.mark.parametrize(
     ("kind", "running"),
     [
@@ -149,7 +146,7 @@ def test_an_end_that_is_not_firm_says_what_runs_and_stops_nothing(kind, running)
     ):
         for each in answers[path(KINDS[name])]["value"]:
             each.update(extra)
-    azure = Subscription(answers, LOOKS)
+    azure = Subscription(answers, workflows.LOOKS)
     states = azure.run(workflows.told_actions(group=GROUP, identity="hand", project="petsnap", stack=STACK))
     assert states["told"] == ("Failed" if running else "Succeeded")
     assert {method for method, _, _ in azure.calls} == {"GET"}

@@ -29,6 +29,7 @@ STARTS = needed("post", f"https://workflowexecutions.googleapis.com/v1/{HERE}/wo
 # The operations of Azure's own roles: played through in test_azure_ends.py, or what its documents ask for.
 AZURE = {
     tuple(azure_workflows.END_ACTIONS): "played",
+    azure_workflows.LOOKS: "played",
     tuple(POOL_ACTIONS): "played",
     tuple(RESERVED_ACTIONS): "learn.microsoft.com/azure/aks/use-capacity-reservation-groups",
     ("Microsoft.Network/virtualNetworks/subnets/join/action",): "the write of a pool joins its subnet",

@@ -73,6 +73,24 @@ def test_it_deletes_in_its_own_environment_and_project_alone(capsys):
     }
 
 
+@pytest.mark.parametrize("journal", ["s3://records", "s3://records/teams/a/"])
+def test_a_run_writes_its_journal_and_not_what_it_goes_by(journal):
+    """Also with everything allowed beside it; without the one statement it might."""
+    policy = json.loads(
+        teardown_rights.reads_policy(project="sizewell", journal=journal, roles=["arn:aws:iam::1:role/d"], **PLACE)
+    )
+    without = {**policy, "Statement": [each for each in policy["Statement"] if each.get("Sid") != "NeverSettings"]}
+    below = f"arn:aws:s3:::{journal.removeprefix('s3://').rstrip('/')}"
+    for action in ("s3:PutObject", "s3:PutObjectAcl", "s3:PutObjectTagging"):
+        call = Call(action=action, resources=(Resource(arn=f"{below}/settings/000000000007.json"),))
+        assert denied([policy, EVERYTHING], call)
+        assert not denied([without, EVERYTHING], call)
+    for name in ("journal/000000000007.json", "locks/dev-aws/000000000001.json", "kept/usage/x.json"):
+        assert not denied([policy], Call(action="s3:PutObject", resources=(Resource(arn=f"{below}/{name}"),)))
+    read = Call(action="s3:GetObject", resources=(Resource(arn=f"{below}/settings/000000000007.json"),))
+    assert not denied([policy], read)
+
+
 def test_the_reading_identity_deletes_nothing():
     assert not [
         str(call) for call in deletions("dev", "sizewell") if not denied([READS], call) and "Delete" in call.action

@@ -99,10 +99,12 @@ def _built(folder: Path, decision: Decision, settings: Settings, cloud: str) -> 
             raise UsageError(told) from error
         raise
     workloads = [w for w in decision.workloads if any(pool.cloud == cloud for pool in w.pools)]
+    if decision.expires_at is not None and stack in (cluster, f"ttl-{cluster}"):
+        settings = replace(settings, firm_end=_firm(folder, decision.environment))
     if cluster == stack:
         outputs: dict[str, object] = program.build(decision, workloads, settings)
     elif stack.startswith("ttl-"):
-        outputs = program.build_ttl(decision, replace(settings, firm_end=_firm(folder, decision.environment)))
+        outputs = program.build_ttl(decision, settings)
     elif stack.startswith("images-"):
         build = getattr(program, "build_images", None)  # where networks of ours have no internet access
         outputs = build(decision, workloads, settings) if build else {}
@@ -113,7 +115,7 @@ def _built(folder: Path, decision: Decision, settings: Settings, cloud: str) -> 
 
 def _firm(folder: Path, environment: str) -> bool:
     """Whether teardown.yaml lets the end of an environment's stacks stop what is in use."""
-    from sizewell.teardown.config import PATH, read_config  # of a ttl stack alone
+    from sizewell.teardown.config import PATH, read_config  # of stacks that end alone
 
     if not (folder.parent / PATH).exists():
         return False

@@ -133,6 +133,12 @@ def test_machines_come_after_their_end_and_prod_has_keys_of_its_own():
     behind = scale_set.property_dependencies["resourceGroupName"]
     assert any("RoleAssignment::end-rights-eastus-end" in urn for urn in behind)
     assert ("CustomerKeys", "keys-eastus") not in outline(dev)
+    role = "azure-native:authorization:RoleDefinition"
+    firm = built(by_stack("dev-azure"), settings=dataclasses.replace(SETTINGS, firm_end=True))
+    for resources, stops in ((dev, False), (firm, True)):  # only a firm end may stop machines
+        ender = next(one for one in resources if one.type == role and one.name == "end-rights-eastus-end")
+        actions = ender.inputs["permissions"][0]["actions"]
+        assert ("Microsoft.Compute/virtualMachineScaleSets/write" in actions) is stops
     prod = built(by_stack("prod-azure"))
     assert ("EndRights", "end-rights-eastus") not in outline(prod)
     machine = only(prod, "azure-native:compute:VirtualMachineScaleSet").inputs["virtualMachineProfile"]

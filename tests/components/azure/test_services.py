@@ -238,8 +238,12 @@ def test_a_pool_stops_when_its_gpus_were_idle_and_seen(samples, state, stopped):
 
 
 def test_the_hand_may_take_machines_to_zero_and_touch_nothing_else():
-    held = only(made(EndRights, "x", RIGHTS), "azure-native:authorization:RoleDefinition").inputs["permissions"][0]
+    role = "azure-native:authorization:RoleDefinition"
+    held = only(made(EndRights, "x", {**RIGHTS, "firm": True}), role).inputs["permissions"][0]
     assert held["actions"] == list(workflows.END_ACTIONS)
+    looking = only(made(EndRights, "x", RIGHTS), role).inputs["permissions"][0]["actions"]  # an end that is not firm
+    assert looking
+    assert all(action.endswith("/read") for action in looking)
     for action in held["actions"]:
         assert "*" not in action
         assert not re.search(r"Storage|KeyVault|Network|Authorization|ContainerRegistry", action)

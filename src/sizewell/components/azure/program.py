@@ -43,7 +43,7 @@ def build(decision: Decision, workloads: Sequence[Workload], settings: Settings)
             }
         # Whatever bills takes its group from here on from `place`, and so waits until the hard end may reach it: with
         # the network's own name it could be made first, and stay if giving the rights fails.
-        place["resource_group"] = targets.armed(decision, region, place["resource_group"], options)
+        place["resource_group"] = targets.armed(decision, region, place["resource_group"], settings, options)
         keys = (
             targets.build_keys(decision, region, settings, options) if targets.wants_keys(decision, in_region) else {}
         )

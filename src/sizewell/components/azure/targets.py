@@ -77,6 +77,7 @@ def armed(
     decision: Decision,
     region: str,
     group: pulumi.Input[str],
+    settings: Settings,
     options: pulumi.ResourceOptions,
 ) -> pulumi.Input[str]:
     """The resource group's name, once the hard end has its rights there; at once for a stack without an end."""
@@ -86,6 +87,7 @@ def armed(
 
     ender = expiry.ender(decision.stack, region)
     args = {**owned_args(decision), "region": region, "resource_group": group, "ender": ender}
+    args |= {"firm": True} if settings.firm_end else {}
     return EndRights.of(f"end-rights-{region}", args, opts=options).resource_group
 
 

@@ -198,6 +198,12 @@ def never_data(*, region: str, state: str = "") -> dict[str, object]:
     }
 
 
+def never_settings(*, region: str, journal: str) -> dict[str, object]:
+    """What a run goes by (modes, protections) stands beside its journal, and no run changes it."""
+    settings = objects_of(f"{journal.rstrip('/')}/settings", region)
+    return {"Sid": "NeverSettings", "Effect": "Deny", "Action": "s3:PutObject*", "Resource": settings}
+
+
 def never_checkpoints() -> dict[str, object]:
     """Nothing of a stack that keeps checkpoints is touched: its key least of all."""
     return {
@@ -300,6 +306,7 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
             *secrets_use(secrets_key),
             {"Sid": "Become", "Effect": "Allow", "Action": "sts:AssumeRole", "Resource": list(roles)},
             never_data(region=region),
+            never_settings(region=region, journal=journal),
             never_checkpoints(),
         ]
     )

@@ -48,7 +48,9 @@ class EndRightsArgs(PlaceArgs):
     resource_group: pulumi.Input[str]
     """Name of the resource group whose machines may be scaled to zero."""
     ender: EnderArgs
-    """Identity that scales them to zero."""
+    """Identity that looks at them, or scales them to zero."""
+    firm: NotRequired[bool]
+    """Whether it may scale them to zero, as the TtlGuard does; default false: it may only look."""
 
 
 def check_budget(name: str, args: BudgetAlarmsArgs) -> None:

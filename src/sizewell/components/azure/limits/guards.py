@@ -10,8 +10,9 @@ billed, and the hand that ends it reaches that stack and no other.
 identity of its own. From the end on, every hour, a firm one stops the AKS clusters, empties the scale sets and takes
 away the compute and the endpoints of Azure ML that carry the stack's tag. Azure has no rights by tag, so what the
 identity may is said in `NAME` itself: `EndRights` looks the identity up (without `ttl-NAME` the update ends there,
-before anything that is billed), gives it a role with eleven actions on the one resource group, and hands that group's
-name on to everything that is built afterwards. Machines therefore come after their end and go before it.
+before anything that is billed), gives it a role on the one resource group, and hands that group's name on to everything
+that is built afterwards. The role has eleven actions where the end is firm, else those of them that read. Machines
+therefore come after their end and go before it.
 
 *By the calendar it only notifies*, once a day while anything runs, through the failed run: what is in use must not be
 stopped because a day has come, and here nobody can ask for use, leases and pauses as teardown does. What is idle is
@@ -149,7 +150,7 @@ class TtlGuard(Owned):
 
 
 class EndRights(Owned):
-    """Permits the expiry of this stack to stop its machines, and nothing else, before any of them is built."""
+    """Permits the expiry of this stack to look at its machines, and a firm one to stop them, before any is built."""
 
     resource_group: pulumi.Output[str]
     """Name of the resource group, known once the expiry guard has its rights there."""
@@ -162,6 +163,7 @@ class EndRights(Owned):
             resource_name=args["ender"]["identity"],
             opts=pulumi.InvokeOptions(parent=self),
         )
+        firm = args.get("firm", False)
         subscription = authorization.get_client_config_output(opts=pulumi.InvokeOptions(parent=self)).subscription_id
         group = pulumi.Output.concat("/subscriptions/", subscription, "/resourceGroups/", args["resource_group"])
         held = parts.own_role(
@@ -169,8 +171,8 @@ class EndRights(Owned):
             f"{name}-end",
             scope=group,
             principal=ender.principal_id,
-            description="Scales machines of one stack to zero",
-            actions=workflows.END_ACTIONS,
+            description=f"{'Scales' if firm else 'Looks at'} machines of one stack{' to zero' if firm else ''}",
+            actions=workflows.END_ACTIONS if firm else workflows.LOOKS,
         )
         self.resource_group = pulumi.Output.all(args["resource_group"], held.id).apply(lambda known: known[0])
         self.register()

@@ -252,3 +252,4 @@ END_ACTIONS = (  # what the identity of a hard end may do in the stack's resourc
     "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/read",
     "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/delete",
 )
+LOOKS = tuple(action for action in END_ACTIONS if action.endswith("/read"))  # of an end that is not firm
