@@ -5,9 +5,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from test_run import Repository
+from test_run import Repository, git
 
 from sizewell.cli.main import main
+from sizewell.preview.base import merged_into
 
 RULES = "policy/config.yaml"
 LIMITS = "stacks/config/guardrails.yaml"
@@ -329,3 +330,50 @@ def test_prices_of_the_base_that_cannot_be_read_are_said(limited):
     _, found = run()
     (row,) = found["judge"]
     assert row.startswith(f"{RATES}: changes prices; those of HEAD cannot be read: ")
+
+
+def policy(capsys, *arguments):
+    code = main(["policy", "--json", "--on", "2026-10-01", *arguments])
+    ((_, report),) = json.loads(capsys.readouterr().out).items()
+    return code, report
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_policies_alone_say_what_a_change_makes_of_them(preview, capsys, named):
+    repository, _ = preview
+    (repository.root / RULES).write_text("profile: accelerators\n")
+    repository.commit()
+    git(repository.root, "branch", "-M", "main")
+    git(repository.root, "switch", "-qc", "change")
+    assert policy(capsys)[1]["judge"] == []
+    (repository.root / RULES).write_text(f"profile: accelerators\nwaivers: [{WAIVER}]\n")
+    repository.commit()
+    _, report = policy(capsys, *(["--base", "main"] if named else []))
+    (line,) = report["judge"]
+    assert line.startswith(f"{RULES}: waiver added: idle-exposure for gpu until 2026-11-01")
+    outcomes = {each["outcome"] for each in report["results"] if each["rule"] == "idle-exposure"}
+    assert outcomes == ({"violation"} if named else {"waived"}), "a base that is named is the judge"
+
+
+def test_a_base_that_is_not_there_is_refused(preview, capsys):
+    assert main(["policy", "--base", "nowhere"]) == 64
+    assert "--base nowhere: no such revision" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "stated"),
+    [
+        ("GITHUB_BASE_REF", "release"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "release"),
+        ("SYSTEM_PULLREQUEST_TARGETBRANCH", "refs/heads/release"),
+    ],
+)
+def test_ci_names_the_branch_that_a_change_is_made_against(preview, monkeypatch, variable, stated):
+    repository, _ = preview
+    git(repository.root, "branch", "-M", "release")
+    begun = git(repository.root, "rev-parse", "HEAD").strip()
+    git(repository.root, "switch", "-qc", "change")
+    monkeypatch.setenv(variable, stated)
+    assert merged_into(repository.root) == ("release", begun)
+    monkeypatch.setenv(variable, "elsewhere")
+    assert merged_into(repository.root) == ("", "")

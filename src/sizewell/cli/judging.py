@@ -156,6 +156,15 @@ def judge(
     return evaluate(known, settings, on=on)
 
 
+def in_environment(plan: Plan, environments: Mapping[str, str]) -> Plan:
+    """A plan as of the environment that a base says its stack is of, where a change says otherwise."""
+    from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
+
+    if plan.stack not in environments:
+        return plan
+    return replace(plan, config={**plan.config, ENVIRONMENT_KEY: environments[plan.stack]})
+
+
 def for_preview(
     settings: Config,
     root: Path,
@@ -172,12 +181,9 @@ def for_preview(
         plan: Plan, decision: Decision | None, changes: Mapping[str, str], before: Plan | None = None
     ) -> PolicyReport:
         from sizewell.preview.records import PolicyFinding, PolicyReport
-        from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
-        if environments and plan.stack in environments:
-            plan = replace(plan, config={**plan.config, ENVIRONMENT_KEY: environments[plan.stack]})
         report = judge(
-            plan,
+            in_environment(plan, environments or {}),
             decision or decision_of(root, plan.stack),
             settings,
             on,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sizewell.cli import judging, output, project
+from sizewell.cli import judges, judging, output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import INPUT, PATH, Choice, iso_date, stacks
 from sizewell.sizing.errors import SizewellError
@@ -30,6 +30,7 @@ EXAMPLES = """examples:
   sizewell policy dev-aws                         one stack
   sizewell policy                                 every stack of the project
   sizewell policy dev --profile standard          every resource, accelerator or not
+  sizewell policy --base origin/main              a change, by the policies that it is made against
   sizewell policy --plan plan.json                a program in any language, by the engine's plan
   sizewell policy --list                          the rules, their levels and what each prevents
   sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`
@@ -56,6 +57,7 @@ exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 @click.option("--list", is_flag=True, help="list the rules instead")
 @click.option("--pack", type=PATH, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead")
 @click.option("--config", type=PATH, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")
+@click.option("--base", metavar="REF", help="judge by the policies of this git revision, and say what differs now")
 @click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: stored data, egress")
 @click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
 @click.option("--on", type=iso_date, metavar="DATE", help="date of the prices and waivers to use (today)")
@@ -85,27 +87,44 @@ def command(args: Arguments) -> int:
         project.must_be_stacks(args.stack, known)
     prices = judging.own_prices(args.usage, args.discounts)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    settings, environments, said = _judges(args, root, settings, known)
     reports: dict[str, Report | SizewellError] = {}
     state = state_of(args.state) if args.state else None
     with output.progress("evaluating") as tell:
         for path in args.plan:
             plan = from_file(path, root, state).after
+            plan = judging.in_environment(plan, environments)
             reports[plan.stack or path.stem] = _judged(root, plan, settings, on, prices)
         for name in () if args.plan else args.stack or known:
             tell(f"evaluating {name}")
             try:
-                plan = planned(root, name, engine=args.engine, state=state).after
+                plan = judging.in_environment(planned(root, name, engine=args.engine, state=state).after, environments)
             except SizewellError as error:
                 reports[name] = error
             else:
                 reports[name] = _judged(root, plan, settings, on, prices)
     if args.json:
-        output.print_json({name: _document(report) for name, report in reports.items()})
+        output.print_json({name: {**_document(report), "judge": list(said)} for name, report in reports.items()})
     else:
-        _print(reports)
+        _print(reports, said)
     failed = [report for report in reports.values() if not isinstance(report, SizewellError) and not report.ok]
     errors = [report.exit_code for report in reports.values() if isinstance(report, SizewellError)]
     return 1 if failed else max(errors, default=0)
+
+
+def _judges(
+    args: Arguments, root: Path, settings: Config, stacks: Sequence[str]
+) -> tuple[Config, Mapping[str, str], tuple[str, ...]]:
+    """The policies that judge, environments that are the base's, and what a change says otherwise of either."""
+    if not args.base:
+        return settings, {}, judges.said_of(root, args.config, settings, stacks)
+    from sizewell.preview.base import must_be_a_revision
+
+    must_be_a_revision(root, args.base, "--base")
+    before, lines = judges.policies_at(root, args.base, args.config, settings)
+    environments, more = judges.environments_at(root, args.base, stacks)
+    said = tuple(f"{line} (the version of {args.base[:40]} applies)" for line in (*lines, *more))
+    return before, environments, said
 
 
 def _judged(root: Path, plan: Plan, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
@@ -131,13 +150,15 @@ def _document(report: Report | SizewellError) -> dict[str, Any]:
     }
 
 
-def _print(reports: dict[str, Report | SizewellError]) -> None:
+def _print(reports: dict[str, Report | SizewellError], said: Sequence[str]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     from sizewell.policy.engine import NOT_JUDGED, grouped
 
     console = output.console()
+    for change in said:
+        console.print(Text.assemble(("changes to the checks", "yellow"), f": {change}"))
     for stack, report in reports.items():
         if isinstance(report, SizewellError):
             console.print(Text.assemble((stack, "bold"), ": not judged"))

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from sizewell.cli import judging, output, project
+from sizewell.cli import judges, judging, output, project
 from sizewell.cli.answers import max_age_s
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import INPUT, PATH, Choice, iso_date, stacks
 from sizewell.sizing.errors import SizewellError, UsageError
-from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from sizewell.policy.config import Config
     from sizewell.preview.base_prices import BasePrices
@@ -140,7 +138,6 @@ def _judges(args: Arguments, root: Path) -> tuple[Limits, Config, dict[str, str]
 
     Whoever changes the judge is judged by that of the base, unless somebody lets the change pass.
     """
-    from sizewell.policy.config import DEFAULT_FILE
     from sizewell.preview import guardrails
     from sizewell.preview.base import changed_files, file_at, must_be_a_revision
     from sizewell.preview.pipeline import stacks_of
@@ -160,25 +157,21 @@ def _judges(args: Arguments, root: Path) -> tuple[Limits, Config, dict[str, str]
         if args.unblock
         else f"the version of {ref[:40]} applies until this change is approved or merged"
     )
-    name = _inside(root, args.guardrails or own)
+    name = judges.inside(root, args.guardrails or own)
     text = file_at(root, ref, name) if name else None
     if name and text is None and (root / name).is_file():  # the first limits only take away
         rows.append(f"{name}: the base has no limits, so these apply")
-    elif name and text is not None and text != _text(root / name):
+    elif name and text is not None and text != judges.text_of(root / name):
         document = parse_yaml(text, f"{name} at {ref}")
         with locating(document.places):
             base_limits = guardrails.parse_limits(document.data, f"{name} at {ref}")
         rows += [f"{name}: {line} ({counts})" for line in guardrails.differences(base_limits, limits)]
         limits = limits if args.unblock else base_limits
-    name = _inside(root, args.policies or root / judging.DEFAULT_CONFIG)
-    text = file_at(root, ref, name) if name else None
-    if name and text != _text(root / name):
-        origin = f"{name} at {ref}"
-        before = judging.config(DEFAULT_FILE, root) if text is None else judging.config_text(text, origin)
-        rows += [f"{name}: {line} ({counts})" for line in judging.differences(before, settings)]
-        settings = settings if args.unblock else before
+    base_settings, lines = judges.policies_at(root, ref, args.policies, settings)
+    rows += [f"{line} ({counts})" for line in lines]
+    settings = settings if args.unblock else base_settings
     rows += _settings(root, ref)
-    base_environments, lines = _environments(root, ref, sorted({*args.stack, *stacks_of(root)}))
+    base_environments, lines = judges.environments_at(root, ref, sorted({*args.stack, *stacks_of(root)}))
     rows += [f"{line} ({counts})" for line in lines]
     listed = {row.partition(":")[0] for row in rows}
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in listed and _is_judge(root, path)]
@@ -199,8 +192,8 @@ def _base_prices(args: Arguments, root: Path) -> tuple[BasePrices | None, list[s
     if not ref:
         return None, []
     places = {"folder": overlay.current() or root / overlay.FOLDER, "usage": args.usage, "discounts": args.discounts}
-    inside = {kind: _inside(root, path) if path is not None else "" for kind, path in places.items()}
-    changed = changed_files(root, ref, *(_from_top(root, name) for name in inside.values() if name))
+    inside = {kind: judges.inside(root, path) if path is not None else "" for kind, path in places.items()}
+    changed = changed_files(root, ref, *(judges.from_top(root, name) for name in inside.values() if name))
     if not changed:
         return None, []
     label = ref[:40]
@@ -215,53 +208,6 @@ def _base_prices(args: Arguments, root: Path) -> tuple[BasePrices | None, list[s
     return base_prices, [f"{name}: changes prices ({later})" for name in changed]
 
 
-def _from_top(root: Path, name: str) -> str:
-    """A path of the project as a path of its repository."""
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    return Path(os.path.relpath((root / name).resolve(), top.resolve())).as_posix()
-
-
-def _environments(root: Path, ref: str, stacks: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """What the base says that a stack is (dev, prod), where a change says otherwise: it decides which rules judge."""
-    from sizewell.preview.base import file_at
-
-    def at_base(name: str) -> str | None:
-        return file_at(root, ref, name)
-
-    environments: dict[str, str] = {}
-    rows: list[str] = []
-    for stack in stacks:
-        (was, known), (now, _) = _environment(at_base, stack), _environment(lambda name: _text(root / name), stack)
-        if known and was != now:
-            environments[stack] = was
-            rows.append(f"stack {stack}: {ENVIRONMENT_KEY}: {was or 'not set'} -> {now or 'not set'}")
-    return environments, rows
-
-
-def _environment(read: Callable[[str], str | None], stack: str) -> tuple[str, bool]:
-    """(what the configuration of a stack, or of its project, says that it is; whether the stack has one)."""
-    project = _mapping(read("Pulumi.yaml"))
-    declared = project.get("config")
-    folder = project.get("stackConfigDir") or (declared if isinstance(declared, str) else ".")
-    text = read(f"{folder}/Pulumi.{stack}.yaml")
-    for settings in (_mapping(text).get("config"), declared):
-        value = settings.get(ENVIRONMENT_KEY) if isinstance(settings, dict) else None
-        value = value.get("value", value.get("default")) if isinstance(value, dict) else value
-        if value is not None:
-            return str(value), True
-    return "", text is not None
-
-
-def _mapping(text: str | None) -> dict[str, Any]:
-    from sizewell.sizing.places import parse_yaml
-
-    try:
-        data = parse_yaml(text or "", "").data
-    except SizewellError:
-        return {}  # the evaluation says what is wrong with it
-    return data if isinstance(data, dict) else {}
-
-
 def _settings(root: Path, ref: str) -> list[str]:
     """What a change says otherwise in the project's settings, such as the greatest age of a price."""
     from sizewell.cli import settings
@@ -270,7 +216,7 @@ def _settings(root: Path, ref: str) -> list[str]:
 
     rows: list[str] = []
     for name in (settings.OWN_FILE, settings.SHARED_FILE):
-        text, now = file_at(root, ref, name), _text(root / name)
+        text, now = file_at(root, ref, name), judges.text_of(root / name)
         if text == now:
             continue
         try:
@@ -282,27 +228,10 @@ def _settings(root: Path, ref: str) -> list[str]:
     return rows
 
 
-def _inside(root: Path, path: Path) -> str:
-    """The path as the project's repository has it; "" where it lies outside, where no revision can have it.
-
-    A link stays what it is: whoever asks for the change says where it leads.
-    """
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - as `absolute`, without following links
-    for start in (top.absolute(), top.resolve()):
-        if whole.is_relative_to(start):
-            return Path(os.path.relpath(start.resolve() / whole.relative_to(start), root.resolve())).as_posix()
-    return ""
-
-
 def _is_judge(root: Path, path: str) -> bool:
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     name = path.rsplit("/", 1)[-1]
-    return name in ("CODEOWNERS", "PulumiPolicy.yaml") or "sizewell" in (_text(top / path) or "sizewell")
-
-
-def _text(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    return name in ("CODEOWNERS", "PulumiPolicy.yaml") or "sizewell" in (judges.text_of(top / path) or "sizewell")
 
 
 def _rendered(preview: Preview, form: str) -> Iterable[str]:
