@@ -37,6 +37,7 @@ from sizewell.resources.standing import AcceleratorName
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
+from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
@@ -78,6 +79,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/tables/data/disk_performance.csv": (DiskPerformance, ("disk", "measure")),
     "resources/tables/data/free_services.csv": (FreeService, ("prefix",)),
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),
+    "resources/tables/data/free_inputs.csv": (FreeInputs, ("type",)),
     "resources/tables/data/meters.csv": (MeteredInput, ("types", "path", "what")),
     "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),
     "sizing/predict/data/priors.csv": (Prior, ("name",)),

@@ -111,6 +111,8 @@ WINDOWS_GROUP = {"amiType": "WINDOWS_CORE_2022_x86_64", "instanceTypes": ["m5.la
                  "scalingConfig": {"minSize": 1, "desiredSize": 1, "maxSize": 1}}  # fmt: skip
 TASK = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "2048", "requiresCompatibilities": ["FARGATE"],
             "runtimePlatform": {"operatingSystemFamily": "WINDOWS_SERVER_2022_CORE"}}, "t")  # fmt: skip
+LINUX = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "2048",
+                                                       "requiresCompatibilities": ["FARGATE"]}, "t")  # fmt: skip
 LUSTRE = {"deploymentType": "PERSISTENT_2", "perUnitStorageThroughput": 250, "storageCapacity": 1200}
 NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
 
@@ -157,6 +159,9 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
          usd(Decimal("1.4084") * 730 + 28)),  # 200 GB at 0.14
         ((TASK, make("aws:ecs/service:Service", {"launchType": "FARGATE", "desiredCount": 1, "taskDefinition": UNKNOWN},
                      taskDefinition=TASK)), "0.00 + ?"),
+        # a service on Fargate by a capacity provider: 1 vCPU at 0.04048 and 2 GB at 0.004445
+        ((LINUX, make("aws:ecs/service:Service", {"desiredCount": 1, "taskDefinition": UNKNOWN, "capacityProviderStrategies": [
+            {"capacityProvider": "FARGATE", "weight": 1}]}, taskDefinition=LINUX)), "36.04"),
         # 105.85 + 11.50; extended support is 0.10 for each of 2 vCPUs in its first two years
         ((rds(),), "117.35"),
         ((rds(engineVersion="12.22"),), "263.35"),
@@ -227,6 +232,8 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         ((aks(networkProfile={"outboundType": "managedNATGateway", "natGatewayProfile": {
             "managedOutboundIPProfile": {"count": 2}}}),), usd(D4 + Decimal("32.85") + Decimal("7.30"))),
         ((aks(sku={"name": "Automatic", "tier": "Standard"}),), "21.90 + ?"),
+        ((make("azure-native:containerservice:AgentPool", {"count": 2, "vmSize": "Standard_D4s_v5", "osDiskType": "Ephemeral",
+               "powerState": {"code": "Stopped"}}),), "0.00"),
         # five rules together, each further one 0.01 an hour
         ((make(LB, rules(8)),), usd(Decimal("18.25") + Decimal("21.90"))),
         ((make(LB, rules(1, outbound=6)),), usd(Decimal("18.25") + Decimal("14.60"))),

@@ -139,6 +139,8 @@ def agent_machine(profile: object) -> Machine:
 
 
 def agent_size(profile: object) -> Size:
+    if get(profile, "powerState", "code") == "Stopped":
+        return fixed(0)
     scaled = flag(get(profile, "enableAutoScaling"))
     wanted = count(get(profile, "count", default=1))
     if scaled is False:

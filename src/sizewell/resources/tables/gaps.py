@@ -16,7 +16,7 @@ from sizewell import csvtables
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import flag, get, number, text
+from sizewell.resources.values import flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
@@ -195,7 +195,10 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
         return _FARGATE(resource, context)
     hours = Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(sizes[:3])))
-    platform = _platform(inputs)
+    providers = items(resource.inputs.get("capacityProviderStrategies"))
+    listed = providers if isinstance(providers, tuple) else ()
+    spot = any(get(each, "capacityProvider") == "FARGATE_SPOT" for each in listed)
+    platform = f"{'spot.' if spot else ''}{_platform(inputs)}"
     lines = [
         context.fee(
             resource,
@@ -211,6 +214,17 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
         )
     ]
     return (*lines, *_beside_tasks(resource, inputs, hours, context))
+
+
+def _on_fargate(service: object) -> object:
+    """Whether a service runs on Fargate: by its launch type, or by a capacity provider."""
+    strategies = items(get(service, "capacityProviderStrategies"))
+    if isinstance(strategies, Unknown):
+        return UNKNOWN
+    named = [get(service, "launchType"), *(get(each, "capacityProvider") for each in strategies)]
+    kinds = [text(each) for each in named]
+    known = [each for each in kinds if isinstance(each, str)]
+    return any(each.upper().startswith("FARGATE") for each in known) or (UNKNOWN if UNKNOWN in kinds else False)
 
 
 def _platform(task: object) -> str:
@@ -285,7 +299,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),
-    "aws:ecs/service:Service": _when(_says(("launchType",), "fargate"), _tasks, _ON_MACHINES),
+    "aws:ecs/service:Service": _when(_on_fargate, _tasks, _ON_MACHINES),
     "azure-native:cognitiveservices:Deployment": _when(
         _says(("sku", "name"), "provisioned"),
         standing("provisioned throughput units", "openai.ptu.hour", ("sku", "capacity")),

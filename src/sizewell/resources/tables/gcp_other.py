@@ -38,7 +38,11 @@ NAT_CAP_VMS: Final = 32  # Cloud NAT bills by VM-hour up to this many
 
 
 def _bucket(resource: RecordedResource, context: Context) -> Outcome:
-    return stored(resource, context, key="gcs.standard", what="object storage, gcs.standard")
+    kind = text(resource.inputs.get("storageClass"), "STANDARD")
+    if isinstance(kind, Unknown):
+        return (context.unpriced(resource, "object storage", "the storage class is known only after deployment"),)
+    key = f"gcs.{kind.lower()}"
+    return stored(resource, context, key=key, what=f"object storage, {key}")
 
 
 def _disk(resource: RecordedResource, context: Context) -> Outcome:

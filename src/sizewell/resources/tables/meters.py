@@ -47,6 +47,17 @@ class Meter:
         return any(_fits(condition, str(value).lower()) for condition in self.when)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeInputs:
+    """A row of free_inputs.csv: inputs of a type, or of every type, for which nothing is billed, or a use that the
+    resource's own lines name. Only tests read it: no input of a priced type may be in no table and no price.
+    """
+
+    type: str = ""
+    inputs: tuple[str, ...]
+    source: str
+
+
 def _fits(condition: str, value: str) -> bool:
     """Whether a value fits one condition of a row.
 
