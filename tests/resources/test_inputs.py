@@ -28,7 +28,7 @@ TYPES = sorted(kind for kind in PRICERS if kind.partition(":")[0] in PACKAGES an
 def inputs_of(token: str) -> set[str]:
     """The inputs of a type in the provider's spelling, from the class of its arguments."""
     package, module, name = token.split(":")
-    service = {"lambda/function": "lambda_"}.get(module, module.partition("/")[0])
+    service = module.partition("/")[0].replace("lambda", "lambda_")
     arguments = getattr(importlib.import_module(f"{PACKAGES[package]}.{service}"), f"{name}Args")
     named = {key: value.fget for key, value in vars(arguments).items() if isinstance(value, property)}
     return {getattr(getter, "_pulumi_name", key) for key, getter in named.items()}

@@ -113,6 +113,7 @@ TASK = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "
             "runtimePlatform": {"operatingSystemFamily": "WINDOWS_SERVER_2022_CORE"}}, "t")  # fmt: skip
 LINUX = make("aws:ecs/taskDefinition:TaskDefinition", {"cpu": "1024", "memory": "2048",
                                                        "requiresCompatibilities": ["FARGATE"]}, "t")  # fmt: skip
+ENDPOINT = make("aws:ec2/vpcEndpoint:VpcEndpoint", {"vpcEndpointType": "Interface", "subnetIds": ["a"]}, "e")
 LUSTRE = {"deploymentType": "PERSISTENT_2", "perUnitStorageThroughput": 250, "storageCapacity": 1200}
 NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
 
@@ -159,6 +160,12 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
          usd(Decimal("1.4084") * 730 + 28)),  # 200 GB at 0.14
         ((TASK, make("aws:ecs/service:Service", {"launchType": "FARGATE", "desiredCount": 1, "taskDefinition": UNKNOWN},
                      taskDefinition=TASK)), "0.00 + ?"),
+        # a subnet is an endpoint of its own, also where an association adds it
+        ((ENDPOINT, make("aws:ec2/vpcEndpointSubnetAssociation:VpcEndpointSubnetAssociation", {"vpcEndpointId": UNKNOWN,
+          "subnetId": "b"}, "s", vpcEndpointId=ENDPOINT)), "14.60"),
+        ((make("azure-native:machinelearningservices:ManagedNetworkSettingsRule", {"properties": {"type": "PrivateEndpoint"}}),),
+         "7.30"),
+        ((make("gcp:compute/resizeRequest:ResizeRequest", {"resizeBy": 4, "zone": "us-central1-a"}),), "0.00 + ?"),
         # a service on Fargate by a capacity provider: 1 vCPU at 0.04048 and 2 GB at 0.004445
         ((LINUX, make("aws:ecs/service:Service", {"desiredCount": 1, "taskDefinition": UNKNOWN, "capacityProviderStrategies": [
             {"capacityProvider": "FARGATE", "weight": 1}]}, taskDefinition=LINUX)), "36.04"),

@@ -13,6 +13,7 @@ from sizewell.resources.values import flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import Interval, LineItem
 
+_SUBNET_OF_ENDPOINT: Final = "aws:ec2/vpcEndpointSubnetAssociation:VpcEndpointSubnetAssociation"
 _OWN_POOLS: Final = ("ipv4pool-ec2-", "ipv4pool-coip-")  # of addresses that a customer brought; Amazon's is "amazon"
 _SHORT_PERIODS: Final = (10, 20, 30)  # seconds, of an alarm of high resolution
 _ZONES_OF_A_BALANCER: Final = 2  # an application load balancer stands in two zones at least
@@ -99,10 +100,12 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         return (context.unpriced(resource, "VPC endpoint", "the type is known only after deployment"),)
     if kind.lower() == "gateway":
         return Free("gateway endpoints are free")
-    subnets = items(resource.inputs.get("subnetIds"))
-    if isinstance(subnets, Unknown):
+    listed = [items(resource.inputs.get(key)) for key in ("subnetIds", "subnetConfigurations")]
+    added = context.graph.referring(resource, _SUBNET_OF_ENDPOINT, "vpcEndpointId")
+    if isinstance(added, Unknown) or any(isinstance(each, Unknown) for each in listed):
         return (context.unpriced(resource, "interface endpoint", "the number of subnets is not known yet"),)
-    return (context.standing(resource, what="interface endpoint", key="vpc_endpoint.hour", count=max(1, len(subnets))),)
+    subnets = max(len(each) for each in listed if isinstance(each, tuple)) + len(added)
+    return (context.standing(resource, what="interface endpoint", key="vpc_endpoint.hour", count=max(1, subnets)),)
 
 
 def _balancer(resource: RecordedResource, context: Context) -> Outcome:
