@@ -39,11 +39,11 @@ from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Unlisted
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
+from sizewell.sizing.aliases import Alias
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.workload.docs import Key
-from sizewell.sizing.workload.faults import OtherToolsKey
 from sizewell.sizing.workload.hf_config import Dimension, OtherFile
 from sizewell.sizing.workload.other_kinds import UnusualModel
 
@@ -82,12 +82,12 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/tables/data/free_inputs.csv": (FreeInputs, ("type",)),
     "resources/tables/data/meters.csv": (MeteredInput, ("types", "path", "what")),
     "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),
+    "sizing/data/aliases.csv": (Alias, ("of", "written")),
     "sizing/predict/data/priors.csv": (Prior, ("name",)),
     "sizing/predict/data/software.csv": (Software, ("name",)),
     "sizing/workload/data/dimension_names.csv": (Dimension, ("dimension",)),
     "sizing/workload/data/keys.csv": (Key, ("key",)),
     "sizing/workload/data/other_files.csv": (OtherFile, ("key",)),
-    "sizing/workload/data/other_tools.csv": (OtherToolsKey, ("key",)),
     "sizing/workload/data/unusual_models.csv": (UnusualModel, ("by", "name")),
 }
 
@@ -114,7 +114,7 @@ OWN_WORDS = {  # of Sizewell and of its published cases, which are what they are
     "accuracy/data/notes.csv",
     "cli/data/variables.csv",
     "sizing/workload/data/keys.csv",
-    "sizing/workload/data/other_tools.csv",
+    "sizing/data/aliases.csv",
 }
 
 

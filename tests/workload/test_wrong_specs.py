@@ -46,7 +46,7 @@ def having(base: str, **changes: str | None) -> str:
 # (what is wrong, the spec, what the message must contain: path, value, what is allowed, the way out)
 WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     # the file
-    "empty file": ("", ("is empty", "start with: name, kind, model")),
+    "empty file": ("", ("is empty", "`sizewell new chat` writes a first one")),
     "only a comment": ("# nothing here\n", ("is empty",)),
     "a list": ("- name: chat\n", ("must be a mapping", "a list")),
     "a word": ("chat\n", ("must be a mapping", "'chat'")),
@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
         ("traffic.inptu_tokens: unknown key", "input_tokens, output_tokens", "did you mean 'input_tokens'?"),
     ),
     "a key in the wrong place": (having(TRAINING, tokens="55B"), ("tokens: unknown key", "belongs under training")),
-    "a key of another tool": (having(INFERENCE, use_spot="true"), ("unknown key 'use_spot'", "spot_policy: spot")),
+    "a key of another tool": (having(INFERENCE, use_spot="true"), ("unknown key 'use_spot'", "spot_policy: auto")),
     "unknown kind": (having(INFERENCE, kind="serving"), (("kind: must be training | " "fine-tuning | " "inference"), "'serving'")),
     "pipelines": (having(INFERENCE, kind="Kubeflow Pipelines"), ("kind: must be training", ("pipelines are not run " "by Sizewell"))),
     "pipelines by their package": (having(INFERENCE, kind="kfp"), ("pipelines are not run by Sizewell",)),
@@ -89,7 +89,7 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "a list for a section": (having(INFERENCE, slo="[500ms]"), ("slo: must be a mapping with ttft",)),
     # units
     "no unit": (having(TRAINING, deadline="3"), ("deadline: must be a duration", "got 3", "write 3s, 3m, 3h or 3d")),
-    "wrong unit of time": (having(TRAINING, deadline="3 days"), (("deadline: must be a " "duration"), "write 'd' for 'days'")),
+    "wrong unit of time": (having(TRAINING, deadline="3 days"), (("deadline: must be a " "duration"), "write 3d")),
     "a size where a time is wanted": (having(TRAINING, deadline="3GB"), ("deadline: must be a duration", "'3GB'")),
     "a size where a count is wanted": (
         having(TRAINING, model="{params: 14GB}"),

@@ -25,7 +25,7 @@ def message(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchCommand):
         kind = f"an action of `{path}`" if context.parent else "a command"
         text = f"'{error.command_name}' is not {kind}; choose from {', '.join(actions)}"
-        text += nearest(error.command_name, actions)
+        text += (not context.parent and _meant(error.command_name)) or nearest(error.command_name, actions)
     elif isinstance(error, click.NoSuchOption):
         known = [name for parameter in command.get_params(context) for name in parameter.opts if name[:2] == "--"]
         text = f"{where}unknown option {error.option_name}{nearest(error.option_name, known)}"
@@ -38,6 +38,16 @@ def message(error: click.UsageError) -> str:
     else:
         text = where + error.message[0].lower() + error.message[1:].removesuffix(".")
     return text if "\n  fix:" in text else f"{text}\n  fix: see `{path} --help`"
+
+
+def _meant(word: str) -> str:
+    """The line that says what a command of another tool is here; "" where nobody wrote it down."""
+    from sizewell.sizing.aliases import alias
+
+    row = alias("command", word)
+    if row is None:
+        return ""
+    return f"\n  fix: {f'use `{row.meant}`' if row.meant else row.why}"
 
 
 def _name(parameter: click.Parameter) -> str:

@@ -188,7 +188,7 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     lengths = [key for key in ("tokens", "samples", "steps") if getattr(run, key) is not None]
     if len(lengths) != 1:
         message = "does not say how long the run is" if not lengths else f"states the length as {' and '.join(lengths)}"
-        faults.append(_fault("training", message, "state exactly one of tokens, samples (with epochs) and steps"))
+        faults.append(_fault("training", message, "add samples: 10k, or tokens, or steps: exactly one of them"))
     if run.epochs is not None and run.samples is None and lengths:
         message = f"epochs repeat samples, but the length is in {lengths[0]}"
         faults.append(_fault("training.epochs", message, "state samples, or remove epochs"))

@@ -5,31 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Final, get_args
 
-from sizewell import csvtables
 from sizewell.sizing import validating
+from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import way_out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherToolsKey:
-    """A row of other_tools.csv: a key that people bring from another tool, and what to write in its place."""
-
-    key: str
-    write: str
-
-
-@cache
-def _other_tools() -> dict[str, str]:
-    rows = csvtables.read(OtherToolsKey, Path(__file__).parent / "data/other_tools.csv")
-    return {row.key: row.write for row in rows}
 
 
 def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[Section] = WorkloadSpec) -> Fault:
@@ -44,7 +28,7 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_key(path, str(loc[-1]), _section(loc[:-1], root), root)
+        return _unknown_key(path, error["input"], _section(loc[:-1], root), root)
     if kind == "missing":
         section = _section(loc[:-1], root)
         given = _at(raw, loc[:-1])
@@ -60,6 +44,9 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
             fix = f"write {meant}{_kept_beside(value, trained='training' in raw)}"
         elif path == "model.precision" and (meant := understood(value, STORED)):
             fix = f"the products run in 16 bits: leave precision out and write model: {{..., weights: {meant}}}"
+        meant_by = alias("kind" if path == "kind" else f"value {path}", str(value).lower())
+        if meant_by is not None and meant_by.meant in allowed:
+            fix = f"write {meant_by.meant}"
         if path == "kind" and isinstance(value, str):
             fix = NOT_OURS.get(value.lower().replace("_", "-").replace(" ", "-"), fix)
         return Fault(path=path, found=value, allowed=listed, fix=fix)
@@ -134,18 +121,44 @@ def _latency(path: str, stated: object) -> str:
     return f"write {value * 1000:g}ms" if value < 1 else f"write {value:g}s"
 
 
-def _unknown_key(path: str, key: str, section: type[Section] | None, root: type[Section]) -> Fault:
+def _unknown_key(path: str, value: object, section: type[Section] | None, root: type[Section]) -> Fault:
     known = _keys(section)
-    where = path.rpartition(".")[0]
-    near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
-    fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
-    if not fix and root is WorkloadSpec and key in _other_tools():
-        fix = f"use: {_other_tools()[key]}"
+    where, _, key = path.rpartition(".")
+    fix = _meant_by_key(path, value) if root is WorkloadSpec else ""
+    if not fix:
+        near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
+        fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     if not fix:
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
+
+
+def _meant_by_key(path: str, value: object) -> str:
+    """What somebody means who writes this key of another tool, with the value that stands there; "" where unknown."""
+    row = alias("key", path) or alias("key", path.rpartition(".")[2])
+    if row is None or not row.meant:
+        return row.why if row else ""
+    stated = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    if "$" in row.meant and isinstance(value, list) and "[$]" in row.meant:
+        stated = ", ".join(map(str, value))
+    home, _, line = row.meant.rpartition(".") if re.match(r"[\w.]+: ", row.meant) else ("", "", row.meant)
+    if home == path.rpartition(".")[0] and line.endswith(": $"):
+        return f"did you mean '{line.removesuffix(': $')}'?"
+    if "$" in row.meant and not stated:
+        return f"it belongs under {home} as {line.partition(':')[0]}" if home else ""
+    line = line.replace("$", stated)
+    return f"write {line}" if home == path.rpartition(".")[0] or not home else f"write {home}: {{{line}}}"
+
+
+def keys_at(steps: Sequence[str]) -> list[str]:
+    """The keys of a section of the spec, () for the top.
+
+    >>> keys_at(["slo"])
+    ['ttft', 'tpot', 'latency', 'percentile']
+    """
+    return _keys(_section(steps, WorkloadSpec))
 
 
 def _example(section: type[Section] | None, key: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema, model_validator
 
 from sizewell.sizing import units
+from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog.records import ON_PREMISES
 from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.workload.fields import (
@@ -238,6 +239,22 @@ class Place(Section):
         return "/".join(part for part in (self.cloud, self.region, self.zone) if part)
 
 
+def _place_meant(written: str) -> str:
+    """A place in the form that is read, of one that somebody wrote as a vendor shows it; "" where there is none.
+
+    >>> [_place_meant(text) for text in ("azure/West Europe", "AWS", "Google Cloud/us-central1", "aws.us-east-1", "?")]
+    ['azure/westeurope', 'aws', 'gcp/us-central1', 'aws/us-east-1', '']
+    """
+    parts = [part.strip().lower() for part in re.split(r"[/:.,]+", written.strip())]
+    if not alias("cloud", parts[0]) and " " in parts[0]:  # azure West Europe
+        parts[:1] = parts[0].split(" ", 1)
+    row = alias("cloud", parts[0])
+    cloud = row.meant if row and row.meant else parts[0]
+    rest = [part.replace(" ", "" if cloud == "azure" else "-") for part in parts[1:]]
+    meant = "/".join([cloud, *rest])
+    return meant if re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", meant) else ""
+
+
 def place_form(value: object) -> dict[str, str | None]:
     """A place as it is written, as the fields of `Place`."""
     allowed = "a cloud, or cloud/region, or cloud/region/zone, such as gcp or aws/us-east-1"
@@ -245,9 +262,8 @@ def place_form(value: object) -> dict[str, str | None]:
         return value.model_dump()
     if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
         parts = [value.get(key) for key in ("cloud", "region", "zone")] if isinstance(value, dict) else []
-        meant = "/".join(str(part) for part in parts if part) or re.sub(r"[: ]+", "/", str(value).lower())
-        legal = re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", meant)
-        raise refuse(allowed, f"write infra: [{meant}]" if legal else "")
+        meant = _place_meant("/".join(str(part) for part in parts if part) or str(value))
+        raise refuse(allowed, f"write infra: [{meant}]" if meant else "")
     cloud, region, zone = (*value.split("/"), None, None)[:3]
     return {"cloud": ON_PREMISES if cloud in ("on-prem", "onprem") else cloud, "region": region, "zone": zone}
 

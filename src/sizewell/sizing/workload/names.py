@@ -8,19 +8,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sizewell.sizing.aliases import CLOSED, alias
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.units import show_range
 from sizewell.sizing.workload.architecture import architecture_of
-from sizewell.sizing.workload.model import WorkloadSpec
+from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
 from sizewell.sizing.workload.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.records import Accelerator, Shape
+
+ALIKE = 0.5  # of the words and figures of two names together
 
 
 def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -29,10 +32,52 @@ def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     return [*_model(spec, catalog), *(named or _together(spec, catalog))]
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def _near(word: str, known: Iterable[str], alike: float = 0.5) -> str:
     names = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), names, 3, 0.5)
+    close = difflib.get_close_matches(word.lower(), names, 3, alike)
     return f"did you mean {', or '.join(names[name] for name in close)}?" if close else ""
+
+
+def _model_meant(name: str) -> str:
+    """What a name of Ollama or of an API stands for, "" where nobody wrote it down."""
+    row = alias("model", name)
+    if row is None:
+        return ""
+    if row.why == CLOSED:
+        return f"write {row.meant}, or another open model: the weights of {name} are not published, it is an API only"
+    return f"write {row.meant}"
+
+
+def _near_models(name: str, known: Iterable[str]) -> str:
+    """The models whose names have most words and figures in common: letters alone take llama3 for llama-33b."""
+    wanted = _words(name)
+    shares = {key: len(wanted & words) / len(wanted | words) for key in known if (words := _words(key))}
+    alike = {key: share + _spelt_alike(name, key) for key, share in shares.items() if share >= ALIKE}
+    close = sorted(alike, key=lambda key: (-alike[key], key))[:3]
+    return f"did you mean {', or '.join(close)}?" if close else _near_spelt(name, known)
+
+
+def _words(name: str) -> set[str]:
+    """Words and figures of a model's name, without whose it is.
+
+    >>> sorted(_words("meta-llama/Meta-Llama-3-70B-Instruct"))
+    ['3', '70', 'b', 'instruct', 'llama', 'meta']
+    """
+    return set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", name.lower().rpartition("/")[2]))
+
+
+def _spelt_alike(name: str, key: str) -> float:
+    last, known = (text.lower().rpartition("/")[2] for text in (name, key))
+    return difflib.SequenceMatcher(None, last, known).ratio()
+
+
+def _near_spelt(name: str, known: Iterable[str]) -> str:
+    """A name that was mistyped: nearly all of its letters, and the same figures."""
+    figures = re.findall(r"\d+", name)
+    names = {key.lower().rpartition("/")[2]: key for key in known}
+    plain = name.lower().rpartition("/")[2]
+    close = [each for each in difflib.get_close_matches(plain, names, 6, 0.8) if re.findall(r"\d+", each) == figures]
+    return f"did you mean {', or '.join(names[each] for each in close[:3])}?" if close else ""
 
 
 def _neighbours(name: str, types: Mapping[str, Shape]) -> str:
@@ -68,8 +113,9 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     except KeyError:
         fix = (
             _elsewhere(spec.model.name, catalog)
-            or _near(spec.model.name, catalog.models)
-            or "use its config.json, or {params: 7B, layers: 32, hidden: 4096}"
+            or _model_meant(spec.model.name)
+            or _near_models(spec.model.name, catalog.models)
+            or "use its config.json, or its figures, as {params: 7B, layers: 32, hidden: 4096}"
         )
         return [
             Fault(
@@ -78,6 +124,14 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 message=f"'{spec.model.name}' is not one of the {len(catalog.models)} models in the catalog",
                 fix=f"{fix} else name its config.json" if fix.startswith("did") else fix,
             )
+        ]
+    if spec.traffic and is_speech_recognizer(architecture):
+        tokens = {"input_tokens": spec.traffic.input_tokens, "output_tokens": spec.traffic.output_tokens}
+        message = f"{spec.model.name} hears audio: a request is half a minute of it, not tokens"
+        return [
+            Fault(path=f"traffic.{key}", found=count, message=message, fix="remove it")
+            for key, count in tokens.items()
+            if count is not None
         ]
     faults = _lengths(spec, architecture.max_sequence_length, spec.model.name)
     if spec.training and is_speech_recognizer(architecture):
@@ -92,7 +146,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             Fault(
                 path="traffic.input_tokens",
                 message=f"is missing; {spec.model.name} is a language model and is sized by tokens",
-                fix="add input_tokens and output_tokens",
+                fix="add input_tokens: 1000, output_tokens: 250, or what your requests have on average",
             )
         )
     speaking = {"burstiness": "others are sized for random arrivals", "prefix": "others read each request whole"}
@@ -108,7 +162,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 path="traffic.output_tokens",
                 found=spec.traffic.output_tokens,
                 message=f"{spec.model.name} does not generate tokens: it is a {architecture.kind} model",
-                fix="state images: {resolution: 224} instead",
+                fix="remove it",
             )
         )
     return faults
@@ -154,17 +208,20 @@ def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:
                 path="training.sequence_length",
                 found=spec.training.sequence_length,
                 message=f"{spec.training.sequence_length} is longer than {name} allows ({limit})",
-                fix=f"use at most {limit}",
+                fix=f"write {limit}",
             )
         )
     tokens = ((spec.traffic.input_tokens or 0) + (spec.traffic.output_tokens or 0)) if spec.traffic else 0
+    written = (spec.traffic.output_tokens or 0) if spec.traffic else 0
     if limit and tokens > limit:
         faults.append(
             Fault(
                 path="traffic.input_tokens",
                 found=tokens,
                 message=f"input and output are {tokens} tokens, {name} allows {limit}",
-                fix="shorten them, or use a model with a longer context",
+                fix=f"write {limit - written}, or use a model with a longer context"
+                if limit > written
+                else "shorten them, or use a model with a longer context",
             )
         )
     record = ((spec.batch.tokens_per_record or 0) + spec.batch.output_tokens_per_record) if spec.batch else 0
@@ -190,11 +247,11 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=f"infra[{index}]",
                     found=str(place),
                     allowed=f"one of {', '.join(clouds)}",
-                    fix=_with_cloud(place.cloud, catalog) or _near(place.cloud, clouds),
+                    fix=_place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
                 )
             )
         elif place.region and place.region not in (regions := catalog.regions(place.cloud)):
-            near = _near(place.region, regions)
+            near = _region_meant(place, catalog) or _regions_near(place, regions)
             faults.append(
                 Fault(
                     path=f"infra[{index}]",
@@ -203,13 +260,76 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     fix=near or f"it has {', '.join(sorted(regions)[:12])}",
                 )
             )
+        elif place.zone and place.region and (wrong := _zone_refused(place, catalog)):
+            message, fix = wrong
+            faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
     return faults
 
 
-def _with_cloud(region: str, catalog: Catalog) -> str:
-    """A region that stands alone, with the cloud that has it."""
-    has = [cloud for cloud in PROVISIONABLE if region in catalog.regions(cloud)]
-    return f"write {has[0]}/{region}" if has else ""
+def _place_meant(place: Place, catalog: Catalog) -> str:
+    """A cloud by its vendor's name, or a region or a city that stands alone, with the cloud that has it."""
+    row = alias("cloud", place.cloud)
+    if row is not None and not row.meant:
+        return row.why
+    if row is not None:
+        return f"write {'/'.join(part for part in (row.meant, place.region, place.zone) if part)}"
+    for cloud in PROVISIONABLE:
+        inside = _region_meant(Place(cloud=cloud, region=place.cloud, zone=place.region), catalog)
+        if inside or place.cloud in catalog.regions(cloud):
+            return inside or f"write {cloud}/{place.cloud}"
+    return ""
+
+
+def _region_meant(place: Place, catalog: Catalog) -> str:
+    """The region that a zone, a city, or a spelling with other dashes stands for."""
+    regions, written = catalog.regions(place.cloud), place.region or ""
+    plain = re.sub(r"[^a-z0-9]", "", written)
+    for region in regions:
+        if re.fullmatch(rf"{re.escape(region)}-?[a-f]", written):
+            return f"write {place.cloud}/{region}/{written}"
+    for region in regions:
+        if plain == re.sub(r"[^a-z0-9]", "", region):
+            return f"write {place.cloud}/{region}"
+    row = alias("region", written)
+    if row is not None and row.why == place.cloud:
+        return f"write {place.cloud}/{row.meant}"
+    for region in regions:
+        facts = catalog.region(place.cloud, region)
+        if facts is not None and plain in re.sub(r"[^a-z|]", "", facts.place.lower()).split("|"):
+            return f"write {place.cloud}/{region}"
+    return ""
+
+
+def _regions_near(place: Place, regions: Iterable[str]) -> str:
+    """Regions that begin as what was written, else those that are spelt nearly so, with their cloud."""
+    written = place.region or ""
+    begin = [region for region in regions if region.startswith(f"{written}-")]
+    close = begin[:3] or difflib.get_close_matches(written, list(regions), 3, 0.5)
+    return f"did you mean {', or '.join(f'{place.cloud}/{region}' for region in close)}?" if close else ""
+
+
+def _zone_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
+    """What is wrong with a zone by the form of the cloud's names, and what to write; None for nothing.
+
+    AWS names zones by letters that differ by account and skip one here and there; its ids stand in the catalog.
+    """
+    region, zone = place.region or "", place.zone or ""
+    known = {name for (cloud, _, where), row in catalog.zone_facts.items() if (cloud, where) == (place.cloud, region)
+             for name in row.zones}  # fmt: skip
+    letters = {"aws": f"{region}[a-f]|{region}-[a-z]+-\\d[a-z]|[a-z0-9]+-az\\d+", "gcp": f"{region}-[a-f]"}
+    if place.cloud == "azure":
+        legal, example = zone in ("1", "2", "3"), f"azure/{region}/1"
+    elif place.cloud in letters:
+        legal = bool(re.fullmatch(letters[place.cloud], zone)) and (place.cloud == "aws" or not known or zone in known)
+        example = (
+            f"aws/{region}/{region}a" if place.cloud == "aws" else f"gcp/{region}/{min(known, default=region + '-a')}"
+        )
+    else:
+        return None
+    if legal:
+        return None
+    listed = f"; the catalog knows {', '.join(sorted(known))}" if known and place.cloud != "aws" else ""
+    return f"{zone} is not a zone of {place.cloud}/{region}{listed}", f"write {example}"
 
 
 def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -282,6 +402,8 @@ def _without_count(written: str) -> str:
     count, _, rest = written.replace("X", "x").partition("x")
     if count.strip().isdigit():
         return rest.strip()
+    if match := re.fullmatch(r"(\d+) (\D.*)|(\D.*\d)x\d+", written):  # 64 H100, h100x8
+        return match[2] or match[3]
     for mark in (":", "*", " x"):
         rest, _, count = written.rpartition(mark)
         if rest and count.strip().isdigit():

@@ -154,8 +154,8 @@ def understood(written: object, allowed: Collection[str]) -> str:
     text = re.sub(r"\(.*", "", str(written).lower()).strip() or str(written).lower()
     if width := re.fullmatch(r"(\d+)[- ]?(bytes?|bits?|)(?: ?(?:and|/|\+) ?32(?:[- ]?bits?)?)?", text):
         bits = int(width[1]) * (8 if width[2].startswith("byte") or int(width[1]) in (1, 2) else 1)
-        meant = _WIDTHS.get(bits, "")
-        return next((name for name in (meant, f"int{bits}") if name in allowed), "")
+        stored = (f"int{bits}", _WIDTHS.get(bits, ""))  # "4bit" is what libraries call integers of four bits
+        return next((name for name in (stored if "bit" in width[2] else stored[::-1]) if name in allowed), "")
     if found := _form_in_name(text):
         return found[0] if found[0] in allowed else ""
     for pattern, name in _WRITTEN:

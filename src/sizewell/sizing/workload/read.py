@@ -75,7 +75,9 @@ def parse_spec(
         faults += [fault for fault in more if not _touches(fault.path, touched)]
     if faults or spec is None:
         from sizewell.sizing.workload.places import placed
+        from sizewell.sizing.workload.repair import tried
 
+        faults = [tried(raw, fault, faults, lambda changed: _faults_of(changed, catalog)) for fault in faults]
         raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
@@ -87,6 +89,19 @@ def spec_schema() -> dict[str, object]:
     from sizewell.sizing.workload.schema import schema
 
     return schema()
+
+
+def _faults_of(raw: Mapping[str, Any], catalog: Catalog | None) -> list[Fault]:
+    """What is wrong with a spec in which a fix was done."""
+    spec, faults = _validate(raw)
+    if spec is None:
+        return faults
+    more = contradictions(spec, frozenset(_leaf_paths(raw)))
+    if catalog is not None:
+        from sizewell.sizing.workload.names import unknown_names
+
+        more += unknown_names(spec, catalog)
+    return more
 
 
 def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]:

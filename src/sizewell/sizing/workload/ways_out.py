@@ -36,10 +36,35 @@ def _area(match: re.Match[str]) -> str:
     return f"write {meant}" if meant else ""
 
 
+def _office_hours(match: re.Match[str]) -> str:
+    return f"write Mon-Fri 0{match[1]}:00-{int(match[2]) + 12}:00 UTC"
+
+
 _N: Final = r"(\d+(?:\.\d+)?)"
 _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
+    (r"traffic", rf"{_N} ?(?:rps|qps|req(?:uests)?/s|/s)?", _spelt("write traffic: {{rps: {0}}}")),
+    (r"slo", r"(\d+(?:\.\d+)?(?:ms|s))", _spelt("write slo: {{latency: {0}}}")),
+    (r"budget", rf"\$? ?{_N}(?: ?USD| ?\$)?(?: ?/ ?mo(?:nth)?| a month)?",
+     _spelt("write budget: {{monthly: {0} USD}}")),
+    (r"data", r"((?:s3|gs|az|abfss|hf|https)://\S+)", _spelt('write data: {{location: "{0}"}}')),
+    (r"batch", r"(\d+[kMB]?)(?: records)?", _spelt("write batch: {{records: {0}, window: 8h}}")),
+    (r"idle|checkpoint", r"True", _spelt("leave it out: it is on by default")),
+    (r"checkpoint", r"False", _spelt("leave it out: a run without checkpoints starts again from nothing")),
+    (r"traffic\.rps", rf"{_N} ?(?:rps|qps|req(?:uest)?s?(?: ?/ ?s(?:ec(?:ond)?)?| per second))", _spelt("write {0}")),
+    (r"ttl", r"(\d+)", _spelt("write {0}d")),
+    (r"deadline|batch\.window|ttl|idle\.\w+|checkpoint\.interval",
+     r"(\d+) ?(w|d|h|m|s)(?:eek|ay|our|r|in|inute|ec|econd)s?", _spelt("write {0}{1}")),
+    (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
+    (r"resources\.nodes", r"0", _spelt("write 1")),
+    (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)(?:-\d+)?",
+     _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
+    (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
+    (r"schedule\.on", r"0?(\d)(?:am)?-0?(\d)(?:pm)?", _office_hours),
+    (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
+    (r"resources", r"([A-Za-z]+\d+\w*)(?:[:x ]\d+)?", _spelt("write resources: {{accelerators: [{0}]}}")),
+    (r"resources\.accelerators", r"(\d{4})", _spelt("write [rtx-{0}]")),
     (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
     (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
     (r"capacity", r"block", _spelt("write capacity: {{block: {{duration: 72h}}}}")),
@@ -50,7 +75,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
     (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
-    (r"resources\.gpu", r"([A-Za-z]+\d+\w*)", _spelt("write accelerators: [{0}]; gpu is the memory of one")),
+    (r"resources\.gpu", r"([A-Za-z]+\d+\w*)(?:[:x ]\d+)?", _spelt("write accelerators: [{0}]; gpu is memory")),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
     (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),

@@ -1,0 +1,247 @@
+"""What a fix of a fault does to the spec: so that a way out is tried by the reader before it is printed.
+
+A fix is prose with one line to write at its beginning. Those that say which are read here; others are a person's.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import yaml
+
+from sizewell.sizing.errors import Fault
+from sizewell.sizing.workload.faults import keys_at
+from sizewell.sizing.workload.text import SpecLoader
+
+GUESSED: Final = (
+    "model",
+    "infra",
+    "spot_policy",
+)  # values whose ways out are guesses; others are written by hand, and tested
+STEPS: Final = 3  # fixes that follow one another, until the reader takes what they make
+_KEY: Final = re.compile(r"did you mean '([\w.]+)'\?")
+_VALUE: Final = re.compile(r"(did you mean|write|use|name):? (.+)", re.DOTALL)
+_MOVED: Final = re.compile(r"it belongs (?:under ([\w.]+)|(at the top of the spec))")
+_ADDED: Final = re.compile(r"add:? (?:one of: )?(.+)", re.DOTALL)
+_LEFT_OUT: Final = re.compile(r"(?:leave (?:it|\w+) out|remove it)\b")
+
+
+def repaired(raw: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
+    """The spec with the fix of one fault done; None where the fix is not a line to write."""
+    steps = _steps(fault.path)
+    made: dict[str, Any] = copy.deepcopy(dict(raw))
+    if not steps or not fault.fix:
+        return None
+    if match := _KEY.match(fault.fix):
+        return made if _renamed(made, steps, match[1]) else None
+    if _LEFT_OUT.match(fault.fix):
+        _taken(made, steps)
+        return made
+    if match := _MOVED.match(fault.fix):
+        value = _taken(made, steps)
+        return _put(made, _steps(f"{match[1]}.{steps[-1]}" if match[1] else str(steps[-1])), value)
+    if match := _ADDED.match(fault.fix):
+        line = _line(match[1])
+        own = isinstance(line, dict) and next(iter(line)) in keys_at([step for step in steps if isinstance(step, str)])
+        return _merged(made, steps if own else steps[:-1], line)
+    if match := _VALUE.match(fault.fix):
+        written = _line(match[2])
+        if match[1] in ("use", "name") and isinstance(written, str) and " " in written:
+            return None  # a sentence
+        if fault.message.startswith("unknown key") and not isinstance(written, dict):
+            return None
+        if isinstance(written, dict):
+            home = _home(written, steps)
+            if home is None:
+                return None
+            if not _states(written, steps[len(home) :]):
+                _taken(made, steps)
+            return _merged(made, home, written)
+        return None if written is None else _put(made, steps, written)
+    return None
+
+
+def tried(
+    raw: Mapping[str, Any],
+    fault: Fault,
+    others: Sequence[Fault],
+    faults_of: Callable[[Mapping[str, Any]], Sequence[Fault]],
+) -> Fault:
+    """The fault with a guess that the reader takes: its own, or what its own leads to; else without one.
+
+    A fix that is no line to write stays as it is. `others` are the faults that were found together with it.
+    """
+    guessed = fault.fix.startswith(("did you mean", "it belongs")) or fault.message.startswith("unknown key")
+    if not guessed and fault.path.partition("[")[0] not in GUESSED:
+        return fault
+    before, at = raw, fault
+    known = {other.path for other in others} - {fault.path}
+    for step in range(STEPS):
+        after = repaired(before, at)
+        if after is None:
+            return fault if step == 0 else replace(fault, fix="")
+        changed = _changed(raw, after)
+        left = [
+            other
+            for other in faults_of(after)
+            if other.path not in known
+            and not other.message.startswith(("is missing", "does not say"))
+            and (_about(other, fault.path) or _under(other, changed))
+        ]
+        if not left:
+            return fault if step == 0 else replace(fault, fix=_written(fault, at, after, changed))
+        before, at = after, left[0]
+    return replace(fault, fix="")
+
+
+def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Sequence[str]) -> str:
+    """The fix that stands for several: the last one where it is about the same value, else the section as it became."""
+    if last.path.partition("[")[0] == fault.path.partition("[")[0]:
+        return last.fix
+    keys = [key for key in changed if key in after]
+    if not keys:
+        return ""
+    line = yaml.safe_dump({keys[0]: after[keys[0]]}, default_flow_style=True, sort_keys=False, width=10**6).strip()
+    return f"write {line[1:-1]}"
+
+
+def _changed(raw: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The keys at the top whose value a fix has added or altered."""
+    return [key for key, value in after.items() if raw.get(key) != value]
+
+
+def _under(other: Fault, keys: Sequence[str]) -> bool:
+    """Whether a fault is one of a section that a fix has written."""
+    return any(re.match(rf"{re.escape(key)}(?:[.\[]|$)", other.path) for key in keys)
+
+
+def _about(other: Fault, path: str) -> bool:
+    """Whether a fault is still the same one, or one inside the value that replaced it."""
+    one, two = other.path.partition("[")[0], path.partition("[")[0]
+    return one == two or (one.startswith(f"{two}.") and other.found is not None)
+
+
+def _steps(path: str) -> list[str | int]:
+    return [int(part[1:]) if part.startswith("[") else part for part in re.findall(r"\[\d+|[^.\[\]]+", path)]
+
+
+def _line(text: str) -> Any:
+    """The value or the line that prose begins with, as YAML reads it; None where it is none.
+
+    >>> _line("infra: [aws/us-east-1]"), _line("p95"), _line("s2, or s3?"), _line("model: {name: ..., weights: int4}")
+    ({'infra': ['aws/us-east-1']}, 'p95', 's2', None)
+    """
+    text = _first(text)
+    if "..." in text or text.startswith("its "):
+        return None
+    try:
+        return yaml.load(text, SpecLoader)  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError:
+        pass
+    try:  # input_tokens: 1000, output_tokens: 250
+        return yaml.load(f"{{{text}}}", SpecLoader) if re.match(r"\w+: ", text) else None  # noqa: S506
+    except yaml.YAMLError:
+        return None
+
+
+def _first(text: str) -> str:
+    """The first of several ways, without what is said of it; what stands in brackets or quotes is left whole.
+
+    >>> _first("infra: [aws, gcp], or leave it out"), _first("vllm or sglang"), _first("input: 1, output: 2, or more")
+    ('infra: [aws, gcp]', 'vllm', 'input: 1, output: 2')
+    """
+    depth, quoted = 0, ""
+    for index, sign in enumerate(text):
+        if quoted or sign in "'\"":
+            quoted = "" if sign == quoted else quoted or sign
+            continue
+        depth += (sign in "[{") - (sign in "]}")
+        rest = text[index:]
+        if depth == 0 and re.match(r"; |\. |\.?$|\?$| \(| or | else |, (?!\w+: )", rest):
+            return text[:index].strip()
+    return text.strip()
+
+
+def _home(written: Mapping[str, Any], steps: Sequence[str | int]) -> list[str | int] | None:
+    """Where a line belongs: beside the fault where that section has the key, else at the top."""
+    key = next(iter(written))
+    for depth in range(len(steps) - 1, -1, -1):
+        place = list(steps[:depth])
+        if key in keys_at([step for step in place if isinstance(step, str)]):
+            return place
+    return None
+
+
+def _states(written: Any, steps: Sequence[str | int]) -> bool:
+    """Whether a line states the very value that is at fault."""
+    for step in steps:
+        if not isinstance(written, dict) or step not in written:
+            return isinstance(step, int) and isinstance(written, list)
+        written = written[step]
+    return True
+
+
+def _node(made: Any, steps: Sequence[str | int]) -> Any:
+    for step in steps:
+        listed = isinstance(made, list) and isinstance(step, int) and step < len(made)
+        if not listed and not (isinstance(made, dict) and step in made):
+            return None
+        made = made[step]
+    return made
+
+
+def _renamed(made: dict[str, Any], steps: Sequence[str | int], key: str) -> bool:
+    section = _node(made, steps[:-1])
+    if not isinstance(section, dict) or steps[-1] not in section:
+        return False
+    section[key] = section.pop(steps[-1])
+    return True
+
+
+def _taken(made: dict[str, Any], steps: Sequence[str | int]) -> Any:
+    section = _node(made, steps[:-1])
+    if isinstance(section, dict):
+        return section.pop(steps[-1], None)
+    if isinstance(section, list) and isinstance(steps[-1], int) and len(section) > 1:
+        return section.pop(steps[-1])
+    return _taken(made, steps[:-1]) if len(steps) > 1 and section is not None else None
+
+
+def _put(made: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any] | None:
+    section: Any = made
+    for step in steps[:-1]:
+        below = _node(section, [step])
+        if below is None:
+            if not isinstance(section, dict):
+                return None
+            below = section[step] = {}
+        elif not isinstance(below, dict | list):
+            if not isinstance(section, dict):
+                return None
+            if isinstance(steps[-1], int):  # one item that stands without its list
+                section[step] = value
+                return made
+            below = section[step] = {"name": below} if step in ("model", "engine") else {}
+        section = below
+    if isinstance(section, list) and (not isinstance(steps[-1], int) or steps[-1] >= len(section)):
+        return None
+    section[steps[-1]] = value
+    return made
+
+
+def _merged(made: dict[str, Any], home: Sequence[str | int], written: Any) -> dict[str, Any] | None:
+    if not isinstance(written, dict):
+        return None
+    for key, value in written.items():
+        below = _node(made, [*home, key])
+        if isinstance(value, dict) and isinstance(below, str) and key == "model":
+            below = {"name": below}
+            _put(made, [*home, key], below)
+        inside = isinstance(value, dict) and isinstance(below, dict)
+        if (_merged(made, [*home, key], value) if inside else _put(made, [*home, key], value)) is None:
+            return None
+    return made

@@ -1,0 +1,108 @@
+"""Over two hundred mistakes: each is refused in words, and a line that a message tells to write is taken by the reader."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from sizewell.cli.main import SIZEWELL
+from sizewell.sizing.aliases import CLOSED, table
+from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.workload.precision import known_model
+from sizewell.sizing.workload.read import parse_spec
+from sizewell.sizing.workload.repair import repaired
+from sizewell.sizing.workload.text import load_mapping
+from tests.first_day.mistakes import mistakes
+
+MISTAKES = dict(mistakes())
+# What is meant, for those that letters alone would take for something else.
+MEANT = {
+    "model llama3": ("model", "meta-llama/Meta-Llama-3-8B-Instruct"),
+    "model gpt-4o": ("model", "openai/gpt-oss-120b"),
+    "model qwen2.5:14b": ("model", "Qwen/Qwen2.5-14B-Instruct"),
+    "model llama 3 70b instruct": ("model", "meta-llama/Meta-Llama-3-70B-Instruct"),
+    "infra [azure/West Europe]": ("infra", ["azure/westeurope"]),
+    "infra [aws/us-east-1/us-east-1q]": ("infra", ["aws/us-east-1/us-east-1a"]),
+    "infra [aws/us-east-1a]": ("infra", ["aws/us-east-1/us-east-1a"]),
+    "infra [Frankfurt]": ("infra", "aws/eu-central-1"),
+    "infra [amazon]": ("infra", ["aws"]),
+    "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
+    "resources {count: 64}": ("resources", {}),
+    "resources {accelerators: 64 H100}": ("resources", {"accelerators": "H100"}),
+    "region: us-east-1": ("infra", ["aws/us-east-1"]),
+    "spot: true": ("spot_policy", "auto"),
+    "quantization: awq": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
+}
+
+
+def faults_of(text: str) -> tuple[Fault, ...]:
+    try:
+        parse_spec(text, "spec.yaml", catalog=load())
+    except SpecError as error:
+        return error.faults
+    return ()
+
+
+def written(raw: dict[str, object]) -> str:
+    import yaml
+
+    return yaml.safe_dump(raw)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_line_that_a_message_tells_to_write_is_taken(name: str) -> None:
+    text = MISTAKES[name]
+    faults = faults_of(text)
+    assert faults, "it is no mistake any more: take it out of the list"
+    for fault in faults:
+        changed = repaired(load_mapping(text, "spec.yaml"), fault)
+        if changed is None:
+            assert fault.fix or fault.allowed or "allowed keys" in fault.message, f"{fault} leads nowhere"
+            continue
+        same = [
+            other for other in faults_of(written(changed)) if (other.path, other.found) == (fault.path, fault.found)
+        ]
+        assert same == [], fault
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_what_is_meant_and_not_what_is_spelt_alike(name: str) -> None:
+    text = MISTAKES[name]
+    (fault,) = faults_of(text)
+    changed = repaired(load_mapping(text, "spec.yaml"), fault)
+    assert changed is not None, fault
+    key, value = MEANT[name]
+    assert changed.get(key) == value
+    assert faults_of(written(changed)) == ()
+
+
+def test_every_model_of_the_table_is_one_of_the_catalog_and_no_word_is_known_already() -> None:
+    catalog = load()
+    for row in table()["model"].values():
+        known_model(row.meant, catalog)
+        if row.why != CLOSED:
+            with pytest.raises(KeyError):
+                known_model(row.written, catalog)
+
+
+def test_every_command_of_the_table_is_one_that_the_line_takes() -> None:
+    context = click.Context(SIZEWELL)
+    for row in table()["command"].values():
+        assert SIZEWELL.get_command(context, row.written) is None, row.written
+        words = row.meant.split()
+        assert bool(words) != bool(row.why and not row.meant), row
+        if words and not words[1].startswith("-"):
+            group = SIZEWELL.get_command(context, words[1])
+            assert group is not None, row
+            if isinstance(group, click.Group) and len(words) > 2:
+                assert group.get_command(context, words[2]) is not None, row
+
+
+def test_keys_of_the_table_lead_to_keys_of_a_spec() -> None:
+    from sizewell.sizing.workload.faults import keys_at
+
+    for row in table()["key"].values():
+        *home, key = row.meant.partition(":")[0].split(".")
+        if row.meant:
+            assert key in keys_at(home), row
