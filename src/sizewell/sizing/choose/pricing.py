@@ -170,9 +170,11 @@ class Option:
     @property
     def seldom_measured(self) -> bool:
         """Whether the speed of a run on its accelerators is known from few published runs."""
+        if self.fleet.training is None:
+            return False
         from sizewell.sizing.predict.performance.training import seldom_measured
 
-        return self.fleet.training is not None and seldom_measured(self.candidate.accelerator.family)
+        return seldom_measured(self.candidate.accelerator.family)
 
     @property
     def plainness(self) -> tuple[bool, int, int]:

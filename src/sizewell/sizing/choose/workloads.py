@@ -145,12 +145,12 @@ def _cluster(chosen: Option) -> Cluster:
 
 def _saved_by_own(chosen: Option) -> tuple[str, ...]:
     """What the fastest layout of any program would save on the chosen machines, where the entry scripts lack it."""
-    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
-
     need, fleet, shape = chosen.setting.need, chosen.fleet, chosen.candidate.shape
     job, ours = need.training, fleet.training
     if job is None or ours is None or not job.entry_script or fleet.nodes * shape.accelerators < 2:
         return ()
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
+
     free = replace(job, entry_script="")
     found = find_all(free, (_cluster(chosen),), best=1)[0]
     if isinstance(found, LayoutRefusal) or found[0].step_s > (1 - SAVES) * ours.step_s:
