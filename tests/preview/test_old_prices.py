@@ -77,6 +77,16 @@ def test_list_prices_are_old_after_half_a_year_and_own_rates_never(monkeypatch):
     assert preview(dated("g6.xlarge, spot, us-east-1", "2024-07-01", source="own rate")).provenance.stale == ()
 
 
+def test_an_estimate_is_marked_and_its_share_of_the_month_is_said():
+    about = dated("g6.xlarge, spot, us-east-1", "2026-08-20", source="a list; estimate: on-demand less 60 %")
+    about.line("box", "g6.xlarge, on-demand, us-east-1", "machine-hour", "3", (100, 100, 100))
+    (stack,) = preview(about).stacks
+    assert stack.rows[0].how == "3/h x 100 + ~1/h x 100"
+    assert "25 % of the expected month, 100.00 USD, rests on estimated prices, marked ~" in stack.notes
+    listed = preview(dated("g6.xlarge, on-demand, us-east-1", "2026-08-20")).stacks[0]
+    assert (listed.rows[0].how, listed.notes) == ("1/h x 100", ())
+
+
 def test_many_old_prices_are_one_sentence():
     spot = [
         dated(f"g6.{size}, spot, us-east-1", day) for size, day in (("xlarge", "2026-07-20"), ("2xlarge", "2026-08-01"))

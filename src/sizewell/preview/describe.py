@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.money import Interval, LineItem, Unpriced
 from sizewell.sizing.records.registration import REGISTRATION_KEY
 
@@ -130,25 +131,29 @@ def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
 
     Lines of one price are one product: ten endpoints are `0.01/h x 7,300`.
 
+    >>> from dataclasses import replace
     >>> from sizewell.sizing.money import Interval, Priced
     >>> line = LineItem(component="c", what="w", unit="machine-hour", quantity=Interval.exactly(Decimal("303.3333")),
     ...                 price=Priced(Decimal("10.49264"), "list", "2026-07-20"))
     >>> how_priced([(line, line.cost())])
     '10.49264/h x 303.33'
+    >>> about = replace(line, price=Priced(Decimal("10.49264"), "estimate: less the usual discount", "2026-07-20"))
+    >>> how_priced([(about, about.cost())])
+    '~10.49264/h x 303.33'
     """
-    quantities: dict[tuple[Decimal, str], Decimal] = {}
+    quantities: dict[tuple[Decimal, str, bool], Decimal] = {}
     missing = 0
     for line, _ in lines:
         if isinstance(line.price, Unpriced):
             missing += 1
             continue
-        key = line.price.amount, line.unit
+        key = line.price.amount, line.unit, bool(weakness(line.price))
         quantities[key] = quantities.get(key, Decimal(0)) + line.quantity.expected
     ranked = sorted(quantities.items(), key=lambda item: item[0][0] * item[1], reverse=True)
     shown = [item for item in ranked[:2] if item[0][0] * item[1] > 0] or ranked[:1]
     parts = [
-        f"{plain(usd)}/{_SHORT_UNITS.get(unit, unit)} x {plain(quantity, places=2)}"
-        for (usd, unit), quantity in shown
+        f"{'~' if about else ''}{plain(usd)}/{_SHORT_UNITS.get(unit, unit)} x {plain(quantity, places=2)}"
+        for (usd, unit, about), quantity in shown
     ]  # fmt: skip
     if len(ranked) > len(shown):
         parts.append(f"{len(ranked) - len(shown)} more")

@@ -23,6 +23,7 @@ from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.sizes import UNSIZED
+from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Account
@@ -191,8 +192,22 @@ def compare(
         coverage=_coverage(after.pricing.coverage),
         budget=_budget(budget, totals_after),
         policies=policies,
-        notes=tuple(dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure))),
+        notes=tuple(
+            dict.fromkeys((*after.plan.notes, *(before.plan.notes if before else ()), *unsure, *_estimated(billed)))
+        ),
     )
+
+
+def _estimated(lines: Sequence[LineItem]) -> tuple[str, ...]:
+    """How much of the expected month rests on prices that nobody lists: estimates, and medians of quotes."""
+    costs = [(line, line.cost()) for line in lines if line.cadence == "monthly"]
+    known = [(line, cost.expected) for line, cost in costs if not isinstance(cost, Unpriced)]
+    whole = sum((usd for _, usd in known), Decimal(0))
+    weak = sum((usd for line, usd in known if weakness(line.price)), Decimal(0))
+    if not weak or not whole:
+        return ()
+    share = max(1, int((100 * weak / whole).to_integral_value()))
+    return (f"{share} % of the expected month, {weak:,.2f} USD, rests on estimated prices, marked ~",)
 
 
 def _lines(side: Side | None, names: Mapping[str, str] = MappingProxyType({})) -> Lines:

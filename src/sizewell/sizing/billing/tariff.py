@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 PREPAID: Final = ("capacity-block", "purchase")  # markets that are paid once, before the first hour
 COMMITTED: Final = ("reserved-1y", "reserved-3y")  # terms that are billed around the clock, used or not
+ESTIMATED: Final = "estimated price"  # how the weakness of a line begins whose price nobody lists or quotes
+MEDIAN: Final = "median of"  # ... and of one whose price is the middle of several quotes
+_ESTIMATE: Final = "estimate"
 ONE: Final = Interval.exactly(Decimal(1))
 
 
@@ -161,16 +164,29 @@ def hours_in_words(hours: Interval, price: Price) -> str:
 
     >>> hours_in_words(Interval(Decimal(0), Decimal(300), Decimal(730)), Priced(Decimal("0.8048"), "list", ""))
     '0.8048/h x 300 h, 0 to 730'
+    >>> hours_in_words(Interval.exactly(Decimal(730)), Priced(Decimal("0.19"), "estimate: a share of on-demand", ""))
+    '~0.19/h x 730 h'
     """
-    rate = f"{price.amount.normalize():f}/h" if isinstance(price, Priced) else "?/h"
+    about = "~" if weakness(price) else ""
+    rate = f"{about}{price.amount.normalize():f}/h" if isinstance(price, Priced) else "?/h"
     if hours.floor == hours.ceiling:
         return f"{rate} x {_plain(hours.expected)} h"
     return f"{rate} x {_plain(hours.expected)} h, {_plain(hours.floor)} to {_plain(hours.ceiling)}"
 
 
 def weakness(price: Price) -> str:
-    """Why a line at this price is weaker than one at a list price; "" where it is not."""
-    return "estimated price" if isinstance(price, Priced) and price.source.startswith("estimate") else ""
+    """Why a line at this price is weaker than one at a list price; "" where it is not.
+
+    >>> weakness(Priced(Decimal(1), "karpenter; estimate: on-demand less the usual discount", "2026-07-20"))
+    'estimated price of 2026-07-20'
+    >>> weakness(Priced(Decimal(1), "median of 4 quotes, 6.5 to 14; skypilot", "2026-08-01"))
+    'median of 4 quotes, 6.5 to 14'
+    """
+    if isinstance(price, Unpriced):
+        return ""
+    if price.source.startswith(_ESTIMATE) or f"; {_ESTIMATE}" in price.source:
+        return f"{ESTIMATED} of {price.date}" if price.date else ESTIMATED
+    return price.source.partition(";")[0] if price.source.startswith(MEDIAN) else ""
 
 
 def _plain(value: Decimal) -> str:
