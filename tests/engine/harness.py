@@ -90,6 +90,11 @@ class Engine:
         """Tell the stand-ins what to do at their next calls; see standin.py."""
         (self.clouds / "orders.json").write_text(json.dumps(orders))
 
+    def obeyed(self) -> bool:
+        """Whether there were orders, and each was obeyed at one call."""
+        orders = json.loads((self.clouds / "orders.json").read_text())
+        return bool(orders) and all(order.get("times", 1) <= 0 for order in orders)
+
 
 def project(folder: Path, *, source: Path = ROOT, warm: bool = True) -> Engine:
     """A copy of the project's Pulumi side in `folder`, ready for `pulumi`; nothing is written to `source`."""

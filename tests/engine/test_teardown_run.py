@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ import pytest
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.records.decision import Decision
-from sizewell.teardown import act, run
+from sizewell.teardown import act, processes, run
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
@@ -38,6 +39,8 @@ from sizewell.teardown.telemetry.observation import Observation
 STACK = "dev-azure"
 ACCOUNT = "00000000-0000-0000-0000-000000000000"
 CATALOG = load()
+LIMIT_S = 900.0  # of all kills together, on a busy machine
+KILLS_MIN = 5  # deletions that do not wait for each other end in one run
 TRAIN = harness.ROOT / ".venv-train" / "bin" / "python"
 
 
@@ -97,6 +100,14 @@ class House:
 
     def locks(self) -> int:
         return sum(lock.stack == STACK for lock in self.backend.locks())
+
+    def engines(self) -> list[int]:
+        """The processes that hold the engine's locks, by those locks."""
+        return [lock.pid for lock in self.backend.locks() if lock.stack == STACK]
+
+    def types(self) -> Counter[str]:
+        """What stands in the clouds, by type."""
+        return Counter(one["type"] for package in harness.PACKAGES for one in self.engine.cloud(package).values())
 
     def standing(self) -> int:
         return sum(len(self.engine.cloud(package)) for package in harness.PACKAGES)
@@ -199,6 +210,11 @@ def process(work: Any) -> Iterator[int]:
             os.waitpid(pid, 0)
 
 
+def ended(pid: int) -> bool:
+    """Whether a child is over, which is left for its parent to wait for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
 def until(true: Any, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
@@ -266,6 +282,38 @@ def test_killed_without_its_engine_the_next_run_waits_for_the_engine(house: Hous
     house.engine.order()
     until(lambda: [action for action, outcome, _ in house.run() if outcome == "done"] == ["destroy"])
     assert (house.standing(), house.locks()) == (0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("house", ["files", "s3"], indirect=True)
+def test_killed_at_one_deletion_after_the_other_each_run_goes_on(house: House, capfd: Any) -> None:
+    """The runner and its engine at once, at a deletion that the cloud did without a response: the state still has it,
+    and both locks are left. The next run takes them over, until nothing stands; at most one of two does nothing.
+    """
+    deadline = time.monotonic() + LIMIT_S
+    killed: list[str] = []
+    idle = 0
+    while (standing := house.types()) and idle < 2:
+        # Of what goes first: the last in the state. One type after the other, as what was deleted is deleted again.
+        left = [one["type"] for one in reversed(house.engine.export(STACK)) if one["type"] in standing]
+        token = next((each for each in left if each not in killed), "")
+        house.engine.order(*([{"call": "delete", "type": token, "then": "hang"}] if token else []))
+        with process(house.run) as pid:
+            until(lambda pid=pid: ended(pid) or house.engine.obeyed(), deadline - time.monotonic())  # type: ignore[misc]
+            reached = not ended(pid)
+            time.sleep(2)  # the cloud deletes it, and what does not wait for it goes as well
+        killed += [token] if reached else []
+        until(lambda: not any(processes.runs(engine) for engine in house.engines()), deadline - time.monotonic())
+        idle = 0 if reached else idle + 1
+    assert idle < 2, f"two runs after a kill at {killed[-1:]} did nothing: {house.run()}"
+    house.engine.order()
+    house.run()  # after the very last deletion: its locks are left
+    assert (house.standing(), house.locks()) == (0, 0)
+    kinds = [record["kind"] for record in house.journal.records]
+    with capfd.disabled():
+        print(f"\nkilled at {', '.join(killed)}; the engine's lock was taken over {kinds.count('cancelled')} times")
+    assert "failed" not in kinds
+    assert len(killed) >= KILLS_MIN
 
 
 @pytest.mark.soak

@@ -232,6 +232,22 @@ def test_locks_are_read_where_the_backend_is_a_store(tmp_path):
     assert locks("https://api.pulumi.com") == ()
 
 
+@pytest.mark.parametrize("text", ["", '{"pid": 7, "user', "[]", '{"pid": 7}'])
+def test_a_lock_that_cannot_be_read_holds_its_own_stack_alone(tmp_path, text):
+    """An engine that was killed while it wrote it; it is nobody's that is known to be over."""
+    put_lock(tmp_path)
+    (place,) = (tmp_path / ".pulumi/locks").glob("**/dev-aws")
+    broken = place.with_name("dev-b") / "1.json"
+    broken.parent.mkdir()
+    broken.write_text(text)
+    held = {lock.stack: lock for lock in locks(f"file://{tmp_path}")}
+    assert sorted(held) == ["dev-aws", "dev-b"]
+    assert held["dev-b"].by == "its lock cannot be read"
+    update = update_of([held["dev-b"]], [begin(process=dead()[1])], datetime.now(UTC) + timedelta(days=1))
+    assert update is not None
+    assert update.over == ""
+
+
 def begin(**more: Any) -> dict[str, Any]:
     at = (NOW - timedelta(minutes=30)).isoformat()
     return {"kind": "begin", "action": "destroy", "stack": "dev-aws", "at": at, "host": socket.gethostname(), **more}

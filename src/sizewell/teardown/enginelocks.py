@@ -40,7 +40,7 @@ class EngineLock:
 
     @property
     def by(self) -> str:
-        return f"{self.user}@{self.host}, process {self.pid}"
+        return f"{self.user}@{self.host}, process {self.pid}" if self.pid else "its lock cannot be read"
 
 
 def locks(url: str) -> tuple[EngineLock, ...]:
@@ -83,10 +83,12 @@ def store_uri(url: str) -> str:
 
 
 def _lock(store: Any, name: str) -> EngineLock | None:
-    """One lock; None where it was taken away meanwhile."""
+    """One lock; None where it was taken away meanwhile. One that cannot be read, as of an engine that was killed while
+    it wrote it, holds its stack alone, since it was written.
+    """
+    *_, project, stack, _ = name.split("/")
     try:
         held = json.loads(store.get(name))
-        *_, project, stack, _ = name.split("/")
         return EngineLock(
             project=project,
             stack=stack,
@@ -97,8 +99,9 @@ def _lock(store: Any, name: str) -> EngineLock | None:
         )
     except MissingError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ServiceError(f"{store.uri}/{name}: is no lock of the engine's: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        written = store.written(name).get(name)
+        return written and EngineLock(project=project, stack=stack, user="", host="", pid=0, at=written)
 
 
 def _time(text: str) -> datetime:
