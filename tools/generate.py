@@ -96,6 +96,12 @@ def counted_page() -> Files:
     return {"docs/reference/counted.md": page()}
 
 
+def price_coverage_page() -> Files:
+    from price_coverage_page import page
+
+    return {"docs/reference/price-coverage.md": page()}
+
+
 def needs_page() -> Files:
     from needs_page import page
 
@@ -155,6 +161,7 @@ GENERATORS: tuple[Callable[[], Files], ...] = (
     judged_page,
     counted_page,
     needs_page,
+    price_coverage_page,
     example_repositories,
     markdown_outputs,
 )
