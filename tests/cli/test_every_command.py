@@ -251,7 +251,7 @@ def test_the_page_lists_each_variable_that_the_code_reads_and_no_other() -> None
     listed = {name for rows in VARIABLES.values() for name in rows}
     read = {INDIRECT.get(name, name) for name in variables()}
     assert read - listed == set()
-    of_one_line = {"GCP_ENDPOINT_URL*", "AZURE_ENDPOINT_URL*"}
+    of_one_line = {"GOOGLE_ENDPOINT_URL*", "AZURE_ENDPOINT_URL*"}
     of_urllib = {"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"}  # tests/clouds/test_rest.py
     assert listed - read == of_one_line | of_urllib
 

@@ -87,6 +87,10 @@ def size_all(
     from sizewell.cli import parallel
     from sizewell.sizing.choose.decide import decide
 
+    if on.isoformat() < catalog.as_of:
+        first = min(offer.effective_from for offer in catalog.all_offers)
+        if on.isoformat() < first:
+            raise UsageError(f"--on {on}: the catalog has no price before {first}\n  fix: name a later day")
     if stack is not None:
         with output.progress(f"sizing {plural(len(specs), 'workload')} of {stack}"):
             return [decide(specs, catalog, stack=stack, on=on, environment=environment)]

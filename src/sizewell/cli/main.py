@@ -123,6 +123,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 74
         if os.environ.get("SIZEWELL_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in terminal.DENIED and error.filename:
+            what = f"{error.filename}: {os.strerror(error.errno).lower()}"
+            terminal.error(
+                f"{what}\n  fix: change its permissions, or work in a folder of your own; it can be run again"
+            )
+            return 64
         from sizewell import source
 
         if message := source.missing(error):

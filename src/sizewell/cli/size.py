@@ -181,8 +181,8 @@ def _end(decision: Decision, specs: Sequence[WorkloadSpec]) -> str:
         without = ", ".join(spec.name for spec in specs if spec.ttl_s is None)
         return f"it never expires, as {without} has no ttl: `ttl: 30d` in every spec of the stack changes that{before}"
     return (
-        f"it expires on {decision.expires_at}: deploy its expiry stack first, `pulumi up -s "
-        f"ttl-{decision.stack}`{before}"
+        f"it expires on {decision.expires_at}: deploy its expiry stack first, `pulumi up -s ttl-{decision.stack}`, "
+        f"whose cost the total has and `sizewell preview ttl-{decision.stack}` shows{before}"
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final, Literal, TextIO
 
 Color = Literal["auto", "always", "never"]
 COLORS: Final[tuple[Color, ...]] = ("auto", "always", "never")
+DENIED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)  # a folder that cannot be written, a file of somebody else
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # what a disk answers that takes no more
 _RED, _GREEN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[0m"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -382,10 +383,22 @@ def parse_config(data: Any, root: Path = Path()) -> TeardownConfig:
     try:
         config = TeardownConfig.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(faults_of(error, TeardownConfig), subject=PATH) from None
+        raise ConfigError([_worded(fault) for fault in faults_of(error, TeardownConfig)], subject=PATH) from None
     if faults := [*_inconsistencies(config, data), *_calendars(config, root)]:
         raise ConfigError(faults, subject=PATH)
     return config
+
+
+def _worded(fault: Fault) -> Fault:
+    """A fault of the journal's place with what the place is, and the address that is meant by a bare name."""
+    if fault.path != "journal":
+        return fault
+    name = str(fault.found).strip("/ ")
+    address = (
+        f"s3://{name}/records, or with gs:// or az://ACCOUNT/" if re.fullmatch(r"[a-z0-9][a-z0-9./-]+", name) else ""
+    )
+    way = f"write {address}" if address else "write journal: s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER"
+    return replace(fault, allowed="where notices, acts and locks are written: a bucket with a folder in it", fix=way)
 
 
 # What contradicts itself, or would be passed over --------------------------------------------------------------------

@@ -1,0 +1,90 @@
+"""What a first day runs into: folders of others, a merge, an expiry stack beside the stack."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import pytest
+
+from sizewell.cli.main import main
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.records.decision import Decision
+from sizewell.teardown.config import parse_config
+
+SPEC = """name: nb
+kind: notebook
+resources: {gpu: 16GB.., nodes: 1}
+infra: [aws/us-east-1]
+ttl: 30d
+"""
+ON = ("--on", "2026-11-20")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "Pulumi.yaml").write_text("name: test\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n")
+    (tmp_path / "stacks/specs/dev").mkdir(parents=True)
+    (tmp_path / "stacks/specs/dev/nb.yaml").write_text(SPEC)
+    (tmp_path / "stacks/decisions").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_cannot_be_written_is_no_internal_error(
+    code: int, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def denied(_self: Decision, path: Path) -> None:
+        raise OSError(code, "no", str(path))
+
+    monkeypatch.setattr(Decision, "write", denied)
+    assert main(["size", "--stack", "dev", *ON]) == 64
+    said = capsys.readouterr().err
+    assert "stacks/decisions/dev.json: " in said
+    assert "fix: change its permissions" in said
+
+
+def test_a_merge_conflict_in_a_decision_is_called_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", "--stack", "dev", *ON, "-q"]) == 0
+    path = project / "stacks/decisions/dev.json"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([first, "<<<<<<< HEAD\n", rest[0], "=======\n", rest[0], ">>>>>>> other\n", *rest[1:]]))
+    main(["size", "--check", "--stack", "dev"])
+    said = capsys.readouterr().out
+    assert "conflict markers of a merge" in said
+    assert "`sizewell size --stack dev`" in said
+
+
+def test_the_stack_and_its_expiry_stack_cost_what_the_decision_says(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the cent: what `size` adds up is what the two previews add up to."""
+    answers = ["--account", "123456789012", "--owner", "@acme/ml", "--notify", "a@example.com", "--forge", "none"]
+    assert main(["init", "shop", "--cloud", "aws", *answers, "--offline", "--no-input", *ON]) == 0
+    monkeypatch.chdir(project / "shop")
+    assert main(["size", "--stack", "dev", *ON]) == 0
+    assert "`sizewell preview ttl-dev`" in capsys.readouterr().out
+    bill = Decision.from_json(Path("stacks/decisions/dev.json")).workloads[0].bill()
+    assert main(["preview", "dev", "ttl-dev", "--format", "json", *ON]) == 0
+    preview = json.loads(capsys.readouterr().out)
+    months = [stack["after"]["usd_per_month"]["expected"] for stack in preview["stacks"]]
+    assert len(months) == 2
+    assert sum(map(float, months)) == pytest.approx(float(bill.run_rate.usd_per_month.expected), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("journal", "fix"), [("my-bucket", "write s3://my-bucket/records"), ("https://x.example", "s3://BUCKET/PREFIX")]
+)
+def test_a_journal_is_explained_in_words(journal: str, fix: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_config({"schema": "sizewell.teardown/1", "journal": journal, "environments": {"dev": {}}})
+    (fault,) = refused.value.faults
+    assert "where notices, acts and locks are written" in str(fault)
+    assert fix in fault.fix
+
+
+def test_prices_have_a_first_day(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["size", "stacks/specs/dev/nb.yaml", "--on", "2020-01-01"]) == 64
+    assert "the catalog has no price before" in capsys.readouterr().err
