@@ -470,6 +470,13 @@ def test_a_commitment_is_used_once_over_all_stacks(repository, tmp_path):
     rates = rates_file(tmp_path, 1)
     both = repository.preview(discounts=rates)
     assert committed(both) == {("dev", "machine-hour"): 365}
+    assert both.stacks[0].notes[0] == (
+        "the commitment to 1 x g6.xlarge, on-demand, us-east-1 is 100 % used, 730 of 730 hours a month, "
+        "and covers 50 % of those that run"
+    )
+    (more,) = repository.preview(discounts=rates_file(tmp_path, 4), stacks=("dev",)).stacks
+    assert "is 25 % used, 730 of 2,920 hours a month, and covers 100 % of those that run" in more.notes[0]
+    rates = rates_file(tmp_path, 1)
     alone = repository.preview(discounts=rates, stacks=("prod",)).stacks[0]
     assert (
         "the commitment to g6.xlarge, on-demand, us-east-1 is counted here in full: dev may use it as well"

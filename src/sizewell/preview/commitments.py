@@ -103,6 +103,23 @@ def _sum(intervals: Iterable[Interval], bound: str) -> Decimal:
     return sum((getattr(interval, bound) for interval in intervals), NOTHING)
 
 
+def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[LineItem]], on: date) -> dict[str, str]:
+    """How much of each commitment all stacks use together, and which share of their hours it covers."""
+    said: dict[str, str] = {}
+    for what, commitment in rates.standing(on).items():
+        used = _sum([_covered(items, what) for items in after], "expected")
+        running = [item.quantity.expected for items in after for item in items if item.what == what]
+        needed_hours = sum(running, NOTHING)
+        if not any(need.get(what) for need in needs) or not needed_hours:
+            continue
+        whole = commitment.count * HOURS_PER_MONTH
+        said[what] = (
+            f"the commitment to {commitment.count} x {what} is {100 * used / whole:.0f} % used, {used:,.0f} of "
+            f"{whole:,.0f} hours a month, and covers {100 * used / needed_hours:.0f} % of those that run"
+        )
+    return said
+
+
 def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others: Sequence[str], on: date) -> str:
     """A note where a commitment is used and stacks of the project were not looked at, which may use it as well."""
     names = sorted({what for grant in grants for what, hours in grant.items() if hours and what in rates.standing(on)})

@@ -391,18 +391,20 @@ def _pay_blocks_once(stacks: list[_Sides]) -> None:
 
 def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
     """Own commitments over all stacks: each is used once, before the change and after it."""
-    from sizewell.preview.commitments import elsewhere, granted, needed, unused
+    from sizewell.preview.commitments import elsewhere, granted, in_use, needed, unused
 
     rates, on = pricing.rates, request.on
     items = {"before": [_items(each.before) for each in stacks], "after": [_items(each.after) for each in stacks]}
     # Over all stacks and with `kept`, not stack by stack: hours that a stack uses already stay its own, so that a
     # new stack which comes before it does not take them and show as a cost of one that nobody changed.
     held = granted(rates, [needed(each) for each in items["before"]], on)
-    given = granted(rates, [needed(each) for each in items["after"]], on, kept=held)
+    needs = [needed(each) for each in items["after"]]
+    given = granted(rates, needs, on, kept=held)
     before = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["before"], held, strict=True)]
     after = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["after"], given, strict=True)]
     idle = unused(rates, before, after, on)
     names = {each.name for each in stacks}
+    used = in_use(rates, needs, after, on)
     note = elsewhere(rates, given, [name for name in stacks_of(request.root) if name not in names], on)
     for number, each in enumerate(stacks):
         if each.before is not None:
@@ -412,7 +414,8 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
         if each.base_at_own_prices is not None:
             own = tuple(rates.with_commitments(each.base_at_own_prices.items, on, held[number]))
             each.base_at_own_prices = replace(each.base_at_own_prices, items=own)
-        each.note = note if any(given[number].values()) else ""
+        own_use = [said for what, said in used.items() if given[number].get(what)]
+        each.note = "; ".join((*own_use, *([note] if note else ()))) if any(given[number].values()) else ""
 
 
 def _with(side: Side, items: tuple[LineItem, ...]) -> Side:
