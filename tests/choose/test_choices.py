@@ -387,3 +387,21 @@ def test_what_the_entry_scripts_refuse_is_said_where_it_is_chosen(facts):
         if expected:
             assert "task.method is qlora" in said[0]
             assert "FSDP-QLoRA" in said[0]
+
+
+def test_a_format_without_units_is_said(facts):
+    served = {"kind": "inference", "traffic": {"rps": 4, "input_tokens": 1500, "output_tokens": 300}}
+    model = {"name": "meta-llama/Llama-3.1-8B", "weights": "fp8"}
+    for named, said in (("A100", True), ("H100", False)):
+        notes = decided(facts, **served, model=model, resources={"accelerators": [named]}).assumptions
+        assert [n for n in notes if n.endswith("stored in fp8 and computed in bf16")] != [] or not said
+        assert any("has no fp8 units" in note for note in notes) == said
+
+
+def test_the_processors_that_decode_a_run_s_images_are_said(facts):
+    workload = decided(facts, **PHOTOS)
+    [said] = [note for note in workload.assumptions if note.startswith("decoding ")]
+    per_s, busy = (float(word.replace(",", "")) for word in re.findall(r"([\d,]+) (?=images|of the)", said))
+    assert per_s == pytest.approx(workload.performance.figures["samples_per_s"], rel=0.01)
+    assert busy == pytest.approx(per_s / 120 / workload.pools[0].nodes_initial, rel=0.05)
+    assert not [note for note in decided(facts, **TUNE).assumptions if note.startswith("decoding ")]

@@ -33,6 +33,7 @@ from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.spot import reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import (
@@ -532,8 +533,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
             sentences.append("sized for up to 1.5 times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:
             sentences.append("price per million tokens counts output tokens at the stated traffic")
-    sentences += _without_accelerator(chosen)
-    sentences += choices(chosen)
+    sentences += [*_without_accelerator(chosen), *_expanded(chosen), *_decoding(chosen), *choices(chosen)]
     if chosen.deal.market == "spot":
         hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
         sentences.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
@@ -580,6 +580,41 @@ def _without_accelerator(chosen: Option) -> list[str]:
         "no idle guard: it measures accelerators; replicas follow the requests, and schedule and expiry stop the pool"
     )
     return sentences
+
+
+def _expanded(chosen: Option) -> list[str]:
+    """That weights are stored in a format that the device does not compute in: it saves memory alone."""
+    served, accelerator = chosen.setting.need.serving, chosen.candidate.accelerator
+    if served is None or not chosen.candidate.shape.accelerator:
+        return []
+    weights = job_on(accelerator, served, chosen.setting.need.engine).weights
+    if weights not in ("fp8", "fp4", "int8") or accelerator.flop_per_s.get(weights):
+        return []
+    peak = peak_flop_per_s(accelerator, weights)
+    instead = next((name for name in ("fp8", "bf16", "fp16", "fp32") if accelerator.flop_per_s.get(name) == peak), "")
+    return [f"{accelerator.name} has no {weights} units: weights are stored in {weights} and computed in {instead}"]
+
+
+def _decoding(chosen: Option) -> list[str]:
+    """How many processors of each machine decode the images of a run, which its accelerators would wait for else."""
+    from sizewell.sizing.predict.performance.training_rows import input_facts
+
+    need, fleet, vcpus = chosen.setting.need, chosen.fleet, chosen.candidate.shape.vcpus
+    architecture = need.architecture
+    per_s = 0.0
+    if need.training is not None and fleet.training is not None:
+        per_s = need.training.global_batch / fleet.training.step_s
+    elif need.batch is not None and fleet.serving is not None:
+        per_s = fleet.serving.requests_per_s * fleet.replicas
+    each_s = input_facts(architecture, 0.0)["decode_s"] if architecture is not None and per_s else 0.0
+    busy = per_s * each_s / fleet.nodes
+    if busy < 1:
+        return []
+    limited = fleet.training or fleet.serving
+    waits = limited is not None and limited.bottleneck in ("input", "host decoding")
+    wait = ", and its accelerators wait for them" if waits else ""
+    of = f"of the {vcpus} vCPUs" if vcpus else "vCPUs, whose number is not known,"
+    return [f"decoding {per_s:,.0f} images a second takes about {busy:,.0f} {of} of each machine{wait} (estimate)"]
 
 
 WHY_SCARCE = {

@@ -144,9 +144,12 @@ def bottleneck(r: Replica, job: ServingJob, load: Load) -> str:
     """What most of a second goes into at this load."""
     context = job.input_tokens + job.output_tokens / 2
     batch = max(1.0, load.sequences)
-    step = max(load.tpot_s, 1e-9) if load.stable else r.decode_s(batch, context)
+    prompts = load.requests_per_s * r.prompt_s(job.input_tokens)
+    # Answers get what prompts leave of a second. Not the time per token: it has prompts in it under load and none where
+    # a batch is prefilled first, so a cache that is most of a short answer would hide the long prompts before it.
+    step = r.decode_s(batch, context) / max(1e-9, 1 - prompts)
     shares = {
-        "prefill compute": load.requests_per_s * r.prompt_s(job.input_tokens),
+        "prefill compute": prompts,
         "memory bandwidth (weights)": r.read_s(batch) / step,
         "memory bandwidth (cache)": batch * context * r.cache_s_per_token / step,
         "decode compute": batch * (r.linear_s_per_token + r.head_s_per_token + context * r.decode_pair_s) / step,
