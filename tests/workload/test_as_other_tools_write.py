@@ -26,9 +26,9 @@ def line(base: str, number: int, text: str) -> str:
 
 
 VALUES = {  # what is written: (spec, line and column, path, the way out)
-    "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:28: resources.accelerators[0]", "write H100; how many are needed is found"),
-    "H100:8": (SERVICE + "resources: {accelerators: 'H100:8'}", "5:27: resources.accelerators[0]", "write H100; how many"),
-    "H100 by number": (SERVICE + "resources: {accelerators: {H100: 8}}", "5:27: resources.accelerators", "write H100; how many"),
+    "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:28: resources.accelerators[0]", "write H100, or {H100: 64} for a number of them"),
+    "H100:8": (SERVICE + "resources: {accelerators: 'H100:8'}", "5:27: resources.accelerators[0]", "write H100, or {H100: 64}"),
+    "two by number": (SERVICE + "resources: {accelerators: {H100: 8, A100: 8}}", "5:27: resources.accelerators", "write one with its number"),
     "a machine among accelerators": (SERVICE + "resources: {accelerators: p5.48xlarge}", "5:27: resources.accelerators[0]", "instance_type: p5.48xlarge"),
     "an accelerator among machines": (SERVICE + "resources: {instance_type: H100}", "5:28: resources.instance_type[0]", "accelerators: [H100]"),
     "a name for a size": (SERVICE + "resources: {gpu: H100}", "5:18: resources.gpu", "write accelerators: [H100]"),

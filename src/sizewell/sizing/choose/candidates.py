@@ -416,6 +416,9 @@ def _constraint(shape: Shape, accelerator: Accelerator, context: _Context) -> st
     known_as = accelerator.key if shape.accelerator else host.RUNTIME
     if need.accelerators is not None and known_as not in need.accelerators:
         return f"resources.accelerators requires {', '.join(need.accelerator_words)}"
+    nodes = need.nodes_of(shape.accelerators) if need.devices is not None and shape.accelerators else None
+    if nodes is not None and nodes.high is not None and nodes.high < nodes.low:
+        return f"has {shape.accelerators} accelerators, and no number of them is what resources.gpus requires"
     if need.tpu is not None:
         generations = {item.generation for item in context.slices.get(shape.instance_type, ())}
         topologies = {item.topology for item in context.slices.get(shape.instance_type, ())}
@@ -532,6 +535,8 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
         if precision in ("bf16", "fp8", "fp4") and not accelerator.flop_per_s.get(precision):
             instead = next((name for name in ("bf16", "fp16") if accelerator.flop_per_s.get(name)), "fp32")
             return f"{accelerator.name} has no {precision} units", f"use model.precision: {instead}"
+        if need.training.preference and runtime not in SOFTWARE["trl"].runtimes:
+            return f"TRL, which trains by {need.training.preference}, has no release for {runtime}", "use a GPU"
         if need.training.method == "qlora" and runtime != "cuda":
             way = "use training.method: lora, or a GPU of NVIDIA"
             return f"QLoRA's kernels (bitsandbytes) are released for CUDA, not for {runtime}", way

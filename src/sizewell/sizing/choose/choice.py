@@ -93,7 +93,9 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False, unpriced:
         if name not in known:
             markets = need.markets if candidate.provisioned else ELSEWHERE_MARKETS
             extra = least.get(candidate.shape.cloud, 0.0) if candidate.provisioned else 0.0
-            own = setting.for_runtime(candidate.accelerator.runtime, own_program=candidate.own_program)
+            own = setting.for_machine(
+                candidate.accelerator.runtime, candidate.shape.accelerators, own_program=candidate.own_program
+            )
             known[name] = options_of(candidate, own, markets, least_extra_usd=extra)
         return known[name]
 

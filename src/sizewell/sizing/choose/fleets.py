@@ -97,9 +97,9 @@ class FleetSearch:
             return _slo_refusal(machine, job, level)
         nodes, tensor, replicas = best
         nodes += arrivals.spare
-        wanted = within(self._need.nodes, nodes)
+        wanted = within(self._need.nodes_of(machine.count), nodes)
         if wanted is None:
-            return _too_many(nodes, self._need.nodes)
+            return _too_many(nodes, self._need.nodes_of(machine.count))
         if wanted > machine.together_max:
             return _beyond_search(wanted, machine)
         alike = alike_of(cluster, tensor)
@@ -151,16 +151,16 @@ class FleetSearch:
         rate = min(rate, decoded) * BATCH_EFFICIENCY
         estimate = _fed(estimate, decoded * tensor / machine.count)
         least = math.ceil(batch.samples / (rate * window))
-        wanted = within(self._need.nodes, least)
+        wanted = within(self._need.nodes_of(machine.count), least)
         if wanted is None:
-            return _too_many(least, self._need.nodes)
+            return _too_many(least, self._need.nodes_of(machine.count))
         if wanted > machine.together_max:
             return _beyond_search(wanted, machine)
         counts = sorted(
             {
                 n
                 for n in (wanted, wanted + 1, wanted * 2)
-                if n <= machine.together_max and within(self._need.nodes, n) == n
+                if n <= machine.together_max and within(self._need.nodes_of(machine.count), n) == n
             }
         )
         return tuple(
@@ -381,9 +381,9 @@ def notebook_fleet(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | 
         memory = serving_memory(need.serving, tensor=tensor, sequences=1, accelerator=machine.accelerator)
     else:
         memory = MemoryEstimate(breakdown=(), low_bytes=0, high_bytes=usable, grade="roofline")
-    wanted = within(need.nodes, 1)
+    wanted = within(need.nodes_of(machine.count), 1)
     if wanted is None:
-        return _too_many(1, need.nodes)
+        return _too_many(1, need.nodes_of(machine.count))
     return (Fleet(nodes=wanted, memory=memory, usable_bytes=usable),)
 
 
@@ -402,7 +402,7 @@ def _too_many(nodes: int, limits: Range | None) -> FleetRefusal:
     most = limits.high if limits and limits.high else 0
     return FleetRefusal(
         cause="nodes",
-        reason=f"needs {nodes:,} nodes, resources.nodes allows {most}",
+        reason=f"needs {nodes:,} nodes, resources allow {most}",
         shortfall=nodes / max(1, most),
-        relax="allow more in resources.nodes",
+        relax="allow more in resources (nodes or gpus)",
     )

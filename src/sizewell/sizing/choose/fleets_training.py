@@ -215,8 +215,8 @@ class TrainingSearch:
             return tuple(drafts)
         if refusals:
             return min(refusals, key=lambda refusal: refusal.shortfall)
-        most = machine.together_max
-        if need.nodes and need.nodes.low > most:
+        most, asked = machine.together_max, need.nodes_of(machine.count)
+        if asked and asked.low > most:
             if most == 1:
                 reason = "a job on several machines needs InfiniBand on Azure, which these do not have"
                 return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
@@ -283,14 +283,14 @@ def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:
     """Numbers of nodes to look at: powers of two within the spec's range; on TPU the legal slices."""
     most = machine.together_max if need.objective == "cost" else min(NODES_MAX_FOR_TIME, machine.together_max)
-    batch = need.training.global_batch if need.training else most
+    batch, asked = need.training.global_batch if need.training else most, need.nodes_of(machine.count)
     if machine.accelerator.runtime == "tpu":
         legal = [(vms, topology) for vms, chips, topology in machine.slices if vms <= most and chips <= 8 * batch]
-        return tuple(sorted((v, t) for v, t in set(legal) if within(need.nodes, v) == v))
-    high = min(machine.together_max, need.nodes.high) if need.nodes and need.nodes.high else most
-    low = need.nodes.low if need.nodes else 1
+        return tuple(sorted((v, t) for v, t in set(legal) if within(asked, v) == v))
+    high = min(machine.together_max, asked.high) if asked and asked.high else most
+    low = asked.low if asked else 1
     counts = {1 << power for power in range(high.bit_length()) if low <= 1 << power <= high}
-    counts |= {n for n in (low, high) if need.nodes and low <= n <= high}
+    counts |= {n for n in (low, high) if asked and low <= n <= high}
     return tuple((n, "") for n in sorted(counts))
 
 

@@ -143,7 +143,8 @@ def _deadline(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     bounds = []
     for shape in shapes:
         machine = _machine(sizing, shape)
-        nodes = min(machine.together_max, need.nodes.high) if need.nodes and need.nodes.high else machine.together_max
+        asked = need.nodes_of(machine.count)
+        nodes = min(machine.together_max, asked.high) if asked and asked.high else machine.together_max
         devices = nodes * shape.accelerators
         peak = devices * peak_flop_per_s(catalog.accelerators[shape.accelerator], job.precision)
         bounds += [(run_flop(job) / peak, devices, shape)] if peak else []

@@ -65,7 +65,9 @@ def best_under(need: Requirements, setting: Setting, chosen: Option) -> Option |
     changed = replace(setting, need=moved)
 
     def offered(candidate: Candidate) -> list[Option]:
-        own = changed.for_runtime(candidate.accelerator.runtime, own_program=candidate.own_program)
+        own = changed.for_machine(
+            candidate.accelerator.runtime, candidate.shape.accelerators, own_program=candidate.own_program
+        )
         return options_of(candidate, own, moved.markets)
 
     def appraise(candidate: Candidate) -> float | None:

@@ -31,7 +31,7 @@ from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.precision import Native, native_form
-from sizewell.sizing.workload.software import SOFTWARE, work_of
+from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -161,6 +161,7 @@ class Requirements:
     memory_bytes_min: int = 0  # of one accelerator, as sold
     memory_bytes_max: int | None = None
     nodes: Range | None = None
+    devices: Range | None = None  # accelerators of all machines together
     tpu: tuple[str, str] | None = None  # (generation, topology or "")
     places: tuple[tuple[str, str, str], ...] = ()  # (cloud, region, zone), "" for any; (): anywhere
     residency: str = ""
@@ -207,6 +208,20 @@ class Requirements:
         """The same work run by a program of one's own, which may have layouts that the entry scripts have not."""
         return replace(self, training=replace(self.training, entry_script="") if self.training else None)
 
+    def nodes_of(self, count: int) -> Range | None:
+        """How many machines of `count` accelerators the spec allows; None for any number. High below low: none do.
+
+        >>> Requirements(name="w", kind="training", devices=Range(64, 64)).nodes_of(8)
+        Range(low=8, high=8)
+        """
+        if self.devices is None:
+            return self.nodes
+        least, most = -(-self.devices.low // count), self.devices.high // count if self.devices.high else None
+        if self.nodes is None:
+            return Range(max(1, least), most)
+        both = [high for high in (most, self.nodes.high) if high is not None]
+        return Range(max(least, self.nodes.low), min(both) if both else None)
+
     @property
     def architecture(self) -> Architecture | None:
         job = self.training or self.serving
@@ -236,6 +251,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         memory_bytes_min=limits.gpu_memory.low if limits.gpu_memory else 0,
         memory_bytes_max=limits.gpu_memory.high if limits.gpu_memory else None,
         nodes=limits.nodes,
+        devices=limits.gpus,
         tpu=(limits.tpu.type, limits.tpu.topology or "") if limits.tpu else None,
         places=tuple((place.cloud, place.region or "", place.zone or "") for place in spec.infra),
         residency=(spec.data.residency or "") if spec.data else "",
@@ -271,7 +287,9 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
             each = "once" if way.evaluations_per_step == 1 else "with and without the prompt"
             notes.append(f"{way.steps} denoising steps an image, each evaluated {each} ({way.source})")
     if spec.kind in ("training", "fine-tuning") and architecture is not None:
-        base = replace(base, training=_training_job(spec, architecture, notes))
+        job = _training_job(spec, architecture, notes)
+        notes += _at_once(job)
+        base = replace(base, training=job)
     elif spec.kind == "inference" and architecture is not None:
         base = _inference(base, spec, architecture, notes)
     elif spec.kind == "batch-inference" and architecture is not None:
@@ -323,7 +341,7 @@ def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
         experts=architecture.experts or None,
         engine=spec.engine.name if spec.engine else None,
         precision=model.precision,
-        method=_method(spec),
+        method=_preference(spec) or _method(spec),
         optimizer=run.optimizer if run else None,
     )
 
@@ -419,18 +437,23 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
     else:
         batch = FINE_TUNING_SAMPLES_PER_STEP if language else 1024
         notes.append(f"{batch} samples per step (training.global_batch is not stated)")
+    if batch % 2 and _preference(spec) in ("dpo", "orpo", "reward"):
+        batch += 1
+        notes.append(f"{batch} sequences per step: they come in pairs")
     if run.tokens is not None:
         samples = run.tokens / per_sample
     elif run.samples is not None:
-        samples = float(run.samples) * (run.epochs or 1)
+        answers = 2 if _preference(spec) in ("dpo", "orpo", "reward") else 1
+        samples = float(run.samples) * answers * (run.epochs or 1)
     else:
         samples = float(run.steps or 0) * batch
     return _runs(spec, architecture, "cuda").of(
         TrainingJob(
             architecture=architecture,
             method=_method(spec),
+            preference=_preference(spec),
             precision=model.precision,
-            weights=(model.weights or "nf4") if run.method == "qlora" else "",
+            weights=(model.weights or "nf4") if _method(spec) == "qlora" else "",
             gradients=run.gradients or "",
             unsharded_gradients=bool(run.no_sync),
             pipeline_schedule=run.pipeline_schedule or "",
@@ -598,6 +621,8 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
 
 def _usual_engine(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> str:
     assert spec.model is not None  # noqa: S101 - a training spec without a model was refused
+    if _preference(spec) and runtime in SOFTWARE["trl"].runtimes:
+        return SOFTWARE["trl"].predicted_as
     return usual_training(
         architecture,
         method=_method(spec),
@@ -611,7 +636,33 @@ def _method(spec: WorkloadSpec) -> Method:
     run = spec.training
     if run is not None and run.method in ("lora", "qlora"):
         return run.method
+    if run is not None and run.lora is not None:
+        narrow = spec.model is not None and spec.model.weights in ("int4", "nf4", "int8", "fp4")
+        return "qlora" if narrow else "lora"
     return "pretrain" if spec.kind == "training" else "full"
+
+
+def _preference(spec: WorkloadSpec) -> str:
+    """By which preferences a run learns; "" for one that learns from texts."""
+    return spec.training.method if spec.training and spec.training.method in PREFERENCES else ""
+
+
+_RUNS_AT_ONCE: Final[Mapping[str, str]] = {
+    "dpo": "pairs of answers, both read; {reference}",
+    "orpo": "pairs of answers, both read; no reference model",
+    "kto": "single answers; {reference}, and one more pass of both for the divergence",
+    "reward": "pairs of answers, both read; one number a sequence in place of logits",
+}
+
+
+def _at_once(job: TrainingJob) -> list[str]:
+    """What runs beside the model that is trained, where it learns from preferences."""
+    if not job.preference:
+        return []
+    frozen = "a frozen reference model in 16 bits, sharded as the weights are"
+    reference = f"{frozen if job.reference else 'the base model without its adapters is the reference'}: a pass forward"
+    what = _RUNS_AT_ONCE[job.preference].format(reference=reference)
+    return [f"{job.preference}: {what}; counted, not measured: no published run of it stands behind the figures"]
 
 
 def _denoising(spec: WorkloadSpec, architecture: Architecture) -> Denoising:

@@ -30,9 +30,12 @@ class Setting:
     interval_s: float | None = None  # between checkpoints; None: the best one
     fees: ComparedFees
 
-    def for_runtime(self, runtime: str, *, own_program: bool = False) -> Setting:
-        """The same for options on accelerators of one runtime: what runs the work there is theirs, or one's own."""
+    def for_machine(self, runtime: str, count: int, *, own_program: bool = False) -> Setting:
+        """The same for options on machines of `count` accelerators of one runtime: what runs the work there is theirs,
+        or one's own.
+        """
         need = self.need.on(runtime)
+        need = replace(need, nodes=need.nodes_of(count), devices=None) if need.devices and count else need
         need = need.with_any_layout() if own_program else need
         return self if need is self.need else replace(self, need=need)
 

@@ -406,7 +406,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         fields |= {
             "precision": run.precision,
             "weights": run.weights or None,
-            "method": run.method,
+            "method": run.preference or run.method,
             "optimizer": run.optimizer,
             "experts": made.experts or None,
             "lora_rank": run.lora_rank or None,

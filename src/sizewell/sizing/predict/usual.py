@@ -21,6 +21,7 @@ SHOWN: Final[Mapping[str, str]] = {
     "megatron-bridge": "Megatron-Core on GPUs",
     "megatron": "Megatron-LM",
     "peft": "Hugging Face PEFT",
+    "trl": "Hugging Face TRL",
     "maxtext": "MaxText",
     "neuron": "Neuron",
     "torch-xla": "PyTorch/XLA",

@@ -37,6 +37,7 @@ class TrainingJob:
     packed: bool = True
     lora_rank: int = 0
     lora_targets: tuple[str, ...] = ()  # () = the framework's default
+    preference: str = ""  # dpo | orpo | kto | reward: learns from which answers people prefer
     framework: str = "pytorch"  # pytorch | jax | tensorflow
     engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
     engine_assumed: bool = False  # nobody names it, and it is what such work usually runs
@@ -47,6 +48,23 @@ class TrainingJob:
     optimizer_in_backward: bool = False
     activation_offload: bool = False
     async_tensor: bool = False  # products split so that tensor-parallel traffic runs beside them, where not the default
+
+    @property
+    def reference(self) -> bool:
+        """Whether a frozen copy of the model is held; beside adapters it is the base model itself."""
+        return self.preference in ("dpo", "kto") and self.method not in ("lora", "qlora")
+
+    @property
+    def forwards(self) -> float:
+        """Passes forward of a sequence beside the one that is trained: of the reference, and for KTO's estimate of the
+        divergence one more of both (TRL's DPOTrainer and KTOTrainer, from memory).
+        """
+        return {"dpo": 1.0, "kto": 3.0}.get(self.preference, 0.0)
+
+    @property
+    def paired(self) -> bool:
+        """Whether sequences are read by twos: the answer that is preferred, and the other."""
+        return self.preference in ("dpo", "orpo", "reward")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

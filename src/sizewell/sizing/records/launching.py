@@ -63,7 +63,9 @@ def _of_task(task: Task, script: Script) -> Iterator[tuple[str, str, str]]:
         yield "task.family", f"is {task.family}: the entry scripts train language models", software
     if task.engine and task.engine != _NAMES[script]:
         yield "task.engine", f"is {task.engine}, which is not what the entry script ({script}) is", task.engine
-    if task.method == "qlora":
+    if task.method in ("dpo", "orpo", "kto", "reward"):
+        yield "task.method", f"is {task.method}: the entry scripts learn from texts alone", "TRL or Axolotl"
+    elif task.method == "qlora":
         yield "task.method", "is qlora, which the entry scripts do not shard", "Axolotl, or TRL with FSDP-QLoRA"
     elif script == "train_jax.py" and (task.method not in (None, "pretrain") or task.model):
         message = f"is {task.method or 'pretrain'} of a given model, and train_jax.py pretrains one by its dimensions"

@@ -114,7 +114,8 @@ def _model(spec: WorkloadSpec) -> list[Fault]:
     dims = spec.model.dimensions
     if dims is not None:
         faults += _dimensions(dims)
-    if spec.training and spec.training.method == "full" and spec.model.weights in ("int4", "nf4", "int8", "fp4"):
+    trained_whole = spec.training and spec.training.method not in ("lora", "qlora") and spec.training.lora is None
+    if trained_whole and spec.model.weights in ("int4", "nf4", "int8", "fp4"):
         message = f"{spec.model.weights} weights cannot be fully trained: quantized weights have no gradients"
         faults.append(_fault("model.weights", message, "use method: qlora, or weights: bf16"))
     if spec.training and spec.training.method == "qlora" and spec.model.weights not in ("int4", "nf4", "int8", "fp4"):
@@ -223,7 +224,7 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     if run.tokens is not None and run.sequence_length is not None and run.tokens < run.sequence_length:
         message = f"{run.tokens} tokens are less than one sequence of {run.sequence_length}"
         faults.append(_fault("training.tokens", message, "write the whole run, such as 55B"))
-    if run.method in ("lora", "qlora") and spec.kind == "training":
+    if run.method != "full" and spec.kind == "training":
         message = f"{run.method} adapts a trained model; kind: training starts from scratch"
         faults.append(_fault("training.method", message, "use kind: fine-tuning, or method: full"))
     faults += _kept(spec, run)
@@ -235,7 +236,7 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
 def _kept(spec: WorkloadSpec, run: Training) -> list[Fault]:
     """How gradients are kept and stages are scheduled, where the run does neither."""
     faults = []
-    if run.gradients and run.method != "full":
+    if run.gradients and (run.method in ("lora", "qlora") or run.lora is not None):
         message = (
             f"does not apply to method: {run.method}: the few gradients of adapters are kept as their framework does"
         )

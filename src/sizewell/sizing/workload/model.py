@@ -122,7 +122,8 @@ class Lora(Section):
 class Training(Section):
     """One run, as long as `tokens`, or `samples` x `epochs`, or `steps`.
 
-    `global_batch` counts tokens; for a vision model, images.
+    `global_batch` counts tokens; for a vision model, images. For dpo, orpo and reward `samples` counts pairs of
+    answers, both of which are read; with `lora` adapters are trained.
     """
 
     tokens: Count | None = None
@@ -131,7 +132,9 @@ class Training(Section):
     steps: Count | None = None
     sequence_length: Count | None = None
     global_batch: Count | None = default(None, "chosen so that every device is busy")
-    method: Literal["full", "lora", "qlora"] = default("full", "every weight is trained")
+    method: Literal["full", "lora", "qlora", "dpo", "orpo", "kto", "reward"] = default(
+        "full", "every weight is trained"
+    )
     optimizer: Literal["adamw", "adam", "adamw-8bit", "adafactor", "lion", "muon", "sgd", "lamb"] = default(
         "adamw", "used by nearly every published recipe"
     )
@@ -190,26 +193,32 @@ class Tpu(Section):
     ) = None
 
 
-_NUMBER_FOUND: Final = "how many are needed is found, resources: {nodes: 1..4} limits the machines"
-
-
 def _word(value: object) -> str:
-    counted = value if isinstance(value, dict) and len(value) == 1 else {}
-    if counted:
-        raise refuse("a name as the provider spells it", f"write {next(iter(counted))}; {_NUMBER_FOUND}")
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:/ +-]{0,99}", value):
         raise refuse("a name as the provider spells it")
     return value
 
 
 class Resources(Section):
-    """Limits on the hardware; everything that is not said is open."""
+    """Limits on the hardware; everything that is not said is open.
+
+    `accelerators: {H100: 64}` is `accelerators: [H100]` with `gpus: 64`.
+    """
 
     accelerators: Annotated[
         tuple[str, ...],
-        items(_word, "a list of accelerator names such as [H100, H200]"),
-        WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+        items(_word, "a list of accelerator names such as [H100, H200], or {H100: 64} for a number of them"),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                    {"type": "object", "maxProperties": 1, "additionalProperties": {"type": ["integer", "string"]}},
+                ]
+            }
+        ),
     ] = default((), "any that fits")
+    gpus: CountRange | None = default(None, "as many as the work needs")
     instance_types: Annotated[
         tuple[str, ...],
         items(_word, "a machine type or a list of them, such as [p5.48xlarge]"),
@@ -218,6 +227,16 @@ class Resources(Section):
     nodes: CountRange | None = default(None, "as many as the work needs")
     gpu_memory: SizeRange | None = default(None, "as much as the model needs", alias="gpu")
     tpu: Tpu | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counted(cls, data: object) -> Any:
+        """`accelerators: {H100: 64}` as its two keys; both at once are left to be refused."""
+        named = data.get("accelerators") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(named, dict) or len(named) != 1 or "gpus" in data:
+            return data
+        [(name, count)] = named.items()
+        return {**data, "accelerators": [name], "gpus": count}
 
 
 PLACE: Final[dict[str, Any]] = {

@@ -415,7 +415,7 @@ def _device(written: str, catalog: Catalog) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
     bare = _without_count(written)
     if bare and catalog.accelerators_named(bare):
-        return f"write {bare}; how many are needed is found, resources: {{nodes: 1..4}} limits the machines"
+        return f"write {bare}, or {{{bare}: 64}} for a number of them over all machines"
     if any(shape.instance_type == written for shape in catalog.shapes):
         return f"write resources: {{instance_type: {written}}}"
     return ""

@@ -94,6 +94,10 @@ class Model(Section):
         return f"{units.show_count(params)} parameters" if params else "own dimensions"
 
 
+_HUB = re.compile(r"^(?:hf://(?:models/)?|hf:|(?:https://)?huggingface\.co/|(?:https://)?hf\.co/)(?=[^/]+/[^/]+$)")
+"""What stands before the name of a model on the Hub, which is the name that people mean."""
+
+
 def model_form(value: object) -> object:
     """Any of the three forms of `model` as the fields of `Model`."""
     if isinstance(value, Model) or value is None:
@@ -102,6 +106,7 @@ def model_form(value: object) -> object:
     if isinstance(value, str):
         if not re.fullmatch(r"[A-Za-z0-9~./][A-Za-z0-9._~/ +:-]{0,300}", value):
             raise refuse(allowed)
+        value = _HUB.sub("", value)
         return {"config": value} if value.endswith(".json") else {"name": value}
     if not isinstance(value, dict):
         raise refuse(allowed, "write model: NAME")

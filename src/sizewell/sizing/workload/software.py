@@ -12,6 +12,9 @@ Work = Literal["serving", "training"]
 
 
 ALL_METHODS: Final = frozenset({"full", "lora", "qlora"})
+PREFERENCES: Final = frozenset({"dpo", "orpo", "kto", "reward"})
+"""Methods that learn from which answers people prefer (TRL's trainers of these names, and what is built on them)."""
+_PREFERRED: Final = ALL_METHODS | PREFERENCES
 _SIXTEEN_BIT: Final = frozenset({"full", "lora"})  # no weights in 4 bits beside adapters
 _PYTORCH: Final = frozenset({"cuda", "rocm"})
 
@@ -39,11 +42,11 @@ _STATED: Final[Mapping[str, Software]] = {
     "nemo": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="nemo", methods=_SIXTEEN_BIT),
     "transformers": Software(work="training", runtimes=_PYTORCH, predicted_as="transformers"),
     "peft": Software(work="training", runtimes=_PYTORCH, predicted_as="peft", methods=frozenset({"lora", "qlora"})),
-    "trl": Software(work="training", runtimes=_PYTORCH, predicted_as="trl"),
-    "axolotl": Software(work="training", runtimes=_PYTORCH, predicted_as="axolotl"),
-    "llama-factory": Software(work="training", runtimes=_PYTORCH, predicted_as="llama-factory"),
-    "unsloth": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="unsloth"),
-    "torchtune": Software(work="training", runtimes=_PYTORCH, predicted_as="torchtune"),
+    "trl": Software(work="training", runtimes=_PYTORCH, predicted_as="trl", methods=_PREFERRED),
+    "axolotl": Software(work="training", runtimes=_PYTORCH, predicted_as="axolotl", methods=_PREFERRED),
+    "llama-factory": Software(work="training", runtimes=_PYTORCH, predicted_as="llama-factory", methods=_PREFERRED),
+    "unsloth": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="unsloth", methods=_PREFERRED),
+    "torchtune": Software(work="training", runtimes=_PYTORCH, predicted_as="torchtune", methods=ALL_METHODS | {"dpo"}),
     "torchtitan": Software(work="training", runtimes=_PYTORCH, predicted_as="torchtitan", methods=frozenset({"full"})),
     "deepspeed": Software(work="training", runtimes=frozenset({"cuda", "rocm", "gaudi"}), predicted_as="deepspeed"),
     "maxtext": Software(work="training", runtimes=frozenset({"tpu", "cuda"}), predicted_as="maxtext"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 _Way = Callable[[re.Match[str]], str]
-_STEPS: Final = "preference and reinforcement tuning run several models at once and are not sized: size each by itself"
+_STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
 _EU: Final = ("austria", "belgium", "denmark", "europe", "finland", "france", "germany", "greece", "ireland", "italy",
               "netherlands", "poland", "portugal", "spain", "sweden", "de", "fr", "it", "es", "nl")  # fmt: skip
 _AREAS: Final[Mapping[str, str]] = {
@@ -74,13 +74,14 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"batch\.window", r"(?:nightly|daily|overnight)", _spelt("write window: 8h; once a day is the default of every")),
     (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
     (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
+    (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 64}}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
     (r"resources\.gpu", r"([A-Za-z]+\d+\w*)(?:[:x ]\d+)?", _spelt("write accelerators: [{0}]; gpu is memory")),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
     (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),
     (r"spot_policy", r"(?:no|false|never|ondemand|on_demand)", _spelt("write on-demand")),
-    (r"training\.method", r"(?:dpo|ppo|grpo|rlhf|orpo|kto|rl)", _spelt(_STEPS)),
+    (r"training\.method", r"(?:ppo|grpo|rlhf|rloo|rl)", _spelt(_STEPS)),
     (r"training\.method", r"(?:sft|pretrain|pre-training|full-?fine-?tuning|fft)", _spelt("write full")),
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?(?:billion|bn)", _spelt("write {0}B")),
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),

@@ -125,7 +125,9 @@ def micro_batches(job: TrainingJob, data: int, context: int) -> tuple[int, ...]:
     """Powers of two that divide a replica's share of the batch."""
     share = job.global_batch // data
     seq = max(1, job.sequence_length // context)
-    sizes = [1]
+    sizes = [2 if job.paired else 1]
+    if share % sizes[0]:
+        return ()
     while sizes[-1] * 2 <= MICRO_BATCH_MAX and share % (sizes[-1] * 2) == 0 and sizes[-1] * 2 * seq <= MICRO_TOKENS_MAX:
         sizes.append(sizes[-1] * 2)
     if job.architecture.forward_flop_per_sample:

@@ -99,10 +99,11 @@ class ModelStates:
     adapters: Any
     gradients: Any
     optimizer: Any
+    reference: Any = 0.0  # a frozen copy that answers beside what is trained
 
     @property
     def total(self) -> Any:
-        return self.weights + self.adapters + self.gradients + self.optimizer
+        return self.weights + self.adapters + self.gradients + self.optimizer + self.reference
 
 
 def optimizer_name(name: str) -> str:
@@ -228,7 +229,13 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
     if job.cpu_offload:
         optimizer = 0.0 * optimizer
         gradients = np.minimum(gradients, held(2.0, 2))
-    return ModelStates(weights=held(per.weights, 3), adapters=0.0 * gradients, gradients=gradients, optimizer=optimizer)
+    return ModelStates(
+        weights=held(per.weights, 3),
+        adapters=0.0 * gradients,
+        gradients=gradients,
+        optimizer=optimizer,
+        reference=held(2.0, 3) if job.reference else 0.0 * gradients,
+    )
 
 
 def steps_by_foreach(job: TrainingJob) -> bool:

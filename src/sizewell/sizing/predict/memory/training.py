@@ -244,6 +244,7 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
     items = {
         "weights": states.weights,
         "adapters": states.adapters,
+        "reference model": states.reference,
         "optimizer": states.optimizer,
         "gradients": np.where(steps, states.gradients, np.where(starts, present, late - working - copies_late)),
         "activations": np.where(steps, 0.0, np.where(starts, np.where(at_loss, kept, kept + working), working)),
@@ -308,7 +309,8 @@ def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
     # What was sent on is kept until its gradient comes back.
     sent = model.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
     kept = kept + np.where((layouts.pipeline > 1) & ~stage.last, sent, 0.0)
-    loss = np.where(stage.last, loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
+    scored = job.preference == "reward"  # one number a sequence in place of logits
+    loss = np.where(stage.last, 0.0 if scored else loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
     return kept * tokens * _in_flight(job, layouts, stage), working * tokens, loss
 
 

@@ -25,6 +25,7 @@ LIMITS: Mapping[str, str] = {
     "matrix products": "compute",
     "attention": "compute",
     "recompute": "compute",
+    "passes of a reference": "compute",
     "memory-bound": "memory bandwidth",
     "kernel launches": "fixed",
     "optimizer": "memory bandwidth",
@@ -55,7 +56,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     share = r.layers / r.pp
     even = share == np.floor(share)
     layers_slow = np.ceil(share)
-    busy = layer.linear + layer.attention + layer.memory + layer.recompute + layer.launches
+    busy = layer.linear + layer.attention + layer.memory + layer.recompute + layer.reference + layer.launches
     hidden = np.where(r.whole > 0, k["overlap.tensor.xla"], tensor_hides * r.hides_tensor)
     tensor = comm.exposed(traffic.tensor, layer.linear, hidden)
     expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
@@ -83,6 +84,7 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
         "attention": scale * layer.attention,
         "memory-bound": scale * layer.memory,
         "recompute": scale * layer.recompute,
+        "passes of a reference": scale * layer.reference + micro_batches * slow_head * r.forwards / 3.0,
         "kernel launches": scale * layer.launches,
         "optimizer": optimizer,
         "tensor parallel": scale * tensor,

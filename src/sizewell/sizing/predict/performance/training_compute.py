@@ -34,6 +34,7 @@ class LayerTime(NamedTuple):
     attention: Values
     memory: Values
     recompute: Values
+    reference: Values
     launches: Values  # of the host, beyond what the device is busy with
 
 
@@ -122,13 +123,16 @@ def layer_time(r: Rows, k: Mapping[str, float]) -> LayerTime:
     again = full * (linear - unread + attention + memory + gap + casting) + selective * (
         memory + attention * r.eager_attention + 0.5 * linear * r.selective_matmuls
     )
+    reference = r.forwards * (linear + attention + memory + gap)
     linear, attention = linear * (1 + trained), attention + attention_backward
     memory = 3.0 * memory + adapters + accumulate + dequantise + 3.0 * gap
     # The backward pass launches twice the forward's operations; recomputation those of it, and hooks around them.
     operations = r.host_operations + np.where(r.zero >= 3, r.host_hooks, 0.0)
     host = k["host_op_s"] * operations * (3.0 + 1.5 * full)
     launches = np.maximum(0.0, host - (linear + attention + memory + again))
-    return LayerTime(linear=linear, attention=attention, memory=memory, recompute=again, launches=launches)
+    return LayerTime(
+        linear=linear, attention=attention, memory=memory, recompute=again, reference=reference, launches=launches
+    )
 
 
 def _attention_rate(r: Rows) -> Values:

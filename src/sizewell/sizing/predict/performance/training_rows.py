@@ -182,6 +182,7 @@ def job_facts(job: TrainingJob) -> dict[str, float]:
         "vendor_attention": float(job.engine in VENDOR_ATTENTION or job.framework == "jax"),
         "offload": float(job.cpu_offload),
         "overlaps": float(not _in_turn(job)),
+        "forwards": job.forwards,
         "hides_tensor": _hides_tensor(job),
         "whole": float(job.framework == "jax"),
         **input_facts(model, seq),
