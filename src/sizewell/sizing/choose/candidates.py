@@ -398,6 +398,7 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
         network_bytes_per_s=fabric / shape.accelerators if fabric and shape.accelerators else None,
         slices=tuple((item.vms, item.chips, item.topology) for item in legal),
         host_vcpus=shape.vcpus if _decodes(need) else None,
+        host_memory_bytes=shape.memory_bytes if need.training.cpu_offload else None,
         together_max=buildable.together_max(shape),
     )
 

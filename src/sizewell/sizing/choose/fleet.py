@@ -22,6 +22,7 @@ class Machine:
     network_bytes_per_s: float | None = None  # per accelerator
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
     host_vcpus: float | None = None  # of one machine, where the work has images to decode
+    host_memory_bytes: int | None = None  # of one machine, where the host keeps state of the work
     together_max: int = buildable.NODES_MAX  # most of them that one job runs on
 
     @property
@@ -34,6 +35,7 @@ class Machine:
             *network,
             self.slices,
             self.host_vcpus,
+            self.host_memory_bytes,
             self.together_max,
         )
 

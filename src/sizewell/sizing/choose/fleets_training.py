@@ -18,7 +18,7 @@ from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import usable_bytes
 from sizewell.sizing.predict.numeric import np
-from sizewell.sizing.records.jobs import Cluster, TrainingJob
+from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.units import GIB, durations_apart, plural
 
 if TYPE_CHECKING:
@@ -189,6 +189,9 @@ class TrainingSearch:
             if least > usable:
                 refusals.append(_no_room(least, usable, devices, machine.accelerator))
                 continue
+            if refused := _no_host_room(job, machine, nodes):
+                refusals.append(refused)
+                continue
             key, cluster = _ask(machine, nodes, topology)
             answer = yield key, cluster
             if isinstance(answer, LayoutRefusal):
@@ -277,6 +280,32 @@ def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) 
         f"{usable / GIB:.1f} GiB usable",
         shortfall=least / usable,
         relax="allow more nodes in resources.nodes",
+    )
+
+
+HOST_SHARE = 0.9  # estimate: of a machine's memory that a run may take; the rest is the system's and the loader's
+
+
+def _no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal | None:
+    """Why the hosts do not hold the optimizer's state that is kept there; None where they do, or keep none.
+
+    Gradients come there in 16 bits and stand beside master weights and moments (ZeRO-Offload, arXiv 2101.06840).
+    """
+    from sizewell.sizing.predict.architecture import params_total
+    from sizewell.sizing.predict.memory.states import recipe
+
+    if not job.cpu_offload or job.method in ("lora", "qlora"):
+        return None
+    needed = params_total(job.architecture) * (recipe(job, Layout()).optimizer + 2.0) / nodes
+    has = HOST_SHARE * (machine.host_memory_bytes or 0)
+    if needed <= has:
+        return None
+    known = f"{has / GIB:,.0f} GiB usable" if machine.host_memory_bytes else "how much it has is not known"
+    return FleetRefusal(
+        cause="memory",
+        reason=f"offload needs {needed / GIB:,.0f} GiB of host memory on each of {nodes}, {known}",
+        shortfall=needed / has if has else math.inf,
+        relax="leave training.offload out, or allow more nodes in resources.nodes",
     )
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # 3.1 8B (github.com/mlcommons/inference, loadgen/mlperf.conf, read 2026-11-26).
 INPUT_TOKENS: Final = 512
 OUTPUT_TOKENS: Final = 256
+HEARD_S: Final = 30.0  # of audio that Whisper hears at a time (arXiv 2212.04356, section 2.2)
 TTFT_S: Final = 2.0
 TPOT_S: Final = 0.1
 # A whole answer where nothing is written token by token. Images: MLPerf's bound for Stable Diffusion XL (same file).
@@ -343,6 +344,7 @@ def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
         precision=model.precision,
         method=_preference(spec) or _method(spec),
         optimizer=run.optimizer if run else None,
+        offload=run.offload if run and run.offload != "none" else None,
     )
 
 
@@ -464,6 +466,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
             checkpointing=None if run.activation_checkpointing == "auto" else run.activation_checkpointing,
             attention=run.attention,
             packed=run.packed,
+            cpu_offload=run.offload == "optimizer",
             lora_rank=run.lora.rank if run.lora else 0,
             lora_targets=run.lora.targets if run.lora else (),
             framework=spec.framework,
@@ -505,6 +508,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     if traffic.images is not None:
         prompt += architecture.image_tokens * traffic.images.per_request
         notes += _seen(architecture)
+    windows = _windows(architecture, traffic.audio_s, "a request (traffic.audio", notes)
+    answer /= windows
     if language and not prompt:
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a request (traffic.input_tokens is not stated)")
@@ -515,6 +520,7 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     percentile = float(slo.percentile[1:]) / 100 if slo else 0.95
     ttft, tpot, latency = (slo.ttft_s, slo.tpot_s, slo.latency_s) if slo else (None, None, None)
     assumed = ttft is None and tpot is None and latency is None
+    latency = latency / windows if latency is not None else None
     if assumed:
         if language and answer:
             ttft, tpot = TTFT_S, TPOT_S
@@ -535,7 +541,7 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
         base,
         serving=job,
         arrivals=Arrivals(
-            requests_per_s=traffic.requests_per_s,
+            requests_per_s=traffic.requests_per_s * windows if traffic.requests_per_s is not None else None,
             users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
@@ -558,12 +564,26 @@ def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, n
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
     images = work.images.per_request if work.images is not None and architecture.kind == "vision" else 1
+    windows = _windows(architecture, work.audio_s, "a record (batch.audio_per_record", notes)
     return replace(
         base,
-        serving=_serving_job(spec, architecture, prompt, float(work.output_tokens_per_record)),
-        batch=BatchWork(samples=float(work.records) * images, window_s=work.window_s, every_s=work.every_s),
+        serving=_serving_job(spec, architecture, prompt, float(work.output_tokens_per_record) / windows),
+        batch=BatchWork(samples=float(work.records) * images * windows, window_s=work.window_s, every_s=work.every_s),
         deadline_s=work.window_s,
     )
+
+
+def _windows(architecture: Architecture, audio_s: float | None, of: str, notes: list[str]) -> int:
+    """How many half minutes a speech recogniser hears of what it is given, one after another; 1 for other models."""
+    if not is_speech_recognizer(architecture):
+        return 1
+    if audio_s is None:
+        notes.append(f"half a minute of audio in {of} is not stated)")
+        return 1
+    windows = math.ceil(audio_s / HEARD_S)
+    if windows > 1:
+        notes.append(f"{audio_s:g} s of audio are {windows} half minutes, heard in turn; each counts as a request")
+    return windows
 
 
 def _as_published(spec: WorkloadSpec) -> list[str]:

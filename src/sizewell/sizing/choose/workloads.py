@@ -408,6 +408,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "weights": run.weights or None,
             "method": run.preference or run.method,
             "optimizer": run.optimizer,
+            "offload": "optimizer" if run.cpu_offload else None,
             "experts": made.experts or None,
             "lora_rank": run.lora_rank or None,
             "no_sync": run.unsharded_gradients or None,

@@ -243,6 +243,7 @@ class Task(_Record):
     adapter_rank: int | None = None  # that room is reserved for
     method: str | None = None  # pretrain | full | lora | qlora
     optimizer: str | None = None
+    offload: str | None = None  # optimizer: its state and its step are the host's
     lora_rank: int | None = None
     no_sync: bool | None = None  # gradients are reduced after the last micro-batch of a step alone
     sequence_length: int | None = None  # training: of a sample; serving: the longest, prompt and answer together

@@ -89,6 +89,13 @@ def _of_task(task: Task, script: Script) -> Iterator[tuple[str, str, str]]:
         software = "transformers' Trainer, torchtitan or Megatron-Core"
         yield "task.optimizer", f"is {task.optimizer}: the entry scripts step by AdamW", software
 
+    if task.offload:
+        yield (
+            "task.offload",
+            f"is {task.offload}: the entry scripts step on the accelerators",
+            "DeepSpeed's ZeRO-Offload",
+        )
+
 
 def _of_layout(layout: Parallelism, task: Task | None, script: Script) -> Iterator[tuple[str, str, str]]:
     for kind, software in _KINDS.items():

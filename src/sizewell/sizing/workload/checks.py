@@ -271,9 +271,9 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
         faults.append(_fault("traffic.burstiness", message, "remove it, or state rps in place of concurrent_users"))
     if load.prefix == 1:
         faults.append(_fault("traffic.prefix", "leaves nothing of a prompt to read", "state less than 100%"))
-    if load.input_tokens == 0 and not load.output_tokens and load.images is None:
+    if load.input_tokens == 0 and not load.output_tokens and load.images is None and load.audio_s is None:
         faults.append(_fault("traffic.input_tokens", "a request needs tokens or images", "state them"))
-    if load.input_tokens is None and load.output_tokens is not None and load.images is None:
+    if load.input_tokens is None and load.output_tokens is not None and load.images is None and load.audio_s is None:
         faults.append(
             _fault("traffic.input_tokens", "is missing; output_tokens alone are not enough", "add input_tokens: 1500")
         )

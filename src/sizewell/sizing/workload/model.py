@@ -73,6 +73,7 @@ class Traffic(Section):
     input_tokens: CountOrZero | None = None
     output_tokens: CountOrZero | None = None
     images: Images | None = None
+    audio_s: Seconds | None = Field(None, alias="audio")
     prefix: Share | None = None
     burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
     redundancy: Literal["n+1"] | None = None
@@ -152,6 +153,7 @@ class Training(Section):
         None, "1F1B, interleaved where that is faster"
     )
     images: Images | None = None
+    offload: Literal["none", "optimizer"] = default("none", "the optimizer steps on the accelerators")
 
 
 class Batch(Section):
@@ -163,6 +165,7 @@ class Batch(Section):
     window_s: Seconds = Field(alias="window")
     every_s: Seconds | None = default(86_400.0, "once a day, or as often as the window allows", alias="every")
     images: Images | None = None
+    audio_s: Seconds | None = Field(None, alias="audio_per_record")
 
 
 class Data(Section):

@@ -139,6 +139,13 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             f"{spec.model.name} is a speech model: a sample is heard and not read, so its training is not predicted"
         )
         faults.append(Fault(path="model", found=spec.model.name, message=message, fix=MACHINE_ALONE))
+    heard = (("traffic.audio", spec.traffic), ("batch.audio_per_record", spec.batch))
+    for path, load in heard:
+        if load is not None and load.audio_s is not None and not is_speech_recognizer(architecture):
+            message = f"does not apply to {spec.model.name}, which hears nothing"
+            faults.append(
+                Fault(path=path, message=message, fix="remove it, or name a model such as openai/whisper-large-v3")
+            )
     speaks = architecture.kind == "decoder"
     faults += _without_adapters(spec, architecture.kind, spec.model.name)
     if speaks and spec.traffic and spec.traffic.input_tokens is None:
