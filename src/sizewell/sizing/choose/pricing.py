@@ -172,7 +172,7 @@ class Option:
         """Whether the speed of a run on its accelerators is known from few published runs."""
         if self.fleet.training is None:
             return False
-        from sizewell.sizing.predict.performance.training import seldom_measured
+        from sizewell.sizing.predict.performance.training import seldom_measured  # needs NumPy, as no service does
 
         return seldom_measured(self.candidate.accelerator.family)
 

@@ -120,12 +120,12 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
 
 def _better_batch(chosen: Option) -> tuple[str, ...]:
     """What a batch that more numbers of devices divide would save on the chosen machines, where the stated is odd."""
-    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
-
     job, ours = chosen.setting.need.training, chosen.fleet.training
     batch = divisible(job.global_batch) if job is not None else 0
     if job is None or ours is None or not batch:
         return ()
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
+
     per_sample = job.sequence_length or 1
     odd = f"{job.global_batch} samples per step divide among few numbers of devices: training.global_batch: "
     said = f"{odd}{batch * per_sample} ({batch} samples) would divide among most"
@@ -598,8 +598,6 @@ def _expanded(chosen: Option) -> list[str]:
 
 def _decoding(chosen: Option) -> list[str]:
     """How many processors of each machine decode the images of a run, which its accelerators would wait for else."""
-    from sizewell.sizing.predict.performance.training_rows import input_facts
-
     need, fleet, vcpus = chosen.setting.need, chosen.fleet, chosen.candidate.shape.vcpus
     architecture = need.architecture
     per_s = 0.0
@@ -607,8 +605,11 @@ def _decoding(chosen: Option) -> list[str]:
         per_s = need.training.global_batch / fleet.training.step_s
     elif need.batch is not None and fleet.serving is not None:
         per_s = fleet.serving.requests_per_s * fleet.replicas
-    each_s = input_facts(architecture, 0.0)["decode_s"] if architecture is not None and per_s else 0.0
-    busy = per_s * each_s / fleet.nodes
+    if architecture is None or not per_s:
+        return []
+    from sizewell.sizing.predict.performance.training_rows import input_facts
+
+    busy = per_s * input_facts(architecture, 0.0)["decode_s"] / fleet.nodes
     if busy < 1:
         return []
     limited = fleet.training or fleet.serving
