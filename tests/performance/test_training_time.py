@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from sizewell.sizing.predict import calibration
@@ -57,10 +57,11 @@ def test_more_samples_never_cost_less(a, layout, machine, batches):
 
 
 @given(a=models, layout=layouts, machine=machines, lengths=st.tuples(st.integers(4, 64), st.integers(4, 64)))
+@example(a=LLAMA_8B, layout=LAYOUTS[6], machine="l40s", lengths=(20, 24))  # what hides the ring hides no weights too
 def test_longer_sequences_never_cost_less(a, layout, machine, lengths):
-    # A known fault, not a law: with context parallelism attention hides the ring's traffic and that of weight shards at
-    # once, so that a longer sequence comes out up to a tenth faster where short ones are bound by either.
-    assume(layout.context == 1)
+    # A known fault, not a law: products of 256 experts on the few tokens of a context rank come out up to a tenth
+    # faster with more of them.
+    assume(layout.context == 1 or a is not DEEPSEEK)
     short, long = (512 * n for n in sorted(lengths))
     assert step_s(a, layout, machine, sequence_length=short) <= step_s(a, layout, machine, sequence_length=long) * (
         1 + 1e-12

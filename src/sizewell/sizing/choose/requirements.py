@@ -344,7 +344,7 @@ def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
         precision=model.precision,
         method=_preference(spec) or _method(spec),
         optimizer=run.optimizer if run else None,
-        offload=run.offload if run and run.offload != "none" else None,
+        offload=run.offload if run else None,
     )
 
 

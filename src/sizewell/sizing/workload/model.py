@@ -153,7 +153,7 @@ class Training(Section):
         None, "1F1B, interleaved where that is faster"
     )
     images: Images | None = None
-    offload: Literal["none", "optimizer"] = default("none", "the optimizer steps on the accelerators")
+    offload: Literal["optimizer"] | None = default(None, "the optimizer steps on the accelerators")
 
 
 class Batch(Section):

@@ -61,7 +61,9 @@ def step_items(r: Rows, k: Mapping[str, float]) -> dict[str, Values]:
     tensor = comm.exposed(traffic.tensor, layer.linear, hidden)
     expert = comm.exposed(traffic.expert, layer.linear, expert_hides)
     context = comm.exposed(traffic.context, layer.attention, context_hides)
-    shards = comm.exposed(traffic.shards, busy + tensor + expert, shards_hide)
+    # What hides the ring's traffic hides no weight shards as well: the same links are busy with it.
+    ring = traffic.context - context
+    shards = comm.exposed(traffic.shards, np.maximum(0.0, busy + tensor + expert - ring), shards_hide)
     per_layer = busy + tensor + expert + context + shards
     with_head = np.where(even, layers_slow, layers_slow - 1.0)
     head_leads = with_head * per_layer + head >= layers_slow * per_layer
