@@ -177,3 +177,56 @@ def test_a_published_protection_that_ends_in_decades_is_said(project: Path, size
     path = project / "stacks/config/teardown.yaml"
     path.write_text(path.read_text() + "protected: {dev-aws: {until: 2062-12-31, reason: audit}}\n")
     assert "2062-12-31 is 36 years away: check the year" in sizewell("teardown", "publish").err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("keep", "{}", "4h", "--reason", "x"), ("teardown", "pause", "{}", "--reason", "x"), ("teardown", "resume", "{}")],
+)
+@pytest.mark.parametrize("name", ["", "dev aws", "../../etc", "org/project/dev-aws", "ttl-dev-aws"])
+def test_what_no_stack_is_called_is_no_word_for_all(line: tuple, name: str, journal: str, sizewell: Sizewell) -> None:
+    sizewell("teardown", "pause", "--all", "--reason", "an incident", "--journal", journal)
+    done = sizewell(*(part.format(name) for part in line), "--journal", journal)
+    assert done.code == 64
+    assert ("name dev-aws" if name.startswith("ttl") else "is no name of a stack") in done.err
+    assert words(journal, "dev-b") == ["teardown is paused: an incident"]
+
+
+def test_nobody_shortens_what_somebody_else_asked_for(journal: str, sizewell: Sizewell) -> None:
+    sizewell("keep", "dev-aws", "30d", "--reason", "thesis", "--journal", journal)
+    done = sizewell("keep", "dev-aws", "30m", "--reason", "debugging", "--journal", journal)
+    assert "holds on until" in done.out
+    assert "thesis; `sizewell keep dev-aws --end` ends both" in done.out
+    later = datetime.now(UTC) + timedelta(days=2)
+    assert words(journal, "dev-aws", later) == ["thesis"]
+    sizewell("teardown", "pause", "--all", "--until", "14d", "--reason", "freeze", "--journal", journal)
+    assert (
+        "`sizewell teardown resume --all` ends both"
+        in sizewell("teardown", "pause", "--all", "--until", "1h", "--reason", "now", "--journal", journal).out
+    )
+    assert words(journal, "dev-b", later) == ["teardown is paused: freeze"]
+    ended = sizewell("keep", "dev-aws", "--end", "--journal", journal).out
+    assert "the lease is ended" in ended
+    assert "a pause of every stack holds until" in ended
+    assert words(journal, "dev-aws", later) == ["teardown is paused: freeze"]
+    assert "it has no lease" in sizewell("keep", "dev-aws", "--end", "--journal", journal).out
+    assert (
+        "`sizewell teardown resume --all` ends it"
+        in sizewell("teardown", "resume", "dev-aws", "--journal", journal).out
+    )
+    sizewell("teardown", "resume", "--all", "--journal", journal)
+    assert words(journal, "dev-aws") == []
+
+
+def test_a_record_that_does_not_open_blocks_no_command(journal: str, sizewell: Sizewell, tmp_path: Path) -> None:
+    for stack in ("dev-a", "dev-b"):
+        sizewell("keep", stack, "4h", "--reason", "x", "--journal", journal)
+    record = tmp_path / "journal/journal/000000000001.json"
+    assert record.stat().st_mode & 0o444 == 0o444, "who shares the folder may read it, as the umask says"
+    record.unlink()
+    record.mkdir()
+    done = sizewell("keep", "dev-c", "4h", "--reason", "x", "--journal", journal)
+    assert done.code == 0, done.err
+    assert "cannot be opened: Is a directory" in done.err
+    assert "accepted" in sizewell("teardown", "accept-gap", "--reason", "lost", "--journal", journal).out
+    assert "file:" in sizewell("keep", "dev-c", "4h", "--reason", "x", "--journal", "file:journal").err

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,9 +15,10 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date, stacks
-from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.sizing.records.stackname import normal_environment
+from sizewell.sizing.errors import ConfigError, ServiceError, UsageError
+from sizewell.sizing.records.stackname import cluster_of, normal_environment
 from sizewell.sizing.versions import schema_of
+from sizewell.teardown.records import until_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -42,6 +44,7 @@ EXAMPLES = """examples:
 
 exit code: 0 kept, 64 bad input, 69 the journal or the backend does not respond
 """
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")  # as the engine has it
 journal_option = click.option(
     "--journal", metavar="URI", help="the journal, without a project (default: of teardown.yaml, or SIZEWELL_JOURNAL)"
 )
@@ -69,7 +72,7 @@ def command(args: Arguments) -> int:
     stack: str = args.stack
     if args.end:
         journal, root = opened(args, [stack])
-        held = any(lease.until > now for lease in journal.leases(stack))
+        held = journal.longest("lease", stack, now) is not None
         if held:
             _lease(journal, args, now, now, "ended")
         backend = Backend(root=root) if root else None
@@ -79,15 +82,18 @@ def command(args: Arguments) -> int:
                 held = True
         except ServiceError as error:
             output.note(f"{stack}: whether it has a tag {LEASE_TAG} is not known: {_first_line(error)}")
-        _say(args, [f"{stack}: the lease is ended" if held else f"{stack}: it has no lease"], until=None)
+        lines = [f"{stack}: the lease is ended" if held else f"{stack}: it has no lease"]
+        _say(args, [*lines, *still_paused(journal, stack, now)], until=None)
         return 0
     until = moment(_one_time(args), now, zone=args.zone, option="--until" if args.until else "keep")
     if args.reason is None:
         raise UsageError(f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} 4h --reason TEXT")
     reason = one_line(args.reason)
     journal, root = opened(args, [stack])
+    longer = longer_than(journal, "lease", stack, now, until)
     _lease(journal, args, now, until, reason)
     lines = [f"{stack}: kept until {until:%Y-%m-%d %H:%M} UTC: {reason}"]
+    lines += longer
     lines.append("its idle guards stay on: a pool that is idle for their window and grace is still scaled down")
     unread = f"ttl-{stack} reads no lease: with `expiry: firm` it scales the stack to zero at its end"
     try:
@@ -140,17 +146,40 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
     from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
 
+    for stack in named:
+        _must_be_a_name(stack)
     uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "")
     root = None if uri else project.root()
     if root is not None:
         _must_be_stacks(root, named)
-    journal = Journal(connect(uri or journal_of(project.root()))).read()
+    journal = Journal(connect(uri or _stated(journal_of))).read()
     note_gaps(journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
     for stack in named:
         if uri and stack not in known:
             output.note(f"{stack}: the journal {uri} has no act or notice of it: is the name right? Nothing checks it")
     return journal, root
+
+
+def _stated(journal_of: Callable[[Path], str]) -> str:
+    """The journal of the project's file; where that is wrong, the error names the way that needs no file."""
+    try:
+        return journal_of(project.root())
+    except ConfigError as error:
+        raise UsageError(
+            f"{error}\n  fix: or name the journal itself: --journal URI, for which no file is read"
+        ) from None
+
+
+def _must_be_a_name(stack: str) -> None:
+    """UsageError for what no stack is called, and for a stack that teardown never stops by itself."""
+    if not _NAME.fullmatch(stack):
+        found = "an empty name" if not stack else repr(stack)
+        raise UsageError(
+            f"{found} is no name of a stack: letters, digits, . _ and -\n  fix: name it as `pulumi stack ls` does"
+        )
+    if (of := cluster_of(stack)) != stack:
+        raise UsageError(f"{stack} stands beside {of}, and is not taken down for itself\n  fix: name {of}")
 
 
 def note_gaps(journal: Journal) -> None:
@@ -202,6 +231,29 @@ def who() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user without a name
         return ""
+
+
+def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: datetime) -> list[str]:
+    """That an earlier lease or pause holds for longer, and how to end both."""
+    record = journal.longest(kind, stack, now)
+    held = until_of(str(record["until"]))[0] if record is not None else now
+    if record is None or held <= until:
+        return []
+    whose = stack or "--all"
+    end = f"sizewell keep {stack} --end" if kind == "lease" else f"sizewell teardown resume {whose}"
+    by = f" of {record['by']}" if record.get("by") else ""
+    return [f"an earlier {kind}{by} holds on until {held:%Y-%m-%d %H:%M} UTC: {record['reason']}; `{end}` ends both"]
+
+
+def still_paused(journal: Journal, stack: str, now: datetime) -> list[str]:
+    """The pauses under which nothing of a stack is stopped all the same."""
+    lines = []
+    for whose, end in ((stack, f"resume {stack}"), ("", "resume --all")):
+        if (record := journal.longest("pause", whose, now)) is not None:
+            until = until_of(str(record["until"]))[0]
+            of = "of every stack" if not whose else "of it"
+            lines.append(f"a pause {of} holds until {until:%Y-%m-%d %H:%M} UTC: `sizewell teardown {end}` ends it")
+    return lines
 
 
 def _lease(journal: Journal, args: Arguments, now: datetime, until: datetime, reason: str) -> None:

@@ -409,17 +409,23 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
     journal, _ = keep.opened(args, args.stacks)
     for stack in args.stacks or ("",):
         if until == now and not journal.paused(stack, now):
-            if not args.json:
-                print(f"{stack}: it has no pause" if stack else "no pause of all stacks holds")
+            said = [f"{stack}: it has no pause of its own" if stack else "no pause of all stacks holds"]
+            _lines(args, [*said, *(keep.still_paused(journal, stack, now) if stack else [])])
             continue
+        longer = keep.longer_than(journal, "pause", stack, now, until) if until > now else []
         journal.write("pause", now, stack=stack, subject="", until=until.isoformat(), reason=reason, by=keep.who())
-        if not args.json:
-            ended = "the pause is ended; owners are notified anew, and have the whole grace"
-            held = f"nothing is stopped until {until:%Y-%m-%d %H:%M} UTC: {reason}"
-            print(f"{stack or 'every stack'}: {ended if until == now else held}")
+        ended = "the pause is ended; owners are notified anew, and have the whole grace"
+        held = f"nothing is stopped until {until:%Y-%m-%d %H:%M} UTC: {reason}"
+        after = keep.still_paused(journal, stack, now) if stack and until == now else longer
+        _lines(args, [f"{stack or 'every stack'}: {ended if until == now else held}", *after])
     if args.json:
         output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
     return 0
+
+
+def _lines(args: Arguments, lines: Sequence[str]) -> None:
+    if not args.json:
+        print("\n".join(lines))
 
 
 @command.command("accept-gap", help="go on without records of the journal that cannot be read")

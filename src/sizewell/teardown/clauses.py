@@ -52,11 +52,12 @@ def busy(look: Look) -> str | None:
     """One accelerator that reached the limit within the window keeps the whole pool."""
     limit, window = look.pool.guard.min_utilization_percent, minutes(look.pool.guard.window_s)
     for kind, samples in (("", look.pool.utilization_percent), (" of its multiprocessors", look.pool.sm_percent)):
-        for device, series in _of(look, samples):
+        for device, series in (*_of(look, samples), *_of_left(look, samples)):
             values = look.window(series)
             values = values[(values >= limit) & (values <= 100)]  # others say that the exporter is broken
-            if len(values) and look.fresh(series) and not _hangs(look, device):
-                return f"{named(device)} reached {values.max():.0f} %{kind} within {window}"
+            if len(values) and (look.fresh(series) or device not in look.devices) and not _hangs(look, device):
+                gone = "" if device in look.devices else ", which has left"
+                return f"{named(device)}{gone} reached {values.max():.0f} %{kind} within {window}"
     return None
 
 
@@ -314,6 +315,13 @@ def _of(look: Look, samples: Mapping[Device, Series]) -> Iterator[tuple[Device, 
         series = samples.get(device)
         if series is not None:
             yield device, series
+
+
+def _of_left(look: Look, samples: Mapping[Device, Series]) -> Iterator[tuple[Device, Series]]:
+    """The samples of machines that were counted in the pool within the window and are there no longer."""
+    since_s = look.at_s - look.pool.guard.window_s
+    left = {m for span in look.pool.counted if since_s < span.end_s <= look.at_s for m in span.machines} - look.machines
+    yield from ((device, series) for device, series in sorted(samples.items()) if device[0] in left)
 
 
 def _hangs(look: Look, device: Device) -> bool:

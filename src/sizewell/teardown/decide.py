@@ -6,6 +6,7 @@ where none does, what is past its end, empty or idle goes, and only after its ow
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
@@ -33,6 +34,7 @@ from sizewell.teardown.records import (
     Pool,
     Protection,
     Rules,
+    Series,
     Stack,
     Told,
     Verdict,
@@ -282,9 +284,23 @@ def _due(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: datetime) ->
     for look in looks:
         if any(span.machines and span.end_s > start_s for span in look.pool.counted):
             return "", f"{look.pool.name} had machines within {days:g} days", "machines"
+        used_s = max((_last_used(look, series) for series in look.pool.utilization_percent.values()), default=-math.inf)
+        if start_s < used_s <= look.seen_s - look.needed_s:  # later use is a contradiction: `used_uncounted`
+            when = f"{datetime.fromtimestamp(used_s, UTC):%Y-%m-%d %H:%M} UTC"
+            return (
+                "",
+                f"an accelerator of {look.pool.name} reported use until {when}, less than {days:g} days ago",
+                "used",
+            )
     if not all(_counted_since(look.pool, start_s, at.timestamp()) for look in looks):
         return "", f"machines were not counted for {days:g} days", "uncounted"
     return "empty", f"it has been empty for {days:g} days", ""
+
+
+def _last_used(look: Look, series: Series) -> float:
+    """When an accelerator was seen in use last, counted or not; minus infinity where never."""
+    used = (series.values >= look.pool.guard.min_utilization_percent) & (series.at_s <= look.at_s)
+    return float(series.at_s[used].max(initial=-math.inf))
 
 
 def _goes(subject: Subject) -> Verdict:

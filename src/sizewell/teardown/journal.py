@@ -27,7 +27,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import zip_longest
 from typing import Any, Final
 
 from sizewell.launch.scripts import store as object_store
@@ -215,15 +214,16 @@ class Journal:
 
     def leases(self, stack: str) -> tuple[Protection, ...]:
         """What keeps a stack by a person's word that is recorded here, what ended too: leases of it, pauses of it and
-        of all stacks. A later word of a kind ends the one before it. What cannot be read may be such a word.
+        of all stacks. Each holds to its own end, so that nobody shortens what somebody else asked for; a record that
+        ends a kind ends all of that kind before it. What cannot be read may be such a word.
         """
         leases = list(self._lost())
         for kind, whose in (("lease", stack), ("pause", stack), ("pause", "")):
-            given = [record for record in self.records if record["kind"] == kind and record["stack"] == whose]
-            for record, later in zip_longest(given, given[1:]):
+            given = self._given(kind, whose)
+            for number, record in enumerate(given):
                 until, unclear = until_of(str(record["until"]))
-                if later is not None:
-                    until = min(until, datetime.fromisoformat(later["at"]))
+                ends = (datetime.fromisoformat(later["at"]) for later in given[number:] if _is_end(later))
+                until = min([until, *ends])
                 since_s = datetime.fromisoformat(record["at"]).timestamp()
                 reason = f"teardown is paused: {record['reason']}" if kind == "pause" else str(record["reason"])
                 leases.append(Protection(until=until, reason=reason, since_s=since_s, unclear=unclear))
@@ -231,8 +231,17 @@ class Journal:
 
     def paused(self, stack: str, at: datetime) -> bool:
         """Whether a pause of a stack, or of all (""), holds."""
-        given = [record for record in self.records if record["kind"] == "pause" and record["stack"] == stack]
-        return bool(given) and until_of(str(given[-1]["until"]))[0] > at
+        return self.longest("pause", stack, at) is not None
+
+    def longest(self, kind: str, stack: str, at: datetime) -> Mapping[str, Any] | None:
+        """The lease or pause of a stack, or of all (""), that holds at a time the longest; None where none does."""
+        given = self._given(kind, stack)
+        ended = max((number for number, record in enumerate(given) if _is_end(record)), default=-1)
+        held = [record for record in given[ended + 1 :] if until_of(str(record["until"]))[0] > at]
+        return max(held, key=lambda record: until_of(str(record["until"]))[0], default=None)
+
+    def _given(self, kind: str, stack: str) -> list[Mapping[str, Any]]:
+        return [record for record in self.records if record["kind"] == kind and record["stack"] == stack]
 
     def _lost(self) -> Iterator[Protection]:
         accepted = {
@@ -329,6 +338,8 @@ class Journal:
         except MissingError:
             return {}, "is missing"
         except StoreError as error:
+            if self.store.uri.startswith("file:"):  # the folder was listed: it is this one that does not open
+                return {}, f"cannot be opened: {str(error).partition(';')[0].rpartition(': ')[2]}"
             raise ServiceError(_unanswered(error)) from None
         except ValueError:
             return {}, "is not JSON"
@@ -346,6 +357,11 @@ class Journal:
         except StoreError as error:
             raise ServiceError(f"the journal cannot be written: {error}") from None
         return True
+
+
+def _is_end(record: Mapping[str, Any]) -> bool:
+    """Whether a lease or a pause is the end of those before it: it holds until it was given."""
+    return until_of(str(record["until"]))[0] <= datetime.fromisoformat(record["at"])
 
 
 def _malformed(record: Mapping[str, Any]) -> str:

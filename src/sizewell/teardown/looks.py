@@ -250,12 +250,15 @@ def interruptions(stack: Stack, at_s: float) -> Iterator[float]:
             yield word.until.timestamp()
 
 
+WORKING: Final = 0.1  # of the readings of power in a window
 REGISTERED: Final = "utilization"  # of an accelerator that is not registered: of others it is no further signal
 
 
 def works_by_power(watts: Values, idle_w: float, limits: Limits) -> bool:
-    """Whether an accelerator draws more than idleness: a burst of a minute is none, work of five in the window is."""
-    return bool(len(watts)) and float(np.quantile(watts, 0.9)) > limits.idle_power_factor * idle_w
+    """Whether an accelerator draws more than idleness in a tenth of the readings: a burst of a minute is none, work of
+    five in the window is.
+    """
+    return bool(len(watts)) and float((watts > limits.idle_power_factor * idle_w).mean()) >= WORKING
 
 
 FILLED: Final = 1.0  # percent points of an accelerator's memory: less is no model and no data set

@@ -76,10 +76,10 @@ def test_of_many_that_put_one_name_one_wins(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(**_: object) -> None:  # as the system does to anyone but root, who runs these tests too
+    def refuse(*_: object) -> None:  # as the system does to anyone but root, who runs these tests too
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(RefusedError, match="Permission denied; use a folder that this user may write"):
         connect(f"file://{tmp_path}/run").put("x", b"x")
 

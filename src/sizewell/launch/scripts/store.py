@@ -19,7 +19,7 @@ import errno
 import hashlib
 import os
 import re
-import tempfile
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,7 +95,7 @@ def connect(uri: str, *, lock_days: int = 0) -> Store:
         raise RefusedError(f"checkpoint URI {uri!r}: no ?, # or @ in it; write {form}")
     path = parts.path.strip("/")
     if parts.scheme == "file":
-        if parts.netloc or not path:
+        if parts.netloc or not path or not uri.startswith("file:///"):
             raise RefusedError(f"checkpoint URI {uri!r}: needs an absolute path; write {form}")
         return FileStore(uri, Path("/") / path)
     if not parts.netloc:
@@ -182,16 +182,18 @@ class FileStore(_Below):
 
     def _written(self, path: Path, data: bytes) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".part-", dir=path.parent)
+        # Not `tempfile`, whose files nobody else may read: who shares the folder is said by the user's umask.
+        temporary = path.parent / f".part-{uuid.uuid4().hex}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
-        return Path(temporary)
+        return temporary
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         with self._translated(name), (self._folder / name).open("rb") as file:
