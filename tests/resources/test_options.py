@@ -138,6 +138,13 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
               capacityReservationSpecification=held),
           make(ASG, {"minSize": 3, "desiredCapacity": 3, "maxSize": 3, "launchTemplate": {"id": UNKNOWN}},
                launchTemplate=lt), held), usd(3 * G6)),
+        # an open reservation takes a machine of its type in its zone by itself
+        ((make(RESERVATION, {"instanceType": "g6.xlarge", "instanceCount": 1, "instancePlatform": "Linux/UNIX",
+                             "availabilityZone": "us-east-1a"}, "r"), instance(availabilityZone="us-east-1a")), usd(G6 + 8)),
+        ((make(RESERVATION, {"instanceType": "g6.xlarge", "instanceCount": 1, "instancePlatform": "Linux/UNIX",
+                             "availabilityZone": "us-east-1b"}, "r"), instance(availabilityZone="us-east-1a")),
+         "1183.00"),  # 2 x 587.50, and 8
+        ((GCE_RESERVED, n2()), usd(2 * N2 + Decimal("8.5"))),
         # eight units of a group, of which each machine counts four
         ((template := make(LT, {"instanceType": "g6.xlarge"}, "lt"), make(ASG, {"minSize": 8, "desiredCapacity": 8,
           "maxSize": 8, "mixedInstancesPolicy": MIXED}, mixedInstancesPolicy=template)), usd(2 * G6)),

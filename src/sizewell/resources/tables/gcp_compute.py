@@ -56,7 +56,8 @@ def _machines(
 def machine_hours(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
     """The machines, and accelerators attached to them, as far as no reservation of this program covers them."""
     line = pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size)
-    rest = reserved.beyond(line, context, *_reservations(resource, context))
+    held = _reservations(resource, context) if machine.market == "on-demand" else ()
+    rest = reserved.beyond(line, context, *held)
     attached: list[LineItem] = []
     if isinstance(machine.attached, Unknown):
         attached = [context.unpriced(resource, "accelerators", "attached accelerators are not known yet")]
@@ -77,7 +78,22 @@ def _reservations(resource: RecordedResource, context: Context) -> tuple[Recorde
                 continue
             named = context.graph.referenced(each, prop, _RESERVATION)
             found += named if isinstance(named, tuple) else ()
-    return tuple(found)
+    return tuple(found) or _open_to(resource, context)
+
+
+def _open_to(machine: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
+    """Reservations that a machine takes by itself: of its type and zone, not for those alone that name them."""
+    kind, zone = (machine.inputs.get(key) for key in ("machineType", "zone"))
+    sort = text(get(machine.inputs, "reservationAffinity", "type"), "ANY_RESERVATION")
+    if not isinstance(kind, str) or sort != "ANY_RESERVATION" or get(machine.inputs, "guestAccelerators"):
+        return ()
+    return tuple(
+        each
+        for each in context.graph.of(_RESERVATION)
+        if flag(each.inputs.get("specificReservationRequired")) is False
+        and (each.inputs.get("zone"), get(each.inputs, "specificReservation", "instanceProperties", "machineType"))
+        == (zone, gcp_nodes.last_part(kind))
+    )
 
 
 def _more_disks(
