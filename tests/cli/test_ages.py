@@ -103,7 +103,7 @@ def test_images_that_cannot_be_read_leave_what_was_read_of_versions(project, cap
     assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
     shown = capsys.readouterr()
     assert "wrote catalog/ages/kubernetes.csv" in shown.out
-    assert "aws images: no response, what is known of them is unchanged" in shown.err
+    assert "aws images: what is known of them is unchanged" in shown.err
 
 
 def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, capsys, monkeypatch):
@@ -113,8 +113,62 @@ def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, caps
     listed(monkeypatch)
     monkeypatch.setattr(ages, "listed_by", silent)
     assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
-    assert "aws versions: no response, what is known of them is unchanged" in capsys.readouterr().err
+    assert "aws versions: what is known of them is unchanged" in capsys.readouterr().err
     assert not (project / "catalog").exists()
+
+
+def at(version: str, until: str = "2027-08-02", extended: str = "2028-08-02") -> Listed:
+    return Listed(service="eks", version=version, supported_until=until, extended_until=extended, source="eks")
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([at("banana"), *EKS], "eks 'banana': is no minor version"),
+        ([at("v1.36"), *EKS[1:]], "eks 'v1.36': is no minor version"),
+        ([at("1.36", extended="2026-08-02")], "extended support ends on 2026-08-02, before standard support"),
+        ([at("1.36", until="2227-08-02", extended="2228-08-02")], "supported until 2227-08-02, which is not within"),
+        ([at("1.36", until="soon")], "supported until 'soon', which is no date"),
+        ([at("1.36"), at("1.36", until="2026-12-10")], "eks 1.36: is listed twice, with different ends"),
+        ([at("1.20")], "eks: lists nothing as new as"),
+    ],
+)
+def test_a_list_that_no_cloud_would_give_changes_nothing(project, capsys, monkeypatch, rows, told):
+    listed(monkeypatch, *EKS)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 0
+    before = (project / "catalog/ages/kubernetes.csv").read_bytes()
+    listed(monkeypatch, *rows)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", "2026-11-27"]) == 69
+    assert told in " ".join(capsys.readouterr().err.split())
+    assert (project / "catalog/ages/kubernetes.csv").read_bytes() == before
+
+
+def test_an_overlay_is_held_to_what_a_refresh_is_held_to(project, capsys, monkeypatch):
+    listed(monkeypatch, *EKS)
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 0
+    path = project / "catalog/ages/kubernetes.csv"
+    good = path.read_text(encoding="utf-8")
+    for wrong, told in (
+        (good.replace("eks,1.36", "eks,1.3x"), "must be a minor version, as 1.36, got '1.3x'"),
+        (good.replace("2028-08-02", "2026-08-02"), "extended support ends on 2026-08-02"),
+        (good.replace("2027-08-02", "2227-08-02"), "which is not within 5 years"),
+    ):
+        path.write_text(wrong, encoding="utf-8")
+        capsys.readouterr()
+        assert main(["ages", "show"]) == 64
+        shown = " ".join(capsys.readouterr().err.split())
+        assert told in shown
+        assert "catalog/ages/kubernetes.csv row" in shown
+
+
+def test_a_version_that_one_region_does_not_list_yet_was_looked_at(project, monkeypatch):
+    """Else its row would be called old for ever, however often somebody asks."""
+    listed(monkeypatch, at("1.35", "2027-03-27", "2028-03-27"), at("1.36"))
+    assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", "2027-03-01"]) == 0
+    known = lifetimes.load()
+    assert known.versions("eks")["1.37"].checked == "2027-03-01"
+    assert ages.table_age(known, date(2027, 3, 2), ["eks"]) == ("", "")
+    assert ages.table_age(known, date(2027, 3, 2), ["eks", "aks"])[0].endswith("96 days ago (aks)")
 
 
 @pytest.mark.parametrize(

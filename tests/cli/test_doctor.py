@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from sizewell.cli.ages import file_of
+from sizewell.preview.reasons import ages_of
+from sizewell.recording.evaluate import evaluate
+from sizewell.sizing.catalog import lifetimes
 
 from .conftest import CHAT, Sizewell
 
@@ -234,3 +241,24 @@ def test_an_old_table_of_versions_and_a_clock_behind_it_are_told(sizewell: Sizew
 
     assert "last checked on 2026-11-26" in told("2027-06-01")
     assert "the clock says 2026-01-01" in told("2026-01-01")
+
+
+def test_what_the_preview_calls_old_doctor_calls_old(project: Path, sizewell: Sizewell) -> None:
+    """Both read what the stack builds, and not its decision alone."""
+    specs = project / "stacks/specs/staging-azure"
+    specs.mkdir(parents=True)
+    spec = CHAT.replace("infra: [aws/us-east-1]", "infra: [azure]\nscheduler: kubernetes")
+    (specs / "chat.yaml").write_text(spec)
+    (project / "stacks/__main__.py").write_text("from sizewell.stacks import run\n\nrun()\n")
+    done = sizewell("size", "--stack", "staging-azure", "--on", "2026-11-26")
+    assert done.code == 0, done.err
+    aging = [row for row in lifetimes.load().releases if row.kind in ("chart", "image")]
+    own = project / "catalog/ages/releases.csv"
+    own.parent.mkdir(parents=True)
+    own.write_text(file_of(own, lifetimes.Release, [replace(row, supported_until="2027-07-01") for row in aging]))
+    on = date(2027, 6, 20)
+    previewed = {age.detail for age in ages_of(evaluate(project, "staging-azure"), on, sized=True)}
+    assert any("Kubernetes 1.36 on aks" in detail for detail in previewed)
+    assert any(detail.startswith(("chart ", "image ")) for detail in previewed), previewed
+    shown = {row["detail"] for row in json.loads(sizewell("doctor", "--json", "--on", on.isoformat()).out)}
+    assert previewed <= shown

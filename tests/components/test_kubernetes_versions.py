@@ -57,6 +57,9 @@ def test_drivers_on_aks_follow_the_version_of_the_cluster(version, release, name
     assert any(f":ubuntu-{release}-KERNEL-" in text for text in sentences)
 
 
+SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/s"
+
+
 def test_a_version_that_no_cluster_has_is_refused_with_those_that_are_known():
     (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.29"})
     assert fault[0] == "version"
@@ -96,8 +99,8 @@ def test_a_version_that_nobody_stated_is_left_to_the_cloud(cloud, version):
             **OWNED,
             "region": "us-east-1",
             "zones": ["us-east-1a", "us-east-1b"],
-            "subnet_ids": ["a", "b"],
-            "vpc_id": "v",
+            "subnet_ids": ["subnet-a", "subnet-b"],
+            "vpc_id": "vpc-v",
             "vpc_cidr": "10.0.0.0/16",
             **stated,
         }
@@ -105,7 +108,7 @@ def test_a_version_that_nobody_stated_is_left_to_the_cloud(cloud, version):
         (cluster,) = [one for one in resources if one.type == "aws:eks/cluster:Cluster"]
         key, built = "version", default_version("eks").version
     else:
-        args = {**OWNED, "region": "eastus", "zones": [], "resource_group": "g", "subnet_id": "s", **stated}
+        args = {**OWNED, "region": "eastus", "zones": [], "resource_group": "g", "subnet_id": SUBNET, **stated}
         resources = record(lambda: AksCluster("c", args))
         (cluster,) = [one for one in resources if one.type == "azure-native:containerservice:ManagedCluster"]
         key, built = "kubernetesVersion", default_version("aks").version

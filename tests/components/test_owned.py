@@ -4,6 +4,7 @@ import ast
 import functools
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 import pulumi
@@ -17,6 +18,7 @@ from sizewell.components import owned
 from sizewell.components.aws import Network
 from sizewell.components.names import NAMES
 from sizewell.components.owned import Owned, kept, token_of
+from sizewell.components.tags import physical_name
 from sizewell.recording.evaluate import evaluate
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import REGISTRATION_KEY, Registration
@@ -188,3 +190,14 @@ def test_what_is_inside_of_a_cluster_goes_with_it():
         assert given == [cluster, None, None]
 
     assert len(made(build)) >= 5
+
+
+@pytest.mark.parametrize(
+    "names", [("Train_1", "Train.1", "train-1"), ("a-b", "A_b", "A-B"), ("x" * 90 + "a", "x" * 90 + "A")]
+)
+@pytest.mark.parametrize("limit", [12, 30, 40, 63])
+def test_names_that_differ_stay_apart_when_they_are_cleaned(names, limit):
+    made = {physical_name("sizewell", "dev", name, limit=limit) for name in names}
+    assert len(made) == len(names)
+    assert all(len(name) <= limit and re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?", name) for name in made)
+    assert physical_name("sizewell", "dev", "chat", limit=40) == "sizewell-dev-chat"

@@ -30,7 +30,18 @@ GUARD = {
 }
 HOURS = {"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "07:00", "end": "21:00"}]}
 BLOCK = {"purchase": "confirmed", "duration_hours": 72, "max_price_usd": 9100.0}
+NETWORKS = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Network"
+SUBNET = f"{NETWORKS}/virtualNetworks/v/subnets/s"
 GROUP = "/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/capacityReservationGroups/g"
+
+KEY = "arn:aws:kms:{}:123456789012:key/1"
+GOOGLE_KEY = "projects/p/locations/{}/keyRings/r/cryptoKeys/k"
+ENDED = {
+    "capacity_mode": "capacity-block",
+    "capacity_block": {"id": "cr-0a1b2c3d4e5f60718", "starts": "2026-10-10T11:30:00Z", "ends": "2026-10-17T11:30:00Z"},
+}
+SPOT = {"instance_type": "g6.8xlarge", "capacity_mode": "spot", "gang": False}
+ONE_BY_ONE = {"gang": False, "nodes_max": 2}
 
 AWS = {
     **OWNED,
@@ -81,8 +92,8 @@ AZURE = {
     "region": "eastus",
     "zones": ["1"],
     "resource_group": "r",
-    "subnet_id": "s",
-    "security_group_id": "g",
+    "subnet_id": SUBNET,
+    "security_group_id": f"{NETWORKS}/networkSecurityGroups/g",
     "vm_size": "Standard_ND96isr_H100_v5",
     "capacity_mode": "on-demand",
     "gang": True,
@@ -154,7 +165,7 @@ FILES = {
     "cidr": "10.80.0.0/16",
     "bytes_needed": 10**12,
 }
-AKS_CLUSTER = {**OWNED, "region": "eastus", "zones": ["1"], "resource_group": "r", "subnet_id": "s"}
+AKS_CLUSTER = {**OWNED, "region": "eastus", "zones": ["1"], "resource_group": "r", "subnet_id": SUBNET}
 AKS = {
     **OWNED,
     **COUNTS,
@@ -162,7 +173,7 @@ AKS = {
     "zones": ["1"],
     "resource_group": "r",
     "cluster": "c",
-    "subnet_id": "s",
+    "subnet_id": SUBNET,
     "vm_size": "Standard_ND96isr_H100_v5",
     "capacity_mode": "on-demand",
     "gang": True,
@@ -183,7 +194,7 @@ LUSTRE = {
     "region": "eastus",
     "resource_group": "r",
     "zone": "1",
-    "subnet_id": "s",
+    "subnet_id": SUBNET,
     "bytes_needed": 10**13,
 }
 
@@ -293,6 +304,72 @@ def windows(**changes):
 
 # what, changes to arguments that are right, path of the fault, words of its sentence
 CASES = [
+    # places that never existed
+    ("aws pool", {"zones": ["us-east-1q"]}, "zones[0]", "does not exist in us-east-1, as far as is known: us-east-1q"),
+    ("aws pool", {"zones": ["use1-az9"]}, "zones[0]", "does not exist in us-east-1, as far as is known: use1-az9"),
+    ("aws network", {"zones": ["us-east-1a", "us-east-1z"]}, "zones[1]", "does not exist in us-east-1"),
+    ("gcp pool", {"zones": ["us-central1-z"]}, "zones[0]", "does not exist in us-central1"),
+    ("gcp cluster", {"zones": ["us-central1-d"]}, "zones[0]", "does not exist in us-central1"),
+    ("gcp pool", {"region": "us-central9", "zones": ["us-central9-a"]}, "region", "does not exist on Google Cloud"),
+    ("azure pool", {"region": "eastus9"}, "region", "does not exist on Azure: eastus9"),
+    ("azure pool", {"region": "northcentralus"}, "zones[0]", "northcentralus has no availability zones"),
+    ("aks cluster", {"region": "westus"}, "zones[0]", "westus has no availability zones"),
+    ("lustre", {"region": "westus", "zone": "1"}, "zone", "westus has no availability zones"),
+    # things of another kind, or of another region
+    ("aws pool", {"kms_key_arn": f"{KEY.format('eu-west-1')}"}, "kms_key_arn", "is in eu-west-1, and everything here"),
+    ("aws pool", {"kms_key_arn": "alias/mine"}, "kms_key_arn", "must be the ARN of a KMS key"),
+    ("aws pool", {"kms_key_arn": "https://v.vault.azure.net/keys/k/1"}, "kms_key_arn", "must be the ARN of a KMS key"),
+    ("aws pool", {"subnet_ids": ["vpc-1"]}, "subnet_ids[0]", "must be the id of a subnet"),
+    ("aws pool", {"vpc_id": SUBNET}, "vpc_id", "must be the id of a VPC"),
+    ("aws network", {"zones": ["us-east-1a", "us-east-1a"]}, "zones", "names a zone twice"),
+    (
+        "gcp cluster",
+        {"subnetwork": "projects/p/regions/europe-west1/subnetworks/n"},
+        "subnetwork",
+        "is in europe-west1",
+    ),
+    ("gcp cluster", {"network": "vpc_1"}, "network", "must be a network's name"),
+    ("gcp cluster", {"kms_key_name": GOOGLE_KEY.format("europe-west1")}, "kms_key_name", "is in europe-west1"),
+    ("gcp cluster", {"kms_key_name": KEY.format("us-east-1")}, "kms_key_name", "must be a key's name"),
+    ("aks cluster", {"subnet_id": "subnet-1"}, "subnet_id", "must be the id of a subnet, as /subscriptions/"),
+    (
+        "aks cluster",
+        {"disk_encryption_set_id": "https://v.vault.azure.net/keys/k/1"},
+        "disk_encryption_set_id",
+        "must be",
+    ),
+    ("aks cluster", {"secrets_key": {"key_url": KEY, "vault_id": SUBNET}}, "secrets_key.vault_id", "must be the id of"),
+    # arguments that only a cloud's answer would have spoken of
+    ("aws pool", {"vpc_cidr": "10.60.0.1/16"}, "vpc_cidr", "must be the VPC's IPv4 range"),
+    ("fleet", {"subnet_ids": ["subnet-1"]}, "subnet_ids", "must be one for each zone, in the order of zones, got 1"),
+    ("gcp cluster", {"maintenance_from": "tomorrow"}, "maintenance_from", "must be an ISO date"),
+    ("gcp cluster", {"maintenance_from": "2026-13-40"}, "maintenance_from", "must be an ISO date"),
+    ("gcp cluster", {"maintenance_from": "2099-01-01"}, "maintenance_from", "must be before"),
+    ("aks cluster", {"upgrades_held": {"start": "2025-01-01", "end": "2025-01-10"}}, "upgrades_held.end", "has passed"),
+    (
+        "aks cluster",
+        {"upgrades_held": {"start": "2026-12-01", "end": "2099-01-10"}},
+        "upgrades_held.end",
+        "must be by 20",
+    ),
+    ("aws pool", {**ENDED, "nodes_min": 0}, "capacity_block.ends", "has passed: 2026-10-17T11:30:00Z"),
+    ("eks pool", {**ENDED, "nodes_min": 0}, "capacity_block.ends", "has passed: 2026-10-17T11:30:00Z"),
+    # fallbacks, and types that the image has no driver for
+    ("aws pool", {**SPOT, "fallback_types": ["inf2.xlarge"]}, "fallback_types[0]", "start from one image"),
+    ("aws pool", {**SPOT, "fallback_types": ["m7i.large"]}, "fallback_types[0]", "no accelerator, and g6.8xlarge has"),
+    ("eks pool", {**SPOT, "fallback_types": ["g5g.xlarge"]}, "fallback_types[0]", "g5g.xlarge has Arm processors"),
+    ("eks pool", {**SPOT, "fallback_types": ["g7.2xlarge"]}, "fallback_types[0]", "needs NVIDIA's driver 595 or later"),
+    ("eks pool", {**SPOT, "fallback_types": ["g5.48xlarg"]}, "fallback_types[0]", "is not in the catalog"),
+    ("eks pool", {**SPOT, "fallback_types": ["g6.8xlarge"]}, "fallback_types[0]", "names a type twice"),
+    ("aws pool", {**SPOT, "fallback_types": ["g6f.xlarge"]}, "fallback_types[0]", "needs the GRID driver"),
+    (
+        "aws pool",
+        {**ONE_BY_ONE, "instance_type": "p3.2xlarge"},
+        "instance_type",
+        "580 is the last branch of NVIDIA's driver",
+    ),
+    ("fleet", {"instance_types": ["g6.xlarge", "g6f.xlarge"]}, "instance_types[1]", "needs the GRID driver"),
+    ("azure pool", {**ONE_BY_ONE, "vm_size": "Standard_NV36ads_A10_v5"}, "vm_size", "needs the GRID driver"),
     # who owns it, and what is no argument at all
     ("aws pool", {"enviroment": "dev"}, "enviroment", "is an unknown argument; did you mean environment?"),
     ("aws pool", {"environment": "test"}, "environment", "one of dev, staging, prod"),

@@ -195,6 +195,34 @@ def test_replacement_without_an_engine_to_ask(old, new, ignored, replaced):
     assert [need.kind for need in needs] == (["replaces"] if replaced else [])
 
 
+@pytest.mark.parametrize(
+    ("type_", "key"),
+    [
+        ("aws:eks/cluster:Cluster", "version"),
+        ("azure-native:containerservice/v20250501:ManagedCluster", "kubernetesVersion"),
+        ("gcp:container/cluster:Cluster", "minMasterVersion"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("1.34", "1.36", "goes up by one minor version at a time, so the update fails; state 1.35 first"),
+        ("1.36", "1.35", "no cloud takes a control plane back"),
+        ("1.35.4", "1.36.1", "is upgraded in place and does not come back down"),
+        ("1.36.1", "1.36.4", ""),
+        ("1.36", UNKNOWN, ""),
+    ],
+)
+def test_a_cluster_s_version_that_changes_is_said(type_, key, old, new, says):
+    def cluster(version, ignored=()):
+        return Sketch("s").resource(type_, "c", inputs={key: version}, ignore_changes=ignored)
+
+    needs = [need for need in one(cluster(old), cluster(new), stack="s").stacks[0].needs if need.kind == "upgrades"]
+    assert [says in need.text for need in needs] == ([True] if says else [])
+    left = one(cluster(old, (key,)), cluster(new, (key,)), stack="s").stacks[0].needs
+    assert not [need for need in left if need.kind == "upgrades"], "what the cloud runs is left as it is"
+
+
 def test_the_engine_is_believed_about_replacement():
     address = urn("llm-prod", "aws:autoscaling/group:Group", "chat-nodes")
     needs = one(plain(), plain(), replaced=frozenset({address})).stacks[0].needs

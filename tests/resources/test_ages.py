@@ -29,11 +29,20 @@ def made(type_, name="x", **inputs):
 )
 def test_a_cluster_is_told_ninety_and_thirty_days_before_its_end(on, when):
     cluster = made("aws:eks/cluster:Cluster", version="1.36", name="c")
-    (found,) = aging([cluster], KNOWN, date.fromisoformat(on), stack="prod-aws")
+    looked = replace(KNOWN, kubernetes=tuple(replace(row, checked=on) for row in KNOWN.kubernetes))
+    (found,) = aging([cluster], looked, date.fromisoformat(on), stack="prod-aws")
     assert found.when == when
     assert found.until == "2027-08-02"
     assert bool(found.fix) is (when != "later")
     assert bool(pressing([found])) is (when != "later")
+
+
+def test_an_end_that_nobody_looked_up_for_ninety_days_is_no_longer_relied_on():
+    cluster = made("aws:eks/cluster:Cluster", version="1.36", name="c")
+    (found,) = pressing(aging([cluster], KNOWN, date(2027, 2, 25), stack="prod-aws"))
+    assert (found.when, found.fix) == ("unknown", "sizewell ages refresh")
+    assert "as far as was known on 2026-11-26, 91 days ago" in found.detail
+    assert not pressing(aging([cluster], KNOWN, date(2027, 2, 24), stack="prod-aws"))
 
 
 def test_the_command_that_mends_it_raises_one_minor_version():

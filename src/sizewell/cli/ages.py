@@ -26,7 +26,7 @@ from sizewell.sizing.catalog.lifetimes import (
     Release,
 )
 from sizewell.sizing.catalog.table import cells_of, columns_of
-from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.errors import CatalogError, SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.units import plural
@@ -50,6 +50,7 @@ EXAMPLES = """examples:
 exit code: 0 success, 64 bad input, 69 a cloud did not respond
 """
 KUBERNETES: Final = "kubernetes"
+MANAGED: Final = ("eks", "aks", "gke")  # those that a cloud's list says something of
 
 command = Group("ages", help=DESCRIPTION, epilog=EXAMPLES)
 _on = click.option("--on", type=iso_date, metavar="DATE", help="the date (default: today)")
@@ -124,6 +125,9 @@ def _refresh(args: Arguments) -> int:
         try:
             client = CLIENTS[cloud](Deadline(DEADLINE_S))
             own = listed_by(cloud, client, account=accounts.get(cloud, ""), region=region)
+            if doubts := lifetimes.doubts(known, own, on):
+                failed[f"{cloud} {what}"] = "; ".join(doubts)
+                continue
             listed += own
             what = "images"
             versions = [each.version for each in own]
@@ -136,6 +140,9 @@ def _refresh(args: Arguments) -> int:
         KUBERNETES_TABLE: file_of(folder / KUBERNETES_TABLE, KubernetesVersion, changed(known, accepted)),
         RELEASES_TABLE: file_of(folder / RELEASES_TABLE, Release, changed(known, of_images)),
     }
+    for name, text in files.items():
+        if text and (faults := lifetimes.faults_in(Path(name).stem, text)):
+            raise CatalogError(faults, subject="what would be written")  # and what stands is left as it is
     written = [folder / name for name, text in files.items() if text and not args.dry_run]
     for path in written:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +172,7 @@ def _refresh(args: Arguments) -> int:
     for path in written:
         print(f"wrote {project.shown(path)}: review and commit it")
     for asked, why in failed.items():
-        output.note(f"{asked}: no response, what is known of them is unchanged: {why}")
+        output.note(f"{asked}: what is known of them is unchanged: {why}")
     return 69 if failed else 0
 
 
@@ -205,24 +212,39 @@ def of_resources(resources: Iterable[RecordedResource], stack: str, today: date)
     return pressing(aging(resources, lifetimes.load(), today, stack=stack))
 
 
-def table_age(known: Lifetimes, today: date) -> tuple[str, str]:
-    """(what is wrong with the age of the table of versions, the way out); ("", "") while it is young.
+def table_age(known: Lifetimes, today: date, services: Iterable[str] = MANAGED) -> tuple[str, str]:
+    """(what is wrong with the age of the services' rows, the way out); ("", "") while they are young.
 
     >>> table_age(lifetimes.load(), date(2026, 12, 1))
     ('', '')
-    >>> table_age(lifetimes.load(), date(2027, 6, 1))[0]
-    'the table of versions was last checked on 2026-11-26, 187 days ago'
+    >>> table_age(lifetimes.load(), date(2027, 3, 1))[0]
+    'the table of versions was last checked on 2026-11-26, 95 days ago (aks, eks, gke)'
     >>> table_age(lifetimes.load(), date(2026, 1, 1))[0]
-    'the clock says 2026-01-01, and the table of versions was checked on 2026-11-26, after it'
+    'the clock says 2026-01-01, and the table of versions was checked on 2026-11-26, after it (aks, eks, gke)'
     """
-    checked = min(known.checked(service) for service in ("eks", "aks", "gke"))
-    days = lifetimes.age_days(checked, today)
-    if days < -1:
-        told = f"the clock says {today.isoformat()}, and the table of versions was checked on {checked}, after it"
-        return told, "correct the clock"
-    if days > lifetimes.OLD_DAYS:
-        return f"the table of versions was last checked on {checked}, {days} days ago", REFRESH
+    by_day: dict[str, list[str]] = {}
+    for service in sorted(services):
+        by_day.setdefault(known.checked(service, today), []).append(service)
+    for checked, of in sorted(by_day.items()):
+        days, which = lifetimes.age_days(checked, today), ", ".join(of)
+        if days < -1:
+            told = f"the clock says {today.isoformat()}, and the table of versions was checked on {checked}, after it"
+            return f"{told} ({which})", "correct the clock, or the day in catalog/ages/kubernetes.csv"
+        if days > lifetimes.OLD_DAYS:
+            return f"the table of versions was last checked on {checked}, {days} days ago ({which})", REFRESH
     return "", ""
+
+
+def services_here() -> set[str]:
+    """The managed services that the project's decisions build clusters on, of those that list versions."""
+    from sizewell.components.access import cluster_clouds
+
+    try:
+        paths = project.decisions(project.root())
+    except SizewellError:
+        return set()
+    decisions = (decision for path in paths if (decision := read(path)) is not None)
+    return {CLOUDS[cloud].cluster.name.lower() for each in decisions for cloud in cluster_clouds(each)}
 
 
 def read(path: Path) -> Decision | None:

@@ -228,21 +228,34 @@ def _versions(today: date) -> Iterator[Finding]:
     except SizewellError as error:
         yield Finding("versions", "wrong", str(error), "correct the rows in catalog/ages/", 64)
         return
-    told, fix = ages.table_age(known, today)
+    told, fix = ages.table_age(known, today, ages.services_here() or ages.MANAGED)
     counts = f"{len(known.kubernetes)} Kubernetes versions, {len(known.releases)} of other things"
     yield Finding("versions", "note", told, fix) if told else Finding("versions", "ok", counts)
 
 
 def _ages(path: Path, root: Path, today: date) -> Iterator[Finding]:
-    """Whether the clusters of a decision are built with a version that is still supported."""
+    """Whether what a stack builds is still supported, as the preview says it; its clusters also where it fails."""
     from sizewell.cli import ages
+    from sizewell.recording.evaluate import evaluate
     from sizewell.resources.ages import pressing
     from sizewell.sizing.catalog import lifetimes
 
-    decision = ages.read(path)
-    if decision is not None:
-        found = ages.of_decision(decision, project.config(root, path.stem) or {}, lifetimes.load(), today)
-        yield from (_aged(f"stack {path.stem}", age) for age in pressing(found))
+    decision, about = ages.read(path), f"stack {path.stem}"
+    if decision is None:
+        return
+    found = {}
+    for age in ages.of_decision(decision, project.config(root, path.stem) or {}, lifetimes.load(), today):
+        found[age.what] = age
+    failed = ""
+    try:
+        plan = evaluate(root, path.stem)
+        found |= {age.what: age for age in ages.of_resources(plan.resources, path.stem, today)}
+    except SizewellError as error:
+        failed = str(error).partition("\n")[0]
+    yield from (_aged(about, age) for age in pressing(found.values()))
+    if failed:
+        detail = f"charts, images and databases were not looked at: {failed}"
+        yield Finding(f"versions of {path.stem}", "note", detail, f"sizewell preview {path.stem}")
 
 
 def _aged(about: str, age: Aging) -> Finding:

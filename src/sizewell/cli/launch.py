@@ -109,8 +109,11 @@ def command(args: Arguments) -> int:
         regions = [pool.region for workload in chosen for pool in workload.pools]
         scripts = [machines.first_boot(launch, region=region) for launch, region in zip(made, regions, strict=True)]
         return _one(scripts, args, "a machine runs one script")
+    from sizewell.launch import images
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
+    for doubt in filter(None, map(images.unknown, made)):
+        output.note(doubt)
     documents = [manifest for launch in made for manifest in (trials(launch) if args.burn_in else manifests(launch))]
     if args.json:
         output.print_json(_document(args, manifests=documents))

@@ -87,4 +87,22 @@ def undriven_by(service: str, shape: Shape) -> str:
     from sizewell.sizing.catalog import compatibility, lifetimes
 
     family = catalog.load().accelerators[shape.accelerator].family
-    return compatibility.undriven(lifetimes.load(), service, shape.accelerator, family)
+    virtual = "virtual-gpu" in shape.traits
+    return compatibility.undriven(lifetimes.load(), service, shape.accelerator, family, virtual=virtual)
+
+
+def undriven_plain(shape: Shape) -> str:
+    """Why the public image that a cloud's plain machines start from has no driver for theirs; "" where it has, or may.
+
+    >>> undriven_plain(find_shape("azure", "Standard_NV36ads_A10_v5"))
+    'a virtual GPU needs the GRID driver, which AKS and Azure ML install: use scheduler: kubernetes'
+    >>> undriven_plain(find_shape("aws", "g7.8xlarge")), undriven_plain(find_shape("aws", "g6.xlarge"))
+    ('', '')
+    """
+    from sizewell.sizing import catalog
+    from sizewell.sizing.catalog import buildable
+
+    if shape.runtime != "cuda":
+        return ""
+    family = catalog.load().accelerators[shape.accelerator].family
+    return buildable.refusal(shape, family=family, scheduler="none", managed="raw")

@@ -67,13 +67,20 @@ def tags(
 def physical_name(*parts: str, limit: int) -> str:
     """A name as the cloud sees it: the parts joined by `-`, cut to `limit` with a hash where too long.
 
-    >>> physical_name("sizewell", "dev-aws", "Chat", limit=40)
+    Where letters had to be replaced the name ends in a hash too: Train_1 and Train.1 stay two.
+
+    >>> physical_name("sizewell", "dev-aws", "chat", limit=40)
     'sizewell-dev-aws-chat'
     >>> physical_name("sizewell", "prod-aws", "a-very-long-workload-name", limit=30)
     'sizewell-prod-aws-a-v-a6651dde'
+    >>> physical_name("Train_1", limit=40) == physical_name("Train.1", limit=40)
+    False
     """
     whole = "-".join(part for part in parts if part)
-    return legal(whole, limit=limit).replace("_", "-")
+    plain, tail = legal(whole, limit=limit).replace("_", "-"), short_hash(whole)
+    if plain == whole or plain.endswith(tail):
+        return plain
+    return f"{plain[: limit - len(tail) - 1].rstrip('-')}-{tail}"
 
 
 def store_name(*, stack: str, workload: str, salt: str, limit: int = 63, hyphens: bool = True) -> str:

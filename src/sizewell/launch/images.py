@@ -12,9 +12,12 @@ from difflib import get_close_matches
 from typing import Final
 
 from sizewell.launch.launch import Launch
+from sizewell.sizing.catalog import compatibility, lifetimes
+from sizewell.sizing.catalog.compatibility import Verdict
 from sizewell.sizing.catalog.engine import FlagTable, InferenceEngine, numbers
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.providers import CLOUDS
 
 # Repositories whose images are made for one kind of accelerator (catalog.ngc.nvidia.com, hub.docker.com/u/rocm,
 # gallery.ecr.aws/neuron).
@@ -24,6 +27,11 @@ TAGGED: Final = {
     "lmsysorg/sglang": {"cuda": r"v[\d.]+(?:post\d+)?(?:-cu\d+.*)?", "rocm": r".*-rocm.*"},
     "pytorch/pytorch": {"cuda": r".*-cuda.*"},
 }
+CUDA_IN_TAG: Final = re.compile(
+    r"(?<![a-z0-9])cu(?:da)?-?(\d{2})(?:\.(\d+)|(\d)(?!\d))?(?!\d)"
+)  # cuda13.0, cu118, cuda12
+CALENDAR: Final = re.compile(r"(\d\d)\.(\d\d)(?![\d.])")  # 25.10-py3: a month of NVIDIA's own images
+NGC: Final = "nvcr.io/nvidia"
 RELEASE: Final = re.compile(r"(?:[a-z0-9]+-)*v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")  # cpu-1.8: of a kind of machines
 BUILD: Final = re.compile(r"(?:[a-z0-9]+-)+(b\d+)")  # server-cuda-b6900
 
@@ -73,6 +81,78 @@ def release(image: str) -> tuple[int, ...]:
     return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
 
+def cuda_of(image: str) -> tuple[str, ...]:
+    """CUDA that an image has, by its tag or the table of releases: one, or the two that it lies between; () unknown.
+
+    >>> cuda_of("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime"), cuda_of("lmsysorg/sglang:v0.4.1-cu118")
+    (('13.0',), ('11.8',))
+    >>> cuda_of("nvcr.io/nvidia/pytorch:25.11-py3"), cuda_of("nvcr.io/nvidia/cuda:12.4.1-runtime-ubuntu22.04")
+    (('13.0', '13.2'), ('12.4.1',))
+    >>> cuda_of("vllm/vllm-openai:v0.11.0"), cuda_of("registry.example/train:1"), cuda_of("a.b/tei:cuda-1.8")
+    (('12.9',), (), ())
+    """
+    path = _repository(image)
+    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    if match := CUDA_IN_TAG.search(tag):
+        return (".".join(part for part in (match[1], match[2] or match[3]) if part),)
+    if _is(path, "nvidia/cuda") and (version := re.match(r"\d+\.\d+(\.\d+)?", tag)):
+        return (version[0],)
+    rows = [row for row in lifetimes.load().releases if row.kind == "image" and row.cuda]
+    for row in rows:
+        if row.version == tag and _is(path, row.name):
+            return (row.cuda,)
+    month = CALENDAR.match(tag)
+    if month is None or not (path.startswith(f"{NGC}/") or f"/{NGC}/" in path):
+        return ()
+    known = sorted((numbers(row.version), row.cuda) for row in rows if row.name == NGC)
+    before = [cuda for release, cuda in known if release <= numbers(month[0])][-1:]
+    after = [cuda for release, cuda in known if release >= numbers(month[0])][:1]
+    return tuple(dict.fromkeys((*before, *after))) if before else ()
+
+
+def cuda(launch: Launch) -> Verdict | None:
+    """Whether the image's CUDA runs on the machines behind their driver; None where they have no GPU of NVIDIA's."""
+    machine, image = launch.machine, launch.run.image
+    if machine.runtime != "cuda":
+        return None
+    known = lifetimes.load()
+    driver = known.driver_range(machine.accelerator, machine.family)
+    branches = compatibility.branches(known, _service(launch), virtual=machine.virtual)
+    verdicts = [
+        compatibility.cuda_for(driver, branch, version, machine.accelerator)
+        for version in cuda_of(image) or ("",)
+        for branch in branches or (None,)
+    ]
+    if {"bad", "good"} <= {verdict.state for verdict in verdicts}:
+        between = " and ".join(cuda_of(image))
+        return Verdict(state="unknown", reason=f"its CUDA is between {between}, of which not all run there")
+    return compatibility.worst(verdicts)
+
+
+def _service(launch: Launch) -> str:
+    """The managed Kubernetes whose images have the driver; a component knows the cloud of its cluster alone."""
+    if launch.target.cluster != "other":
+        return launch.target.cluster
+    cloud = CLOUDS.get(launch.machine.cloud)
+    return cloud.cluster.name.lower() if cloud is not None else ""
+
+
+def unknown(launch: Launch) -> str:
+    """What nobody wrote down about the image and the machines' driver, as a sentence; "" where it is known to run."""
+    verdict = cuda(launch)
+    if verdict is None or verdict.state != "unknown":
+        return ""
+    machine, known = launch.machine, lifetimes.load()
+    driver = known.driver_range(machine.accelerator, machine.family)
+    branches = compatibility.branches(known, _service(launch), virtual=machine.virtual)
+    takes = f"CUDA {driver.cuda_min or '?'} to {driver.cuda_max or 'the newest'}" if driver else "an unknown CUDA"
+    has = f"its driver is of branch {branches[0]}" if branches else "of which branch its driver is was in no document"
+    return (
+        f"whether {launch.run.image} runs on {machine.accelerator} is unknown: {verdict.reason}; {machine.accelerator} "
+        f"takes {takes}, and {has}"
+    )
+
+
 def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Sequence[str] = ()) -> list[Fault]:
     """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
     at, image, runtime = f"run.{launch.plan.name}.image", launch.run.image, launch.machine.runtime
@@ -83,6 +163,9 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
         own = engine.images.get(runtime) if engine else None
         fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
         return [Fault(path=at, message=f"{image}: {there}", fix=fix)]
+    if (verdict := cuda(launch)) is not None and verdict.state == "bad":
+        fix = f"set {at} to an image with another CUDA (a tag says it as cuda12.8 or cu128), or take other machines"
+        return [Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix)]
     own = engine.images.get(runtime) if engine else None
     version = release(image)
     if engine is None or own is None or not version or not _is(_repository(image), own):

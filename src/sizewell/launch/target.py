@@ -40,6 +40,8 @@ class Machine:
     link_bytes_per_s: float  # between the devices of a machine, one direction; 0: not known
     fast: int  # devices that the fast link joins; 1: PCIe only
     bf16: bool
+    family: str = ""  # of the accelerator
+    virtual: bool = False  # its GPU, or a part of one, comes from a hypervisor, with a driver of its own
     tpu_label: str = ""  # GKE's name of the TPU
     topology: str = ""
     hosts: int = 1  # machines of one slice
@@ -150,6 +152,8 @@ def machine_of(pool: MachineType) -> Machine:
         link_bytes_per_s=(chip.link_bytes_per_s or 0.0) / 2,  # the catalog's figure counts both directions
         fast=shape.scale_up,
         bf16="bf16" in chip.flop_per_s or chip.runtime == RUNTIME,  # engines compute it in fp32 where units lack it
+        family=chip.family,
+        virtual="virtual-gpu" in shape.traits,
         tpu_label=piece.gke_label if piece else "",
         topology=piece.topology if piece else "",
         hosts=piece.vms if piece else 1,

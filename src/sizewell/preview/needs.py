@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +12,7 @@ from sizewell import csvtables
 from sizewell.preview import records
 from sizewell.preview.changes import Change
 from sizewell.preview.describe import label_of, registration_of
+from sizewell.resources.ages import cluster_version
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical
 from sizewell.sizing.records.decision import CapacityBlock, Decision
@@ -53,14 +54,15 @@ def needs_of(
     changes: Mapping[str, Change],
     decision: Decision | None = None,
 ) -> tuple[records.Need, ...]:
-    """Destroyed, replaced, kept, purchased: one entry per component and kind."""
+    """Destroyed, replaced, upgraded, kept, purchased: one entry per component and kind."""
     needs: list[records.Need] = []
     if before is not None:
         needs += _gone(before, after, rows)
         needs += _replaced(before, after, changes)
         needs += _unprotected(before, after)
+        needs += _upgraded(before, after)
     needs += _purchases(rows, decision)
-    order = ("destroys", "replaces", "unprotects", "keeps", "purchases")
+    order = ("destroys", "replaces", "unprotects", "upgrades", "keeps", "purchases")
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
 
 
@@ -77,6 +79,30 @@ def left_behind(stack: records.Stack) -> records.Need:
         ),
         brief=f"leaves {_count(stack.coverage.detected, 'resource')} running",
     )
+
+
+def _upgraded(before: Plan, after: Plan) -> Iterator[records.Need]:
+    """Clusters whose Kubernetes version changes: no cloud takes one back, and none goes up by two at a time."""
+    old, new = before.by_urn(), after.by_urn()
+    for urn, resource in new.items():
+        earlier = old.get(urn)
+        was, asked = (cluster_version(each) if each is not None else None for each in (earlier, resource))
+        if was is None or asked is None or was == asked:
+            continue
+        change = f"goes from Kubernetes {'.'.join(map(str, was))} to {'.'.join(map(str, asked))}"
+        if asked < was:
+            text = f"{change}: no cloud takes a control plane back, so the update fails; state what runs"
+            brief = "downgrades a cluster"
+        elif asked > (was[0], was[1] + 1):
+            text = (
+                f"{change}: a control plane goes up by one minor version at a time, so the update fails; state "
+                f"{was[0]}.{was[1] + 1} first, update, then the next one"
+            )
+            brief = "skips a version of Kubernetes"
+        else:
+            text = f"{change}: the control plane is upgraded in place and does not come back down, and nodes follow it"
+            brief = "upgrades a cluster"
+        yield records.Need(kind="upgrades", component=label_of(resource, new), text=text, brief=brief, resources=(urn,))
 
 
 def stays(resource: RecordedResource) -> str:

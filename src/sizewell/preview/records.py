@@ -87,7 +87,7 @@ class Row:
 class Need(_Record):
     """Something that a person has to decide, destroyed data first."""
 
-    kind: Literal["destroys", "replaces", "unprotects", "keeps", "purchases"]
+    kind: Literal["destroys", "replaces", "unprotects", "upgrades", "keeps", "purchases"]
     component: str
     text: str
     brief: str = ""  # the same in three or four words, for a headline

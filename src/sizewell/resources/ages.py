@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from sizewell.resources.recorded import RecordedResource
-from sizewell.sizing.catalog.lifetimes import KubernetesVersion, Lifetimes, Release, age_days, minor
+from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
 
 SOON_DAYS, NEAR_DAYS = 90, 30
 CONFIG: Final = "sizewell:kubernetesVersion"
@@ -93,6 +93,9 @@ def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack:
                      fix="sizewell ages refresh", checked="")  # fmt: skip
     when = _when(row.supported_until, on)
     detail = f"{what}: {_ends(row.supported_until, on)}"
+    if when == "later" and (days := age_days(row.checked, on)) > OLD_DAYS:
+        when, fix = "unknown", "sizewell ages refresh"  # ends move
+        detail += f", as far as was known on {row.checked}, {days} days ago"
     if when in ("ended", "in 30 days", "in 90 days"):
         detail += f"; {THEN[service]}"
     return Aging(resource=resource, what=what, kind="kubernetes", until=row.supported_until, when=when,
@@ -130,6 +133,16 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield from _release(resource, _row(known, "chart", name, inputs.get("version")), on)
         for image in images_in(inputs):
             yield from _release(resource, image_row(known, image), on)
+
+
+def cluster_version(resource: RecordedResource) -> tuple[int, ...] | None:
+    """The minor version that a program asks of a cluster; None where it asks for none, or leaves what runs."""
+    if (of := CLUSTERS.get(_unversioned(resource.type))) is None:
+        return None
+    version = resource.inputs.get(of[1])
+    if not isinstance(version, str) or not version or {of[1], "*"} & set(resource.ignore_changes):
+        return None
+    return number(minor(version)) or None
 
 
 def _unversioned(type_: str) -> str:

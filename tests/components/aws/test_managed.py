@@ -103,7 +103,8 @@ def test_who_may_use_the_network_s_key_is_known_before_the_key_is_there():
     for name in ("lab-notebook-key", "tune-job-key"):
         for statement in json.loads(policies[name])["Statement"]:
             assert statement["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"] in aliases
-    adopted = built(SAGEMAKER, dataclasses.replace(SETTINGS, network={**ADOPTED, "kms_key_arn": "arn:k"}))
+    network = {**ADOPTED, "kms_key_arn": "arn:aws:kms:us-east-1:123456789012:key/1"}
+    adopted = built(SAGEMAKER, dataclasses.replace(SETTINGS, network=network))
     assert "kmsKeyAlias" not in component(adopted, "sizewell-aws:index:Notebook").inputs
 
 

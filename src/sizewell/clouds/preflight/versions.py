@@ -95,7 +95,7 @@ def compared(needs: Needs, service: str, cluster: str, runs: str) -> Iterator[Fi
 def offered_by_eks(aws: Aws, region: str) -> list[Listed]:
     """All versions that EKS has in a region, with the ends that AWS states."""
     rows = aws.pages("eks", region, "describe_cluster_versions", "clusterVersions", includeAll=True)
-    return [
+    listed = [
         Listed(
             service="eks",
             version=str(row["clusterVersion"]),
@@ -106,17 +106,25 @@ def offered_by_eks(aws: Aws, region: str) -> list[Listed]:
         for row in rows
         if row.get("versionStatus", "") != "UNSUPPORTED"
     ]
+    return _some(listed, "EKS", "clusterVersions")
 
 
 def offered_by_aks(azure: Azure, subscription: str, region: str) -> list[Listed]:
-    """All versions that AKS has in a region and that are no preview; it states no ends."""
+    """All versions that AKS has in a region for every plan, and that are no preview; it states no ends."""
     path = f"subscriptions/{subscription}/providers/Microsoft.ContainerService/locations/{region}/kubernetesVersions"
     answer = azure.reader().get(path, **{"api-version": AKS_API})
-    return [
+    listed = [
         Listed(service="aks", version=str(row["version"]), source=f"AKS kubernetesVersions in {region}")
         for row in _rows(answer, "values", "AKS")
-        if not row.get("isPreview")
+        if not row.get("isPreview") and _official(row)
     ]
+    return _some(listed, "AKS", "values")
+
+
+def _official(row: dict[str, Any]) -> bool:
+    """Not for the plan of long-term support alone, which is another tier of the cluster."""
+    plans = (row.get("capabilities") or {}).get("supportPlan")
+    return not plans or "KubernetesOfficial" in plans
 
 
 def offered_by_gke(google: Google, project: str, region: str) -> list[Listed]:
@@ -125,7 +133,8 @@ def offered_by_gke(google: Google, project: str, region: str) -> list[Listed]:
     regular = [row for row in _rows(answer, "channels", "GKE") if row.get("channel") == "REGULAR"]
     versions = {minor(str(version)) for row in regular for version in row.get("validVersions", ())}
     source = f"GKE serverConfig in {region}, channel REGULAR"
-    return [Listed(service="gke", version=version, source=source) for version in sorted(versions, key=number)]
+    listed = [Listed(service="gke", version=version, source=source) for version in sorted(versions, key=number)]
+    return _some(listed, "GKE", "channels, REGULAR")
 
 
 # Families of EKS's images by the names of their public parameters: architecture and variant
@@ -174,6 +183,8 @@ def images_of_aks(azure: Azure, subscription: str, region: str) -> list[ListedIm
     path = f"subscriptions/{subscription}/providers/Microsoft.ContainerService/locations/{region}/nodeImageVersions"
     answer = azure.reader().get(path, **{"api-version": AKS_IMAGES_API})
     listed = [(str(row.get("os", "")), str(row.get("sku", ""))) for row in _rows(answer, "value", "AKS")]
+    if not any(os == system and sku.startswith(start) for os, sku in listed for system, start in AKS_IMAGES.values()):
+        raise CloudError("AKS", "unanswered", "lists none of the families of images that it is known to have (value)")
     return [
         ListedImages(
             name=name,
@@ -200,6 +211,13 @@ def _rows(answer: dict[str, Any], key: str, service: str) -> Iterable[dict[str, 
     if not isinstance(rows, list) or not rows:
         raise CloudError(service, "unanswered", f"listed no versions ({key})")
     return rows
+
+
+def _some(listed: list[Listed], service: str, key: str) -> list[Listed]:
+    """An empty list is no news that every version has gone."""
+    if not listed:
+        raise CloudError(service, "unanswered", f"listed no versions ({key})")
+    return listed
 
 
 def _day(value: Any) -> str:

@@ -4,13 +4,12 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from sizewell.components.access import is_private
 from sizewell.components.aws import instances
 from sizewell.components.aws.args import CheckpointStoreArgs, GpuNodeGroupArgs, MachineGroupArgs, NetworkArgs
-from sizewell.components.aws.places import is_region, places_of, regions, zone_ids_of, zones_with
+from sizewell.components.aws.places import places_of, zone_ids_of, zones_with
 from sizewell.components.aws.storage.mounts import check_block_window
 from sizewell.components.faults import (
     Faults,
@@ -21,12 +20,39 @@ from sizewell.components.faults import (
     check_versions,
 )
 from sizewell.components.lustre import check_mounts
+from sizewell.components.machines import find_shape, undriven_plain
+from sizewell.components.places import Reference, check_known, check_references, check_zone, regions
 from sizewell.sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"cr-[0-9a-f]{8,17}|arn:aws[\w-]*:resource-groups:[\w-]+:\d{12}:group/.+")
+REFERENCES = {
+    "kms_key_arn": Reference(
+        pattern=r"arn:aws[\w-]*:kms:(?P<region>[\w-]+):\d{12}:key/[\w-]+",
+        allowed="the ARN of a KMS key, as arn:aws:kms:us-east-1:123456789012:key/ID",
+    ),
+    "vpc_id": Reference(pattern=r"vpc-\w[\w-]*", allowed="the id of a VPC, as vpc-0a1b2c3d4e5f60718"),
+    "subnet_ids": Reference(pattern=r"subnet-\w[\w-]*", allowed="the id of a subnet, as subnet-0a1b2c3d4e5f60718"),
+    "subnet_id": Reference(pattern=r"subnet-\w[\w-]*", allowed="the id of a subnet, as subnet-0a1b2c3d4e5f60718"),
+    "cluster_security_group_id": Reference(
+        pattern=r"sg-\w[\w-]*", allowed="the id of a security group, as sg-0a1b2c3d4e5f60718"
+    ),
+    "s3_prefix_list_id": Reference(pattern=r"pl-\w[\w-]*", allowed="the id of a prefix list, as pl-63a5400a"),
+    "eks_cluster_arn": Reference(
+        pattern=r"arn:aws[\w-]*:eks:(?P<region>[\w-]+):\d{12}:cluster/[\w-]+", allowed="the ARN of an EKS cluster"
+    ),
+    "reservation": Reference(
+        pattern=r"arn:aws[\w-]*:resource-groups:(?P<region>[\w-]+):\d{12}:group/.+|(?!arn:).*",
+        allowed="a capacity reservation (cr-0123456789abcdef0) or resource group ARN",
+    ),
+    "training_plan_arn": Reference(
+        pattern=r"arn:aws[\w-]*:sagemaker:(?P<region>[\w-]+):\d{12}:training-plan/[\w-]+",
+        allowed="the ARN of a training plan",
+    ),
+}
+OWN_IMAGE = "set image to one with that driver (sizewell:images in a sized stack), or choose another type"
 SECRET = re.compile(  # a value that is read from a variable is none
     r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*[\"']?[^\s\"'$-]"
 )
@@ -63,6 +89,9 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
         faults.not_in_catalog("instance_type", args.get("instance_type"))
     else:
         check_type(faults, args, shape, counted=counted)
+        if "image" not in args:
+            for at, each in pool_types(args, shape).items():
+                check_driver(faults, at, each, undriven_plain(each), fix=OWN_IMAGE)
     check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     check_script(faults, args)
     check_image(faults, args)
@@ -78,6 +107,51 @@ def check_type(faults: Faults, args: MachineGroupArgs, shape: Shape, *, counted:
         zones = len(args.get("zones") or [])
         message = f"must be exactly one for machines of one job, got {zones}: EFA does not cross zones"
         faults.must(zones == 1, "zones", message)
+
+
+def pool_types(args: Mapping[str, Any], shape: Shape) -> dict[str, Shape]:
+    """The types that a pool may have, by the argument that names them; those that the catalog knows."""
+    fallbacks = {f"fallback_types[{n}]": find_shape("aws", t) for n, t in enumerate(args.get("fallback_types") or [])}
+    return {"instance_type": shape, **{at: each for at, each in fallbacks.items() if each is not None}}
+
+
+def check_driver(faults: Faults, at: str, shape: Shape, undriven: str, *, fix: str) -> None:
+    """`undriven`: why the image has no driver for the type."""
+    if undriven and "rack" not in shape.traits:  # which is refused for more than its driver
+        faults.add(at, f"is {shape.instance_type}: {undriven}", fix=fix)
+
+
+def _check_fallbacks(faults: Faults, args: MachineGroupArgs, shape: Shape) -> None:
+    """All machines of a pool start from one image: a fallback has the same kind of processor and accelerator."""
+    fallbacks = args.get("fallback_types") or []
+    every = [shape.instance_type, *fallbacks]
+    for number, kind in enumerate(fallbacks):
+        at = f"fallback_types[{number}]"
+        other = find_shape("aws", kind)
+        if other is None:
+            faults.not_in_catalog(at, kind)
+            continue
+        faults.must(every.index(kind) == number + 1, at, f"names a type twice: {kind}")
+        alike = (other.runtime, other.architecture) == (shape.runtime, shape.architecture)
+        if not faults.must(
+            alike,
+            at,
+            f"{kind} has {_described(other)}, and {shape.instance_type} has {_described(shape)}: all machines of a "
+            "pool start from one image",
+            fix="make a pool for each kind",
+        ):
+            continue
+        faults.must("rack" not in other.traits, at, f"{kind} is a machine of an NVLink rack, sold as a whole rack")
+        if other.markets:
+            sold = ", ".join(sorted(other.markets))
+            faults.must("spot" in other.markets, at, f"{kind} is not sold as spot; it is sold as {sold}")
+        check_sold(faults, args, kind, mode="spot")
+
+
+def _described(shape: Shape) -> str:
+    """As a sentence says what an image has to be for."""
+    processor = "Arm processors" if shape.architecture == "arm64" else "x86 processors"
+    return f"{processor} and {shape.accelerator}" if shape.accelerators else f"{processor} and no accelerator"
 
 
 def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
@@ -109,7 +183,22 @@ def check_place(faults: Faults, args: Mapping[str, object]) -> None:
             faults.add(f"zones[{number}]", f"must be a zone as us-east-1a or use1-az4, got {zone!r}")
         elif region:
             within = name[1] == region if name else by_id is not None and by_id[1] == zone_ids_of(region)
-            faults.must(within, f"zones[{number}]", f"is in a region other than {region}: {zone!r}")
+            if faults.must(within, f"zones[{number}]", f"is in a region other than {region}: {zone!r}"):
+                check_zone_of(faults, region, str(zone), f"zones[{number}]")
+    subnets = args.get("subnet_ids")
+    faults.must(
+        not isinstance(subnets, list) or len(subnets) >= len(zones),
+        "subnet_ids",
+        f"must be one for each zone, in the order of zones, got {len(subnets) if isinstance(subnets, list) else 0} for "
+        f"{len(zones)} zones",
+    )
+
+
+def check_zone_of(faults: Faults, region: str, zone: str, at: str) -> None:
+    """That a region has a zone, by name or id; of Local Zones nothing is recorded."""
+    named = re.fullmatch(rf"{region}([a-z])", zone) or re.fullmatch(rf"{zone_ids_of(region)}-(az\d)", zone)
+    if named:
+        check_zone(faults, "aws", region, zone, at, short=named[1])
 
 
 def check_region(faults: Faults, args: Mapping[str, object]) -> str:
@@ -123,11 +212,8 @@ def check_region(faults: Faults, args: Mapping[str, object]) -> str:
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be an AWS region such as us-east-1, got {region!r}"
     )
-    if right and not is_region(region):
-        near = get_close_matches(region, regions(), n=1)
-        right = faults.must(
-            False, "region", f"does not exist on AWS: {region}", fix=f"did you mean {near[0]}?" if near else ""
-        )
+    right = right and check_known(faults, "aws", region, "AWS")
+    check_references(faults, args, REFERENCES, region if right else "")
     return region if right else ""
 
 
@@ -138,7 +224,12 @@ def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, m
     zones that offer them, by id. What is reserved or bought already stands where it stands.
     """
     region, places = str(args.get("region")), places_of(instance_type)
-    if not places or not is_region(region) or mode == "reservation" or (args.get("capacity_block") or {}).get("id"):
+    if (
+        not places
+        or region not in regions("aws")
+        or mode == "reservation"
+        or (args.get("capacity_block") or {}).get("id")
+    ):
         return
     if region not in places:
         faults.add(
@@ -193,6 +284,8 @@ def check_capacity(faults: Faults, args: MachineGroupArgs, shape: Shape) -> None
         f"are only for spot pools, capacity_mode is {mode}",
         fix="remove them; all machines of a job are of one type",
     )
+    if mode == "spot":
+        _check_fallbacks(faults, args, shape)
     check_market(faults, args, "instance_type", shape)
     if mode == "spot" and fallbacks and args.get("gang") and shape.fabric == "efa":
         faults.add(

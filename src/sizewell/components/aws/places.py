@@ -3,22 +3,6 @@
 import functools
 from collections.abc import Mapping
 
-BEYOND = ("cn-north-1", "cn-northwest-1")  # regions that AWS has and the catalog has no facts of
-
-
-@functools.cache
-def regions() -> tuple[str, ...]:
-    """Every region of AWS."""
-    from sizewell.sizing import catalog
-
-    known = catalog.load()
-    named = {region for cloud, region in known.region_facts if cloud == "aws"}
-    return tuple(sorted({*named, *known.regions("aws"), *BEYOND}))
-
-
-def is_region(region: str) -> bool:
-    return region in regions()
-
 
 @functools.cache
 def places_of(instance_type: str) -> Mapping[str, Mapping[str, frozenset[str]]]:

@@ -19,7 +19,8 @@ from sizewell.components.faults import (
 )
 from sizewell.components.limits import check_emails
 from sizewell.components.lustre import check_mounts
-from sizewell.components.machines import offered_elsewhere
+from sizewell.components.machines import offered_elsewhere, undriven_plain
+from sizewell.components.places import Reference, check_known, check_references, check_zone
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.providers import CLOUDS
@@ -39,6 +40,35 @@ _IMAGE = re.compile(
     r"(/versions/[^/]+)?",
     re.IGNORECASE,
 )
+
+
+def _id(kind: str, what: str) -> Reference:
+    """An id of Azure's, which says the group and not the region."""
+    words = kind.split("/")
+    path = "/".join((words[0], *(rf"{word}/[^/]+" for word in words[1:])))
+    shown = "/".join((words[0], *(f"{word}/NAME" for word in words[1:])))
+    return Reference(
+        pattern=rf"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/{path}",
+        allowed=f"the id of {what}, as /subscriptions/ID/resourceGroups/GROUP/providers/{shown}",
+    )
+
+
+_SUBNET = _id("Microsoft.Network/virtualNetworks/subnets", "a subnet")
+REFERENCES = {
+    "subnet_id": _SUBNET,
+    "api_subnet_id": _SUBNET,
+    "security_group_id": _id("Microsoft.Network/networkSecurityGroups", "a network security group"),
+    "disk_encryption_set_id": _id("Microsoft.Compute/diskEncryptionSets", "a disk encryption set"),
+    "private_dns_zone_id": _id("Microsoft.Network/privateDnsZones", "a private DNS zone"),
+    "registries": _id("Microsoft.ContainerRegistry/registries", "a container registry"),
+}
+KEY = {
+    "key_url": Reference(
+        pattern=r"https://[\w-]+\.(vault|managedhsm)\.[\w.-]+/keys/[\w-]+/\w+",
+        allowed="a key's URL with its version, as https://VAULT.vault.azure.net/keys/KEY/VERSION",
+    ),
+    "vault_id": _id("Microsoft.KeyVault/vaults", "a key vault"),
+}
 _AN_IMAGE = "/subscriptions/ID/resourceGroups/GROUP/providers/Microsoft.Compute/galleries/GALLERY/images/NAME"
 ONE_PLACEMENT_GROUP = CLOUDS.azure.machines.group_max or buildable.NODES_MAX  # most machines in it
 
@@ -81,6 +111,13 @@ def check_pool(name: str, args: GpuScaleSetArgs, shape: Shape | None) -> None:
         elsewhere = offered_elsewhere("azure", shape.instance_type, args.get("region"))
         check_offered(faults, args, shape.instance_type, elsewhere)
         check_rack(faults, args, shape)
+        undriven = "" if "image" in args or "rack" in shape.traits else undriven_plain(shape)
+        faults.must(
+            not undriven,
+            "vm_size",
+            f"is {shape.instance_type}: {undriven}",
+            fix="set image (sizewell:images) to one of your own with that driver, or take an AksGpuPool",
+        )
         check_capacity(faults, args, shape)
         if args.get("gang") and counted and args["nodes_max"] > 1:
             check_gang(faults, args, shape)
@@ -128,22 +165,31 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
 
 
 def check_place(faults: Faults, args: Mapping[str, object]) -> None:
-    """The region's form, and that every zone is one of its three."""
-    check_region(faults, args)
+    """The region, and that every zone is one of its three."""
+    region = check_region(faults, args)
     zones = args.get("zones")
     if not isinstance(zones, list):
         faults.add("zones", "must be a list; empty for a regional scale set")
         return
     faults.must(len(set(zones)) == len(zones), "zones", f"names a zone twice: {', '.join(map(str, zones))}")
     for number, zone in enumerate(zones):
-        faults.must(zone in ("1", "2", "3"), f"zones[{number}]", f'must be "1", "2" or "3", got {zone!r}')
+        at = f"zones[{number}]"
+        if faults.must(zone in ("1", "2", "3"), at, f'must be "1", "2" or "3", got {zone!r}') and region:
+            check_zone(faults, "azure", region, str(zone), at, short=str(zone))
 
 
-def check_region(faults: Faults, args: Mapping[str, object]) -> None:
+def check_region(faults: Faults, args: Mapping[str, object]) -> str:
+    """The region, "" where it is none of Azure's; and that what stands already is named as Azure names it."""
     region = str(args.get("region", ""))
-    faults.must(
+    right = faults.must(
         bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
-    )
+    ) and check_known(faults, "azure", region, "Azure")
+    check_references(faults, args, REFERENCES, region)
+    for name in ("secrets_key", "key"):
+        key = args.get(name)
+        if isinstance(key, Mapping):
+            check_references(faults, key, KEY, region, at=f"{name}.")
+    return region if right else ""
 
 
 def check_windows_zone(faults: Faults, args: Mapping[str, Any]) -> None:

@@ -30,12 +30,6 @@ class GpuScaleSet(Owned):
 
     def __init__(self, name: str, args: GpuScaleSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         shape = checked_shape(check_pool, name, args, cloud="azure", machine="vm_size")
-        if scale_sets.is_virtual(shape) and "image" not in args:
-            pulumi.log.warn(
-                f"{name}: {shape.instance_type} has a virtual GPU, which needs NVIDIA's GRID driver; Microsoft's "
-                "HPC image has a different one: set image (sizewell:images) to an image of your own, or "
-                "choose another size"
-            )
         super().__init__(
             name,
             args,

@@ -153,8 +153,10 @@ def first_zone(pool: Pool) -> list[str]:
     """The first zone that sells the pool's machines, as far as the catalog knows; else the region's first."""
     from sizewell.sizing import catalog
 
-    sold = catalog.load().zones("gcp", pool.instance_type, pool.region)
-    return [sold[0] if sold else f"{pool.region}-a"]
+    known = catalog.load()
+    if sold := known.zones("gcp", pool.instance_type, pool.region):
+        return [sold[0]]
+    return [f"{pool.region}-{next(iter(known.zones_of('gcp', pool.region)), 'a')}"]
 
 
 def network_args(decision: Decision, region: str, fabric: str = "", fabric_zone: str = "") -> dict[str, object]:

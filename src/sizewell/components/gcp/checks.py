@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from sizewell.components.faults import (
@@ -25,11 +26,29 @@ from sizewell.components.gcp.args import (
     NetworkArgs,
 )
 from sizewell.components.machines import offered_elsewhere
+from sizewell.components.places import Reference, check_known, check_references, check_zone
+from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape, Slice
 
 CAPACITY_MODES = ("on-demand", "reservation", "spot", "flex-start", "queued")
 _REGION = re.compile(r"[a-z]+-[a-z]+\d{1,2}")
 _RESERVATION = re.compile(r"(projects/[\w-]+/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_URL = r"(https://[\w.]+/compute/\w+/)?"
+_NAME = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+REFERENCES = {
+    "kms_key_name": Reference(  # a multi-region, as us or global, has no number
+        pattern=r"projects/[^/]+/locations/((?P<region>[a-z]+-[a-z]+\d+)|[a-z0-9]+)/keyRings/[^/]+/cryptoKeys/[^/]+",
+        allowed="a key's name, as projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    "network": Reference(
+        pattern=rf"{_URL}projects/[^/]+/global/networks/[^/]+|{_NAME}",
+        allowed="a network's name, id or self link, as projects/PROJECT/global/networks/NAME",
+    ),
+    "subnetwork": Reference(
+        pattern=rf"{_URL}projects/[^/]+/regions/(?P<region>[^/]+)/subnetworks/[^/]+|{_NAME}",
+        allowed="a subnetwork's name, id or self link, as projects/PROJECT/regions/REGION/subnetworks/NAME",
+    ),
+}
 
 
 def check_network(name: str, args: NetworkArgs) -> None:
@@ -58,6 +77,8 @@ def check_network(name: str, args: NetworkArgs) -> None:
             "fabric_zone",
             f"must be a zone of {args.get('region')} for an RDMA network, got {zone!r}",
         )
+        if faults.holds("region", "fabric_zone"):
+            check_zone(faults, "gcp", str(args["region"]), zone, "fabric_zone", short=zone[-1])
     faults.done()
 
 
@@ -89,7 +110,27 @@ def check_cluster(name: str, args: GkeClusterArgs) -> None:
             )
         except ValueError:
             faults.add(f"authorized_cidrs[{number}]", f"must be an IPv4 range, got {cidr!r}")
+    _check_exclusion(faults, args)
     faults.done()
+
+
+def _check_exclusion(faults: Faults, args: GkeClusterArgs) -> None:
+    """The day from which upgrades wait, which they do until the end of support of the version that runs then."""
+    stated = args.get("maintenance_from")
+    if stated is None:
+        return
+    try:
+        day = date.fromisoformat(str(stated))
+    except ValueError:
+        faults.add("maintenance_from", f"must be an ISO date, as 2026-11-26, got {stated!r}")
+        return
+    last = max(row.supported_until for row in load().versions("gke").values())
+    faults.must(
+        day.isoformat() < last,
+        "maintenance_from",
+        f"must be before {last}, when support of the newest known version of GKE ends, got {stated}",
+        fix="name the day on which the jobs begin; or run `sizewell ages refresh` where GKE has a newer version",
+    )
 
 
 def check_pool(name: str, args: AcceleratorPoolArgs, shape: Shape | None, slices: Sequence[Slice]) -> None:
@@ -143,14 +184,17 @@ def check_place(faults: Faults, args: Mapping[str, object]) -> None:
         if not re.fullmatch(r"[a-z]+-[a-z]+\d{1,2}-[a-z]", str(zone)):
             faults.add(f"zones[{number}]", f"must be a zone as us-central1-a, got {zone!r}")
         elif region:
-            faults.must(str(zone)[:-2] == region, f"zones[{number}]", f"is in a region other than {region}: {zone!r}")
+            at = f"zones[{number}]"
+            if faults.must(str(zone)[:-2] == region, at, f"is in a region other than {region}: {zone!r}"):
+                check_zone(faults, "gcp", region, str(zone), at, short=str(zone)[-1])
 
 
 def check_region(faults: Faults, args: Mapping[str, object]) -> str:
     region = str(args.get("region", ""))
     right = faults.must(
         bool(_REGION.fullmatch(region)), "region", f"must be a Google Cloud region such as us-central1, got {region!r}"
-    )
+    ) and check_known(faults, "gcp", region, "Google Cloud")
+    check_references(faults, args, REFERENCES, region if right else "")
     return region if right else ""
 
 

@@ -10,6 +10,7 @@ from sizewell.components.kubernetes.inside import provider_of
 from sizewell.components.kubernetes.run_args import RunArgs, launch_of_args
 from sizewell.components.kubernetes.run_checks import check_run, refused
 from sizewell.components.owned import Owned
+from sizewell.launch import images
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
 from sizewell.sizing.errors import ConfigError, DecisionError
@@ -33,10 +34,14 @@ def planned(
     """The manifests of a component's arguments; ArgsError with all that is wrong with these."""
     check_run(component, name, args, shape)
     try:
-        return list(manifests(launch_of_args(name, kind, pulumi.get_stack(), args)))
+        launch = launch_of_args(name, kind, pulumi.get_stack(), args)
+        made = list(manifests(launch))
     except (ConfigError, DecisionError) as error:
         refused(component, name, error).done()
         raise
+    if doubt := images.unknown(launch):
+        pulumi.log.info(f"{component} {name}: {doubt}")
+    return made
 
 
 def make(owner: Owned, name: str, args: RunArgs, manifests: Sequence[Manifest]) -> pulumi.Output[list[str]]:

@@ -143,6 +143,8 @@ def _pool(
     values["guarded"] = either(values["guarded"], UNKNOWN if isinstance(guard, Unknown) else guard is not None)
     agent = get(ours, "metricsAgent")
     reported = agents.of(kinds, agent) if on_kubernetes else False
+    if values["metrics"] is UNKNOWN and get(ours, "measured") not in (None, UNKNOWN):
+        values["metrics"] = True  # a script that waits for an address; the component says what its first boot reports
     values["metrics"] = either(values["metrics"], reported)
     if values["workload_kind"] == "" and (serves if not on_kubernetes else _serve_only(graph)) is True:
         values["workload_kind"] = "inference"

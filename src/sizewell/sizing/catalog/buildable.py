@@ -23,8 +23,10 @@ def refusal(shape: Shape, *, family: str, scheduler: str, managed: str) -> str:
     for each in cloud.machines.not_provisioned if cloud else ():
         if each.trait in shape.traits and scheduler not in each.schedulers and managed not in each.services:
             return each.reason
-    if cloud and scheduler in ON_CLUSTERS and managed in ("auto", "raw") and shape.runtime == "cuda":
-        return undriven(lifetimes.load(), cloud.cluster.name.lower(), shape.accelerator, family)
+    if cloud and managed in ("auto", "raw") and shape.runtime == "cuda":
+        service = cloud.cluster.name.lower() if scheduler in ON_CLUSTERS else shape.cloud
+        virtual = "virtual-gpu" in shape.traits
+        return undriven(lifetimes.load(), service, shape.accelerator, family, virtual=virtual)
     return ""
 
 

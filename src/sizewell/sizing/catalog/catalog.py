@@ -61,7 +61,7 @@ class Catalog:
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
     region_facts: Mapping[tuple[str, str], Region]
-    zone_facts: Mapping[tuple[str, str, str], Zones]  # cloud, type ("" for any) and region
+    zone_facts: Mapping[tuple[str, str, str], Zones]  # cloud, type and region
     sagemaker_premiums: Mapping[str, SagemakerPremium]
     sellers: Mapping[str, Seller]  # of inference and machines that nothing here provisions
     token_prices: tuple[TokenPrice, ...]
@@ -421,11 +421,21 @@ class Catalog:
         """The zones of a region that sell a machine type, by name, AWS's by id; () where the catalog does not say.
 
         >>> from sizewell.sizing.catalog import load
-        >>> load().zones("gcp", "ct6e-standard-4t", "us-central1"), load().zones("gcp", "e2-standard-4", "us-east1")[0]
-        (('us-central1-b',), 'us-east1-b')
+        >>> load().zones("gcp", "ct6e-standard-4t", "us-central1")
+        ('us-central1-b',)
         """
-        rows = (self.zone_facts.get((cloud, name, region)) for name in (instance_type, ""))
-        return next((row.zones for row in rows if row is not None), ())
+        row = self.zone_facts.get((cloud, instance_type, region))
+        return row.zones if row is not None else ()
+
+    def zones_of(self, cloud: str, region: str) -> tuple[str, ...]:
+        """What follows the region's name in those of its zones, NO_ZONES where it has none, () where that is unknown.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> load().zones_of("gcp", "us-east1"), load().zones_of("azure", "westus"), load().zones_of("gcp", "us-west8")
+        (('b', 'c', 'd'), ('none',), ())
+        """
+        fact = self.region_facts.get((cloud, region))
+        return fact.zones if fact is not None else ()
 
 
 def spelling(name: str) -> str:

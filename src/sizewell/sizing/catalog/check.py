@@ -248,7 +248,7 @@ def _regions(catalog: Catalog) -> Iterator[str]:
         if o.zone and cloud and not o.zone.startswith(cloud.regions.offer_zone_prefixes(o.region)):
             yield f"{place(o)}: zone {o.zone} is not in {o.region}"
     for z in catalog.zone_facts.values():
-        known = not z.instance_type or (z.cloud, z.instance_type) in catalog.shapes_by_type
+        known = (z.cloud, z.instance_type) in catalog.shapes_by_type
         if not known or (z.cloud, z.region) not in catalog.region_facts:
             yield f"zones.csv: {z.cloud}/{z.instance_type} {z.region}: no such machine in shapes/, or region"
         begins = CLOUDS[z.cloud].regions.zone_prefix(z.region) if z.cloud in CLOUDS else z.region
@@ -260,6 +260,8 @@ def _regions(catalog: Catalog) -> Iterator[str]:
     for r in catalog.region_facts.values():
         if (r.area == "eu") != (r.country in EU):
             yield f"{r.cloud}/{r.region}: area {r.area!r}, country {r.country!r}"
+        if bool(r.zones) != bool(r.zones_source):
+            yield f"{r.cloud}/{r.region}: zones and zones_source are stated together"
         if (r.access == "government") != ("gov" in r.region):
             yield f"{r.cloud}/{r.region}: access {r.access!r}"
 

@@ -106,18 +106,34 @@ def cluster_drivers(known: Lifetimes, service: str) -> dict[str, int]:
     return {row.name.partition("/")[2]: row.driver for row in ours if row.driver is not None}
 
 
-def undriven(known: Lifetimes, service: str, accelerator: str, family: str) -> str:
+def branches(known: Lifetimes, service: str, *, virtual: bool = False) -> tuple[int, ...]:
+    """Branches of the driver that a service's images bring for GPUs, or for virtual ones where it has one for them.
+
+    >>> from sizewell.sizing.catalog.lifetimes import load
+    >>> branches(load(), "aks"), branches(load(), "aks", virtual=True), branches(load(), "gke")
+    ((580,), (570,), ())
+    """
+    images = cluster_drivers(known, service)
+    chosen = {branch for name, branch in images.items() if "grid" not in images or (name == "grid") == virtual}
+    return tuple(sorted(chosen))
+
+
+def undriven(known: Lifetimes, service: str, accelerator: str, family: str, *, virtual: bool = False) -> str:
     """Why none of a service's own images drives an accelerator; "" where one does, or may.
+
+    A service is a cloud's Kubernetes, or the cloud itself: the image of its plain machines.
 
     >>> from sizewell.sizing.catalog.lifetimes import load
     >>> undriven(load(), "eks", "rtx-pro-4500-bse", "blackwell")
     "rtx-pro-4500-bse needs NVIDIA's driver 595 or later, and eks's own images have 580"
     >>> undriven(load(), "eks", "h100-sxm", "hopper"), undriven(load(), "gke", "v100-16gb", "volta")
     ('', '')
+    >>> undriven(load(), "aws", "v100-16gb", "volta")
+    "580 is the last branch of NVIDIA's driver for v100-16gb, and aws's own images have 595"
     """
-    branches = set(cluster_drivers(known, service).values())
-    verdicts = [driver_for(known.driver_range(accelerator, family), branch, accelerator) for branch in sorted(branches)]
+    chosen = branches(known, service, virtual=virtual)
+    verdicts = [driver_for(known.driver_range(accelerator, family), branch, accelerator) for branch in chosen]
     if not verdicts or any(verdict.state != "bad" for verdict in verdicts):
         return ""
     needs = verdicts[0].reason.partition(", and it would have")[0]
-    return f"{needs}, and {service}'s own images have {' and '.join(map(str, sorted(branches)))}"
+    return f"{needs}, and {service}'s own images have {' and '.join(map(str, chosen))}"

@@ -8,13 +8,14 @@ NVIDIA's driver and which CUDA an accelerator works with). An empty date is unkn
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from sizewell.csvtables import Day, DayOrNone, Text, one_of
+from sizewell.csvtables import Day, DayOrNone, Text, is_iso_day, one_of
 from sizewell.sizing.catalog import overlay as overlays
 from sizewell.sizing.catalog import table
 from sizewell.sizing.errors import CatalogError, Fault
@@ -25,6 +26,10 @@ KINDS: Final = ("chart", "addon", "image", "system", "driver", "api", "database"
 TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90
 """A table that nobody checked for so long is said to be old where it decides."""
+
+VERSION: Final = re.compile(r"[1-9]\d*\.\d+")
+PLAUSIBLE_DAYS: Final = 5 * 365
+"""No cloud supports a minor version of Kubernetes for more than three years, or states an end further ahead."""
 
 _Row = TypeVar("_Row")
 
@@ -86,6 +91,13 @@ class DriverRange:
     checked: Day
 
 
+RECORDS: Final[Mapping[str, type[Any]]] = {
+    "kubernetes": KubernetesVersion,
+    "releases": Release,
+    "drivers": DriverRange,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """A minor version that a cloud says it has; "" for an end that it does not state."""
@@ -119,6 +131,47 @@ class Accepted:
     gone: tuple[str, ...]  # in the table as supported, and older than all that are listed
 
 
+def doubts(known: Lifetimes, listed: Iterable[Listed], on: date) -> list[str]:
+    """What in a listing no cloud would say, so that none of it is believed.
+
+    >>> bad = Listed(service="eks", version="1.36", supported_until="2227-08-02", source="eks")
+    >>> doubts(load(), [bad], date(2026, 11, 26))
+    ['eks 1.36: supported until 2227-08-02, which is not within 5 years of 2026-11-26']
+    """
+    wrong: list[str] = []
+    seen: dict[tuple[str, str], Listed] = {}
+    for each in listed:
+        shown = f"{each.service} {each.version}"
+        if not VERSION.fullmatch(each.version):
+            wrong.append(f"{each.service} {each.version!r}: is no minor version, as 1.36")
+            continue
+        before = seen.setdefault((each.service, each.version), each)
+        if before != each:
+            wrong.append(f"{shown}: is listed twice, with different ends")
+        wrong += [f"{shown}: {said}" for said in wrong_ends(each.supported_until, each.extended_until, on)]
+    for service in sorted({service for service, _ in seen}):
+        newest = max(number(version) for of, version in seen if of == service)
+        standing = [v for v, row in known.versions(service).items() if not ended(row.supported_until, on)]
+        if standing and newest < min(map(number, standing)):
+            wrong.append(f"{service}: lists nothing as new as {standing[0]}, which is supported")
+    return wrong
+
+
+def wrong_ends(until: str, extended: str, on: date) -> list[str]:
+    """What is wrong with the two ends of a version's support, as far as nothing but a mistake says such a thing."""
+    wrong = []
+    for word, end in (("supported", until), ("extended", extended)):
+        if not end:
+            continue
+        if not is_iso_day(end):
+            wrong.append(f"{word} until {end!r}, which is no date")
+        elif abs(age_days(end, on)) > PLAUSIBLE_DAYS:
+            wrong.append(f"{word} until {end}, which is not within {PLAUSIBLE_DAYS // 365} years of {on}")
+    if not wrong and until and extended and extended < until:
+        wrong.append(f"extended support ends on {extended}, before standard support on {until}")
+    return wrong
+
+
 def accept(known: Lifetimes, listed: Iterable[Listed], on: date) -> Accepted:
     """Rows as the clouds state them today: new versions, moved ends, and an end for those that are listed no longer.
 
@@ -146,7 +199,10 @@ def accept(known: Lifetimes, listed: Iterable[Listed], on: date) -> Accepted:
             rows.append(replace(row, supported_until=until, extended_until=extended, source=offer.source,
                                 checked=on.isoformat()))  # fmt: skip
         oldest = min(number(offer.version) for offer in offers)  # a newer one may come to this region yet
+        there = {offer.version for offer in offers}
         for version, row in have.items():
+            if version not in there and number(version) > oldest:
+                rows.append(replace(row, checked=on.isoformat()))
             if number(version) < oldest and not ended(row.supported_until, on):
                 told["gone"].append(f"{service} {version}")
                 yesterday = (on - timedelta(days=1)).isoformat()
@@ -216,9 +272,17 @@ class Lifetimes:
         by_name = {row.accelerator: row for row in self.drivers}
         return by_name.get(accelerator.partition("-share-")[0]) or by_name.get(family)
 
-    def checked(self, service: str) -> str:
-        """When the rows of a service were last looked at."""
-        return max(row.checked for row in self.kubernetes if row.service == service)
+    def passed(self, day: date) -> bool:
+        """Whether a day is certainly over: it lies before the one on which somebody last looked at a version.
+
+        A component has no clock, and what it says at `pulumi up` has to be the same as at the preview.
+        """
+        return day < max(date.fromisoformat(row.checked) for row in self.kubernetes)
+
+    def checked(self, service: str, on: date) -> str:
+        """When the one of a service's rows that counts on a day, and was longest not looked at, was looked at."""
+        rows = [row for row in self.versions(service).values() if not ended(row.supported_until, on)]
+        return min(row.checked for row in rows or self.versions(service).values())
 
 
 def number(version: str) -> tuple[int, ...]:
@@ -279,6 +343,7 @@ def _read(overlay: Path | None) -> Lifetimes:
         own: list[_Row] = []
         if overlay is not None and (overlay / file).is_file():
             own = _table(record, f"{overlays.FOLDER}/{file}", overlay / file, faults, places)
+            faults.extend(_implausible(own, places))
         return tuple(overlays.merged(f"{overlays.AGES}/{name}", shipped, own, places, faults))
 
     named = (overlay / overlays.AGES).glob("*.csv") if overlay is not None else ()
@@ -294,6 +359,26 @@ def _read(overlay: Path | None) -> Lifetimes:
     if faults:
         raise CatalogError(faults)
     return lifetimes
+
+
+def faults_in(name: str, text: str) -> list[Fault]:
+    """What is wrong with the text of a project's own table, before it is written; `name` as kubernetes or releases."""
+    faults: list[Fault] = []
+    places: list[str] = []
+    shown = f"{overlays.FOLDER}/{overlays.AGES}/{name}.csv"
+    rows = table.read(RECORDS[name], shown, text, sources={}, faults=faults, at=places)
+    overlays.merged(f"{overlays.AGES}/{name}", [], rows, places, faults)
+    return [*faults, *_implausible(rows, places)]
+
+
+def _implausible(rows: Iterable[object], places: Iterable[str]) -> Iterator[Fault]:
+    """Rows whose cells are each right, and which together say what cannot be."""
+    for row, place in zip(rows, places, strict=False):
+        if isinstance(row, KubernetesVersion):
+            if not VERSION.fullmatch(row.version):
+                yield Fault(path=f"{place}: version", found=row.version, allowed="a minor version, as 1.36")
+            wrong = wrong_ends(row.supported_until, row.extended_until, date.fromisoformat(row.checked))
+            yield from (Fault(path=place, message=f"{row.service} {row.version}: {said}") for said in wrong)
 
 
 def _table(record: type[_Row], shown: str, path: Path, faults: list[Fault], places: list[str]) -> list[_Row]:

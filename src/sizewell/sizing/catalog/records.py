@@ -255,20 +255,27 @@ class Region:
     country: str  # ISO 3166 alpha-2
     access: Literal["open", "restricted", "government"]
     place: str
+    zones: tuple[str, ...]
+    """What follows the region's name in those of its zones, on AWS also in their ids, as a or az1; on Azure their
+    numbers. NO_ZONES where it has none; () where that is not known. Local zones are not among them."""
+    zones_source: Sources
     source: Source
     checked: Day
 
 
+NO_ZONES: Final = ("none",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Zones:
-    """The zones of a region in which a machine type is sold; of a region's zones, any type where it names none.
+    """The zones of a region in which a machine type is sold.
 
     AWS's zones are ids, as use1-az4: its names (us-east-1a) are other places in other accounts. A type that stands in
     no row may be in every zone of its regions: nobody wrote it down.
     """
 
     cloud: Cloud
-    instance_type: Text  # "": the region's own zones, where they are not a, b and c
+    instance_type: str
     region: str
     zones: tuple[str, ...]
     source: Source

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sizewell.components.access import PATH as ACCESS
 from sizewell.components.access import read_access
-from sizewell.components.aws.checks import check_place, check_region, check_type
+from sizewell.components.aws.checks import check_driver, check_place, check_region, check_type, pool_types
 from sizewell.components.aws.eks.args import (
     EksAutoscalerArgs,
     EksClusterArgs,
@@ -91,13 +91,9 @@ def check_eks_pool(name: str, args: EksNodeGroupArgs, shape: Shape | None) -> No
     else:
         check_guardable(faults, args, accelerated=bool(runtime_of(shape)))
         check_type(faults, args, shape, counted=counted)
-        undriven = undriven_by("eks", shape)
-        faults.must(
-            not undriven,
-            "instance_type",
-            f"is {shape.instance_type}: {undriven}",
-            fix="take a GpuNodeGroup with `image`: plain machines from an image with that driver",
-        )
+        for at, each in pool_types(args, shape).items():
+            fix = "take a GpuNodeGroup: plain machines, whose image may have that driver"
+            check_driver(faults, at, each, undriven_by("eks", each), fix=fix)
     if args.get("capacity_mode") == "capacity-block":
         faults.must(
             bool((args.get("capacity_block") or {}).get("id")),

@@ -8,13 +8,21 @@ from typing import Annotated, Any, NotRequired
 from sizewell.components.aws import instances
 from sizewell.components.aws import user_data as first_boot
 from sizewell.components.aws.args import SubnetsArgs, WriterArgs
-from sizewell.components.aws.checks import check_image, check_place, check_script, check_sold
+from sizewell.components.aws.checks import (
+    OWN_IMAGE,
+    check_driver,
+    check_image,
+    check_place,
+    check_script,
+    check_sold,
+)
 from sizewell.components.aws.limits import idle
 from sizewell.components.aws.storage.mounts import LustreMountArgs, mount_script
 from sizewell.components.bounds import Between
 from sizewell.components.faults import Faults, check_guard
 from sizewell.components.forms import PlaceArgs
 from sizewell.components.lustre import check_mounts
+from sizewell.components.machines import undriven_plain
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
 
@@ -77,6 +85,10 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
     faults.must(len(set(types)) == len(types), "instance_types", f"names a type twice: {', '.join(map(str, types))}")
     check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     _check_types(faults, types, shapes)
+    if "image" not in args:
+        for number, shape in enumerate(shapes):
+            if shape is not None:
+                check_driver(faults, f"instance_types[{number}]", shape, undriven_plain(shape), fix=OWN_IMAGE)
     for instance_type in types:
         check_sold(faults, args, str(instance_type))
     price = args.get("max_usd_per_hour")

@@ -26,7 +26,6 @@ DEEP_CHECKS = ("InstanceStress", "InstanceConnectivity")
 _GROUP = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 _PLAN = re.compile(r"arn:aws[\w-]*:sagemaker:[\w-]+:\d{12}:training-plan/[\w-]+")
 _SCRIPTS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(/[^\s]*)?")
-_EKS = re.compile(r"arn:aws[\w-]*:eks:[\w-]+:\d{12}:cluster/[\w-]+")
 CHART = Pattern(
     r"oci://[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)+|\S+\.tgz",
     "an oci:// address or a .tgz file",
@@ -125,12 +124,6 @@ def agent_values(region: str) -> dict[str, object]:
 def check_hyperpod(name: str, args: HyperPodClusterArgs) -> None:
     faults = Faults.of(name, args, HyperPodClusterArgs)
     check_place(faults, args)
-    cluster = args.get("eks_cluster_arn")
-    faults.must(
-        not isinstance(cluster, str) or bool(_EKS.fullmatch(cluster)),
-        "eks_cluster_arn",
-        f"must be the ARN of an EKS cluster, got {cluster!r}",
-    )
     scripts = args.get("lifecycle_scripts")
     faults.must(
         scripts is None or bool(_SCRIPTS.fullmatch(str(scripts))),

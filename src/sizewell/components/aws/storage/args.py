@@ -6,7 +6,7 @@ from typing import Annotated, Any, NotRequired
 import pulumi
 
 from sizewell.components.aws.args import AccountArgs
-from sizewell.components.aws.checks import check_region
+from sizewell.components.aws.checks import check_region, check_zone_of
 from sizewell.components.bounds import OneOf
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults
@@ -60,6 +60,8 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
         f"must be one zone of {region or 'the region'}, as us-east-1a or use1-az4, got {zone!r}",
         fix="take the machines' zone",
     )
+    if region and faults.holds("zone"):
+        check_zone_of(faults, region, zone, "zone")
     location = args.get("data_location")
     faults.must(
         location is None or bool(re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?", str(location))),

@@ -8,6 +8,7 @@ import pulumi
 
 from sizewell.components.faults import Faults
 from sizewell.components.lustre import fstab
+from sizewell.sizing.catalog.lifetimes import load
 
 DRAIN = timedelta(minutes=40)  # EC2 takes machines of a block 30 minutes before its end; ten more to drain
 
@@ -47,6 +48,13 @@ def check_block_window(faults: Faults, block: Mapping[str, object]) -> None:
         except ValueError:
             at = f"capacity_block.{key}"
             faults.add(at, f"must be an ISO time with its zone (2026-12-31T11:30:00Z), got {block[key]!r}")
+    if "ends" in moments:
+        faults.must(
+            not load().passed(moments["ends"].date()),
+            "capacity_block.ends",
+            f"has passed: {block['ends']}; nothing starts in a block that is over",
+            fix="name a block that lies ahead (sized again, the stack's decision has one), or take the pool out",
+        )
     if len(moments) == 2:
         faults.must(
             moments["starts"] < moments["ends"] - DRAIN,

@@ -1,6 +1,7 @@
 """Arguments of the AKS components, and how a decision becomes them. Pure."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
@@ -165,6 +166,8 @@ def _upgrades_held(decision: Decision, pools: Sequence[Pool], settings: Settings
     supported = [row.supported_until] if row is not None and row.supported_until else []
     ends = sorted([*supported, *([decision.expires_at.isoformat()] if decision.expires_at else [])])
     if not gangs or not ends or ends[0] <= decision.decided_on.isoformat():
+        return {}
+    if load().passed(date.fromisoformat(ends[0])):
         return {}
     return {"upgrades_held": {"start": decision.decided_on.isoformat(), "end": ends[0]}}
 

@@ -35,6 +35,7 @@ from sizewell.components.faults import (
 from sizewell.components.kubernetes_versions import check_version, default_version, following
 from sizewell.components.limits import check_emails
 from sizewell.components.machines import offered_elsewhere, undriven_by
+from sizewell.sizing.catalog.lifetimes import load, minor
 from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
@@ -92,6 +93,16 @@ def _check_held(faults: Faults, args: AksClusterArgs) -> None:
         faults.add("upgrades_held", f"must be two dates start and end as 2026-11-26, got {held!r}")
         return
     faults.must(first <= last, "upgrades_held", f"must end after it starts, got {first} to {last}")
+    faults.must(not load().passed(last), "upgrades_held.end", f"has passed: {last}", fix="name days ahead, or none")
+    version = str(args.get("version", default_version("aks").version))
+    row = load().versions("aks").get(minor(version))
+    supported = row.supported_until if row is not None else ""
+    faults.must(
+        not supported or last.isoformat() <= supported,
+        "upgrades_held.end",
+        f"must be by {supported}, when Azure's support of Kubernetes {version} ends and it upgrades by itself, "
+        f"got {last}",
+    )
 
 
 def _check_range(faults: Faults, value: object, at: str) -> None:

@@ -12,6 +12,7 @@ from sizewell.components.bounds import OneOf
 from sizewell.components.facts import owned_args
 from sizewell.components.faults import Faults
 from sizewell.components.forms import StorageArgs
+from sizewell.components.places import check_zone
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Workload
 
@@ -45,11 +46,12 @@ class SharedStorageArgs(StorageArgs, GroupArgs):
 
 def check_storage(name: str, args: SharedStorageArgs) -> None:
     faults = Faults.of(name, args, SharedStorageArgs)
-    check_region(faults, args)
+    region = check_region(faults, args)
     zone = args.get("zone")
-    faults.must(
-        zone in ("1", "2", "3"), "zone", f'must be "1", "2" or "3", got {zone!r}', fix="take the machines' zone"
-    )
+    right = zone in ("1", "2", "3")
+    faults.must(right, "zone", f'must be "1", "2" or "3", got {zone!r}', fix="take the machines' zone")
+    if region and right:
+        check_zone(faults, "azure", region, str(zone), "zone", short=str(zone))
     tier = args.get("throughput_mb_per_s_per_tib", 125)
     if faults.holds("throughput_mb_per_s_per_tib", "bytes_needed"):
         tib = capacity_tib(args["bytes_needed"], tier)

@@ -12,6 +12,7 @@ from sizewell.components.faults import Faults, check_labels
 from sizewell.components.forms import StorageArgs, VolumeArgs
 from sizewell.components.gcp.args import ProjectArgs
 from sizewell.components.gcp.checks import check_region
+from sizewell.components.places import check_zone
 from sizewell.sizing.choose.shared_storage import HEADROOM, needed_gib
 from sizewell.sizing.providers.gcp import FILESTORE_LARGEST_GIB, filestore_gib
 from sizewell.sizing.records.decision import Decision, Workload
@@ -53,6 +54,8 @@ def check_storage(name: str, args: SharedStorageArgs) -> None:
         f"must be one zone of {region or 'the region'}, as us-central1-a, got {zone!r}",
         fix="take the machines' zone",
     )
+    if region and faults.holds("zone"):
+        check_zone(faults, "gcp", region, zone, "zone", short=zone[-1])
     if faults.holds("bytes_needed"):
         size = capacity_gib(args["bytes_needed"])
         faults.must(
