@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -23,7 +24,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from sizewell import source
-from sizewell.cli import environment, init, questions, scaffold
+from sizewell.cli import ages, environment, init, questions, scaffold
 from sizewell.cli.main import main
 from sizewell.teardown.config import read_config
 
@@ -287,23 +288,52 @@ def test_an_account_that_answers_and_one_that_is_another(monkeypatch: pytest.Mon
 def test_the_workflow_for_github_is_sound(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "shop"), *flags()]) == 0
     tool = ROOT / ".venv-checkov/bin/zizmor"
-    workflow = tmp_path / "shop/.github/workflows/preview.yml"
-    done = subprocess.run([tool, "--offline", "--no-progress", workflow], capture_output=True, text=True, check=False)
+    workflows = tmp_path / "shop/.github/workflows"
+    done = subprocess.run([tool, "--offline", "--no-progress", workflows], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    steps = yaml.safe_load(workflow.read_text())["jobs"]["preview"]["steps"]
+    jobs = {name: yaml.safe_load((workflows / f"{name}.yml").read_text())["jobs"] for name in ("preview", "versions")}
+    steps = [step for name, job in jobs.items() for step in job[name]["steps"]]
     assert main(["init", str(tmp_path / "lab"), *flags(forge="gitlab")]) == 0
-    script = yaml.safe_load((tmp_path / "lab/.gitlab-ci.yml").read_text())["cost-preview"]["script"]
-    texts = [step["run"] for step in steps if "run" in step] + script
-    assert len(texts) == 6
+    lab = yaml.safe_load((tmp_path / "lab/.gitlab-ci.yml").read_text())
+    texts = [step["run"] for step in steps if "run" in step]
+    texts += [text for job in ("cost-preview", "versions") for text in lab[job]["script"]]
+    assert len(texts) == 10
     checker = Path(sys.executable).parent / "shellcheck"
     for text in texts:
         done = subprocess.run([checker, "--shell=bash", "-"], input=text, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
     digests = [step["uses"] for step in steps if "uses" in step]
     assert all(
-        f"uses: {uses}" in (ROOT / "action.yml").read_text() + (ROOT / ".github/workflows/preview.yml").read_text()
-        for uses in digests
+        f"uses: {uses}" in "".join((ROOT / name).read_text() for name in PINNED) for uses in digests
     )
+
+
+PINNED = ("action.yml", ".github/workflows/preview.yml", "examples/workflows/prices.yml")
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_versions_are_asked_for_every_week_by_the_cloud_s_own_login(
+    cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["init", str(tmp_path / "shop"), *flags(cloud)]) == 0
+    whole = yaml.safe_load((tmp_path / "shop/.github/workflows/versions.yml").read_text())
+    assert whole[True]["schedule"]  # YAML reads the key `on` as true
+    job = whole["jobs"]["versions"]
+    assert job["if"] == "vars.SIZEWELL_VERSIONS_LOGIN != ''"
+    login = job["steps"][3]
+    assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", login["uses"])
+    assert "${{ vars.SIZEWELL_VERSIONS_LOGIN }}" in login["with"].values()
+    (line,) = [step["run"] for step in job["steps"] if "ages refresh" in step.get("run", "")]
+    words = re.search(r"sizewell (ages refresh .*?) >", line)[1].split()
+    asked: list[object] = []
+    monkeypatch.setattr("sizewell.clouds.clients.CLIENTS", {cloud: lambda _: None})
+    monkeypatch.setattr(ages, "listed_by", lambda *told, **named: asked.append((told[0], named)) or [])
+    monkeypatch.setattr(ages, "images_by", lambda *_, **__: [])
+    assert main([*words, "--dry-run"]) == 0
+    ((named, place),) = asked
+    assert (named, bool(place["account"])) == (cloud, cloud != "aws")
+    assert main(["init", str(tmp_path / "lab"), *flags(cloud, "gitlab")]) == 0
+    assert " ".join(words) in (tmp_path / "lab/.gitlab-ci.yml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -143,6 +144,8 @@ def test_a_scale_set_follows_the_recurring_profiles() -> None:
     )  # fmt: skip
     both = (2 * OFFICE).quantize(Decimal("0.0001"))
     assert machine_hours(pool, setting)[0] == Interval(both, both, Decimal(4 * 730))
+    off = replace(setting, inputs={**setting.inputs, "enabled": False})
+    assert machine_hours(pool, off)[0] == machine_hours(pool)[0], "one that is switched off moves nothing"
 
 
 def test_an_endpoint_follows_application_auto_scaling() -> None:

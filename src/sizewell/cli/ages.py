@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -112,7 +112,7 @@ def _refresh(args: Arguments) -> int:
     on, known = _today(args), lifetimes.load()
     regions, accounts = _named("--region", args.region), _named("--account", args.account)
     if not regions:
-        raise UsageError("--region: names no cloud\n  fix: sizewell ages refresh --region aws=us-east-1")
+        raise UsageError(f"--region: names no cloud\n  fix: sizewell ages refresh {' '.join(_asked_here(accounts))}")
     for cloud in regions:
         account = LISTINGS[cloud].account
         if account and cloud not in accounts:
@@ -174,6 +174,32 @@ def _refresh(args: Arguments) -> int:
     for asked, why in failed.items():
         output.note(f"{asked}: what is known of them is unchanged: {why}")
     return 69 if failed else 0
+
+
+def _asked_here(accounts: Mapping[str, str]) -> list[str]:
+    """Arguments that ask the clouds on which the project builds clusters, else those that it builds on at all."""
+    from sizewell.clouds.preflight.versions import LISTINGS
+    from sizewell.components.access import cluster_clouds
+
+    decisions = _decisions_here()
+    pools = [pool for each in decisions for workload in each.workloads for pool in workload.pools]
+    clouds = {cloud for each in decisions for cloud in cluster_clouds(each)} or {pool.cloud for pool in pools}
+    words = []
+    for cloud in [cloud for cloud in CLOUDS if cloud in clouds] or ["aws"]:
+        region = next((pool.region for pool in pools if pool.cloud == cloud), CLOUDS[cloud].regions.usual)
+        words.append(f"--region {cloud}={region}")
+        if account := LISTINGS[cloud].account:
+            words.append(f"--account {cloud}={accounts.get(cloud, account)}")
+    return words
+
+
+def _decisions_here() -> list[Decision]:
+    """The project's decisions that can be read; none outside of a project."""
+    try:
+        paths = project.decisions(project.root())
+    except SizewellError:
+        return []
+    return [decision for path in paths if (decision := read(path)) is not None]
 
 
 def _named(option: str, stated: tuple[str, ...]) -> dict[str, str]:
@@ -239,12 +265,7 @@ def services_here() -> set[str]:
     """The managed services that the project's decisions build clusters on, of those that list versions."""
     from sizewell.components.access import cluster_clouds
 
-    try:
-        paths = project.decisions(project.root())
-    except SizewellError:
-        return set()
-    decisions = (decision for path in paths if (decision := read(path)) is not None)
-    return {CLOUDS[cloud].cluster.name.lower() for each in decisions for cloud in cluster_clouds(each)}
+    return {CLOUDS[cloud].cluster.name.lower() for each in _decisions_here() for cloud in cluster_clouds(each)}
 
 
 def read(path: Path) -> Decision | None:

@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell import logs, source
 from sizewell.cli.questions import Answers, access_setting, receivers, tag
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.providers.cloud import PerCloud
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.decide import NothingFits
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
 STACKS: Final = ("dev", "prod")
 DESCRIPTION: Final = "AI workloads that follow committed decisions"
 FORGE_FILES: Final = {
-    "github": {".github/workflows/preview.yml": "github.yml", ".github/CODEOWNERS": "CODEOWNERS"},
+    "github": {
+        ".github/workflows/preview.yml": "github.yml",
+        ".github/workflows/versions.yml": "github-versions.yml",
+        ".github/CODEOWNERS": "CODEOWNERS",
+    },
     "gitlab": {".gitlab-ci.yml": "gitlab.yml", ".gitlab/CODEOWNERS": "CODEOWNERS"},
     "none": {},
 }
@@ -133,6 +139,9 @@ def _texts(answers: Answers) -> dict[str, str]:
         "organization": answers.owner.lstrip("@").partition("/")[0].lower(),
         "notify": json.dumps(receivers(answers.notify)),
         "requirement": source.requirement(answers.cloud),
+        "login_words": LOGINS[answers.cloud].words,
+        "login": LOGINS[answers.cloud].step(answers).rstrip("\n"),
+        "asked": _asked(answers),
         "reviewer": answers.owner if answers.owner.startswith("@") else f"@{answers.owner}",
     }
     texts: dict[str, str] = {}
@@ -154,6 +163,57 @@ def _texts(answers: Answers) -> dict[str, str]:
     from sizewell.policy.pack import FILES
 
     return {**texts, **{f"policy/{name}": text for name, text in FILES.items()}}
+
+
+def _asked(answers: Answers) -> str:
+    """Arguments of `sizewell ages refresh` that ask the project's own cloud.
+
+    >>> from types import SimpleNamespace
+    >>> _asked(SimpleNamespace(cloud="gcp", region="us-central1", account="shop-dev"))
+    '--region gcp=us-central1 --account gcp=shop-dev'
+    """
+    from sizewell.clouds.preflight.versions import LISTINGS
+
+    account = f" --account {answers.cloud}={answers.account}" if LISTINGS[answers.cloud].account else ""
+    return f"--region {answers.cloud}={answers.region}{account}"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How a job of GitHub logs in to a cloud by its own identity: what the variable holds, and the step."""
+
+    words: str
+    action: str
+    inputs: Callable[[Answers], Mapping[str, str]]
+
+    def step(self, answers: Answers) -> str:
+        lines = [f"{key}: {value}" for key, value in self.inputs(answers).items()]
+        return "\n".join([f"      - uses: {self.action}", "        with:", *(f"          {line}" for line in lines)])
+
+
+_VARIABLE: Final = "${{ vars.SIZEWELL_VERSIONS_LOGIN }}"
+LOGINS: Final = PerCloud[Login](
+    aws=Login(
+        "the ARN of a role that GitHub may assume and that has eks:DescribeClusterVersions and ssm:GetParameters",
+        "aws-actions/configure-aws-credentials@7474bc4690e29a8392af63c5b98e7449536d5c3a # v4.3.1",
+        lambda answers: {"role-to-assume": _VARIABLE, "aws-region": answers.region},
+    ),
+    gcp=Login(
+        "the name of a workload identity provider whose identities have roles/container.clusterViewer",
+        "google-github-actions/auth@ba79af03959ebeac9769e648f473a284504d9193 # v2.1.10",
+        lambda answers: {"workload_identity_provider": _VARIABLE, "project_id": answers.account},
+    ),
+    azure=Login(
+        "the client id of an application that trusts GitHub and is a Reader of the subscription; its tenant is in "
+        "SIZEWELL_VERSIONS_TENANT",
+        "azure/login@a457da9ea143d694b1b9c7c869ebb04ebe844ef5 # v2.3.0",
+        lambda answers: {
+            "client-id": _VARIABLE,
+            "tenant-id": "${{ vars.SIZEWELL_VERSIONS_TENANT }}",
+            "subscription-id": answers.account,
+        },
+    ),
+)
 
 
 def _journal(answers: Answers) -> str:

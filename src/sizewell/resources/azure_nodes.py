@@ -156,8 +156,12 @@ def scale_set_size(graph: Graph, resource: RecordedResource) -> Size:
         autoscalers = graph.referring(resource, kind, "targetResourceUri")
         if isinstance(autoscalers, Unknown):
             return Size(least=UNKNOWN, wanted=capacity, most=UNKNOWN)
-        if autoscalers:
-            return autoscale_size(autoscalers[0], capacity)
+        for each in autoscalers:
+            enabled = flag(each.inputs.get("enabled"), default=True)
+            if enabled is UNKNOWN:
+                return Size(least=UNKNOWN, wanted=capacity, most=UNKNOWN)
+            if enabled:
+                return autoscale_size(each, capacity)
     return fixed(capacity)
 
 

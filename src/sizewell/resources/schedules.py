@@ -248,8 +248,9 @@ def _recurring_profiles(graph: Graph, scale_set: RecordedResource) -> Schedule |
     settings = graph.referring(scale_set, "azure-native:monitor:AutoscaleSetting", "targetResourceUri")
     if isinstance(settings, Unknown):
         return Schedule(unread="an autoscale setting may apply to it")
-    profiles = [items(each.inputs.get("profiles")) for each in settings]
-    if UNKNOWN in profiles:
+    switched = [(flag(each.inputs.get("enabled"), default=True), each.inputs.get("profiles")) for each in settings]
+    profiles = [items(stated) for on, stated in switched if on is not False]
+    if UNKNOWN in profiles or any(on is UNKNOWN for on, _ in switched):
         return Schedule(unread="the autoscale setting's profiles")
     recurring = [
         profile for entries in profiles if isinstance(entries, tuple) for profile in entries
@@ -263,14 +264,15 @@ def _profile(profile: object) -> Schedule:
     schedule = get(profile, "recurrence", "schedule")
     lists = [items(get(schedule, key)) for key in ("days", "hours", "minutes")]
     sizes = [count(get(profile, "capacity", key)) for key in ("minimum", "default", "maximum")]
-    if UNKNOWN in lists or UNKNOWN in sizes or any(UNKNOWN in each for each in lists if isinstance(each, tuple)):
+    rules = items(get(profile, "rules"))
+    if isinstance(rules, Unknown) or UNKNOWN in lists or UNKNOWN in sizes or any(UNKNOWN in each for each in lists if isinstance(each, tuple)):
         return Schedule(unread="a recurring profile")
     days, hours, minutes = (each if isinstance(each, tuple) else () for each in lists)
     names = [text(day).lower()[:3] for day in days]  # type: ignore[union-attr]
     if not names or not all(name in _DAYS for name in names) or not hours:
         return Schedule(unread="a recurring profile")
     least, wanted, most = (each if isinstance(each, int) else None for each in sizes)
-    if wanted == least and items(get(profile, "rules")):
+    if wanted == least and rules:
         wanted = None  # Azure goes up to the default where metrics are missing, never down to it: what runs, runs on
     return Schedule(
         events=tuple(

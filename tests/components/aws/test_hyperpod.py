@@ -249,3 +249,12 @@ def test_each_group_is_sold_in_its_own_zone_and_not_in_the_others():
     record(lambda: HyperPodCluster("train", {**args, "groups": [{**train, "zone": own}, tune]}))
     found = refusals(HyperPodCluster, {**args, "groups": [{**train, "zone": other}, tune]})
     assert "does not offer p6-b200.48xlarge" in str(found)
+
+
+def test_a_driver_that_nobody_wrote_down_is_said():
+    """HyperPod has images of its own; that EKS's do not drive a type says what to look for."""
+    group = {**GROUP, "instance_type": "g7.12xlarge"}
+    plan = evaluate(ROOT, "dev-aws", program=lambda: HyperPodCluster("h", {**DEV, "groups": [group]}))
+    assert any("whether HyperPod's image drives g7.12xlarge is unknown" in note for note in plan.notes)
+    plan = evaluate(ROOT, "dev-aws", program=lambda: HyperPodCluster("h", DEV))
+    assert not [note for note in plan.notes if "HyperPod's image" in note]

@@ -15,7 +15,7 @@ from sizewell.components.aws.limits import notices
 from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.facts import of_machines, of_sizes
 from sizewell.components.inputs import derive
-from sizewell.components.machines import find_shape
+from sizewell.components.machines import find_shape, undriven_by
 from sizewell.components.owned import Owned
 
 
@@ -38,6 +38,13 @@ class HyperPodCluster(Owned):
 
     def __init__(self, name: str, args: HyperPodClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_hyperpod(name, args)
+        for group in args["groups"]:
+            shape = find_shape("aws", group["instance_type"])
+            if shape is not None and (undriven := undriven_by("eks", shape)):
+                pulumi.log.warn(
+                    f"{name}: group {group['name']}: whether HyperPod's image drives {shape.instance_type} is unknown: "
+                    f"{undriven}, and which driver HyperPod's have is in no document that was read"
+                )
         region = args["region"]
         super().__init__(name, args, opts, kind="cluster", **_machines(args["groups"]))
         inline = {}
