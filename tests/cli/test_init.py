@@ -303,9 +303,7 @@ def test_the_workflow_for_github_is_sound(tmp_path: Path) -> None:
         done = subprocess.run([checker, "--shell=bash", "-"], input=text, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
     digests = [step["uses"] for step in steps if "uses" in step]
-    assert all(
-        f"uses: {uses}" in "".join((ROOT / name).read_text() for name in PINNED) for uses in digests
-    )
+    assert all(f"uses: {uses}" in "".join((ROOT / name).read_text() for name in PINNED) for uses in digests)
 
 
 PINNED = ("action.yml", ".github/workflows/preview.yml", "examples/workflows/prices.yml")

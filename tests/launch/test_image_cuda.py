@@ -29,7 +29,8 @@ def launched(image: str, cloud: str, instance_type: str, cluster: str = "other")
     [
         ("pytorch/pytorch:2.9.1-cuda13.0-cudnn9-runtime", "aws", "p3.2xlarge", "CUDA 12 is the last one for v100"),
         ("nvcr.io/nvidia/tritonserver:25.10-py3", "aws", "p3.2xlarge", "CUDA 12 is the last one for v100"),
-        ("nvcr.io/nvidia/pytorch:25.11-py3", "aws", "p3.2xlarge", "CUDA 12 is the last one for v100"),
+        ("nvcr.io/nvidia/pytorch:25.11-py3", "aws", "p3.2xlarge", "between 13.0 and 13.2, and CUDA 12 is the last one"),
+        ("nvcr.io/nvidia/pytorch:24.01-py3", "gcp", "a4-highgpu-8g", "between 11.7.0 and 12.4.1, and b200 needs CUDA"),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", "aws", "p6-b200.48xlarge", "b200 needs CUDA 12.8 or later"),
         ("lmsysorg/sglang:v0.4.1-cu118", "gcp", "a4-highgpu-8g", "b200 needs CUDA 12.8 or later"),
         ("mirror.example/nvcr.io/nvidia/pytorch:24.05-py3", "gcp", "a4-highgpu-8g", "b200 needs CUDA 12.8"),

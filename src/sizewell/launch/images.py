@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -123,10 +124,13 @@ def cuda(launch: Launch) -> Verdict | None:
         for version in cuda_of(image) or ("",)
         for branch in branches or (None,)
     ]
+    between = " and ".join(cuda_of(image))
     if {"bad", "good"} <= {verdict.state for verdict in verdicts}:
-        between = " and ".join(cuda_of(image))
         return Verdict(state="unknown", reason=f"its CUDA is between {between}, of which not all run there")
-    return compatibility.worst(verdicts)
+    decides = compatibility.worst(verdicts)
+    if decides.state != "bad" or len(cuda_of(image)) == 1:
+        return decides
+    return replace(decides, reason=f"its CUDA is between {between}, and {verdicts[-1].reason.partition(', and ')[0]}")
 
 
 def _service(launch: Launch) -> str:
@@ -163,14 +167,15 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
         own = engine.images.get(runtime) if engine else None
         fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
         return [Fault(path=at, message=f"{image}: {there}", fix=fix)]
+    wrong = []
     if (verdict := cuda(launch)) is not None and verdict.state == "bad":
         fix = f"set {at} to an image with another CUDA (a tag says it as cuda12.8 or cu128), or take other machines"
-        return [Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix)]
+        wrong = [Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix)]
     own = engine.images.get(runtime) if engine else None
     version = release(image)
     if engine is None or own is None or not version or not _is(_repository(image), own):
-        return []
-    return _flags(launch, engine, version, command)
+        return wrong
+    return [*wrong, *_flags(launch, engine, version, command)]
 
 
 def _flags(launch: Launch, engine: InferenceEngine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:

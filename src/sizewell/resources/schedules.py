@@ -265,7 +265,12 @@ def _profile(profile: object) -> Schedule:
     lists = [items(get(schedule, key)) for key in ("days", "hours", "minutes")]
     sizes = [count(get(profile, "capacity", key)) for key in ("minimum", "default", "maximum")]
     rules = items(get(profile, "rules"))
-    if isinstance(rules, Unknown) or UNKNOWN in lists or UNKNOWN in sizes or any(UNKNOWN in each for each in lists if isinstance(each, tuple)):
+    if (
+        isinstance(rules, Unknown)
+        or UNKNOWN in lists
+        or UNKNOWN in sizes
+        or any(UNKNOWN in each for each in lists if isinstance(each, tuple))
+    ):
         return Schedule(unread="a recurring profile")
     days, hours, minutes = (each if isinstance(each, tuple) else () for each in lists)
     names = [text(day).lower()[:3] for day in days]  # type: ignore[union-attr]
