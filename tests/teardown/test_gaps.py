@@ -55,6 +55,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "of a later release": (rewritten(schema="sizewell.teardown-record/9"), "upgrade Sizewell"),
     "of something else": (rewritten(schema="sizewell.spec/1"), "this release reads"),
     "without its end": (lambda path: path.write_text('{"kind": "lease"}'), "is missing"),
+    "a message without keys": (rewritten(kind="message", keys=None), "no list in 'keys'"),
     "an end that is none": (rewritten(until="soon"), "has an `until` that cannot be read"),
     "a time that is none": (rewritten(at="yesterday"), "has no time in 'at'"),
     "a time without a zone": (rewritten(at="2026-11-20T12:00:00"), "has no time zone in 'at'"),
@@ -111,11 +112,12 @@ def test_a_lock_that_cannot_be_read_holds_its_stack(three: Path) -> None:
     journal(three).lock("dev-aws", AT + timedelta(days=2))
 
 
-def test_samples_that_cannot_be_read_hold_too(evening) -> None:
+@pytest.mark.parametrize("text", ['{"schema": "sizewell.poo', '{"schema": "sizewell.pool-usage/1"}', '{"pools": []}'])
+def test_samples_that_cannot_be_read_hold_too(evening, text: str) -> None:
     stack(evening)
     evening.run()
     (kept,) = (evening.folder / "journal/kept/usage").glob("*.json")
-    kept.write_text(kept.read_text()[:50])
+    kept.write_text(text)
     plan = evening.plan()
     assert "kept/usage/" in plan.halted
     assert {row.clause for each in plan.stacks for row in each.rows} == {"leased"}

@@ -41,6 +41,7 @@ LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
 ACCEPT: Final = "sizewell teardown accept-gap --reason TEXT"
 _NUMBER: Final = re.compile(r"(?:.*/)?(\d{12})(?:\.released)?\.json")
 _AHEAD: Final = 10_000  # a number so far beyond the last is none that a runner of this journal took
+_KEPT: Final = ("pools", "empty")  # lists of what a run kept of the use of pools
 # What a record of a kind has beside its kind, time and stack, and is read of it without asking whether it is there.
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "notice": ("subject", "about"),
@@ -170,7 +171,7 @@ class Journal:
             read = zip(names, threads.map(lambda name: self._checked(name, "pool-usage"), names), strict=True)
         documents = []
         for name, (document, wrong) in read:
-            if wrong:
+            if wrong := wrong or _without(document, _KEPT) or _listless(document, _KEPT):
                 self.unread[name] = wrong
             else:
                 documents.append((name, document))
@@ -369,7 +370,8 @@ def _malformed(record: Mapping[str, Any]) -> str:
     kind = str(record.get("kind"))
     acts = ("subject", "why", "id") if record.get("action") in ("empty", "destroy") else ()
     needed = ("kind", "at", "stack", *_PARTS.get(kind, ()), *(acts if kind in ("begin", "done", "failed") else ()))
-    wrong = _without(record, needed) or _timeless(record, "at")
+    lists = {"gap": ("names",), "message": ("keys",)}.get(kind, ())
+    wrong = _without(record, needed) or _timeless(record, "at") or _listless(record, lists)
     if not wrong and kind in ("lease", "pause"):
         try:
             until_of(str(record["until"]))
@@ -381,6 +383,10 @@ def _malformed(record: Mapping[str, Any]) -> str:
 def _without(record: Mapping[str, Any], needed: Sequence[str]) -> str:
     missing = [key for key in needed if key not in record]
     return f"has no {', '.join(missing)}" if missing else ""
+
+
+def _listless(record: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return next((f"has no list in {key!r}" for key in keys if not isinstance(record[key], list)), "")
 
 
 def _timeless(record: Mapping[str, Any], key: str) -> str:
