@@ -87,18 +87,17 @@ def must_be_a_revision(project: Path, ref: str, option: str) -> str:
     return known.stdout.strip()
 
 
-_TARGETS: Final = (  # the branch that a pull request would be merged into, as CI names it
-    "GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "SYSTEM_PULLREQUEST_TARGETBRANCH",
-    "BITBUCKET_PR_DESTINATION_BRANCH", "CHANGE_TARGET",
-)  # fmt: skip
-
-
 def merged_into(project: Path) -> tuple[str, str]:
     """The branch that a change here would be merged into, and the commit that it began at; "" where none is known.
 
     It is what CI names, else the remote's default branch, else a local `main` or `master`.
     """
-    stated = next((os.environ[name] for name in _TARGETS if os.environ.get(name)), "").removeprefix("refs/heads/")
+    stated = (
+        os.environ.get("GITHUB_BASE_REF")
+        or os.environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
+        or os.environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH", "").removeprefix("refs/heads/")
+        or os.environ.get("BITBUCKET_PR_DESTINATION_BRANCH", "")
+    )
     named = [f"origin/{stated}", stated] if stated else ["origin/HEAD", "main", "master"]
     for branch in named:
         begun = _git(project, "merge-base", "--end-of-options", "HEAD", branch) if shutil.which("git") else None
