@@ -175,3 +175,58 @@ def test_an_alarm_that_stops_its_machine_is_a_guard_whatever_load_it_watches(
     more: dict[str, Any], outcome: str | None
 ) -> None:
     assert said(machine(instanceType="g6.xlarge"), alarm(**more)).get(("idle-exposure", "gpu")) == outcome
+
+
+TASK = resource(
+    "aws:ecs/taskDefinition:TaskDefinition", "t",
+    {"family": "t", "containerDefinitions": '[{"name": "m", "resourceRequirements": [{"type": "GPU", "value": "4"}]}]'},
+)  # fmt: skip
+
+
+def scalable(least: int, most: int) -> RecordedResource:
+    inputs = {"resourceId": "service/c/s", "minCapacity": least, "maxCapacity": most}
+    return resource("aws:appautoscaling/target:Target", "scaled", inputs)
+
+
+TRACKED = resource(
+    "aws:appautoscaling/policy:Policy", "policy",
+    {"resourceId": "service/c/s", "targetTrackingScalingPolicyConfiguration": {"targetValue": 50}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "others", "outcome"),
+    [
+        (2, (), "violation"),
+        (0, (), None),
+        (UNKNOWN, (), "undetermined"),
+        (2, (scalable(1, 4), TRACKED), "violation"),
+        (2, (scalable(0, 4), TRACKED), None),
+    ],
+)
+def test_a_service_of_ecs_whose_tasks_hold_gpus_is_judged_on_whatever_machines(
+    wanted: object, others: tuple[RecordedResource, ...], outcome: str | None
+) -> None:
+    inputs = {"cluster": "c", "launchType": "EC2", "desiredCount": wanted, "taskDefinition": UNKNOWN}
+    service = resource(
+        "aws:ecs/service:Service", "s", inputs, property_dependencies={"taskDefinition": (TASK.urn,)}
+    )  # fmt: skip
+    assert said(TASK, service, *others).get(("endpoint-keeps-machines", "s")) == outcome
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "outcome"),
+    [
+        ("ibm:index/isInstance:IsInstance", {"profile": "gx3d-160x1792x8h100"}, "violation"),
+        ("ibm:index/isInstance:IsInstance", {"profile": "bx2-4x16"}, None),
+        ("nebius:compute/v1:Instance", {"resources": {"platform": "gpu-h100-sxm"}}, "violation"),
+        ("exoscale:index/computeInstance:ComputeInstance", {"type": "gpua5000.large"}, "violation"),
+        ("exoscale:index/computeInstance:ComputeInstance", {"type": "standard.medium"}, None),
+        ("linode:index/instance:Instance", {"type": "g6-standard-2"}, None),
+        ("linode:index/instance:Instance", {"type": "g2-gpu-rtx4000a1-s"}, "violation"),
+    ],
+)
+def test_types_of_other_providers_are_told_from_those_of_the_clouds(
+    kind: str, inputs: dict[str, Any], outcome: str | None
+) -> None:
+    assert said(resource(kind, "m", inputs)).get(("accelerators-kept", "m")) == outcome

@@ -19,7 +19,6 @@ from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.values import Text, number
-from sizewell.sizing.providers import CLOUDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +26,10 @@ class AcceleratorName:
     """A row of accelerator_names.csv: how values or inputs that speak of accelerators are spelled."""
 
     pattern: str
-    spells: Literal["machine", "product", "input"]  # a key, or a value; of machines the catalog is asked
+    # A key ("input"), or a value: a type of a cloud, of which the catalog is asked; a product, where an input holds a
+    # machine type; a whole type that can be nothing else.
+    spells: Literal["machine", "product", "whole", "input"]
+    cloud: str = ""  # of machines
     source: str
 
 
@@ -36,7 +38,10 @@ def _patterns(spells: str) -> re.Pattern[str]:
 
 
 _ROWS: Final = csvtables.read(AcceleratorName, Path(__file__).parent / "data/accelerator_names.csv")
-_MACHINE, _NAMED, _INPUTS = (_patterns(each) for each in ("machine", "product", "input"))
+_NAMED, _WHOLE, _INPUTS = (_patterns(each) for each in ("product", "whole", "input"))
+_MACHINES: Final = tuple(
+    (re.compile(row.pattern, re.IGNORECASE), row.cloud) for row in _ROWS if row.spells == "machine"
+)
 _COUNTS: Final = frozenset(
     ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
      "acceleratorconfigs")
@@ -92,9 +97,11 @@ def named(inputs: Any) -> Text:
 
 def _is_accelerator(value: str, *, held: bool) -> bool:
     """Whether a value is a machine type with accelerators; where it is `held` as one, also by the name of a product."""
-    if _MACHINE.fullmatch(value):
-        return any(is_accelerated_name(cloud, value.removeprefix("ml.")) for cloud in CLOUDS)
-    return held and _NAMED.fullmatch(value) is not None
+    # Another provider may spell its types likewise: g6-standard-2 is Linode's, and no g6 of AWS.
+    clouds = [cloud for pattern, cloud in _MACHINES if pattern.fullmatch(value)]
+    if any(is_accelerated_name(cloud, value.removeprefix("ml.")) for cloud in clouds):
+        return True
+    return _WHOLE.fullmatch(value) is not None or (held and _NAMED.fullmatch(value) is not None)
 
 
 def ends(inputs: Any, expiries: Expiries) -> bool:

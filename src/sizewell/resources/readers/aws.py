@@ -19,7 +19,10 @@ TYPES: Final = Types(
         "aws:ec2/capacityBlockReservation:CapacityBlockReservation": holdings.capacity_block,
         "aws:ec2/capacityReservation:CapacityReservation": holdings.reservation,
     },
-    endpoints={"aws:sagemaker/endpointConfiguration:EndpointConfiguration": services.sagemaker_endpoint},
+    endpoints={
+        "aws:sagemaker/endpointConfiguration:EndpointConfiguration": services.sagemaker_endpoint,
+        "aws:ecs/service:Service": services.ecs_service,
+    },
     notebooks={
         "aws:sagemaker/notebookInstance:NotebookInstance": services.notebook_instance,
         "aws:sagemaker/domain:Domain": services.domain,

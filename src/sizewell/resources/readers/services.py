@@ -133,6 +133,41 @@ def _enabled(scaling: object) -> bool:
     return scaling is not None and get(scaling, "status", default="ENABLED") == "ENABLED"
 
 
+_TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
+_TARGET: Final = "aws:appautoscaling/target:Target"
+
+
+def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
+    """A service whose tasks hold GPUs, on machines of this program or of another."""
+    tasks = graph.referenced(resource, "taskDefinition", _TASK)
+    definitions = [task.inputs.get("containerDefinitions") for task in tasks] if isinstance(tasks, tuple) else []
+    gpu = either(False, *(UNKNOWN if isinstance(text(each), Unknown) else '"GPU"' in str(each) for each in definitions))
+    if gpu is False:
+        return None
+    targets = graph.referring(resource, _TARGET, "resourceId")
+    wanted = count(resource.inputs.get("desiredCount", 0))
+    if isinstance(targets, Unknown):
+        return {"accelerated": gpu, "scales": UNKNOWN, "nodes_min": UNKNOWN, "nodes_max": None}
+    targets = targets or tuple(
+        each for each in graph.of(_TARGET) if str(each.inputs.get("resourceId")).endswith(f"/{resource.name}")
+    )
+    bounds = [(count(each.inputs.get("minCapacity")), count(each.inputs.get("maxCapacity"))) for each in targets]
+    least, most = bounds[0] if bounds else (wanted, wanted)
+    wide: Flag = UNKNOWN if UNKNOWN in (least, most) else (most or 0) > (least or 0)  # type: ignore[operator]
+    policies = [
+        policy
+        for target in targets
+        for policy in graph.of("aws:appautoscaling/policy:Policy")
+        if policy.inputs.get("resourceId") == target.inputs.get("resourceId")
+    ]
+    return {
+        "accelerated": gpu,
+        "scales": every(wide, either(False, *(_takes_away(policy) for policy in policies))),
+        "nodes_min": least,
+        "nodes_max": most,
+    }
+
+
 def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
