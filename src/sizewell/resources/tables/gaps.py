@@ -290,6 +290,33 @@ class Unlisted:
                 return free(self.reason)
 
 
+def _both(*pricers: Pricer) -> Pricer:
+    """The lines of several meters of one resource."""
+
+    def price(resource: RecordedResource, context: Context) -> Outcome:
+        outcomes = [pricer(resource, context) for pricer in pricers]
+        return tuple(line for outcome in outcomes if not isinstance(outcome, Free) for line in outcome)
+
+    return price
+
+
+def _keeps_some(*paths: InputPath) -> Callable[[object], object]:
+    """Whether a function keeps instances ready, which are billed without a request."""
+
+    def test(inputs: object) -> object:
+        least = [number(get(inputs, *path)) for path in paths]
+        return UNKNOWN if UNKNOWN in least else any(least)
+
+    return test
+
+
+_CALLS: Final = by_use("invocations", requests="functions.request", vcpu_hours="functions.vcpu_hour")
+_READY: Final = unstated(
+    "function with instances that stay ready",
+    "they are billed around the clock by their CPU and memory",
+    vcpu_hours="functions.vcpu_hour",
+    memory_gigabyte_hours="functions.memory_gb_hour",
+)
 _ON_MACHINES: Final = free("runs on priced machines")
 _ROWS: Final = {row.type: row.pricer() for row in csvtables.read(Unlisted, Path(__file__).parent / "data/unlisted.csv")}
 
@@ -300,6 +327,25 @@ TABLE: Final[dict[str, Pricer]] = {
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),
     "aws:ecs/service:Service": _when(_on_fargate, _tasks, _ON_MACHINES),
+    "aws:dynamodb/table:Table": _when(
+        _says(("billingMode",), "pay_per_request"),
+        by_use("table requests", requests="dynamodb.request", stored_gigabytes="dynamodb.gb_month"),
+        _both(
+            standing("read capacity of the table", "dynamodb.read_unit.hour", ("readCapacity",)),
+            standing("write capacity of the table", "dynamodb.write_unit.hour", ("writeCapacity",)),
+        ),
+    ),
+    "gcp:cloudfunctionsv2/function:Function": _when(_keeps_some(("serviceConfig", "minInstanceCount")), _READY, _CALLS),
+    "gcp:cloudfunctions/function:Function": _when(_keeps_some(("minInstances",)), _READY, _CALLS),
+    "azure-native:web:AppServicePlan": _when(
+        _says(("sku", "tier"), "dynamic", "flexconsumption"),
+        by_use("executions of its functions", requests="functions.request"),
+        _when(
+            _says(("sku", "tier"), "free"),
+            free("the free tier"),
+            standing("App Service plan", "app_service.plan.hour", ("sku", "capacity")),
+        ),
+    ),
     "azure-native:cognitiveservices:Deployment": _when(
         _says(("sku", "name"), "provisioned"),
         standing("provisioned throughput units", "openai.ptu.hour", ("sku", "capacity")),

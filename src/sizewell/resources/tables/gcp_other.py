@@ -13,6 +13,7 @@ from sizewell.resources.kinds import OF_KUBERNETES
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
+from sizewell.resources.tables.gaps import by_use, unstated
 from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, provisioned
 from sizewell.resources.values import canonical, count, flag, get, items, negated, number, text
 from sizewell.sizing.billing import charges
@@ -164,6 +165,14 @@ def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
+_RUN_FEES: Final = {"vcpu_hours": "cloudrun.vcpu_hour", "memory_gigabyte_hours": "cloudrun.memory_gb_hour"}
+_BY_REQUEST: Final = by_use("Cloud Run service", requests="cloudrun.request", **_RUN_FEES)
+_ALWAYS_ON: Final = unstated(
+    "Cloud Run instances that always run", "they are billed by their CPU and memory with and without requests",
+    **_RUN_FEES,
+)  # fmt: skip
+
+
 def _run(resource: RecordedResource, context: Context) -> Outcome:
     template = resource.inputs.get("template")
     containers = items(get(template, "containers"))
@@ -173,9 +182,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     )
     gpus = number(get(accelerated, "resources", "limits", "nvidia.com/gpu"))
     if gpus is None:
-        return (
-            context.unpriced(resource, "Cloud Run service", "billed by request and CPU-second, which are not stated"),
-        )
+        return (_BY_REQUEST if gcp_nodes.run_size(resource.inputs).least == 0 else _ALWAYS_ON)(resource, context)
     redundancy = get(template, "gpuZonalRedundancyDisabled", default=get(resource.inputs, "gpuZonalRedundancyDisabled"))
     kind = text(get(template, "nodeSelector", "accelerator"), "nvidia-l4")
     if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
