@@ -37,7 +37,8 @@ ADVISED = {
     "store_alone": TEXTS - {"open-trust"},
     "reserved_block": MONEY | UNWATCHED,  # whoever bought the block paid it
     "cluster_of_kubernetes": {"machine-disk-own-key"},
-    "web_service": MONEY,
+    "notebook_that_stops": MONEY,  # its volume has no price in most regions
+    "azure vault_and_key": MONEY,  # nor has a key in hardware
     "deployer_of_github": {"open-trust"},
     "machine_for_a_day": UNWATCHED,
     "pipeline_of_data": MONEY,
