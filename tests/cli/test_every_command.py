@@ -146,6 +146,7 @@ PRINTING = {
     "explain": ("explain", "examples/chat.yaml"),
     "policy": ("policy", "--list"),
     "simulate": ("simulate", "examples/chat.yaml"),
+    "offers": ("offers", "L4"),
     "prices show": ("prices", "show", "g6.xlarge"),
     "prices diff": ("prices", "diff", "--since", "2026-07-01", "--on", "2026-09-20"),
     "launch": ("launch", "dev-aws", "--image", "registry.example.com/a:1", "-q"),

@@ -1,0 +1,178 @@
+"""`sizewell offers`: which accelerators can be had, on which machines, where and at which price."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sizewell.cli import output
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import iso_date
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.history import Quote
+    from sizewell.sizing.catalog.records import Shape
+
+DESCRIPTION = """List accelerators with the cheapest machine of each, or the machines that have one.
+
+Prices are by the hour, on demand and spot, in the region where each is lowest, with the age of the older
+of the two. `H100:8` asks for machines with eight. Only what can be built: --all adds other sellers.
+"""
+EXAMPLES = """examples:
+  sizewell offers                                one line for each accelerator
+  sizewell offers H100                           machines with an H100, the cheapest of one first
+  sizewell offers H100:8 --region us-east-1      with eight of them, in a region
+  sizewell offers L4 --cloud gcp --json
+
+exit code: 0 success, 64 no such accelerator, cloud or region
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A machine type with its lowest prices on demand and on spot."""
+
+    shape: Shape
+    on_demand: Quote | None
+    spot: Quote | None
+
+    @property
+    def usd_per_device(self) -> Decimal | None:
+        """US dollars of one accelerator for an hour, on demand where that is known."""
+        quote = self.on_demand or self.spot
+        return quote.usd_per_hour / self.shape.accelerators if quote and quote.usd_per_hour else None
+
+
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("accelerator", required=False, metavar="ACCELERATOR[:COUNT]", help="such as H100 or H100:8")
+@click.option("--cloud", metavar="CLOUD", help="only of this cloud")
+@click.option("--region", metavar="REGION", help="only in this region")
+@click.option("--all", is_flag=True, help="sellers too whose machines cannot be built here")
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+@click.option("--json", is_flag=True, help="print JSON")
+def command(args: Arguments) -> int:
+    from sizewell.sizing.catalog import load
+
+    catalog = load()
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    clouds = _clouds(catalog, args.cloud, args.region, every=args.all)
+    name, count = _asked(args.accelerator)
+    keys = _keys(catalog, name)
+    offered = [
+        each
+        for shape in catalog.shapes
+        if shape.cloud in clouds and shape.accelerator in keys and count in (0, shape.accelerators)
+        for each in _offered(catalog, shape, args.region or "", on)
+    ]
+    offered.sort(key=lambda each: (each.usd_per_device is None, each.usd_per_device or 0, each.shape.instance_type))
+    if not args.accelerator:
+        first: dict[str, Offered] = {}
+        for each in offered:
+            first.setdefault(each.shape.accelerator, each)
+        offered = list(first.values())
+    if args.json:
+        output.print_json([_as_json(each, catalog, on) for each in offered])
+    elif offered:
+        _print(offered, catalog, on)
+    else:
+        print("no machine with that many, there")
+    return 0
+
+
+def _asked(text: str | None) -> tuple[str, int]:
+    """The accelerator and how many of it: `8xH100` and `64 H100` are understood as `H100:8`."""
+    text = (text or "").strip()
+    if match := re.fullmatch(r"(.+?)[:*](\d+)", text) or re.fullmatch(r"(.*\D\d+\w*?)x(\d+)", text):
+        return match[1], int(match[2])
+    if match := re.fullmatch(r"(\d+)(?:x| x | )(\D.*)", text):
+        return match[2], int(match[1])
+    return text, 0
+
+
+def _keys(catalog: Catalog, name: str) -> set[str]:
+    if not name:
+        return {key for key in catalog.accelerators if "-share-" not in key}
+    keys = {item.key for item in catalog.accelerators_named(name)}
+    if not keys:
+        from sizewell.cli.suggestions import nearest
+
+        families = sorted({key.partition("-")[0] for key in catalog.accelerators})
+        fix = nearest(name.lower(), families) or f"\n  fix: name one of {', '.join(families)}"
+        raise UsageError(f"offers: no accelerator {name!r} in the catalog{fix}")
+    return keys
+
+
+def _clouds(catalog: Catalog, cloud: str | None, region: str | None, *, every: bool) -> set[str]:
+    from sizewell.sizing.catalog.records import PROVISIONABLE
+
+    known = sorted({shape.cloud for shape in catalog.shapes})
+    if cloud is not None and cloud not in known:
+        raise UsageError(f"--cloud: must be one of {', '.join(known)}, got {cloud!r}")
+    clouds = {cloud} if cloud else set(known) if every else set(PROVISIONABLE)
+    regions = {each for where in clouds for each in catalog.regions(where)}
+    if region and region not in regions:
+        from difflib import get_close_matches
+
+        swapped = [each for each in sorted(regions) if sorted(each) == sorted(region)]
+        near = swapped or get_close_matches(region, sorted(regions), 3)
+        fix = f"did you mean {' or '.join(near)}?" if near else f"name one such as {min(regions)}"
+        raise UsageError(f"--region: no machine of the catalog is sold in {region!r}\n  fix: {fix}")
+    return clouds
+
+
+def _offered(catalog: Catalog, shape: Shape, region: str, on: date) -> Iterator[Offered]:
+    from sizewell.sizing.catalog.history import quotes
+
+    quoted = quotes(catalog, shape.cloud, shape.instance_type, region=region, on=on)
+    lowest = {
+        market: next((q for q in quoted if q.market == market and q.usd_per_hour is not None), None)
+        for market in ("on-demand", "spot")
+    }
+    if quoted:
+        yield Offered(shape, lowest["on-demand"], lowest["spot"])
+
+
+def _age(each: Offered, on: date) -> int | None:
+    ages = [quote.age_days(on) for quote in (each.on_demand, each.spot) if quote is not None]
+    return max((age for age in ages if age is not None), default=None)
+
+
+def _as_json(each: Offered, catalog: Catalog, on: date) -> dict[str, Any]:
+    shape = each.shape
+    return {
+        "accelerator": shape.accelerator,
+        "accelerators": shape.accelerators,
+        "memory_bytes": catalog.accelerators[shape.accelerator].memory_bytes,
+        "cloud": shape.cloud,
+        "instance_type": shape.instance_type,
+        "age_days": _age(each, on),
+        **{
+            name: None if quote is None else {"region": quote.region, "usd_per_hour": quote.usd_per_hour}
+            for name, quote in (("on_demand", each.on_demand), ("spot", each.spot))
+        },
+    }
+
+
+def _print(offered: list[Offered], catalog: Catalog, on: date) -> None:
+    right = ("GiB", "USD/hour", "spot", "age")
+    made = output.table("accelerator", "GiB", "machine", "where", "USD/hour", "spot", "age", right=right)
+    for each in offered:
+        shape, quote = each.shape, each.on_demand or each.spot
+        memory = catalog.accelerators[shape.accelerator].memory_bytes / 2**30
+        prices = [f"{q.usd_per_hour:.2f}" if q and q.usd_per_hour else "?" for q in (each.on_demand, each.spot)]
+        where = f"{shape.cloud} {quote.region if quote else ''}".strip()
+        age = _age(each, on)
+        made.add_row(
+            f"{shape.accelerators} x {shape.accelerator}", f"{memory:.0f}", shape.instance_type, where, *prices,
+            "" if age is None else f"{age} d",
+        )  # fmt: skip
+    output.console().print(made)
+    print("\nThe price on demand is that of the region named; spot is where it is lowest, which may be elsewhere.")

@@ -1,0 +1,52 @@
+"""`sizewell offers`: what can be had, by accelerator, with the prices of the catalog."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from sizewell.sizing.catalog import load
+
+from .conftest import Sizewell
+
+ON = ("--on", "2026-11-20")
+
+
+def test_each_accelerator_has_one_line_with_its_cheapest_machine(sizewell: Sizewell) -> None:
+    rows = json.loads(sizewell("offers", "--json", *ON).out)
+    names = [row["accelerator"] for row in rows]
+    assert len(names) == len(set(names)) >= 25
+    assert {row["cloud"] for row in rows} <= {"aws", "gcp", "azure"}
+    done = sizewell("offers", *ON)
+    assert max(map(len, done.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("words", [["H100:8"], ["8xH100"], ["8 H100"], ["h100*8"]])
+def test_a_count_is_understood_as_people_say_it(words: list[str], sizewell: Sizewell) -> None:
+    rows = json.loads(sizewell("offers", *words, "--json", *ON).out)
+    assert {row["accelerators"] for row in rows} == {8}
+    assert {row["accelerator"] for row in rows} <= {"h100-sxm", "h100-pcie", "h100-nvl"}
+
+
+def test_a_price_is_that_of_the_catalog_in_the_region(sizewell: Sizewell) -> None:
+    rows = json.loads(sizewell("offers", "L4", "--region", "us-east-1", "--json", *ON).out)
+    row = next(row for row in rows if row["instance_type"] == "g6.xlarge")
+    price = load().price("aws", "g6.xlarge", "us-east-1")
+    assert Decimal(row["on_demand"]["usd_per_hour"]) == price.amount  # type: ignore[union-attr]
+    assert row["on_demand"]["region"] == "us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("H1000", "did you mean h100?"),
+        ("L4 --cloud amazon", "--cloud: must be one of aws"),
+        ("L4 --region us-esat-1", "did you mean us-east-1?"),
+    ],
+)
+def test_what_nobody_sells_is_told(line: str, says: str, sizewell: Sizewell) -> None:
+    done = sizewell("offers", *line.split(), *ON)
+    assert done.code == 64
+    assert says in done.err
