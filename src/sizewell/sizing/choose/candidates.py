@@ -166,19 +166,21 @@ def try_all(
     *,
     apart: bool = False,
     unpriced: bool = False,
+    own_programs: bool = False,
 ) -> Trial:
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
     With `appraise`, runs are tried from the cheapest lower bound up, and shapes whose bound is above what the best few
     really cost are rejected without a search for a layout. `extra_usd` is what any option in a cloud costs
     beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one. `unpriced`
-    takes machines that nobody has a price of: layout, number, time and energy do not follow from it.
+    takes machines that nobody has a price of: layout, number, time and energy do not follow from it. With
+    `own_programs` a run that an entry script has no layout for on a machine may have one of another program.
     """
     slices: dict[str, list[Slice]] = {}
     for legal in catalog.slices:
         slices.setdefault(legal.machine_type, []).append(legal)
     by_type = {name: tuple(items) for name, items in slices.items()}
-    context = _Context(need, catalog, on, by_type, FleetSearch(need), unpriced)
+    context = _Context(need, catalog, on, by_type, FleetSearch(need, own_programs=own_programs), unpriced)
     if need.training is not None:
         context.search.training.bound(tuple(catalog.accelerators.values()))
     outcomes: dict[int, Candidate | Rejection] = {}

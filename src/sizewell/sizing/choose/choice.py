@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
-from sizewell.sizing.catalog.records import EDGE
+from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE
 from sizewell.sizing.choose import services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import (
@@ -104,6 +104,11 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False, unpriced:
         return None if candidate.own_program else min((o.rank_usd for o in offered(candidate)), default=None)
 
     trial = try_all(need, setting.catalog, setting.on, appraise, least, apart=apart, unpriced=unpriced)
+    if need.training is not None and _lacking(trial, apart=apart):
+        # Only now, as each refused machine is searched once more.
+        known.clear()
+        how = {"apart": apart, "unpriced": unpriced, "own_programs": True}
+        trial = try_all(need, setting.catalog, setting.on, appraise, least, **how)
     options: list[Option] = []
     rejections = list(trial.rejections)
     for candidate in trial.candidates:
@@ -118,6 +123,12 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False, unpriced:
         options=tuple(ordered(options, need)),
         rejections=tuple(rejections),
     )
+
+
+def _lacking(trial: Trial, *, apart: bool) -> bool:
+    """Whether no machine that components build does what the entry scripts run; `apart`: of any cloud."""
+    built = {candidate.shape.cloud for candidate in trial.candidates if candidate.buildable}
+    return bool(set(PROVISIONABLE) - built) if apart else not built
 
 
 def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:

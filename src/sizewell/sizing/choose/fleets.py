@@ -45,8 +45,8 @@ class FleetSearch:
     Machine types that agree in what a prediction depends on share it: a prediction is kept as long as the search.
     """
 
-    def __init__(self, need: Requirements) -> None:
-        self._need = need
+    def __init__(self, need: Requirements, *, own_programs: bool = False) -> None:
+        self._need, self._own_programs = need, own_programs
         self._replicas: dict[Alike, Replicas | None] = {}  # None: no room for a request
         self._loaded: dict[Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
         self._offline: dict[Alike, ServingEstimate | ServingRefusal] = {}
@@ -56,7 +56,7 @@ class FleetSearch:
         """The search for training fleets; its layouts need NumPy, which other workloads do without."""
         from sizewell.sizing.choose.fleets_training import TrainingSearches
 
-        return TrainingSearches(self._need)
+        return TrainingSearches(self._need, own_programs=self._own_programs)
 
     def fleets(self, machine: Machine) -> tuple[Fleet, ...] | FleetRefusal:
         """The fleets of `machine`, smallest first; or why there is none."""

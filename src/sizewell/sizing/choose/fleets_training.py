@@ -47,8 +47,8 @@ class Draft(NamedTuple):
 class TrainingSearches:
     """The fleets of machine types that finish one training run, each machine with the software that is its own."""
 
-    def __init__(self, need: Requirements) -> None:
-        self._need = need
+    def __init__(self, need: Requirements, *, own_programs: bool = False) -> None:
+        self._need, self._own_programs = need, own_programs
         self._of_job: dict[TrainingJob, TrainingSearch] = {}
 
     def _search(self, accelerator: Accelerator, *, any_layout: bool = False) -> TrainingSearch:
@@ -70,10 +70,12 @@ class TrainingSearches:
     def fleets(self, machines: Sequence[Machine]) -> list[tuple[Fleet, ...] | FleetRefusal]:
         """The fleets of each machine, in their order; those that run the same software are searched at once.
 
-        Where an entry script runs the work but has no layout of it that does on a machine, one that needs another
-        program is taken there, and marked.
+        With `own_programs`, where an entry script runs the work but has no layout of it that does on a machine, one
+        that needs another program is taken there, and marked.
         """
         fleets = self._fleets(machines)
+        if not self._own_programs:
+            return fleets
         scripted = [i for i, machine in enumerate(machines) if self._search(machine.accelerator).scripted]
         refused = [i for i in scripted if isinstance(fleets[i], FleetRefusal)]
         for index, some in zip(refused, self._fleets([machines[i] for i in refused], any_layout=True), strict=True):
