@@ -20,7 +20,7 @@ are named. On a terminal pages are set as text, in a pipe they are Markdown.
 """
 EXAMPLES = """examples:
   sizewell docs                       every page, with its title
-  sizewell docs first-hour            from an empty folder to a reviewed change
+  sizewell docs first-stack           a first stack, from an empty folder
   sizewell docs spec                  every key of a spec
   sizewell docs tear-down | less      one page, in a pager
 
