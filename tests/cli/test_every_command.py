@@ -28,7 +28,6 @@ INDIRECT = {
     "clouds/rest.py: prefix": "AWS_ENDPOINT_URL*",
     "*_*": "AWS_ENDPOINT_URL*",
     "recording/evaluate/isolation.py: key": "PULUMI_CONFIG*",
-    "preview/base.py: name": "GITHUB_BASE_REF",
     "teardown/notices.py: mail.password_env": "mail.password_env",
     "teardown/telling.py: name": "operators.*_env",
     "teardown/telemetry/prometheus.py: token_env": "prometheus.*.token_env",
