@@ -90,6 +90,9 @@ AWS: Final = Cloud(
         inputs=("region", "availabilityZone"),
         group=None,
         of=region_of,
+        # letters differ by account and skip one here and there; Local Zones; ids
+        zone_form=lambda region: rf"{region}[a-f]|{region}-[a-z]+-\d[a-z]|[a-z0-9]+-az\d+",
+        zone_usual=lambda region: f"{region}a",
         # zones.csv names zones by id: their names are another place in another account
         zone_prefix=lambda region: f"{zone_id_prefix(region)}-az",
         offer_zone_prefixes=lambda region: (f"{zone_id_prefix(region)}-", region),

@@ -53,6 +53,8 @@ class Regions:
     inputs: tuple[str, ...]  # of a resource, that say its region or zone
     group: tuple[str, str] | None  # (input that names a group whose region is the resource's too, type of the group)
     of: Callable[[str], str]  # region from a region, a zone or a display name
+    zone_form: Callable[[str], str]  # region -> pattern of the zones that a spec may name in it
+    zone_usual: Callable[[str], str]  # region -> a zone that nearly every region has
     zone_prefix: Callable[[str], str]  # region -> how its zones are called in zones.csv
     offer_zone_prefixes: Callable[[str], tuple[str, ...]]  # region -> how the zone of an offer may begin
     areas: tuple[tuple[str, str], ...]  # (how a region's name begins, legal area); the longest beginning counts

@@ -13,6 +13,7 @@ from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import Place, WorkloadSpec
@@ -267,7 +268,7 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     fix=near or f"it has {', '.join(sorted(regions)[:12])}",
                 )
             )
-        elif place.zone and place.region and (wrong := _zone_refused(place, catalog)):
+        elif place.zone and place.region and (wrong := _zone_refused(place)):
             message, fix = wrong
             faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
     return faults
@@ -315,28 +316,13 @@ def _regions_near(place: Place, regions: Iterable[str]) -> str:
     return f"did you mean {', or '.join(f'{place.cloud}/{region}' for region in close)}?" if close else ""
 
 
-def _zone_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
-    """What is wrong with a zone by the form of the cloud's names, and what to write; None for nothing.
-
-    AWS names zones by letters that differ by account and skip one here and there; its ids stand in the catalog.
-    """
-    region, zone = place.region or "", place.zone or ""
-    known = {name for (cloud, _, where), row in catalog.zone_facts.items() if (cloud, where) == (place.cloud, region)
-             for name in row.zones}  # fmt: skip
-    letters = {"aws": f"{region}[a-f]|{region}-[a-z]+-\\d[a-z]|[a-z0-9]+-az\\d+", "gcp": f"{region}-[a-f]"}
-    if place.cloud == "azure":
-        legal, example = zone in ("1", "2", "3"), f"azure/{region}/1"
-    elif place.cloud in letters:
-        legal = bool(re.fullmatch(letters[place.cloud], zone)) and (place.cloud == "aws" or not known or zone in known)
-        example = (
-            f"aws/{region}/{region}a" if place.cloud == "aws" else f"gcp/{region}/{min(known, default=region + '-a')}"
-        )
-    else:
+def _zone_refused(place: Place) -> tuple[str, str] | None:
+    """What is wrong with a zone by the form of the cloud's names, and what to write; None for nothing."""
+    cloud, region, zone = CLOUDS.get(place.cloud), place.region or "", place.zone or ""
+    if cloud is None or re.fullmatch(cloud.regions.zone_form(region), zone):
         return None
-    if legal:
-        return None
-    listed = f"; the catalog knows {', '.join(sorted(known))}" if known and place.cloud != "aws" else ""
-    return f"{zone} is not a zone of {place.cloud}/{region}{listed}", f"write {example}"
+    message = f"{zone} is not a zone of {place.cloud}/{region}"
+    return message, f"write {place.cloud}/{region}/{cloud.regions.zone_usual(region)}"
 
 
 def _together(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
