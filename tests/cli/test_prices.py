@@ -129,8 +129,8 @@ def test_diff_of_a_recorded_month(capsys, project):
 
 
 def test_a_table_of_rates_becomes_a_file_of_rates_that_counts(capsys, project):
-    (project / "deal.csv").write_text(
-        "cloud,instance_type,region,market,usd\naws,g6.xlarge,us-east-1,on-demand,0.61\naws,g6.2xlarge,,on-demand,0.7\n"
+    (project / "deal.csv").write_text(  # with the mark that spreadsheets write in front
+        "\ufeffcloud,instance_type,region,market,usd\naws,g6.xlarge,us-east-1,on-demand,0.61\naws,g6.2xlarge,,on-demand,0.7\n"
     )
     code, out, _ = said(capsys, "import", "deal.csv")
     assert (code, out) == (0, "wrote catalog/rates/deal.yaml: 2 rates; review and commit it\n")

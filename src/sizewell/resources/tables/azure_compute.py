@@ -206,6 +206,20 @@ def _agent_pool(resource: RecordedResource, context: Context) -> Outcome:
     return tuple(_machines(resource, context, machine, azure_nodes.agent_size(resource.inputs)))
 
 
+_ATTACHED: Final = frozenset(  # kinds of a Compute that stand elsewhere: the API's ComputeType
+    {
+        "AKS",
+        "DataFactory",
+        "DataLakeAnalytics",
+        "Databricks",
+        "HDInsight",
+        "Kubernetes",
+        "SynapseSpark",
+        "VirtualMachine",
+    }
+)
+
+
 def _ml_compute(resource: RecordedResource, context: Context) -> Outcome:
     outer = resource.inputs.get("properties")
     kind = text(get(outer, "computeType"))
@@ -222,7 +236,10 @@ def _ml_compute(resource: RecordedResource, context: Context) -> Outcome:
     if kind == "ComputeInstance":
         line = pools.machines(resource, context, instance_type=vm, market="on-demand", size=fixed(1), premium="azureml")
         return (line,)
-    return Free("attached compute is priced separately")
+    if kind in _ATTACHED:
+        return Free("attached compute is priced separately")
+    found = f"the kind {kind!r} is not known" if kind else "properties name no computeType that can be read"
+    return (context.unpriced(resource, "ML compute", found),)
 
 
 def _deployment(resource: RecordedResource, context: Context) -> Outcome:

@@ -140,7 +140,7 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
         document = read_yaml(path)
         return Imported(parse_discounts(document.data, str(path), document.places))
     _check_packed(path)
-    text = read_text(path)
+    text = read_text(path).removeprefix("\ufeff")  # which spreadsheets write in front of "CSV UTF-8"
     reader = _Rows(path, text.splitlines())
     header = tuple(reader.fieldnames or ())
     if set(FOCUS) <= set(header):

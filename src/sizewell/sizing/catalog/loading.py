@@ -407,7 +407,7 @@ def _files(directory: Path, prefix: str = "") -> tuple[dict[str, str], str]:
         content = (directory / path).read_bytes()
         whole.update(content)
         try:
-            texts[path] = content.decode("utf-8")
+            texts[path] = content.decode("utf-8-sig")
         except UnicodeDecodeError as wrong:
             raise CatalogError(
                 [Fault(path=prefix + path, message=f"is not UTF-8: {wrong}")], subject="catalog"
