@@ -13,6 +13,8 @@ TABLES = {  # file -> table, what is imported for it, its entry
     "sizing/providers/__init__.py": ("CLOUDS", "from sizewell.sizing.providers.nimbus import NIMBUS", "NIMBUS"),
     "sizing/billing/standing.py": ("PARTS", "from sizewell.sizing.billing import nimbus", "nimbus.parts"),
     "launch/registries.py": ("LOGINS", "", "()"),
+    "components/places.py": ("BEYOND", "", "()"),
+    "cli/scaffold.py": ("LOGINS", "", 'Login("", "", lambda answers: {})'),
     "clouds/clients.py": ("CLIENTS", "from sizewell.clouds.nimbus import Nimbus", "Nimbus"),
     "clouds/preflight/run.py": ("CHECKS", "from sizewell.clouds.preflight import nimbus", "nimbus"),
     "clouds/preflight/versions.py": ("LISTINGS", "", "Listing(lambda client, account, region: [])"),

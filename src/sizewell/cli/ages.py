@@ -185,7 +185,7 @@ def _asked_here(accounts: Mapping[str, str]) -> list[str]:
     pools = [pool for each in decisions for workload in each.workloads for pool in workload.pools]
     clouds = {cloud for each in decisions for cloud in cluster_clouds(each)} or {pool.cloud for pool in pools}
     words = []
-    for cloud in [cloud for cloud in CLOUDS if cloud in clouds] or ["aws"]:
+    for cloud in [cloud for cloud in CLOUDS if cloud in clouds] or list(CLOUDS)[:1]:
         region = next((pool.region for pool in pools if pool.cloud == cloud), CLOUDS[cloud].regions.usual)
         words.append(f"--region {cloud}={region}")
         if account := LISTINGS[cloud].account:

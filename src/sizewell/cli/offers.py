@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,7 @@ from sizewell.cli import output
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.units import counted
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -89,12 +89,7 @@ def command(args: Arguments) -> int:
 
 def _asked(text: str | None) -> tuple[str, int]:
     """The accelerator and how many of it: `8xH100` and `64 H100` are understood as `H100:8`."""
-    text = (text or "").strip()
-    if match := re.fullmatch(r"(.+?)[:*](\d+)", text) or re.fullmatch(r"(.*\D\d+\w*?)x(\d+)", text):
-        return match[1], int(match[2])
-    if match := re.fullmatch(r"(\d+)(?:x| x | )(\D.*)", text):
-        return match[2], int(match[1])
-    return text, 0
+    return counted((text or "").strip())
 
 
 def _keys(catalog: Catalog, name: str) -> set[str]:

@@ -1,5 +1,7 @@
 """Regions, zones and what stands in them, as far as a plain argument says it. Pure."""
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Iterable, Mapping
@@ -9,14 +11,16 @@ from typing import Final
 
 from sizewell.components.faults import Faults
 from sizewell.sizing.catalog.records import NO_ZONES
+from sizewell.sizing.providers.cloud import PerCloud
 
-BEYOND: Final[Mapping[str, tuple[str, ...]]] = {
-    "aws": ("cn-north-1", "cn-northwest-1"),
-    "azure": (
+BEYOND: Final = PerCloud[tuple[str, ...]](
+    aws=("cn-north-1", "cn-northwest-1"),
+    gcp=(),
+    azure=(
         *("usgovvirginia", "usgovarizona", "usgovtexas", "usdodcentral", "usdodeast", "ussecwest", "usseceast"),
         *("chinaeast", "chinaeast2", "chinaeast3", "chinanorth", "chinanorth2", "chinanorth3"),
     ),
-}
+)
 """Regions that a cloud has and the catalog has no facts of (learn.microsoft.com/azure/azure-government, docs.azure.cn,
 docs.amazonaws.cn; from memory)."""
 
@@ -32,7 +36,7 @@ def regions(cloud: str) -> tuple[str, ...]:
 
     known = catalog.load()
     named = {region for of, region in known.region_facts if of == cloud}
-    return tuple(sorted({*named, *known.regions(cloud), *BEYOND.get(cloud, ())} - {"all"}))
+    return tuple(sorted({*named, *known.regions(cloud), *BEYOND[cloud]} - {"all"}))
 
 
 def check_known(faults: Faults, cloud: str, region: str, called: str) -> bool:

@@ -428,3 +428,23 @@ def plural(number: int, word: str) -> str:
         return f"1 {word}"
     many = f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeou" else f"{word}s"
     return f"{number:,} {many}"
+
+
+def counted(text: str) -> tuple[str, int]:
+    """A thing and how many of it, as people write that; 0 where no number stands before or behind it.
+
+    >>> [counted(text) for text in ("8 x H100", "8xH100", "64 H100", "h100:8", "H100 x8", "h100x8")]
+    [('H100', 8), ('H100', 8), ('H100', 64), ('h100', 8), ('H100', 8), ('h100', 8)]
+    >>> counted("rtx4090"), counted("A100 80"), counted("mi300x")
+    (('rtx4090', 0), ('A100 80', 0), ('mi300x', 0))
+    """
+    for mark in (":", "*", "x", "X", " "):
+        before, _, thing = text.partition(mark)
+        if before.strip().isdigit() and thing.strip():
+            return thing.strip(), int(before)
+        thing, _, behind = text.rpartition(mark)
+        # The x of a name is no sign: what is counted has a number of its own before it.
+        named = mark in ":*" or (mark != " " and any(character.isdigit() for character in thing))
+        if named and thing.strip() and behind.strip().isdigit():
+            return thing.strip(), int(behind)
+    return text, 0

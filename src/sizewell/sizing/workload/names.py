@@ -14,7 +14,7 @@ from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.providers import CLOUDS
-from sizewell.sizing.units import show_range
+from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
@@ -386,28 +386,10 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
-def _without_count(written: str) -> str:
-    """What somebody counts who writes a number before or behind it; "" where no number stands there.
-
-    >>> [_without_count(text) for text in ("8 x H100", "8xH100", "h100:8", "H100 x8", "h100")]
-    ['H100', 'H100', 'h100', 'H100', '']
-    """
-    count, _, rest = written.replace("X", "x").partition("x")
-    if count.strip().isdigit():
-        return rest.strip()
-    if match := re.fullmatch(r"(\d+) (\D.*)|(\D.*\d)x\d+", written):  # 64 H100, h100x8
-        return match[2] or match[3]
-    for mark in (":", "*", " x"):
-        rest, _, count = written.rpartition(mark)
-        if rest and count.strip().isdigit():
-            return rest.strip()
-    return ""
-
-
 def _device(written: str, catalog: Catalog) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
-    bare = _without_count(written)
-    if bare and catalog.accelerators_named(bare):
+    bare, count = counted(written)
+    if count and catalog.accelerators_named(bare):
         return f"write {bare}, or {{{bare}: 64}} for a number of them over all machines"
     if any(shape.instance_type == written for shape in catalog.shapes):
         return f"write resources: {{instance_type: {written}}}"
