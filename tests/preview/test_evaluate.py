@@ -211,6 +211,13 @@ def test_a_failing_program_says_where_and_what(project, program, says):
     assert "preview/evaluate" not in message
 
 
+def test_a_program_that_ends_itself_half_way_is_not_judged_whole(project):
+    (left,) = evaluate(project("import sys\nif len(sys.argv) < 9:\n    sys.exit(0)\nx = 1"), "dev").hidden
+    assert "the program ends itself there with sys.exit()" in left.why
+    assert left.name.startswith("__main__.py, line ")
+    assert evaluate(project("import sys\nx = 1\nsys.exit(0)"), "dev").hidden == (), "its last line"
+
+
 def test_two_resources_of_one_name_are_refused_with_the_way_out(project):
     with pytest.raises(ServiceError, match=r"two resources have the same type, name and parent(.|\n)*fix: "):
         evaluate(project("Thing('a')\nThing('a')"), "dev")

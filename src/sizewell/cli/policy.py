@@ -92,7 +92,7 @@ def command(args: Arguments) -> int:
     state = state_of(args.state) if args.state else None
     with output.progress("evaluating") as tell:
         for path in args.plan:
-            plan = from_file(path, root, state).after
+            plan = from_file(path, root, state).judged
             plan = judging.in_environment(plan, environments)
             reports[plan.stack or path.stem] = _judged(root, plan, settings, on, prices)
         for name in () if args.plan else args.stack or known:

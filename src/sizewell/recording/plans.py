@@ -19,6 +19,15 @@ ONLY_THE_ENGINE: Final = "use --engine pulumi"  # how the evaluator ends a refus
 OF_THE_ENGINE: Final = "the engine's state"
 
 
+_UNLISTED: Final = Hidden(
+    name="the plan",
+    what="resources that do not change",
+    may_hide="more, also with accelerators",
+    why="the file lists changes alone",
+    fix="write it with `pulumi preview --json --show-sames`",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """A stack as it will be; `before` and `replaced` where the engine said them as well."""
@@ -26,6 +35,12 @@ class Planned:
     after: Plan
     before: Plan | None = None
     replaced: frozenset[str] | None = None  # None: no engine said
+    complete: bool = True  # whether resources that do not change are listed as well
+
+    @property
+    def judged(self) -> Plan:
+        """What policies judge: the stack, and that something of it is not listed where that is so."""
+        return self.after if self.complete else replace(self.after, hidden=(*self.after.hidden, _UNLISTED))
 
     @property
     def label(self) -> str:
@@ -106,7 +121,7 @@ def from_file(path: Path, root: Path, state: Plan | None = None) -> Planned:
 
 def _of(file: PreviewFile, root: Path) -> Planned:
     before = expanded(file.before, root) if file.before is not None else None
-    return Planned(after=expanded(file.after, root), before=before, replaced=file.replaced)
+    return Planned(after=expanded(file.after, root), before=before, replaced=file.replaced, complete=file.complete)
 
 
 def state_of(path: Path) -> Plan:
@@ -120,13 +135,15 @@ def completed(plan: Plan, state: Plan | None) -> Plan:
     A component that has not changed since then is known from there. What a place in the program makes is shown as it
     stands, and stays open: nobody knows what it will make next.
     """
-    if state is None or not plan.hidden:
+    if state is None:
         return plan
     if (state.project, state.stack) != (plan.project, plan.stack):
         raise UsageError(
             f"--state: it is of the stack {state.stack} of {state.project}, not of {plan.stack} of {plan.project}\n"
             f"  fix: write it with `pulumi stack export -s {plan.stack}`"
         )
+    if not plan.hidden:
+        return plan
     own, stands = plan.by_urn(), state.by_urn()
     added: dict[str, RecordedResource] = {}
     hidden: list[Hidden] = []

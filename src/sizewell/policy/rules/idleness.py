@@ -412,6 +412,8 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
         ends = True
     elif canonical(resource.type).startswith(_KNATIVE):
         ends = _knative_reaches_zero(get(spec, "template", "metadata", "annotations"))
+    elif kind == "DaemonSet":
+        ends = False  # nothing scales it: KEDA needs a scale of its own
     elif kind == "InferenceService":
         least = count(get(spec, "predictor", "minReplicas", default=1))
         ends = UNKNOWN if least is UNKNOWN else least == 0
@@ -425,8 +427,22 @@ def _judge_workload(facts: StackFacts, resource: RecordedResource) -> Verdict:
         return Undetermined("what scales it, and its minimum")
     return Violation(
         f"its pods hold accelerators around the clock, with or without requests{expiry.also()}",
-        "add a KEDA ScaledObject with minReplicaCount 0, or an expiry that something acts on",
+        f"{_to_zero(canonical(resource.type))}, or an expiry that something acts on",
     )
+
+
+def _to_zero(kind: str) -> str:
+    """What takes a kind's pods away; KEDA scales what has a scale of its own."""
+    if kind.startswith(_KNATIVE):
+        return 'set autoscaling.knative.dev/min-scale to "0"'
+    last = kind.rsplit(":", 1)[-1]
+    return {
+        "Pod": "set activeDeadlineSeconds",
+        "DaemonSet": "make it a Deployment with a KEDA ScaledObject of minReplicaCount 0",
+        "InferenceService": "set predictor.minReplicas to 0",
+        "RayCluster": "set the workers' minReplicas to 0 and enableInTreeAutoscaling",
+        "RayService": "set the workers' minReplicas to 0 and enableInTreeAutoscaling",
+    }.get(last, "add a KEDA ScaledObject with minReplicaCount 0")
 
 
 def _knative_reaches_zero(notes: object) -> Flag:

@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -129,6 +130,8 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         error = error.__cause__
     if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
         raise explained(error, project, stack, monitor) from None
+    if isinstance(error, SystemExit):
+        monitor.hidden += _left_early(error, project)
     if engine.errors:
         raise ServiceError(f"stack {stack}: the program reported an error: {engine.errors[0]}")
     plan = Plan(
@@ -142,6 +145,28 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         hidden=(*project.hidden, *monitor.hidden),
     )
     return expanded(plan, project.root, monitor.unread)
+
+
+def _left_early(error: SystemExit, project: Project) -> list[Hidden]:
+    """That a program ends itself before its last line, where it may have come to other resources under the engine."""
+    root = project.root.resolve()
+    steps = [s for s in traceback.extract_tb(error.__traceback__) if Path(s.filename).resolve().is_relative_to(root)]
+    if not steps or (len(steps) == 1 and steps[0].lineno == _last_line(steps[0].filename)):
+        return []
+    left = Hidden(
+        name=f"{relative(steps[-1].filename, project)}, line {steps[-1].lineno}",
+        what="what comes after it",
+        may_hide="other resources, also with accelerators",
+        why="the program ends itself there with sys.exit()",
+        fix="run it where it does not end so, or give a plan of the engine with --plan",
+        digest=_digest(steps[-1].filename),
+    )
+    return [left]
+
+
+def _last_line(file: str) -> int:
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return max((number for number, line in enumerate(lines, 1) if line.strip()), default=0)
 
 
 def _digest(file: str) -> str:
