@@ -358,11 +358,14 @@ def test_machines_of_one_s_own_are_the_choice_and_one_bill_with_what_is_made(own
     assert dict(server.inputs["spec"]["template"]["spec"]["nodeSelector"]) == {"gpu.nvidia.com/class": "H100"}
 
 
-def test_without_a_rate_of_one_s_own_nothing_of_it_is_chosen():
-
+def test_without_a_rate_of_one_s_own_it_is_sized_and_its_cost_stays_open():
     answer = decide([parse_spec(CHAT, "chat")], load(), stack="prod", on=date(2026, 11, 22))
-    assert isinstance(answer, NothingFits)
-    assert "give your own machines a rate and name their cluster: `sizewell docs adopt-a-cluster`" in answer.relax
+    assert not isinstance(answer, NothingFits)
+    (workload,) = answer.workloads
+    assert workload.cost.unpriced
+    assert any("sizewell prices import FILE" in note for note in workload.assumptions)
+    kinds = {load().shape("on-premises", each.instance_type).accelerator for each in workload.pools[0].fallbacks}
+    assert not any("gaudi" in kind for kind in kinds), "a fallback runs the same image"
 
 
 def test_edge_devices_are_sized_and_never_built(tmp_path):

@@ -127,6 +127,8 @@ class TaskArgs(TypedDict):
     """Engine named in the spec, such as vllm; default by the model's family."""
     engine_version: NotRequired[str]
     """Its release, as in the spec."""
+    experts: NotRequired[int]
+    """Routed experts of a layer; the entry scripts train none."""
     resolution: NotRequired[int]
     """Side of images in pixels."""
     precision: NotRequired[str]
@@ -145,6 +147,8 @@ class TaskArgs(TypedDict):
     """pretrain, full or lora."""
     optimizer: NotRequired[str]
     """adamw."""
+    offload: NotRequired[str]
+    """optimizer, where its state and its step are the host's; the entry scripts keep it on the device."""
     lora_rank: NotRequired[int]
     """Rank of the adapters."""
     no_sync: NotRequired[bool]

@@ -461,7 +461,7 @@ def fallbacks(sizing: Sizing, chosen: Option) -> tuple[Fallback, ...]:
             continue
         if option.deal.market != chosen.deal.market:
             continue
-        if bool(option.candidate.shape.accelerator) != bool(chosen.candidate.shape.accelerator):
+        if option.candidate.accelerator.runtime != chosen.candidate.accelerator.runtime:
             continue  # another engine, and another image
         if option.instance_type == chosen.instance_type or option.deal.region != chosen.deal.region:
             continue
