@@ -146,7 +146,7 @@ def test_a_rate_may_be_of_what_the_catalog_does_not_know(own):
           - {cloud: aws, fee: "rds.*", percent: 50}
           - {cloud: aws, instance_type: m5.large, percent: 50}
           - {cloud: aws, instance_type: m99.large, region: us-east-1, usd: 0.5}
-          - {fee: "aws:dynamodb/table:Table", usd: 57}
+          - {fee: "aws:workspaces/workspace:Workspace", usd: 57}
         """
     )
     merged = catalog.load()
@@ -154,7 +154,7 @@ def test_a_rate_may_be_of_what_the_catalog_does_not_know(own):
     assert merged.fee("aws", "rds.postgresql.single_az.db.m5.large", "us-east-1", ON).amount == Decimal("0.2")
     assert merged.price("aws", "m5.large", "us-east-1", on=ON).amount * 2 == Decimal("0.096")
     assert merged.price("aws", "m99.large", "us-east-1", on=ON).amount == Decimal("0.5")
-    table = RecordedResource(urn="u", type="aws:dynamodb/table:Table", name="t", inputs={})
+    table = RecordedResource(urn="u", type="aws:workspaces/workspace:Workspace", name="t", inputs={})
     found = price_of(
         Plan(project="p", stack="s", resources=(table,), config={"aws:region": "us-east-1"}), merged, on=ON
     )

@@ -26,7 +26,6 @@ mixtral | mixtral:8x22b | mistral-large | mistralai/Mistral-7B | qwen2.5 | qwen2
 qwen3:32b | qwq | gemma2 | gemma2:27b | gemma3 | gemma3:12b | phi3 | phi4 | deepseek-r1:70b | deepseek-chat | gpt-oss
 gpt-oss:20b | codellama | tinyllama | whisper | whisper-1 | whisper-large | sdxl | stable diffusion | flux | dall-e-3
 bert | resnet | text-embedding-3-small | nomic-embed-text | all-minilm | gpt2 | falcon | kimi | glm-4
-https://huggingface.co/meta-llama/Llama-3.1-8B
 """
 PLACES: Final = """
 us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeurope2] | [AWS] | [amazon] | [google]
@@ -44,7 +43,7 @@ LOADS: Final = """
 {rps: -1, input_tokens: 100, output_tokens: 100} | {rps: ten, input_tokens: 100, output_tokens: 100}
 """
 HARDWARE: Final = """
-{count: 64} | {gpus: 8} | {accelerators: H100:8} | {accelerators: 64 H100} | {accelerators: [8xH100]} | {gpu: H100}
+{count: 64} | {accelerators: H100:8} | {accelerators: 64 H100} | {accelerators: [8xH100]} | {gpu: H100}
 {accelerators: h100x8} | {accelerators: 4090} | {gpu: A100:8} | {gpu: 80} | {nodes: 1-8} | {nodes: 0} | {cpus: 4}
 {memory: 64GB} | {instance_type: p5.48xl} | {instance_type: H100} | {instance_type: [g6e.xlarge, p9.48xlarge]}
 {gpu_type: H100} | {num_gpus: 8} | {limits: {nvidia.com/gpu: 8}} | {tpu: v5e-8} | {tpu: v5litepod-8}
@@ -68,7 +67,7 @@ RUNS: Final = """
 {epochs: 3} | {dataset: x} | {tokens: 10 billion, sequence_length: 2048} | {tokens: 1B, seq_len: 2048}
 {steps: 1000, batch_size: 8, sequence_length: 1024} | {samples: 10k, max_seq_length: 2048, method: sft}
 {samples: 10k, epochs: 3, sequence_length: 2k, method: QLoRA}
-{samples: 10k, sequence_length: 1024, optimizer: adam8bit} | {samples: 10k, sequence_length: 1024, method: dpo}
+{samples: 10k, sequence_length: 1024, optimizer: adam8bit}
 {samples: 10k, sequence_length: 1024, lora_rank: 16} | {samples: 10k, sequence_length: 1024, precision: bf16}
 """
 

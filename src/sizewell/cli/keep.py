@@ -18,7 +18,6 @@ from sizewell.cli.parameters import iso_date, stacks
 from sizewell.sizing.errors import ConfigError, ServiceError, UsageError
 from sizewell.sizing.records.stackname import cluster_of, normal_environment
 from sizewell.sizing.versions import schema_of
-from sizewell.teardown.records import until_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -235,6 +234,8 @@ def who() -> str:
 
 def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: datetime) -> list[str]:
     """That an earlier lease or pause holds for longer, and how to end both."""
+    from sizewell.teardown.records import until_of
+
     record = journal.longest(kind, stack, now)
     held = until_of(str(record["until"]))[0] if record is not None else now
     if record is None or held <= until:
@@ -247,6 +248,8 @@ def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: d
 
 def still_paused(journal: Journal, stack: str, now: datetime) -> list[str]:
     """The pauses under which nothing of a stack is stopped all the same."""
+    from sizewell.teardown.records import until_of
+
     lines = []
     for whose, end in ((stack, f"resume {stack}"), ("", "resume --all")):
         if (record := journal.longest("pause", whose, now)) is not None:

@@ -65,7 +65,7 @@ def refused_pulls(config, settings, monkeypatch):
             program.build(KUBERNETES, KUBERNETES.workloads, settings)
         made.append(str(raised.value))
 
-    monkeypatch.setattr("pulumi.runtime.is_dry_run", lambda: False)
+    monkeypatch.setattr("sizewell.sdk.stand_ins._IS_DRY_RUN", lambda: False)
     resources = record(body, stack="staging-azure", config=config)
     assert not [one for one in resources if one.custom and not one.type.startswith("pulumi:")]
     return made[0]

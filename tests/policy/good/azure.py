@@ -363,18 +363,17 @@ def notebook_of_azure_ml():
         workspace_name=workspace_in(within).name,
         compute_name="lab",
         location="eastus",
-        properties={
-            "compute_type": "ComputeInstance",
-            "disable_local_auth": True,
-            "properties": {
-                "vm_size": "Standard_NC24ads_A100_v4",
-                "idle_time_before_shutdown": "PT60M",
-                "enable_node_public_ip": False,
-                "enable_root_access": False,
-                "ssh_settings": {"ssh_public_access": "Disabled"},
-                "application_sharing_policy": "Personal",
-            },
-        },
+        properties=az.machinelearningservices.ComputeInstanceArgs(  # a dictionary of such names reaches the cloud as it is
+            compute_type="ComputeInstance",
+            disable_local_auth=True,
+            properties=az.machinelearningservices.ComputeInstancePropertiesArgs(
+                vm_size="Standard_NC24ads_A100_v4",
+                idle_time_before_shutdown="PT60M",
+                enable_node_public_ip=False,
+                ssh_settings={"ssh_public_access": "Disabled"},
+                application_sharing_policy="Personal",
+            ),
+        ),
         tags=TAGS,
     )
 

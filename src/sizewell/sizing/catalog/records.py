@@ -255,10 +255,10 @@ class Region:
     country: str  # ISO 3166 alpha-2
     access: Literal["open", "restricted", "government"]
     place: str
-    zones: tuple[str, ...]
+    zones: tuple[str, ...] = ()
     """What follows the region's name in those of its zones, on AWS also in their ids, as a or az1; on Azure their
     numbers. NO_ZONES where it has none; () where that is not known. Local zones are not among them."""
-    zones_source: Sources
+    zones_source: Sources = ""
     source: Source
     checked: Day
 

@@ -155,6 +155,10 @@ def read_sources(name: str, text: str, faults: list[Fault]) -> dict[str, str]:
     return {cells[0]: cells[1] for _, cells in lines(name, text, SOURCES, faults)}
 
 
+LATER: Final = frozenset({"zones", "zones_source"})
+"""Columns that files of older releases, a project's own among them, do not have: empty there."""
+
+
 def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(text.splitlines())
     header = next(reader, [])
@@ -164,15 +168,18 @@ def lines(name: str, text: str, columns: tuple[str, ...], faults: list[Fault]) -
             faults.append(Fault(path=f"{name} row 1: schema", message=wrong, fix=fix))
             return
         header = next(reader, [])
-    if tuple(header) != columns:
+    added = [place for place, column in enumerate(columns) if column in LATER and column not in header]
+    if tuple(header) != tuple(column for place, column in enumerate(columns) if place not in added):
         missing = [column for column in columns if column not in header]
         extra = [column for column in header if column not in columns]
         difference = f"missing {missing}, unknown {extra}" if missing or extra else "in another order"
         faults.append(Fault(path=f"{name} row 1", message=f"the columns must be {','.join(columns)} ({difference})"))
         return
-    width = len(columns)
+    width = len(columns) - len(added)
     for cells in reader:
         if len(cells) == width:
+            for place in added:
+                cells.insert(place, "")
             yield reader.line_num, cells
         elif cells:
             message = f"has {len(cells)} cells, must have {width}"
