@@ -230,3 +230,22 @@ def test_a_record_that_does_not_open_blocks_no_command(journal: str, sizewell: S
     assert "cannot be opened: Is a directory" in done.err
     assert "accepted" in sizewell("teardown", "accept-gap", "--reason", "lost", "--journal", journal).out
     assert "file:" in sizewell("keep", "dev-c", "4h", "--reason", "x", "--journal", "file:journal").err
+
+
+def test_an_end_takes_no_time_and_reasons_are_plain(journal: str, sizewell: Sizewell) -> None:
+    sizewell("keep", "dev-aws", "10d", "--reason", "demo", "--journal", journal)
+    for more in (("4h",), ("--until", "2027-01-05")):
+        done = sizewell("keep", "dev-aws", *more, "--end", "--reason", "x", "--journal", journal)
+        assert done.code == 64
+        assert "--end ends the lease now" in done.err
+    assert words(journal, "dev-aws") == ["demo"]
+    assert sizewell("keep", "dev-aws", "4h", "--reason", "a\x1b[31mred", "--journal", journal).code == 64
+
+
+def test_what_holds_after_a_resume_is_said(journal: str, sizewell: Sizewell) -> None:
+    done = sizewell("teardown", "resume", "--journal", journal)
+    assert "sizewell teardown resume STACK" in done.err
+    sizewell("teardown", "pause", "dev-b", "--reason", "a", "--journal", journal)
+    assert "pauses of single stacks hold on: dev-b" in sizewell("teardown", "resume", "--all", "--journal", journal).out
+    sizewell("keep", "dev-b", "4h", "--reason", "b", "--journal", journal)
+    assert "a lease of it holds until" in sizewell("teardown", "resume", "dev-b", "--journal", journal).out

@@ -58,7 +58,7 @@ zone_option = click.option("--zone", default="", metavar="NAME", help="time zone
 @click.argument("duration", required=False, help="from now on, such as 4h or 3d; or --until")
 @until_option
 @zone_option
-@click.option("--reason", metavar="TEXT", help="reason, shown in the plan")
+@click.option("--reason", metavar="TEXT", help="reason, shown in the plan; needed but with --end")
 @click.option("--end", is_flag=True, help="end the lease")
 @journal_option
 @click.option("--json", is_flag=True, help="print what was done as JSON")
@@ -70,6 +70,12 @@ def command(args: Arguments) -> int:
     now = datetime.combine(args.on, time(), UTC) if args.on else datetime.now(UTC)
     stack: str = args.stack
     if args.end:
+        if args.duration or args.until:
+            asked = args.duration or f"--until {args.until}"
+            raise UsageError(
+                f"--end ends the lease now, and {asked} is a time\n"
+                f"  fix: sizewell keep {stack} --end, or sizewell keep {stack} {asked} --reason TEXT"
+            )
         journal, root = opened(args, [stack])
         held = journal.longest("lease", stack, now) is not None
         if held:
@@ -217,6 +223,8 @@ def _must_be_stacks(root: Path, named: Sequence[str]) -> None:
 def one_line(text: str) -> str:
     """A reason, in one line. UsageError where it says nothing, or too much."""
     reason = " ".join(str(text).split())
+    if not reason.isprintable():
+        raise UsageError(f"--reason: has signs that no line can show: {reason[:40]!r}")
     if not reason or len(reason) > 200:
         raise UsageError(f"--reason: must have 1 to 200 characters, got {len(reason)}")
     return reason
@@ -244,6 +252,24 @@ def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: d
     end = f"sizewell keep {stack} --end" if kind == "lease" else f"sizewell teardown resume {whose}"
     by = f" of {record['by']}" if record.get("by") else ""
     return [f"an earlier {kind}{by} holds on until {held:%Y-%m-%d %H:%M} UTC: {record['reason']}; `{end}` ends both"]
+
+
+def still_held(journal: Journal, now: datetime) -> list[str]:
+    """The stacks that a pause of their own holds, whatever ends for all."""
+    named = sorted({str(record["stack"]) for record in journal.records if record["kind"] == "pause"} - {""})
+    held = [stack for stack in named if journal.longest("pause", stack, now) is not None]
+    return [f"pauses of single stacks hold on: {', '.join(held)}"] if held else []
+
+
+def still_leased(journal: Journal, stack: str, now: datetime) -> list[str]:
+    """That a lease holds a stack all the same."""
+    from sizewell.teardown.records import until_of
+
+    record = journal.longest("lease", stack, now)
+    if record is None:
+        return []
+    until = until_of(str(record["until"]))[0]
+    return [f"a lease of it holds until {until:%Y-%m-%d %H:%M} UTC: `sizewell keep {stack} --end` ends it"]
 
 
 def still_paused(journal: Journal, stack: str, now: datetime) -> list[str]:

@@ -405,22 +405,30 @@ def _resume(args: Arguments) -> int:
 def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int:
     """Write a pause for stacks or for all (stack ""), or end it."""
     if bool(args.stacks) == args.everything:
-        raise UsageError("name stacks, or --all\n  fix: sizewell teardown pause --all --until 4h --reason TEXT")
+        pause, resume = "pause STACK --until 4h --reason TEXT", "resume STACK, or sizewell teardown resume --all"
+        raise UsageError(f"name stacks, or --all\n  fix: sizewell teardown {resume if until == now else pause}")
     journal, _ = keep.opened(args, args.stacks)
     for stack in args.stacks or ("",):
         if until == now and not journal.paused(stack, now):
             said = [f"{stack}: it has no pause of its own" if stack else "no pause of all stacks holds"]
-            _lines(args, [*said, *(keep.still_paused(journal, stack, now) if stack else [])])
+            _lines(args, [*said, *_still(journal, stack, now)])
             continue
         longer = keep.longer_than(journal, "pause", stack, now, until) if until > now else []
         journal.write("pause", now, stack=stack, subject="", until=until.isoformat(), reason=reason, by=keep.who())
         ended = "the pause is ended; owners are notified anew, and have the whole grace"
         held = f"nothing is stopped until {until:%Y-%m-%d %H:%M} UTC: {reason}"
-        after = keep.still_paused(journal, stack, now) if stack and until == now else longer
+        after = _still(journal, stack, now) if until == now else longer
         _lines(args, [f"{stack or 'every stack'}: {ended if until == now else held}", *after])
     if args.json:
         output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
     return 0
+
+
+def _still(journal: Journal, stack: str, now: datetime) -> list[str]:
+    """What holds after a pause of a stack, or of all (""), has ended."""
+    if not stack:
+        return keep.still_held(journal, now)
+    return [*keep.still_paused(journal, stack, now), *keep.still_leased(journal, stack, now)]
 
 
 def _lines(args: Arguments, lines: Sequence[str]) -> None:

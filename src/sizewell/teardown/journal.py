@@ -226,7 +226,8 @@ class Journal:
                 ends = (datetime.fromisoformat(later["at"]) for later in given[number:] if _is_end(later))
                 until = min([until, *ends])
                 since_s = datetime.fromisoformat(record["at"]).timestamp()
-                reason = f"teardown is paused: {record['reason']}" if kind == "pause" else str(record["reason"])
+                said = "".join(sign if sign.isprintable() else "?" for sign in str(record["reason"]))
+                reason = f"teardown is paused: {said}" if kind == "pause" else said
                 leases.append(Protection(until=until, reason=reason, since_s=since_s, unclear=unclear))
         return tuple(leases)
 
