@@ -123,9 +123,10 @@ def test_a_purchase_that_stands_on_both_sides_is_bought_already():
     assert first.change_usd_per_month == 0  # never mixed with the run-rate
 
 
-def test_a_purchase_without_confirmation_says_so():
+def test_a_purchase_that_a_program_registers_is_bought_at_the_update():
     comment = markdown.render(one(plain(), pretrain(plain())))
-    assert "**not confirmed**" in comment
+    assert "the program registers it: bought at the next update" in comment
+    assert "nothing is bought" not in comment
 
 
 def exposure(side):

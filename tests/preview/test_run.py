@@ -265,8 +265,12 @@ def test_the_bases_own_prices_are_a_line_of_their_own(repository):
     assert not preview.silent
 
 
-def test_a_state_as_the_base(repository):
-    preview = repository.preview(stacks=("dev",), base_state=FIXTURES / "state.json")
+def test_a_state_as_the_base(repository, tmp_path):
+    with pytest.raises(UsageError, match="it is of the stack dev of small, not of dev of demo"):
+        repository.preview(stacks=("dev",), base_state=FIXTURES / "state.json")
+    own = tmp_path / "state.json"
+    own.write_text((FIXTURES / "state.json").read_text().replace(":dev::small::", ":dev::demo::"))
+    preview = repository.preview(stacks=("dev",), base_state=own)
     stack = preview.stacks[0]
     assert stack.base == "state.json"
     assert {"v0", "gone"} <= {row.component for row in stack.rows if row.sign == "-"}

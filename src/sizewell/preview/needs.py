@@ -226,6 +226,9 @@ def _unprotected(before: Plan, after: Plan) -> Iterable[records.Need]:
             )
 
 
+_BLOCK: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"  # whose creation is the purchase
+
+
 def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterable[records.Need]:
     for row in rows:
         if row.once.ceiling <= 0 and not row.purchases_without_price:
@@ -236,6 +239,8 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
             confirmed = "confirmed in the spec"
             if block.max_price_usd is not None:
                 confirmed += f", at most {block.max_price_usd:,} USD"
+        elif any(_BLOCK in line.resource for line in row.lines if line.cadence == "once" and line.resource):
+            confirmed = "the program registers it: bought at the next update"
         what = next((line.what for line in row.lines if line.cadence == "once"), row.what)
         yield records.Need(
             kind="purchases",
