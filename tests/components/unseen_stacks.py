@@ -917,7 +917,7 @@ def infiniband():
             "vm_size": "Standard_ND96isr_H100_v5",
             "resource_group": e.resource_group,
             "subnet_id": f"{SUB}/hpc",
-            "security_group_id": "/nsg",
+            "security_group_id": "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.Network/networkSecurityGroups/own",
             "guard": NOTIFY,
             "ssh_public_key": "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7 team",
         },
@@ -1064,7 +1064,7 @@ def openai():
             "users": ["11111111-1111-1111-1111-111111111111"],
             "key": {
                 "key_url": "https://v.vault.azure.net/keys/k/0123456789abcdef0123456789abcdef",
-                "vault_id": "/v",
+                "vault_id": "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg/providers/Microsoft.KeyVault/vaults/own",
                 "identity_id": "/i",
                 "client_id": "44444444-4444-4444-4444-444444444444",
             },
