@@ -129,3 +129,11 @@ def test_what_cannot_be_simulated(simulate: Callable, project: Path, sizewell: S
         assert says in done.err
     (project / "train.yaml").write_text("name: t\nkind: notebook\nowner: a\nttl: 3d\nresources: {gpu: 24GB..}\n")
     assert "requests arrive at services" in sizewell("simulate", "train.yaml").err
+
+
+def test_a_log_of_one_request_has_no_rate(simulate: Callable) -> None:
+    data = json.loads(simulate("--json", log=_log(1)).out, parse_constant=pytest.fail)
+    assert data["load"]["per_s"] is None
+    said = simulate(log=_log(1)).out
+    assert "1 request in 0 min" in said
+    assert "nan" not in said

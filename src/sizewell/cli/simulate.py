@@ -40,8 +40,7 @@ EXAMPLES = """examples:
 
 exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the line is wrong
 """
-KEYS = ("ttft_s", "tpot_s", "e2e_s")
-TITLES = ("first token", "between tokens", "whole answer")
+WAITS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer", "e2e_s"))
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
@@ -144,8 +143,8 @@ class NothingToSimulateError(UsageError):
     exit_code = 5
 
 
-def _described(requests: Requests) -> dict[str, float]:
-    """What a load is like, in the figures that decide how many replicas it takes."""
+def _described(requests: Requests) -> dict[str, float | None]:
+    """What a load is like: the figures that decide how many replicas it takes; None of too few requests."""
     gaps = [b - a for a, b in itertools.pairwise(requests.at_s)]
     mean = statistics.fmean(gaps) if gaps else 0.0
     by_second: dict[int, int] = {}
@@ -154,9 +153,9 @@ def _described(requests: Requests) -> dict[str, float]:
     return {
         "requests": len(requests),
         "seconds": requests.seconds,
-        "per_s": len(requests) / requests.seconds if requests.seconds else math.nan,
+        "per_s": len(requests) / requests.seconds if requests.seconds else None,
         "peak_per_s": max(by_second.values()),
-        "burstiness": statistics.pstdev(gaps) / mean if mean else math.nan,
+        "burstiness": statistics.pstdev(gaps) / mean if mean else None,
         "prompt_tokens": statistics.fmean(requests.prompt_tokens),
         "output_tokens": statistics.fmean(requests.output_tokens),
     }
@@ -206,7 +205,10 @@ def _result(of: Deployed, of_count: Judged) -> dict[str, Any]:
         "machines": _nodes(of, of_count.replicas),
         "holds": of_count.holds,
         "missed": of_count.missed,
-        **{key: {f"p{round(share * 100)}": value for share, value in getattr(of_count, key).items()} for key in KEYS},
+        **{
+            key: {f"p{round(share * 100)}": value for share, value in getattr(of_count, key).items()}
+            for _, key in WAITS
+        },
         "in_flight_max": served.in_flight_max,
         "waiting_max": served.waiting_max,
         "cache_max": served.cache_max,
@@ -240,6 +242,7 @@ def _write_page(file: Path, told: _Told) -> None:
         remarks=told.remarks,
         of=of,
         asked=told.asked,
+        rows=WAITS,
         tried=[each for each in (told.holds, told.fails) if each is not None],
         closed=closed,
     )
@@ -263,10 +266,14 @@ def _load(told: _Told) -> str:
         thinking = f" that think for {load.think_s:g} s" if load.think_s else ""
         return f"{plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests"
     made = _described(load.requests)
+    parts = [f"{plural(len(load.requests), 'request')} in {load.requests.seconds / 60:.3g} min"]
+    if made["per_s"] is not None:
+        parts.append(f"{made['per_s']:.3g}/s, peak second {made['peak_per_s']}")
+    if made["burstiness"] is not None:
+        parts.append(f"burstiness {made['burstiness']:.1f}")
     return (
-        f"{made['requests']:,} requests in {made['seconds'] / 60:.0f} min, {made['per_s']:.3g}/s, peak second "
-        f"{made['peak_per_s']}, burstiness {made['burstiness']:.1f}; prompts of {made['prompt_tokens']:,.0f} and "
-        f"answers of {made['output_tokens']:,.0f} tokens at the mean"
+        f"{', '.join(parts)}; prompts of {made['prompt_tokens']:,.0f} and answers of {made['output_tokens']:,.0f} "
+        "tokens at the mean"
     )
 
 
@@ -283,7 +290,7 @@ def _print(told: _Told) -> None:
     made_table = output.table(
         "ms", "p50", "p90", "p95", "p99", percentile, right=("p50", "p90", "p95", "p99", percentile)
     )
-    for title, key in zip(TITLES, KEYS, strict=True):
+    for title, key in WAITS:
         figures = getattr(asked, key)
         most = allowed[key]
         late = most is not None and figures and figures[level.percentile] > most

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sizewell.sizing.predict.performance.serving_load import Load as Closed
 
 SLICES = 60  # of the time that a chart shows
-ROWS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer", "e2e_s"))
 
 
 def page(
@@ -33,6 +32,7 @@ def page(
     remarks: Sequence[str],
     of: Deployed,
     asked: Judged,
+    rows: Sequence[tuple[str, str]],
     tried: Sequence[Judged],
     closed: Closed | None,
 ) -> str:
@@ -50,7 +50,7 @@ def page(
             short_duration(predicted[key]) if key in predicted else "-",
             short_duration(most) if (most := allowed[key]) is not None else "-",
         ]
-        for title, key in ROWS
+        for title, key in rows
     ]
     served = asked.served
     fewest = min((each.replicas for each in (asked, *tried) if each.holds), default=None)

@@ -98,7 +98,9 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
                 if columns.blocks:
                     blocks.append(tuple(row.get(columns.blocks) or ()))
     except OSError as error:
-        raise SpecError([Fault(path=str(path), message=error.strerror or str(error))]) from None
+        raise SpecError(
+            [Fault(path=str(path), message=error.strerror or str(error), fix="name a file of requests")]
+        ) from None
     except (EOFError, gzip.BadGzipFile, UnicodeDecodeError, csv.Error) as error:
         raise SpecError([Fault(path=str(path), message=f"cannot be read after line {lines}: {error}")]) from None
     if not rows:
