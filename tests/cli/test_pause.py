@@ -55,6 +55,27 @@ def test_a_pause_holds_one_stack_or_all(journal: str, sizewell: Sizewell, monkey
     assert words(journal, "dev-b") == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("keep", "dev-aws", "4h", "--reason", "x"),
+        ("teardown", "pause", "--all", "--reason", "x"),
+        ("teardown", "resume", "--all"),
+        ("teardown", "accept-gap", "--reason", "x"),
+        ("teardown", "fetch", "here"),
+    ],
+    ids=lambda line: " ".join(line[:2]),
+)
+def test_outside_of_a_project_the_way_is_named(line: tuple[str, ...], journal: str, sizewell: Sizewell) -> None:
+    done = sizewell(*line)
+    assert (done.code, "is not in a Pulumi project" in done.err, "--journal URI" in done.err) == (64, True, True)
+
+
+def test_a_negative_duration_is_no_riddle(journal: str, sizewell: Sizewell) -> None:
+    done = sizewell("keep", "dev-aws", "-4h", "--reason", "x", "--journal", journal)
+    assert (done.code, "a value with a minus sign is read as an option" in done.err) == (64, True), done.err
+
+
 @pytest.mark.parametrize("named", [(), ("dev-aws", "--all")])
 def test_a_pause_says_what_it_holds(journal: str, sizewell: Sizewell, named: tuple[str, ...]) -> None:
     done = sizewell("teardown", "pause", *named, "--reason", "x", "--journal", journal)
@@ -196,12 +217,12 @@ def test_nobody_shortens_what_somebody_else_asked_for(journal: str, sizewell: Si
     sizewell("keep", "dev-aws", "30d", "--reason", "thesis", "--journal", journal)
     done = sizewell("keep", "dev-aws", "30m", "--reason", "debugging", "--journal", journal)
     assert "holds on until" in done.out
-    assert "thesis; `sizewell keep dev-aws --end` ends both" in done.out
+    assert "thesis; `sizewell keep dev-aws --end` ends them all" in done.out
     later = datetime.now(UTC) + timedelta(days=2)
     assert words(journal, "dev-aws", later) == ["thesis"]
     sizewell("teardown", "pause", "--all", "--until", "14d", "--reason", "freeze", "--journal", journal)
     assert (
-        "`sizewell teardown resume --all` ends both"
+        "`sizewell teardown resume --all` ends them all"
         in sizewell("teardown", "pause", "--all", "--until", "1h", "--reason", "now", "--journal", journal).out
     )
     assert words(journal, "dev-b", later) == ["teardown is paused: freeze"]

@@ -55,6 +55,109 @@ def test_what_is_no_timeline_is_refused(tmp_path: Path, sizewell: Sizewell, text
     assert "Traceback" not in done.err
 
 
+DAY = "2026-11-20T"
+POOL = "pools[0]"
+CONTRADICTIONS = {
+    "a step twice": (
+        "steps",
+        [f"{DAY}12:00:00Z", f"{DAY}13:00:00+01:00"],
+        "steps[1]: 2026-11-20T12:00:00+00:00 is sta",
+    ),
+    "a step before the stack": ("created", "2027-01-01T00:00:00Z", "steps[0]: 2026-11-20T12:00:00+00:00 is before the"),
+    "no name": ("stack", "", "stack: must be a name"),
+    "a name that moves the cursor": ("stack", "dev\x1b[2J", r"'dev\x1b[2J'"),
+    "two pools of a name": ("pools", 2, "pools[1].name: 'train' is the name of two pools (first of pools[0])"),
+    "a run that ends before it begins": (
+        f"{POOL}.utilization_percent",
+        {"gpu-0/0": [[f"{DAY}09:00:00Z", f"{DAY}08:00:00Z", 50]]},
+        "gpu-0/0[0]: [2026",
+    ),
+    "a run of no length": (
+        f"{POOL}.requests_per_s",
+        [[f"{DAY}09:00:00Z", f"{DAY}09:00:00Z", 50]],
+        "requests_per_s[0]: [2026",
+    ),
+    "a count that ends before it begins": (
+        f"{POOL}.counted",
+        [{"start": f"{DAY}09:00:00Z", "end": f"{DAY}08:00:00Z", "machines": []}],
+        "counted[0].end: 2",
+    ),
+    "idle until before": (
+        f"{POOL}.episodes",
+        [{"since": f"{DAY}09:00:00Z", "until": f"{DAY}08:00:00Z"}],
+        "episodes[0].until: 2026",
+    ),
+    "a job in two states": (
+        f"{POOL}.jobs",
+        [{"name": "j", "state": state, "since": f"{DAY}09:00:00Z"} for state in ("running", "ended")],
+        "jobs[1]: j is in two states",
+    ),
+    "an update that ends before it begins": (
+        "updates",
+        [{"by": "ana", "since": f"{DAY}09:00:00Z", "until": f"{DAY}08:00:00Z"}],
+        "updates[0].until: 2026",
+    ),
+    "a lease that ends before it is given": (
+        "leases",
+        [{"until": "2026-11-18", "reason": "x", "since": f"{DAY}08:00:00Z"}],
+        "leases[0].until: 2026-11-19",
+    ),
+    "a protection that ends before it is known": (
+        "protected",
+        {"until": "2026-11-18", "reason": "x", "since": f"{DAY}08:00:00Z"},
+        "protected.until: 2026-11-19",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", CONTRADICTIONS)
+def test_what_contradicts_itself_is_refused_before_anything_is_replayed(
+    tmp_path: Path, sizewell: Sizewell, how: str
+) -> None:
+    key, value, says = CONTRADICTIONS[how]
+    data = json.loads(EXAMPLE.read_text())
+    if key == "pools":
+        data["pools"] *= value
+    else:
+        (data["pools"][0] if key.startswith(POOL) else data)[key.removeprefix(f"{POOL}.")] = value
+    path = tmp_path / "timeline.json"
+    path.write_text(json.dumps(data))
+    done = sizewell("teardown", "replay", str(path))
+    assert (done.code, done.out) == (64, ""), done.out
+    assert says in done.err
+
+
+def test_a_key_that_is_stated_twice_is_refused(tmp_path: Path, sizewell: Sizewell) -> None:
+    path = tmp_path / "timeline.json"
+    path.write_text(
+        EXAMPLE.read_text().replace('"accelerators_per_machine"', '"name": "x", "accelerators_per_machine"', 1)
+    )
+    done = sizewell("teardown", "replay", str(path))
+    assert (done.code, "pools[0].name: the key is stated twice" in done.err) == (64, True), done.err
+
+
+def test_what_comes_after_the_last_step_is_said(tmp_path: Path, sizewell: Sizewell) -> None:
+    data = json.loads(EXAMPLE.read_text())
+    data["pools"][0]["saves"] = ["2027-11-20T12:00:00Z"]
+    path = tmp_path / "timeline.json"
+    path.write_text(json.dumps(data))
+    done = sizewell("teardown", "replay", str(path))
+    assert done.code == 0
+    assert "pools[0].saves[0]: 2027-11-20T12:00:00+00:00 is after the last step" in done.err
+
+
+@pytest.mark.parametrize(("environment", "stopped"), [("dev", 2), ("qa", 0)])
+def test_outside_of_a_project_the_defaults_decide_and_that_is_said(
+    environment: str, stopped: int, tmp_path: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "timeline.json"
+    path.write_text(json.dumps({**json.loads(EXAMPLE.read_text()), "environment": environment}))
+    done = sizewell("teardown", "replay", "timeline.json")
+    assert "no stacks/config/teardown.yaml here: decided by the defaults (environments dev, staging, prod" in done.err
+    assert f"; {stopped} decisions would" in done.out
+
+
 def test_a_file_that_is_not_there_and_an_action_that_is_missing(sizewell: Sizewell) -> None:
     assert sizewell("teardown", "replay", "nowhere.json").code == 64
     assert sizewell("teardown").code == 64

@@ -125,7 +125,9 @@ def test_windows_that_only_lie_on_closed_days_never_open():
         ({"country": "GB", "dates": ["2026-12-24"]}, "", "must have one of country, ics and dates"),
         ({}, "", "must have one of country, ics and dates"),
         ({"dates": ["24.12.2026"]}, "dates", "is neither a day such as 2026-12-24"),
-        ({"dates": ["2026-12-24..2026-12-20"]}, "dates", "is neither a day"),
+        ({"dates": ["2026-12-24..2026-12-20"]}, "dates", "ends before it begins; write 2026-12-20..2026-12-24"),
+        ({"country": False}, "country", "must be text, got False\n  fix: put it in quotes"),  # NO, Norway
+        ({"country": "CA", "subdivision": True}, "subdivision", "must be text, got True"),  # ON, Ontario
         ({"dates": ["2026-02-30"]}, "dates", "is neither a day"),
         ({"ics": "missing.ics"}, "ics", "missing.ics: No such file"),
         ({"ics": "../freeze.ics"}, "ics", "ics"),

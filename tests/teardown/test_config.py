@@ -69,6 +69,9 @@ def test_the_guide_s_settings_are_read_and_match_the_schema(tmp_path: Path) -> N
         ({"limits": {}}, "limits"),
         ({"idle_power_w": {"g6.12xlarge": -16}}, "idle_power_w"),
         ({"expiry_notice_days": [7, -1]}, "expiry_notice_days"),
+        ({"environments": {"dev": {"mode": "ACT"}}}, "environments.dev.mode: must be 'observe' or 'act', got 'ACT'"),
+        ({"environments": {"dev": {"mode": {"emty": "act"}}}}, "environments.dev.mode.emty: unknown key"),
+        ({"identities": {123456789012: {"reads": {}}}}, "identities.123456789012: must be text.*\\n  fix: put it in quotes"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_by_its_path(change: dict[str, Any], where: str) -> None:

@@ -59,6 +59,10 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "an end that is none": (rewritten(until="soon"), "has an `until` that cannot be read"),
     "a time that is none": (rewritten(at="yesterday"), "has no time in 'at'"),
     "a time without a zone": (rewritten(at="2026-11-20T12:00:00"), "has no time zone in 'at'"),
+    "a copy of another": (
+        lambda path: path.write_bytes((path.parent / f"{3:012d}.json").read_bytes()),
+        "is a copy of journal/000000000003.json",
+    ),
     "without a reason": (lambda path: path.write_text(path.read_text().replace('"reason"', '"treason"')), "no reason"),
 }
 

@@ -104,7 +104,8 @@ def samples(use: dict[str, Any], devices: list[str], lost: dict[str, float]) -> 
         runs = next((use[key] for key in keys(device) if key in use), None)
         share = next((lost[key] for key in keys(device) if key in lost), 0.0)
         if runs is not None:
-            made[device] = thinned(runs, share) if share else [[time(a), time(b), value] for a, b, value in runs]
+            said = [[time(a), time(b), value] for a, b, value in runs if a < b]  # a drawn run may be of no length
+            made[device] = thinned(runs, share) if share else said
     return made
 
 

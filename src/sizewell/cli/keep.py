@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -148,16 +148,15 @@ def _firm(root: Path, parts: StackParts) -> bool:
 
 def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]:
     """The journal, and the project's folder: None where the journal alone was named. UsageError for unknown stacks."""
-    from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
 
     for stack in named:
         _must_be_a_name(stack)
-    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "")
-    root = None if uri else project.root()
+    uri = stated(args)
+    root = None if uri else _root()
     if root is not None:
         _must_be_stacks(root, named)
-    journal = Journal(connect(uri or _stated(journal_of))).read()
+    journal = Journal(connect(address(args))).read()
     note_gaps(journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
     for stack in named:
@@ -166,14 +165,32 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
     return journal, root
 
 
-def _stated(journal_of: Callable[[Path], str]) -> str:
-    """The journal of the project's file; where that is wrong, the error names the way that needs no file."""
+def stated(args: Arguments) -> str:
+    """The journal that the line or the environment names; "" where neither does."""
+    return str(args.journal or os.environ.get("SIZEWELL_JOURNAL", ""))
+
+
+def address(args: Arguments) -> str:
+    """Where the journal is: as stated, else as the project's file has it. Errors name the way that needs no project."""
+    from sizewell.teardown.config import journal_of
+
+    if uri := stated(args):
+        return uri
+    root = _root()
     try:
-        return journal_of(project.root())
+        return journal_of(root)
     except ConfigError as error:
-        raise UsageError(
-            f"{error}\n  fix: or name the journal itself: --journal URI, for which no file is read"
-        ) from None
+        raise UsageError(f"{error}\n{_ALONE}") from None
+
+
+def _root() -> Path:
+    try:
+        return project.root()
+    except UsageError as error:
+        raise UsageError(f"{error}\n{_ALONE}") from None
+
+
+_ALONE = "  fix: or name the journal itself: --journal URI, or SIZEWELL_JOURNAL, for which no file is read"
 
 
 def _must_be_a_name(stack: str) -> None:
@@ -241,7 +258,7 @@ def who() -> str:
 
 
 def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: datetime) -> list[str]:
-    """That an earlier lease or pause holds for longer, and how to end both."""
+    """That an earlier lease or pause holds for longer, and how to end them."""
     from sizewell.teardown.records import until_of
 
     record = journal.longest(kind, stack, now)
@@ -251,7 +268,9 @@ def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: d
     whose = stack or "--all"
     end = f"sizewell keep {stack} --end" if kind == "lease" else f"sizewell teardown resume {whose}"
     by = f" of {record['by']}" if record.get("by") else ""
-    return [f"an earlier {kind}{by} holds on until {held:%Y-%m-%d %H:%M} UTC: {record['reason']}; `{end}` ends both"]
+    return [
+        f"an earlier {kind}{by} holds on until {held:%Y-%m-%d %H:%M} UTC: {record['reason']}; `{end}` ends them all"
+    ]
 
 
 def still_held(journal: Journal, now: datetime) -> list[str]:

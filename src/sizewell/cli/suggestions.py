@@ -29,6 +29,8 @@ def message(error: click.UsageError) -> str:
     elif isinstance(error, click.NoSuchOption):
         known = [name for parameter in command.get_params(context) for name in parameter.opts if name[:2] == "--"]
         text = f"{where}unknown option {error.option_name}{nearest(error.option_name, known)}"
+        if error.option_name[1:].isdigit():
+            text += ": a value with a minus sign is read as an option, and nothing here is below zero"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
         text = f"{where}{_name(error.param)} is missing"
     elif isinstance(error, click.BadParameter) and error.param is not None:

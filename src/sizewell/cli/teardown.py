@@ -441,12 +441,11 @@ def _lines(args: Arguments, lines: Sequence[str]) -> None:
 @keep.journal_option
 @click.option("--json", is_flag=True, help="print what was accepted as JSON")
 def _accept_gap(args: Arguments) -> int:
-    from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
     from sizewell.teardown.usage import DAYS
 
     now, reason = datetime.now(UTC), keep.one_line(args.reason)
-    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "") or journal_of(project.root())
+    uri = keep.address(args)
     journal = Journal(connect(uri)).read()
     journal.look_for_gaps(since=now - timedelta(days=DAYS))
     accepted = journal.accept(now, reason=reason, by=keep.who())
@@ -489,11 +488,10 @@ def _publish(args: Arguments) -> int:
 @click.option("--json", is_flag=True, help="print what was fetched as JSON")
 def _fetch(args: Arguments) -> int:
     from sizewell.teardown import settings
-    from sizewell.teardown.config import journal_of
     from sizewell.teardown.journal import Journal, connect
 
-    uri = args.journal or os.environ.get("SIZEWELL_JOURNAL", "") or journal_of(project.root())
-    return _version(args, settings.fetch(Journal(connect(uri)), args.folder), "", f"written to {args.folder}")
+    fetched = settings.fetch(Journal(connect(keep.address(args))), args.folder)
+    return _version(args, fetched, "", f"written to {args.folder}")
 
 
 def _version(args: Arguments, version: Version, before: str, after: str) -> int:
@@ -656,9 +654,11 @@ def _file(args: Arguments, text: str) -> int:
 @click.argument("file", type=INPUT, help="a timeline, as JSON; - for standard input")
 @click.option("--json", is_flag=True, help="print the verdicts as JSON")
 def _replay(args: Arguments) -> int:
-    from sizewell.teardown.timeline import read_timeline, replay
+    from sizewell.teardown.timeline import counts_never, read_timeline, replay
 
     timeline = read_timeline(args.file)
+    for remark in counts_never(timeline):
+        output.note(f"{args.file}: {remark}")
     steps = list(replay(timeline, _limits()))
     if args.json:
         output.print_json([_document(at, stack, pools) for at, stack, pools in steps])
@@ -678,15 +678,16 @@ def _replay(args: Arguments) -> int:
 
 
 def _limits() -> Limits:
-    """Today's limits: the project's where it has some, else the defaults."""
-    from sizewell.teardown.config import PATH, read_config
-    from sizewell.teardown.records import Limits
+    """Today's limits: the project's where it has some, else those of a file that states none."""
+    from sizewell.teardown.config import PATH, SCHEMA, TeardownConfig, read_config
 
-    try:
-        root = project.root()
-    except UsageError:
-        return Limits()
-    return read_config(root).limits() if (root / PATH).exists() else Limits()
+    root = project.nearest()
+    if root is not None and (root / PATH).exists():
+        return read_config(root).limits()
+    config = TeardownConfig(schema=SCHEMA, journal="file:///")
+    stated = f"environments {', '.join(config.environments)}, without windows or closed days"
+    output.note(f"no {PATH} here: decided by the defaults ({stated})")
+    return config.limits()
 
 
 def _flat(both: list[Any]) -> list[Verdict]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -51,6 +52,12 @@ _ALLOWED: Final[Mapping[str, str]] = {
 }
 
 
+# Of YAML 1.1: the codes of Norway and Ontario, names such as 007.
+_QUOTES: Final = (
+    "put it in quotes: without them YAML reads NO and ON as false and true, and digits as a number or a date"
+)
+
+
 def faults_of(error: ValidationError, root: type[BaseModel], *, hidden: Container[str] = ()) -> list[Fault]:
     """Every rejection once; `hidden` are the names of a union's members, which stand in no document."""
     items = error.errors(include_url=False)
@@ -64,6 +71,8 @@ def faults_of(error: ValidationError, root: type[BaseModel], *, hidden: Containe
 def fault_of(item: Mapping[str, Any], root: type[BaseModel], *, hidden: Container[str] = ()) -> Fault:
     """One of pydantic's errors as a fault; `root` is the model that was read."""
     loc = [part for part in item["loc"] if isinstance(part, int) or part not in hidden]
+    if loc[-1:] == ["[key]"]:  # pydantic's name for a key that is none
+        loc = [*loc[:-2], str(loc[-2])]
     path, kind, context = path_of(loc) or "the document", item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
         known = _keys(loc[:-1], root)
@@ -80,6 +89,8 @@ def fault_of(item: Mapping[str, Any], root: type[BaseModel], *, hidden: Containe
         close = get_close_matches(str(item["input"]), re.findall(r"'([^']*)'", context["expected"]), 1)
         fix = f"did you mean {close[0]}?" if close else ""
         return Fault(path=path, found=item["input"], allowed=context["expected"], fix=fix)
+    if kind == "string_type" and isinstance(item["input"], bool | int | float | date):
+        return Fault(path=path, found=item["input"], allowed="text", fix=_QUOTES)
     if kind in _ALLOWED:
         return Fault(path=path, found=item["input"], allowed=_ALLOWED[kind].format_map(context))
     sentence = f"{item['msg'][:1].lower()}{item['msg'][1:]}"
@@ -105,12 +116,35 @@ def read_json(path: Path, fix: str) -> object:
         raise UsageError(f"{path}: is not UTF-8: byte at offset {error.start}\n  fix: {fix}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}\n  fix: {fix}") from None
+    twice: dict[int, str] = {}  # a key that an object states twice, by the object
+
+    def plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice[id(made)] = next(name for name in names if names.count(name) > 1)
+        return made
+
     try:
-        return json.loads(text)
+        document = json.loads(text, object_pairs_hook=plain)
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg.lower()}\n  fix: {fix}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not JSON: {error}\n  fix: {fix}") from None
+    for loc, part in _objects(document) if twice else ():
+        if id(part) in twice:
+            key = path_of((*loc, twice[id(part)]))
+            raise UsageError(f"{path}: {key}: the key is stated twice\n  fix: keep one of them")
+    return document
+
+
+def _objects(part: object, loc: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    """Every object of a document, with the way to it."""
+    if isinstance(part, dict):
+        yield loc, part
+    items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for key, value in items:
+        yield from _objects(value, (*loc, key))
 
 
 def _keys(loc: Sequence[str | int], root: type[BaseModel]) -> list[str]:

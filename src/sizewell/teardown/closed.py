@@ -52,7 +52,9 @@ def days_of(text: str) -> tuple[date, date]:
         first, last = (date.fromisoformat(part) for part in (match[1], match[2] or match[1])) if match else (None, None)
     except ValueError:
         first = last = None
-    if first is None or last is None or last < first:
+    if first is not None and last is not None and last < first:
+        raise ValueError(f"{text!r} ends before it begins; write {last}..{first}")
+    if first is None or last is None:
         raise ValueError(f"{text!r} is neither a day such as 2026-12-24 nor days such as 2026-12-24..2027-01-02")
     return first, last
 

@@ -18,8 +18,10 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -31,7 +33,7 @@ from sizewell.sizing.secrets import CONNECTION, SHAPES
 from sizewell.sizing.validating import faults_of
 from sizewell.sizing.versions import content
 from sizewell.teardown import closed
-from sizewell.teardown.records import Limits, Protection, Rules, until_of
+from sizewell.teardown.records import Limits, Protection, Rules, printable, until_of
 from sizewell.teardown.schedules import LOGINS
 
 SCHEMA: Final = "sizewell.teardown/1"
@@ -188,10 +190,17 @@ class Modes(_Part):
     destroy: Mode | None = None
 
 
+_ONE, _EACH = "one mode", "a mode each"  # members of the union; they stand in no document
+ModeOrModes = Annotated[
+    Annotated[Mode, Tag(_ONE)] | Annotated[Modes, Tag(_EACH)],
+    Discriminator(lambda value: _EACH if isinstance(value, Mapping | Modes) else _ONE),
+]
+
+
 class Environment(_Part):
     """What holds for the stacks of an environment."""
 
-    mode: Mode | Modes | None = None  # None: as for every environment
+    mode: ModeOrModes | None = None  # None: as for every environment
     empty_days: float | None = Field(default=None, gt=0, le=3650)  # None: empty stacks are reported, never destroyed
     windows: tuple[Window, ...] = ()  # none: at any time
     closed: tuple[Closed, ...] = ()  # stronger than the windows
@@ -339,7 +348,7 @@ class TeardownConfig(_Part):
         if word is None:
             return None
         until, unclear = until_of(word.until)
-        return Protection(until=until, reason=word.reason, unclear=unclear)
+        return Protection(until=until, reason=printable(word.reason), unclear=unclear)
 
     def deleter(self, accounts: Sequence[str], environment: str) -> Mapping[str, str]:
         """Settings of the identity that deletes in a stack's account and environment; {} where none is named."""
@@ -383,7 +392,8 @@ def parse_config(data: Any, root: Path = Path()) -> TeardownConfig:
     try:
         config = TeardownConfig.model_validate(data)
     except ValidationError as error:
-        raise ConfigError([_worded(fault) for fault in faults_of(error, TeardownConfig)], subject=PATH) from None
+        faults = faults_of(error, TeardownConfig, hidden=(_ONE, _EACH))
+        raise ConfigError([_worded(fault) for fault in faults], subject=PATH) from None
     if faults := [*_inconsistencies(config, data), *_calendars(config, root)]:
         raise ConfigError(faults, subject=PATH)
     return config

@@ -34,7 +34,7 @@ from sizewell.launch.scripts.store import MissingError, RefusedError, Store, Sto
 from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.versions import refusal, schema_of
 from sizewell.teardown import processes
-from sizewell.teardown.records import OPEN, Protection, Told, until_of
+from sizewell.teardown.records import OPEN, Protection, Told, printable, until_of
 
 LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
@@ -95,7 +95,7 @@ class Journal:
 
     def _take(self, name: str) -> None:
         record, wrong = self._checked(name, "teardown-record")
-        if wrong := wrong or _malformed(record):
+        if wrong := wrong or _malformed(record) or _misplaced(record, name):
             LOG.warning("%s/%s: %s", self.store.uri, name, wrong)
             self.unread[name] = wrong
         else:
@@ -144,11 +144,11 @@ class Journal:
             "at": at.isoformat(),
             **content,
         }
-        data = json.dumps(record, sort_keys=True).encode()
         # The next number, put on condition, and not one object that is replaced: nobody needs the right to overwrite,
         # no record is lost to a race, and a gap shows that something was deleted. So nothing may replace or delete.
         for _ in range(10_000):
-            if self._put(f"journal/{self._next:012d}.json", data):
+            record["number"] = self._next  # in the record too, so that a copy under another number shows
+            if self._put(f"journal/{self._next:012d}.json", json.dumps(record, sort_keys=True).encode()):
                 self.records.append(record)
                 self._next += 1
                 LOG.debug("%s: record %d: %s", self.store.uri, self._next - 1, kind)
@@ -226,7 +226,7 @@ class Journal:
                 ends = (datetime.fromisoformat(later["at"]) for later in given[number:] if _is_end(later))
                 until = min([until, *ends])
                 since_s = datetime.fromisoformat(record["at"]).timestamp()
-                said = "".join(sign if sign.isprintable() else "?" for sign in str(record["reason"]))
+                said = printable(str(record["reason"]))
                 reason = f"teardown is paused: {said}" if kind == "pause" else said
                 leases.append(Protection(until=until, reason=reason, since_s=since_s, unclear=unclear))
         return tuple(leases)
@@ -379,6 +379,12 @@ def _malformed(record: Mapping[str, Any]) -> str:
         except ValueError as error:
             return f"has an `until` that cannot be read: {error}"
     return wrong
+
+
+def _misplaced(record: Mapping[str, Any], name: str) -> str:
+    """That a record stands under the number of another, whose place it took; older releases wrote no number."""
+    own = f"journal/{record['number']:012d}.json" if isinstance(record.get("number"), int) else name
+    return "" if own == name else f"is a copy of {own}"
 
 
 def _without(record: Mapping[str, Any], needed: Sequence[str]) -> str:

@@ -226,6 +226,11 @@ def end_of(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(hours=36)
 
 
+def printable(text: str) -> str:
+    """A person's words in one line, without what a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+
+
 def until_of(text: str) -> tuple[datetime, str]:
     """The instant that a word like `2026-12-01T18:00+01:00` or `2026-12-01` names, and what it left open.
 

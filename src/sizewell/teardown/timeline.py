@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
@@ -43,6 +44,7 @@ from sizewell.teardown.records import (
     Told,
     Update,
     Verdict,
+    printable,
     until_of,
 )
 
@@ -58,8 +60,9 @@ def _in_utc(value: datetime) -> datetime:
 
 
 Time = Annotated[datetime, AfterValidator(_in_utc)]
-Run = tuple[Time, Time, float]  # a sample each period, from a time until another, all of one value
-Sample = tuple[Time, float]
+Value = Annotated[float, Field(allow_inf_nan=True)]  # an exporter may send what is no number, and a run records that
+Run = tuple[Time, Time, Value]  # a sample each period, from a time until another, all of one value
+Sample = tuple[Time, Value]
 Samples = tuple[
     Annotated[
         Annotated[Run, Tag("run")] | Annotated[Sample, Tag("sample")],
@@ -74,7 +77,7 @@ Samples = tuple[
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def _instant(text: str) -> str:
@@ -82,13 +85,23 @@ def _instant(text: str) -> str:
     return text
 
 
+def _name(text: str) -> str:
+    if not text or not text.isprintable():
+        raise ValueError(f"must be a name of printable characters, got {text!r}")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Line = Annotated[str, AfterValidator(printable)]
+
+
 class KeptUntil(_Part):
     """A person's word that a stack stays until a time, or through a day; `since`: known from then on."""
 
     until: Annotated[str, AfterValidator(_instant)]
-    reason: str
+    reason: Line
     since: Time | None = None
-    unclear: str = ""  # what the word left open
+    unclear: Line = ""  # what the word left open
 
 
 class RecordedNotice(_Part):
@@ -126,10 +139,10 @@ class RecordedContradiction(_Part):
 class RecordedUpdate(_Part):
     """The engine's lock on the stack, and how it is known that its engine no longer runs."""
 
-    by: str
+    by: Line
     since: Time
     until: Time | None = None  # when the lock was gone
-    over: str = ""
+    over: Line = ""
 
 
 class CountedMachines(_Part):
@@ -137,13 +150,13 @@ class CountedMachines(_Part):
 
     start: Time
     end: Time
-    machines: tuple[str, ...]
+    machines: tuple[Name, ...]
 
 
 class RecordedJob(_Part):
     """A job of a scheduler, in the state that it reached at `since`."""
 
-    name: str
+    name: Name
     state: Literal["queued", "running", "ended"]
     since: Time
 
@@ -161,7 +174,7 @@ class RecordedGuard(_Part):
 class RecordedPool(_Part):
     """A pool; samples by accelerator, named `machine/number`."""
 
-    name: str
+    name: Name
     accelerators_per_machine: int = Field(gt=0)
     counted: tuple[CountedMachines, ...]
     nodes_min: int = Field(default=0, ge=0)
@@ -193,8 +206,8 @@ class Timeline(_Part):
     """What was seen of one stack, and when somebody looks."""
 
     schema_: Literal["sizewell.timeline/1"] = Field(alias="schema")
-    stack: str
-    environment: str
+    stack: Name
+    environment: Line
     created: Time
     expires_at: date | None = None
     protected: KeptUntil | None = None
@@ -203,9 +216,9 @@ class Timeline(_Part):
     receivers: int | None = Field(default=None, ge=0)  # of notices
     updates: tuple[RecordedUpdate, ...] = ()
     updated: tuple[Time, ...] = ()  # when its state was written
-    pending: tuple[str, ...] = ()
-    dependents: tuple[str, ...] = ()
-    unproved: str = ""
+    pending: tuple[Line, ...] = ()
+    dependents: tuple[Line, ...] = ()
+    unproved: Line = ""
     pools: tuple[RecordedPool, ...]
     steps: tuple[Time, ...] = Field(min_length=1)
 
@@ -232,9 +245,88 @@ def parse_timeline(data: Any, subject: str) -> Timeline:
         for name in getattr(pool, kind)
         if not name.rpartition("/")[0] or not name.rpartition("/")[2].isdigit()
     ]
-    if wrong:
+    if wrong := [*wrong, *_contradictions(timeline)]:
         raise ConfigError(wrong, subject=subject)
     return timeline
+
+
+def _contradictions(timeline: Timeline) -> Iterator[Fault]:
+    """What each value allows by itself and nobody can mean together: it would be read as nothing, or as one of two."""
+    for number, at in enumerate(timeline.steps):
+        path = f"steps[{number}]"
+        if at in timeline.steps[:number]:
+            message = f"{at.isoformat()} is stated twice (first in steps[{timeline.steps.index(at)}])"
+            yield Fault(path=path, message=message, fix="keep one of them")
+        if at < timeline.created:
+            message = f"{at.isoformat()} is before the stack was created ({timeline.created.isoformat()})"
+            yield Fault(path=path, message=message, fix="correct one of them")
+    words = {f"leases[{number}]": word for number, word in enumerate(timeline.leases)}
+    words |= {"protected": timeline.protected} if timeline.protected is not None else {}
+    for path, word in words.items():
+        if word.since is not None:
+            yield from _reversed(path, "since", word.since, "until", until_of(word.until)[0])
+    for number, update in enumerate(timeline.updates):
+        if update.until is not None:
+            yield from _reversed(f"updates[{number}]", "since", update.since, "until", update.until)
+    names = [pool.name for pool in timeline.pools]
+    for number, pool in enumerate(timeline.pools):
+        path = f"pools[{number}]"
+        if (first := names.index(pool.name)) < number:
+            message = f"{pool.name!r} is the name of two pools (first of pools[{first}])"
+            yield Fault(path=f"{path}.name", message=message, fix="name each pool once")
+        yield from _of_pool(path, pool)
+
+
+def _of_pool(path: str, pool: RecordedPool) -> Iterator[Fault]:
+    for number, span in enumerate(pool.counted):
+        yield from _reversed(f"{path}.counted[{number}]", "start", span.start, "end", span.end)
+    for number, episode in enumerate(pool.episodes):
+        yield from _reversed(f"{path}.episodes[{number}]", "since", episode.since, "until", episode.until)
+    series = {
+        f"{path}.{kind}.{name}": samples for kind in _SAMPLES for name, samples in getattr(pool, kind).items()
+    } | {f"{path}.requests_per_s": pool.requests_per_s or ()}
+    for place, samples in series.items():
+        for number, sample in enumerate(samples):
+            if len(sample) == 3 and sample[0] >= sample[1]:
+                run = f"[{sample[0].isoformat()}, {sample[1].isoformat()}, {sample[2]:g}]"
+                message = f"{run} has no sample: it does not end after it begins"
+                fix = "write [FROM, UNTIL, VALUE] with UNTIL after FROM, or [TIME, VALUE] for one sample"
+                yield Fault(path=f"{place}[{number}]", message=message, fix=fix)
+    reached = Counter((job.name, job.since) for job in set(pool.jobs))
+    for number, job in enumerate(pool.jobs):
+        if reached[job.name, job.since] > 1:
+            message = f"{job.name} is in two states at {job.since.isoformat()}, {job.state} is one"
+            yield Fault(path=f"{path}.jobs[{number}]", message=message, fix="keep the one that it reached then")
+
+
+def _reversed(path: str, first: str, start: datetime, last: str, end: datetime) -> Iterator[Fault]:
+    if end < start:
+        message = f"{end.isoformat()} is before {first}, which is {start.isoformat()}"
+        yield Fault(path=f"{path}.{last}", message=message, fix=f"correct {first} or {last}")
+
+
+def counts_never(timeline: Timeline) -> Iterator[str]:
+    """Events after the last step: none of the steps knows of them."""
+    last = max(timeline.steps)
+    events: dict[str, Sequence[datetime]] = {
+        "notices": [each.at for each in timeline.notices],
+        "updates": [each.since for each in timeline.updates],
+        "updated": timeline.updated,
+        "leases": [each.since for each in timeline.leases if each.since is not None],
+    }
+    for number, pool in enumerate(timeline.pools):
+        events |= {
+            f"pools[{number}].notices": [each.at for each in pool.notices],
+            f"pools[{number}].jobs": [each.since for each in pool.jobs],
+            f"pools[{number}].counted": [each.start for each in pool.counted],
+            f"pools[{number}].episodes": [each.until for each in pool.episodes],
+            f"pools[{number}].contradictions": [each.at for each in pool.contradictions],
+            **{f"pools[{number}].{name}": getattr(pool, name) for name in ("saves", "parts", "wakes", "uncounted")},
+        }
+    for path, times in events.items():
+        for place, at in enumerate(times):
+            if at > last:
+                yield f"{path}[{place}]: {at.isoformat()} is after the last step, {last.isoformat()}: it never counts"
 
 
 def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdict, tuple[Verdict, ...]]]:
@@ -356,10 +448,11 @@ def _iso(at_s: float) -> str:
 
 
 def _word(word: Protection) -> dict[str, Any]:
+    until_s = word.until.timestamp()  # before `since` where a machine with a slower clock ended it
     return {
         "until": word.until.isoformat(),
         "reason": word.reason,
-        "since": None if word.since_s is None else _iso(word.since_s),
+        "since": None if word.since_s is None else _iso(min(word.since_s, until_s)),
         "unclear": word.unclear,
     }
 
