@@ -32,7 +32,7 @@ def test_a_lease_of_hours_is_written_without_a_project(journal: str, sizewell: S
     done = sizewell("keep", "dev-aws", "4h", "--reason", "a demo", "--journal", journal)
     assert done.code == 0, done.err
     assert "is the name right?" in done.err  # no run has seen such a stack
-    assert "ttl-dev-aws reads no lease: with `expiry: firm` it scales the stack to zero" in done.out
+    assert "ttl-dev-aws reads no lease and no pause: with `expiry: firm` it scales the stack to zero" in done.out
     assert words(journal, "dev-aws") == ["a demo"]
     assert words(journal, "dev-aws", datetime.now(UTC) + timedelta(hours=5)) == []
     assert words(journal, "dev-b") == []
@@ -44,6 +44,8 @@ def test_a_pause_holds_one_stack_or_all(journal: str, sizewell: Sizewell, monkey
     monkeypatch.setenv("SIZEWELL_JOURNAL", journal)
     done = sizewell("teardown", "pause", "dev-aws", "--until", "2h", "--reason", "an incident")
     assert done.code == 0, done.err
+    assert "idle guards stay on" in done.out
+    assert "ttl-dev-aws reads no lease and no pause" in done.out
     assert words(journal, "dev-aws") == ["teardown is paused: an incident"]
     assert words(journal, "dev-b") == []
     assert sizewell("teardown", "pause", "--all", "--reason", "holidays").code == 0

@@ -32,7 +32,7 @@ The lease is written to the journal (`journal:` in stacks/config/teardown.yaml, 
 SIZEWELL_JOURNAL), and counts from the next look on, wherever that runs. With --journal no project
 and no backend is needed.
 
-ttl-STACK reads no lease: it only notifies, but where `expiry: firm` is set for the environment it
+ttl-STACK reads no lease and no pause: it only notifies, but where `expiry: firm` is set for the environment it
 scales the stack to zero. There the command also changes the expiry date in the decision, and prints
 which stacks to update, and what that replaces.
 """
@@ -99,8 +99,8 @@ def command(args: Arguments) -> int:
     _lease(journal, args, now, until, reason)
     lines = [f"{stack}: kept until {until:%Y-%m-%d %H:%M} UTC: {reason}"]
     lines += longer
-    lines.append("its idle guards stay on: a pool that is idle for their window and grace is still scaled down")
-    unread = f"ttl-{stack} reads no lease: with `expiry: firm` it scales the stack to zero at its end"
+    guards, unread = unheld(stack).split("\n")
+    lines.append(guards)
     try:
         lines += [unread] if root is None else _beyond_the_end(root, stack, until)
     except ServiceError as error:  # the lease is written, and holds
@@ -108,6 +108,14 @@ def command(args: Arguments) -> int:
         lines.append(unread)
     _say(args, lines, until=until, held="lease")
     return 0
+
+
+def unheld(stack: str) -> str:
+    """What reads no record of the journal, in two lines."""
+    return (
+        "idle guards stay on: a pool that is idle for their window and grace is still scaled down\n"
+        f"ttl-{stack} reads no lease and no pause: with `expiry: firm` it scales the stack to zero at its end"
+    )
 
 
 def _one_time(args: Arguments) -> str:

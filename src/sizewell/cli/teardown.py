@@ -416,8 +416,8 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
         longer = keep.longer_than(journal, "pause", stack, now, until) if until > now else []
         journal.write("pause", now, stack=stack, subject="", until=until.isoformat(), reason=reason, by=keep.who())
         ended = "the pause is ended; owners are notified anew, and have the whole grace"
-        held = f"nothing is stopped until {until:%Y-%m-%d %H:%M} UTC: {reason}"
-        after = _still(journal, stack, now) if until == now else longer
+        held = f"teardown stops nothing until {until:%Y-%m-%d %H:%M} UTC: {reason}"
+        after = _still(journal, stack, now) if until == now else [*longer, keep.unheld(stack or "STACK")]
         _lines(args, [f"{stack or 'every stack'}: {ended if until == now else held}", *after])
     if args.json:
         output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
@@ -457,7 +457,8 @@ def _accept_gap(args: Arguments) -> int:
     if accepted:
         print("A lease or a pause that was in it holds no longer: give it again. Owners are notified anew.")
     else:
-        print(f"{uri}: every record can be read")
+        before = f"; accepted before: {', '.join(journal.unread)}" if journal.unread else ""
+        print(f"{uri}: nothing to accept{before}")
     return 0
 
 
@@ -698,7 +699,11 @@ def _flat(both: list[Any]) -> list[Verdict]:
 def _next(verdict: Verdict) -> str:
     if not verdict.next_step:
         return ""
-    return f"{verdict.next_step} from {verdict.next_at:%m-%d %H:%M}" if verdict.next_at else "destroy once idle"
+    return (
+        f"{verdict.next_step} from {verdict.next_at:%m-%d %H:%M}"
+        if verdict.next_at
+        else f"{verdict.next_step} once nothing holds it"
+    )
 
 
 def _document(at: datetime, stack: Verdict, pools: tuple[Verdict, ...]) -> dict[str, Any]:

@@ -47,10 +47,11 @@ def evidence(row: Row) -> str:
 
 
 def following(row: Row) -> str:
-    """The next step and its time; without one, it comes once the pools are idle. Where none comes, a person's."""
+    """The next step and its time; without one, it comes once nothing holds the stack. Where none comes, a person's."""
     if not row.next_step:
         return row.advice
-    return f"{row.next_step} from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else f"{row.next_step} once idle"
+    when = f"from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else "once nothing holds it"
+    return f"{row.next_step} {when}"
 
 
 def markdown(plan: Plan) -> str:
