@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, timedelta
 
 import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ConnectTimeoutError
+from botocore.utils import parse_timestamp
 from moto import mock_aws
 
-from sizewell.clouds.aws import Aws, translated
+from sizewell.clouds.aws import Aws, _moment, translated
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
 
 REGION = "us-east-1"
@@ -125,3 +127,17 @@ def test_a_page_in_place_of_an_answer_is_no_answer(asking, monkeypatch):
     with pytest.raises(CloudError, match="its answer cannot be read") as error:
         translated("autoscaling", client.describe_auto_scaling_groups)
     assert error.value.reason == "unanswered"
+
+
+def test_times_are_read_as_botocore_reads_them(asking):
+    """CloudWatch sends numbers, most others text; our own reading of a number is the fast one, not another one."""
+    for sent in (1_764_201_600.5, 0, "2026-11-26T23:00:00Z", "Thu, 26 Nov 2026 23:00:00 GMT"):
+        assert _moment(sent) == parse_timestamp(sent)
+    boto3.client("iam").create_user(UserName="u")
+    (user,) = asking.pages("iam", REGION, "list_users", "Users")
+    assert user["CreateDate"].utcoffset() == timedelta(0)
+    boto3.client("cloudwatch", REGION).put_metric_alarm(
+        AlarmName="a", EvaluationPeriods=1, ComparisonOperator="LessThanThreshold", MetricName="m", Namespace="n"
+    )
+    (alarm,) = asking.pages("cloudwatch", REGION, "describe_alarms", "MetricAlarms")
+    assert alarm["StateUpdatedTimestamp"].tzinfo is UTC

@@ -195,7 +195,7 @@ def data_of(
             for result in page.get("MetricDataResults", []):
                 if result.get("StatusCode") in ("InternalError", "Forbidden"):
                     raise CloudError("cloudwatch", "unanswered", f"{result['Label']}: {result['StatusCode']}")
-                times = [time.astimezone(UTC).timestamp() for time in result["Timestamps"]]
+                times = [time.timestamp() for time in result["Timestamps"]]
                 points.setdefault(result["Id"], []).extend(zip(times, result["Values"], strict=True))
     return points
 
