@@ -270,14 +270,16 @@ def filling(series: Series, window_s: float) -> NDArray[np.bool_]:
     found = np.zeros(len(series.values), dtype=np.bool_)
     if not valid.any() or np.ptp(series.values[valid]) <= FILLED:
         return found
-    lowest: deque[int] = deque()  # samples of the window that no later one undercuts, rising
-    for i in np.flatnonzero(valid):
-        while lowest and series.values[lowest[-1]] >= series.values[i]:
+    lowest: deque[tuple[float, float]] = deque()  # samples of the window that no later one undercuts, rising
+    for i, at_s, value in zip(  # one by one, in numbers of Python: reading each from an array takes most of the time
+        np.flatnonzero(valid), series.at_s[valid].tolist(), series.values[valid].tolist(), strict=True
+    ):
+        while lowest and lowest[-1][1] >= value:
             lowest.pop()
-        lowest.append(int(i))
-        while series.at_s[lowest[0]] < series.at_s[i] - window_s:
+        lowest.append((at_s, value))
+        while lowest[0][0] < at_s - window_s:
             lowest.popleft()
-        found[i] = series.values[i] - series.values[lowest[0]] > FILLED
+        found[i] = value - lowest[0][1] > FILLED
     return found
 
 
