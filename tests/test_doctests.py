@@ -19,7 +19,9 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_examples_in_docstrings(name):
+def test_examples_in_docstrings(name, monkeypatch):
+    # doctest asks before each docstring whether any file has changed since it was read: half of the time.
+    monkeypatch.setattr("linecache.checkcache", lambda filename=None: None)
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0

@@ -65,6 +65,30 @@ def sizewell(monkeypatch: pytest.MonkeyPatch) -> Sizewell:
     return run
 
 
+@pytest.fixture(scope="session")
+def decisions() -> dict[tuple[str, ...], bytes]:
+    """What `decide` has decided so far."""
+    return {}
+
+
+@pytest.fixture
+def decide(project: Path, sizewell: Sizewell, decisions: dict[tuple[str, ...], bytes]) -> Callable[[], Path]:
+    """The specs of `project` decided on a date of the catalog; equal specs are sized once, which takes most of a test."""
+
+    def decided() -> Path:
+        path = project / "stacks/decisions/dev-aws.json"
+        specs = tuple(spec.read_text() for spec in sorted(project.glob("stacks/specs/dev-aws/*")))
+        if specs in decisions:
+            path.write_bytes(decisions[specs])
+            return path
+        done = sizewell("size", "--stack", "dev-aws", "--on", "2026-09-20")
+        assert done.code in (0, 3), done.err
+        decisions[specs] = path.read_bytes()
+        return path
+
+    return decided
+
+
 @pytest.fixture
 def stranger() -> Sizewell:
     """The command as an own process, with an environment that says nothing."""

@@ -108,10 +108,10 @@ def test_interrupted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("extra", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
-def test_colour_only_on_a_terminal_that_wants_it(extra: dict[str, str], coloured: bool) -> None:
+def test_colour_only_on_a_terminal_that_wants_it(extra: dict[str, str], coloured: bool, tmp_path: Path) -> None:
     main, side = pty.openpty()
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "PYTHONPATH": str(ROOT / "src"), **extra}
-    process = subprocess.Popen([*SIZEWELL, "doctor"], cwd=ROOT, stdout=side, stderr=side, env=environment)
+    process = subprocess.Popen([*SIZEWELL, "doctor"], cwd=tmp_path, stdout=side, stderr=side, env=environment)
     os.close(side)
     shown = b""
     deadline = time.monotonic() + 60

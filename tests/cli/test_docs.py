@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,19 +20,22 @@ OURS = re.compile(r"(?<![\w./:-])(?:docs/(?:howto|tutorials|concepts|reference)|
 OF_THE_CHECKOUT = {"cli/demo.py", "accuracy/page.py"}
 
 
-def texts() -> Iterator[tuple[str, str]]:
+@functools.cache
+def texts() -> list[tuple[str, str]]:
     """Every string of the package but docstrings, with its file and line."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         bodies = [
-            node.body
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and node.body
+            node.body for node in nodes if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and node.body
         ]
         docstrings = {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node.value
+        found += [
+            (f"{path.relative_to(PACKAGE)}:{node.lineno}", node.value)
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+        ]
+    return found
 
 
 def test_no_message_names_a_path_of_the_checkout() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -27,9 +28,8 @@ def findings(sizewell: Sizewell) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def decided(project: Path, sizewell: Sizewell) -> Path:
-    sizewell("size", "--stack", "dev-aws", *ON)
-    return project / "stacks/decisions/dev-aws.json"
+def decided(decide: Callable[[], Path]) -> Path:
+    return decide()
 
 
 def program(folder: Path, name: str, script: str) -> None:
@@ -231,7 +231,7 @@ def test_a_cluster_whose_version_ends_is_told_with_the_line_that_mends_it(on_eks
     assert (row["state"], done.code) == ("wrong", 64)
 
 
-def test_an_old_table_of_versions_and_a_clock_behind_it_are_told(sizewell: Sizewell) -> None:
+def test_an_old_table_of_versions_and_a_clock_behind_it_are_told(project: Path, sizewell: Sizewell) -> None:
     def told(on: str) -> str:
         return next(
             row["detail"]

@@ -44,6 +44,7 @@ def serving() -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # the body does not wait until the header is acknowledged
 
         def log_message(self, *_: Any) -> None:
             pass

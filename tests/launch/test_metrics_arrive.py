@@ -99,7 +99,7 @@ class Exporters:
                 pass
 
         server = http.server.ThreadingHTTPServer((address, port), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         self.servers[address] = server
 
     def stop(self, address):

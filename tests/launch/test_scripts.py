@@ -267,7 +267,7 @@ class Cluster(http.server.BaseHTTPRequestHandler):
 def test_a_notebook_that_ends_by_itself_scales_its_set_down(tmp_path, command, code, calls):
     Cluster.calls.clear()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cluster)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     (tmp_path / "token").write_text("secret\n")
     done = subprocess.run(
         [sys.executable, str(SCRIPTS / "until_idle.py"), *command],

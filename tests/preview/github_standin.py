@@ -75,6 +75,8 @@ class StandIn:
 @contextmanager
 def served(standin):
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def answer(self):
             length = int(self.headers.get("Content-Length") or 0)
             data = json.loads(self.rfile.read(length)) if length else None

@@ -36,7 +36,7 @@ def service(monkeypatch):
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     told["url"] = f"http://127.0.0.1:{server.server_address[1]}"
     for cloud in ("AWS", "GOOGLE", "AZURE"):
         monkeypatch.setenv(f"{cloud}_ENDPOINT_URL_CLOCK", told["url"])

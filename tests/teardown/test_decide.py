@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -94,23 +95,26 @@ def test_there_are_labels_of_every_kind() -> None:
 FACTS = [facts_at(parse_timeline(document(case), case["name"]), NOON) for case in CASES]
 
 
-def said() -> list[list[tuple[str, str]]]:
+def said() -> Iterator[list[tuple[str, str]]]:
     """What is done with the stack and the pool of each labelled timeline, and what their owner is told of."""
-    made = []
     for case, facts in zip(CASES, FACTS, strict=True):
         stack, pools = decide(facts, limits_of(case), NOON)
-        made.append([(verdict.action, verdict.about) for verdict in (stack, *pools)])
-    return made
+        yield [(verdict.action, verdict.about) for verdict in (stack, *pools)]
 
 
-SAID = said()
+SAID = list(said())
+
+
+def otherwise() -> bool:
+    """Whether some timeline is decided otherwise than with every rule in place: the first one answers."""
+    return any(now != before for now, before in zip(said(), SAID, strict=True))
 
 
 @pytest.mark.parametrize("hold", HOLDS, ids=lambda hold: hold.__name__)
 def test_each_reason_of_the_order_is_needed(hold: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one reason taken away some timeline is decided otherwise."""
     monkeypatch.setattr(rules, "HOLDS", tuple(other for other in HOLDS if other is not hold))
-    assert said() != SAID
+    assert otherwise()
 
 
 GROUPS = {
@@ -129,13 +133,13 @@ GROUPS = {
 def test_each_clause_is_needed(group: str, clause: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one clause taken away some timeline is decided otherwise."""
     monkeypatch.setattr(rules, group, tuple(other for other in GROUPS[group] if other is not clause))
-    assert said() != SAID, f"no timeline needs {clause.__name__}"
+    assert otherwise(), f"no timeline needs {clause.__name__}"
 
 
 @pytest.mark.parametrize("clause", ["machines_left", "used_before", "unseen_before"])
 def test_each_clause_on_stacks_alone_is_needed(clause: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, clause, lambda _: None)
-    assert said() != SAID
+    assert otherwise()
 
 
 minutes = st.integers(-600, -1)

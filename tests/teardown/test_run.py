@@ -182,6 +182,7 @@ def evening(tmp_path, monkeypatch):
         made = Evening(shelf=Shelf(), folder=tmp_path, settings={}, now=world.whole_minute())
         monkeypatch.setattr(cloudwatch, "HISTORY_S", 8 * 3600.0)  # moto makes up each period, however far back
         monkeypatch.setattr(CloudWatchBackend, "get_metric_data", by_series)
+        monkeypatch.setattr(CloudWatchBackend, "get_filtered_metrics", listed_once)
         monkeypatch.setattr(aws_reads, "aws_client", lambda *_, **__: made.client or shared())
         monkeypatch.setattr(writing, "Boto", Hand)
         backdated(monkeypatch, made.now - timedelta(hours=3))
@@ -189,14 +190,23 @@ def evening(tmp_path, monkeypatch):
 
 
 GET_METRIC_DATA = CloudWatchBackend.get_metric_data
+FILTERED_METRICS = CloudWatchBackend.get_filtered_metrics
+
+
+def listed_once(backend: CloudWatchBackend, *asked: Any) -> list[Any]:
+    """moto's own answer, each metric once, as CloudWatch lists it: moto lists it for each of its samples."""
+    return list({series_of(each): each for each in FILTERED_METRICS(backend, *asked)}.values())
+
+
+def series_of(sample: Any) -> tuple[Any, ...]:
+    return (sample.name, *sorted((each.name, each.value) for each in sample.dimensions))
 
 
 def by_series(backend: CloudWatchBackend, queries: list[dict[str, Any]], **span: Any) -> list[dict[str, Any]]:
     """moto's own answers, each from the samples of its query alone: moto looks at all of them for every period."""
     samples: dict[tuple[Any, ...], list[Any]] = {}
     for sample in backend.get_all_metrics():
-        series = (sample.name, *sorted((each.name, each.value) for each in sample.dimensions))
-        samples.setdefault(series, []).append(sample)
+        samples.setdefault(series_of(sample), []).append(sample)
     answers = []
     for query in queries:
         metric = query["MetricStat"]["Metric"]

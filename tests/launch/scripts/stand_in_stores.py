@@ -25,6 +25,7 @@ SESSIONS: dict[str, str] = {}
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -190,5 +191,5 @@ class Azure(_Handler):
 def serve(handler: type[_Handler]) -> int:
     """Start one in the background; its port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     return int(server.server_address[1])

@@ -15,6 +15,8 @@ def metadata():
     answers, posted = {"/latest/api/token": "t0"}, []
 
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def do_GET(self):
             said = answers.get(self.path)
             self.send_response(200 if said is not None else 404)
@@ -31,7 +33,7 @@ def metadata():
             pass
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", answers, posted
     server.shutdown()
     server.server_close()
