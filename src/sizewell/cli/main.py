@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "offers": "which accelerators can be had, on which machines, where and at which price",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",
+    "import": "write a spec from a SkyPilot task, a manifest, a dstack or Compose file, or a command line",
     "launch": "what runs on the machines: manifests for kubectl, or a script for sbatch",
     "teardown": "take idle, empty and expired stacks down, with notice, grace and a record",
     "keep": "exempt a stack from teardown until a date",

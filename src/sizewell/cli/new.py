@@ -45,6 +45,7 @@ WORKLOADS: Final[Mapping[str, Kind]] = {
     "notebook": Kind("a notebook with a GPU", "", "16GB..", "memory of the GPU"),
 }
 ANYWHERE: Final = "anywhere"
+SHARED: Final = ("ttl", "owner", "cost_center")  # what the specs of a stack have in common
 _ROWS = "\n".join(f"  {name:<11} {kind.what}; --load counts {kind.counts}" for name, kind in WORKLOADS.items())
 DESCRIPTION = """Write a first spec, with comments, that `sizewell size` takes as it is.
 
@@ -83,9 +84,9 @@ def command(args: Arguments) -> int:
     if args.workload is None:
         raise UsageError(f"new: WORKLOAD is missing\n  fix: name one of {', '.join(WORKLOADS)}")
     kind = WORKLOADS[args.workload]
-    folder, siblings = _place(args)
+    folder, siblings = folder_of(args)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not args.json and not args.no_input
-    place = _place_of(siblings) or ANYWHERE
+    place = place_of(siblings) or ANYWHERE
     questions = {"model": ("model", kind.model), "load": (kind.counts, kind.load), "infra": ("where", place)}
     answers = {
         key: getattr(args, key) or (_ask(what, usual) if asks and usual else usual)
@@ -94,13 +95,15 @@ def command(args: Arguments) -> int:
     if args.model and not kind.model:
         raise UsageError(f"new: a {args.workload} has no model\n  fix: leave --model out")
     name = args.name or args.workload
-    text = _text(args.workload, name, answers, siblings)
+    where = [] if answers["infra"] == ANYWHERE else [f"infra: [{answers['infra']}]"]
+    text = spec_text(args.workload, name, answers, [*where, *of_the_stack(siblings)])
     from sizewell.sizing.catalog import load
 
     path = folder / f"{name}.yaml"
     with output.progress("reading the catalog"):
-        _check(text, load(), folder)
-    _write(path, text, args)
+        check(text, load(), folder)
+    write(path, text)
+    _say(path, args)
     return 0
 
 
@@ -124,15 +127,16 @@ def _example(args: Arguments) -> int:
 
         fix = nearest(name, known) or f"\n  fix: name one of {', '.join(sorted(known))}"
         raise UsageError(f"new: no example is called '{args.example}'{fix}")
-    folder, _ = _place(args)
+    folder, _ = folder_of(args)
     lines = known[name].read_text(encoding="utf-8").splitlines(keepends=True)
     text = "".join(line for line in lines if "yaml-language-server" not in line)  # its path is that of the checkout
     path = folder / f"{args.name or name}{Path(known[name].name).suffix}"
-    _write(path, text, args, then=f"sizewell teardown replay {project.shown(path)}" if path.suffix == ".json" else "")
+    write(path, text)
+    _say(path, args, then=f"sizewell teardown replay {project.shown(path)}" if path.suffix == ".json" else "")
     return 0
 
 
-def _place(args: Arguments) -> tuple[Path, list[dict[str, Any]]]:
+def folder_of(args: Arguments) -> tuple[Path, list[dict[str, Any]]]:
     """Where the spec goes, and what the specs say that are there."""
     if not args.stack:
         return args.folder, []
@@ -146,24 +150,26 @@ def _place(args: Arguments) -> tuple[Path, list[dict[str, Any]]]:
     return folder, [document for document in documents if isinstance(document, dict)]
 
 
-def _place_of(siblings: list[dict[str, Any]]) -> str:
+def place_of(siblings: list[dict[str, Any]]) -> str:
     """The one place that all specs of the stack name; "" where they name none, or several."""
     places = {str(place) for spec in siblings for place in spec.get("infra") or [""]}
     return places.pop() if len(places) == 1 else ""
 
 
-def _text(workload: str, name: str, answers: Mapping[str, str], siblings: list[dict[str, Any]]) -> str:
-    more = [] if answers["infra"] in ("", ANYWHERE) else [f"infra: [{answers['infra']}]"]
-    for key in ("ttl", "owner", "cost_center"):
-        stated = next((spec[key] for spec in siblings if spec.get(key)), None)
-        if stated is not None:
-            more.append(f"{key}: {stated}")
+def of_the_stack(siblings: list[dict[str, Any]]) -> list[str]:
+    """The lines that the specs of a stack have in common: until when, whose, who pays."""
+    stated = {key: next((spec[key] for spec in siblings if spec.get(key)), None) for key in SHARED}
+    return [f"{key}: {value}" for key, value in stated.items() if value is not None]
+
+
+def spec_text(workload: str, name: str, answers: Mapping[str, str], more: list[str]) -> str:
+    """The first spec of a workload, with the lines of `more` at its end."""
     template = (files("sizewell") / f"templates/specs/{workload}.yaml").read_text(encoding="utf-8")
     values = {"name": name, "model": answers["model"], "load": answers["load"], "more": "\n".join(more)}
     return Template(template).substitute(values).rstrip() + "\n"
 
 
-def _check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
+def check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
     """Refuse before anything is written what the spec's own reader refuses."""
     from sizewell.sizing.workload.read import parse_spec
 
@@ -173,16 +179,21 @@ def _check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
         raise UsageError(f"{error}\n  nothing was written") from None
 
 
-def _write(path: Path, text: str, args: Arguments, *, then: str = "") -> None:
+def write(path: Path, text: str, command: str = "new") -> None:
+    """A new file; an existing one is kept."""
     shown = project.shown(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UsageError(f"new: {shown} already exists and is kept\n  fix: name another: --name NAME") from None
+        raise UsageError(f"{command}: {shown} already exists and is kept\n  fix: name another: --name NAME") from None
     except OSError as error:
-        raise UsageError(f"new: {shown}: {error.strerror}\n  fix: name another folder: --folder FOLDER") from None
+        raise UsageError(f"{command}: {shown}: {error.strerror}\n  fix: name another folder: --folder FOLDER") from None
+
+
+def _say(path: Path, args: Arguments, *, then: str = "") -> None:
+    shown = project.shown(path)
     if args.json:
         output.print_json({"written": shown})
         return

@@ -46,7 +46,10 @@ def parse_spec(
     text: str, origin: str = "spec", *, catalog: Catalog | None = None, folder: Path | None = None
 ) -> WorkloadSpec:
     """As `read_spec`, from text; a `config.json` that `model` names is looked up beside the spec, in `folder`."""
-    raw = _without_nulls(load_mapping(text, origin))
+    try:
+        raw = _without_nulls(load_mapping(text, origin))
+    except SpecError as error:
+        raise _of_another_tool(text, origin) or error from None
     wrong, fix = refusal("spec", raw.pop("schema", None))
     if wrong:
         from sizewell.sizing.workload.places import placed
@@ -74,6 +77,8 @@ def parse_spec(
             more += unknown_names(spec, catalog)
         faults += [fault for fault in more if not _touches(fault.path, touched)]
     if faults or spec is None:
+        if another := _of_another_tool(text, origin):
+            raise another
         from sizewell.sizing.workload.places import placed
         from sizewell.sizing.workload.repair import tried
 
@@ -82,6 +87,17 @@ def parse_spec(
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     return spec
+
+
+def _of_another_tool(text: str, origin: str) -> SpecError | None:
+    """One answer in place of a fault for every key, where the text is a SkyPilot task, a manifest or the like."""
+    from sizewell.sizing.workload.foreign.recognise import CALLED, tool_of_text
+
+    tool = tool_of_text(text)
+    if tool is None:
+        return None
+    way = f"run: sizewell import {origin}"
+    return SpecError([Fault(path="", message=f"this is {CALLED[tool]}, not a spec", fix=way)], subject=origin)
 
 
 def spec_schema() -> dict[str, object]:

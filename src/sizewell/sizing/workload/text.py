@@ -75,7 +75,7 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
     if len(text) > BYTES_MAX:
         raise _refusal(origin, f"is larger than {BYTES_MAX:,} bytes", "is this the right file?")
     try:
-        _check_bounds(text, origin)
+        check_bounds(text, origin)
         loader = SpecLoader(text)
         try:
             node = loader.get_single_node()
@@ -103,7 +103,7 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
     return data
 
 
-def _check_bounds(text: str, origin: str) -> None:
+def check_bounds(text: str, origin: str, *, documents_max: int = 1, nodes_max: int = NODES_MAX) -> None:
     """Walk the events, building nothing: depth, documents, and the nodes there would be after expansion."""
     depth = documents = nodes = 0
     sizes: dict[str, int] = {}  # anchor -> nodes under it
@@ -111,7 +111,7 @@ def _check_bounds(text: str, origin: str) -> None:
     for event in yaml.parse(text, Loader=SpecLoader):
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
-            if documents > 1:
+            if documents > documents_max:
                 raise _refusal(origin, "has several documents", "one spec a file: split it at the '---' lines")
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor in (anchor for anchor, _ in open_nodes):
@@ -132,9 +132,9 @@ def _check_bounds(text: str, origin: str) -> None:
                 sizes[anchor] = nodes - before
         if depth > DEPTH_MAX:
             raise _refusal(origin, f"is nested more than {DEPTH_MAX} deep", "a spec needs three levels")
-        if nodes > NODES_MAX:
+        if nodes > nodes_max:
             fix = "write the values out instead of anchors and aliases" if sizes else "is this the right file?"
-            raise _refusal(origin, f"has more than {NODES_MAX:,} values once aliases are expanded", fix)
+            raise _refusal(origin, f"has more than {nodes_max:,} values once aliases are expanded", fix)
 
 
 def _check_nodes(node: Any, origin: str, seen: set[int], faults: list[Fault]) -> None:

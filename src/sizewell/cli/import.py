@@ -1,0 +1,358 @@
+"""`sizewell import`: what another tool's file says of a workload, as a first spec, and what it could not take over."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sizewell.cli import output, project
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.new import WORKLOADS, check, folder_of, of_the_stack, place_of, spec_text, write
+from sizewell.cli.parameters import INPUT, PATH, Choice
+from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.errors import UsageError
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.workload.foreign.draft import Draft
+
+DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
+
+FILE is a SkyPilot task, a Kubernetes manifest (Deployment, StatefulSet, Job, CronJob, Pod), a dstack
+configuration, a Compose file, a script or a command line that starts a server; - is standard input.
+What the file does not say stands as a round number, and is named. Overwrites nothing.
+"""
+EXAMPLES = """examples:
+  sizewell import task.yaml                               a SkyPilot task, as task's name.yaml
+  sizewell import deployment.yaml --stack dev             into the specs of a stack
+  sizewell import "vllm serve Qwen/Qwen3-8B --quantization fp8"
+  kubectl get deploy chat -o yaml | sizewell import -     what runs on a cluster
+  sizewell import compose.yaml --model Qwen/Qwen3-8B      where the file does not name the model
+
+exit code: 0 success, 64 the file cannot be read as one of these, or a spec exists
+"""
+OPEN: Final = "; without this line whatever costs least"
+# Each as a workload of `sizewell new`, for the kind of model that is served.
+_SERVED: Final = {"encoder": "embed", "diffusion": "image"}
+_SUFFIXES: Final = (
+    (r"[-_](?:AWQ|GPTQ|GPTQ-Int4|AWQ-INT4|w4a16)$", "int4"),
+    (r"[-_](?:GPTQ-Int8|w8a8)$", "int8"),
+    (r"[-_](?:FP8|FP8-dynamic)$", "fp8"),
+)
+_ASSUMED: Final = {
+    "traffic": ("traffic.rps", "traffic.input_tokens", "traffic.output_tokens", "slo"),
+    "training": (
+        "training.method",
+        "training.samples",
+        "training.epochs",
+        "training.global_batch",
+        "training.sequence_length",
+        "deadline",
+    ),
+    "batch": ("batch.records", "batch.tokens_per_record", "batch.output_tokens_per_record", "batch.window"),
+    "notebook": ("resources.gpu", "schedule", "idle"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The file: how messages name it, and whose it is."""
+
+    shown: str
+    called: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """A spec to be written: its text, what was assumed, what was left out."""
+
+    name: str
+    workload: str
+    text: str
+    taken: list[tuple[str, str]]
+    assumed: list[str]
+    left: list[tuple[str, str]]
+
+
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("file", type=INPUT, metavar="FILE", help="the file, a command line, or -")
+@click.option("--name", metavar="NAME", help="name of the workload and of the spec (default: the file's)")
+@click.option("--model", metavar="MODEL", help="the model, where the file does not name one that is known")
+@click.option("--as", "workload", type=Choice(tuple(WORKLOADS)), help="what it is, where the file does not show it")
+@click.option("--stack", metavar="NAME", help="write into the specs of this stack")
+@click.option("--folder", type=PATH, default=Path(), help="write into this folder (default: this one)")
+@click.option("--json", is_flag=True, help="print what was written, taken over, assumed and left as JSON")
+def command(args: Arguments) -> int:
+    from sizewell.sizing.catalog import load
+
+    text, shown = _read(args.file)
+    called, drafts = _drafts(text, shown)
+    source = _Source(shown, called)
+    if args.name and len(drafts) > 1:
+        raise UsageError(f"import: {shown} has {len(drafts)} workloads\n  fix: leave --name out, they have names")
+    folder, siblings = folder_of(args)
+    with output.progress("reading the catalog"):
+        catalog = load()
+        specs = [_spec(draft, source, args, siblings, catalog) for draft in drafts]
+        for spec in specs:
+            check(spec.text, catalog, folder)
+    written = [folder / f"{spec.name}.yaml" for spec in specs]
+    if there := next((path for path in written if path.exists() or written.count(path) > 1), None):
+        raise UsageError(f"import: {project.shown(there)} already exists and is kept\n  fix: name another: --name NAME")
+    for path, spec in zip(written, specs, strict=True):
+        write(path, spec.text, "import")
+    if args.json:
+        output.print_json([
+            {"written": project.shown(path), "workload": spec.workload, "taken": dict(spec.taken),
+             "assumed": spec.assumed, "left": dict(spec.left)}
+            for path, spec in zip(written, specs, strict=True)
+        ])  # fmt: skip
+        return 0
+    for path, spec in zip(written, specs, strict=True):
+        _say(project.shown(path), spec, called, shown)
+    print("Next:")
+    for path in [] if args.stack else written:
+        print(f"  sizewell size {project.shown(path)}")
+    if args.stack:
+        print(f"  sizewell size --stack {args.stack}")
+    return 0
+
+
+def _read(file: Path) -> tuple[str, str]:
+    """The text, and what messages call it."""
+    from sizewell.sizing.workload.foreign.command import is_server
+    from sizewell.sizing.workload.text import read_text
+
+    given = str(file)
+    if given == "/dev/stdin":
+        return sys.stdin.read(), "standard input"
+    if " " in given and is_server(given) and not file.exists():
+        return given, "the command"
+    return read_text(file), given
+
+
+def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
+    from sizewell.sizing.workload.foreign.recognise import CALLED, documents, tool_of, tool_of_text
+    from sizewell.sizing.workload.foreign.tools import drafts
+
+    tool = tool_of_text(text)
+    if tool == "command":
+        return CALLED[tool], drafts(tool, text)
+    read = documents(text, shown)
+    if tool is None:
+        if any(isinstance(each, dict) and "kind" in each for each in read):
+            raise UsageError(f"import: {shown} is a spec already\n  fix: run: sizewell size {shown}")
+        allowed = "; ".join(CALLED.values())
+        raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: describe it yourself: sizewell new chat")
+    found = [draft for each in read if tool_of(each) == tool for draft in drafts(tool, each)]
+    if not found:
+        raise UsageError(
+            f"import: {shown} is {CALLED[tool]}, in which nothing asks for an accelerator"
+            "\n  fix: name the file whose containers do; without accelerators there is nothing to size here"
+        )
+    return CALLED[tool], found
+
+
+def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[str, Any]], catalog: Catalog) -> _Spec:
+    called, shown = source.called, source.shown
+    model = args.model or _model(draft, catalog)
+    workload = args.workload or _workload(draft, model, catalog)
+    if not model and workload != "notebook":
+        raise UsageError(
+            f"import: {shown}: the model of '{draft.name}' stands nowhere in {called}"
+            f"\n  fix: name it: sizewell import {shown} --model meta-llama/Llama-3.1-8B-Instruct"
+        )
+    name = args.name or _name(draft.name)
+    if Path(f"{name}.yaml").name == Path(shown).name:
+        name = f"{name[:35].rstrip('-')}-spec"
+    more = [*_resources(draft, workload, catalog), *_places(draft, siblings, catalog), *of_the_stack(siblings)]
+    kind = WORKLOADS[workload]
+    answers = {"model": _model_line(draft, model), "load": kind.load}
+    text = spec_text(workload, name, answers, more)
+    section = {"finetune": "training", "pretrain": "training", "batch": "batch", "notebook": "notebook"}.get(
+        workload, "traffic"
+    )
+    for key, value in draft.values.items():
+        if key.startswith(("training.", "traffic.", "batch.")):
+            if key.partition(".")[0] == section:
+                text = _with_value(text, key, value)
+            else:
+                draft.leave(key, f"does not apply to {workload}")
+    if "training.steps" in draft.values:
+        if "training.global_batch" not in draft.values:  # which decides how long the steps are
+            text = _with_value(text, "training.global_batch", "256k")
+        text = re.sub(r"(?m)^  (?:samples|epochs|tokens): .*\n", "", text)
+    if "deadline" in draft.values:
+        text = re.sub(r"(?m)^deadline: \S+.*$", f"deadline: {draft.values['deadline']}", text)
+    assumed = [
+        key
+        for key in _ASSUMED[section]
+        if key not in draft.values and re.search(rf"(?m)^(?:resources: {{| *){key.rpartition('.')[2]}:", text)
+    ]
+    taken = [(key, where) for key, where in draft.taken if key in ("model", "engine") or key in draft.values]
+    if workload == "notebook" and any(line.startswith("resources:") for line in more):
+        text = re.sub(r"(?m)^resources: .*memory of the GPU.*\n", "", text)
+        assumed = [key for key in assumed if key != "resources.gpu"]
+    text = re.sub(r"\A(?:#.*\n)+", "", text)  # what the template says of itself
+    head = [f"# From {shown}, {called}."]
+    head += _wrapped("Assumed, because the file does not state it: " + ", ".join(assumed)) if assumed else []
+    head += [line for where, why in draft.left for line in _wrapped(f"Not taken over: {where}: {why}")]
+    return _Spec(name, workload, "\n".join(head) + "\n" + text, taken, assumed, draft.left)
+
+
+def _model(draft: Draft, catalog: Catalog) -> str:
+    """The model by a name of the catalog: without what a name says of how the weights are stored, where that is why."""
+    name = draft.model
+    known = {alias for each in catalog.models.values() for alias in each.aliases} | set(catalog.models)
+    if not name or name in known:
+        return name
+    for suffix, weights in _SUFFIXES:
+        bare = re.sub(suffix, "", name, flags=re.IGNORECASE)
+        if bare != name and bare in known:
+            draft.take("model.weights", weights, f"the name {name}")
+            return bare
+    from sizewell.sizing.aliases import CLOSED, alias
+
+    row = alias("model", name)
+    return row.meant if row is not None and row.why != CLOSED else name
+
+
+def _model_line(draft: Draft, model: str) -> str:
+    more = {key.partition(".")[2]: value for key, value in draft.values.items() if key.startswith("model.")}
+    return f"{{name: {model}{''.join(f', {key}: {_flow(value)}' for key, value in more.items())}}}" if more else model
+
+
+def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
+    """Which of the usual workloads it is."""
+    if draft.work == "notebook":
+        return "notebook"
+    if draft.work == "training":
+        return "finetune"
+    if draft.work is None:
+        raise UsageError(
+            f"import: what '{draft.name}' runs is not known: no server, trainer or notebook in its commands"
+            f"\n  fix: say what it is: --as chat, or one of {', '.join(WORKLOADS)}"
+        )
+    from sizewell.sizing.predict.architecture import is_speech_recognizer
+
+    facts = catalog.models.get(model)
+    if facts is None:
+        return "chat"
+    return "transcribe" if is_speech_recognizer(facts) else _SERVED.get(facts.kind, "chat")
+
+
+def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
+    """The lines about software and machines."""
+    trains = workload in ("finetune", "pretrain")
+    engine = draft.values.get("engine")
+    if engine and (trains or workload in ("chat", "rag", "batch", "embed")):
+        yield f"engine: {engine}"
+    elif engine:
+        del draft.values["engine"]
+    wanted = {key.partition(".")[2]: value for key, value in draft.values.items() if key.startswith("resources.")}
+    known: list[str] = []
+    for name in dict.fromkeys(draft.asked):
+        spelt = next((each for each in (name, _plain(name)) if catalog.accelerators_named(each)), "")
+        if spelt:
+            known.append(spelt)
+        else:
+            draft.leave(name, "is no accelerator of the catalog: any that fits may be chosen")
+    if known:
+        draft.take("resources.accelerators", known, draft.said.get("accelerators", "its devices"))
+        wanted["accelerators"] = known
+    if trains and draft.devices and (known or "instance_type" in wanted):
+        draft.take(
+            "resources.gpus", draft.devices, f"{draft.said.get('accelerators', 'its devices')}, over all machines"
+        )
+        wanted["gpus"] = draft.devices
+    if wanted:
+        wanted |= {"nodes": 1} if workload == "notebook" else {}
+        stated = ", ".join(f"{key}: {_flow(value)}" for key, value in wanted.items())
+        yield f"resources: {{{stated}}} # what it runs on today{'' if workload == 'notebook' else OPEN}"
+    if draft.spot is not None:
+        if draft.spot and workload in ("chat", "rag", "embed", "transcribe", "image"):
+            draft.leave("spot", "an interruption drops users' requests; for offline work kind: batch-inference")
+        elif draft.spot or trains:
+            draft.take("spot_policy", "spot" if draft.spot else "on-demand", draft.said.get("spot", ""))
+            yield f"spot_policy: {draft.values['spot_policy']}"
+    if "data.location" in draft.values and (trains or workload == "batch"):
+        yield f'data: {{location: "{draft.values["data.location"]}"}}'
+
+
+def _plain(name: str) -> str:
+    """An accelerator as the catalog may know it, of a name of the driver.
+
+    >>> _plain("NVIDIA-A100-SXM4-80GB"), _plain("Tesla-T4"), _plain("RTX4090"), _plain("NVIDIA-H100-80GB-HBM3")
+    ('A100-SXM4-80GB', 'T4', 'RTX-4090', 'H100-80GB')
+    """
+    short = re.sub(
+        r"^(?:NVIDIA-GeForce-|NVIDIA-|Tesla-|nvidia-tesla-)|-(?:HBM\w+|MIG-\S+)$", "", name, flags=re.IGNORECASE
+    )
+    return re.sub(r"^(RTX)(A?\d)", r"\1-\2", short)
+
+
+def _places(draft: Draft, siblings: list[dict[str, Any]], catalog: Catalog) -> Iterator[str]:
+    """The line about where: what the file says and can be built on, else what the stack's other specs say."""
+    regions = {cloud: catalog.regions(cloud) for cloud in PROVISIONABLE}
+    kept = []
+    for stated in dict.fromkeys(draft.places):
+        cloud, _, rest = stated.partition("/")
+        region = rest.partition("/")[0]
+        owner = next((name for name, names in regions.items() if stated in names), "")
+        if owner:  # a region without its cloud
+            kept.append(f"{owner}/{stated}")
+        elif cloud in regions and (not rest or region in regions[cloud]):
+            kept.append(stated)
+        else:
+            draft.leave(stated, "is no place where something here is built: `sizewell docs adopt-a-cluster`")
+    if kept:
+        draft.take("infra", kept, draft.said.get("infra", ""))
+        yield f"infra: [{', '.join(kept)}]"
+    elif place := place_of(siblings):
+        yield f"infra: [{place}]"
+
+
+def _with_value(text: str, path: str, value: Any) -> str:
+    """The text with a key of a section as the file has it, in its place or at the section's end."""
+    section, _, key = path.partition(".")
+    stated = rf"(?m)^(  {key}): [^#\n]*?(?= #|$)"
+    if re.search(stated, text):
+        return re.sub(stated, lambda match: f"{match[1]}: {_flow(value)}", text, count=1)
+    return re.sub(rf"(?m)^{section}:\n((?:  .*\n)+)", rf"{section}:\n\g<1>  {key}: {_flow(value)}\n", text, count=1)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_flow(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_flow, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _name(written: str) -> str:
+    """A name that a spec takes."""
+    name = re.sub(r"[^a-z0-9]+", "-", written.lower()).strip("-")[:40].rstrip("-")
+    return name if name[:1].isalpha() else f"w-{name}".rstrip("-")[:40]
+
+
+def _wrapped(text: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, 116, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
+
+
+def _say(path: str, spec: _Spec, called: str, shown: str) -> None:
+    print(f"{shown} is {called}; wrote {path} in the form of `sizewell new {spec.workload}`")
+    for heading, rows in (("taken over", [f"{key}  from {where}" for key, where in spec.taken]),
+                          ("assumed, because the file does not state it", spec.assumed),
+                          ("not taken over", [f"{where}: {why}" for where, why in spec.left])):  # fmt: skip
+        if rows:
+            print(f"  {heading}")
+        for row in rows:
+            print(f"    {row}")

@@ -1,0 +1,299 @@
+"""What a command line runs: which model, by which software, with which options that decide memory and time.
+
+Options are those of vLLM 0.11, SGLang 0.5, TGI 3, text-embeddings-inference, transformers, TRL, LLaMA-Factory and
+Megatron, from their documentation as it was known in 2026-11.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sizewell.sizing.workload.foreign.draft import Draft
+
+SHELLS: Final = ("sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A program that serves a model: how a line begins that starts it, its images, a spec's `engine`."""
+
+    called: str
+    line: str
+    image: str
+    engine: str = ""
+
+
+_SERVERS: Final = (
+    Server("vLLM", r"\bvllm\s+serve\b|\bvllm\.entrypoints\.[\w.]*api_server\b", "vllm", "vllm"),
+    Server("SGLang", r"\bsglang\.launch_server\b|\bsglang\s+serve\b", "sglang", "sglang"),
+    Server("text-embeddings-inference", r"\btext-embeddings-router\b", "text-embeddings-inference",
+           "text-embeddings-inference"),
+    Server("TGI", r"\btext-generation-launcher\b", "text-generation-inference"),
+    Server("TensorRT-LLM", r"\btrtllm-serve\b", "tensorrt-llm", "tensorrt-llm"),
+    Server("llama.cpp", r"\bllama-server\b", "llama.cpp", "llama.cpp"),
+    Server("Ollama", r"\bollama\s+(?:run|pull|serve)\b", "ollama"),
+)  # fmt: skip
+_TRAINERS: Final = (
+    (r"\baxolotl\b", "axolotl"),
+    (r"\bllamafactory-cli\b|\bllama_factory\b", "llama-factory"),
+    (r"\btrl\s+(?:sft|dpo|kto|reward)\b", "trl"),
+    (r"\btune\s+run\b", "torchtune"),
+    (r"\bdeepspeed\b", "deepspeed"),
+    (r"\btorchrun\b|\baccelerate\s+launch\b|\btorch\.distributed\b", ""),
+    (r"\b(?:train|finetune|fine_tune|sft|run_clm|pretrain)\w*\.py\b", ""),
+)  # fmt: skip
+_NOTEBOOKS: Final = re.compile(r"\bjupyter(?:-?lab|-?notebook)?\b|\bcode-server\b")
+_MODEL_OPTIONS: Final = (
+    "model", "model-path", "model-id", "model-name-or-path", "model-name", "base-model", "hf-repo", "hf", "model-tag",
+    "pretrained-model-name-or-path",
+)  # fmt: skip
+_MODEL_VARIABLES: Final = ("MODEL_ID", "MODEL_NAME", "MODEL", "HF_MODEL_ID", "HF_MODEL", "MODEL_PATH", "VLLM_MODEL")
+_HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
+_WEIGHTS: Final[Mapping[str, str]] = {
+    "awq": "int4", "awq-marlin": "int4", "gptq": "int4", "gptq-marlin": "int4", "marlin": "int4", "w4a16": "int4",
+    "fp8": "fp8", "bitsandbytes": "nf4", "bitsandbytes-nf4": "nf4", "eetq": "int8", "w8a8-int8": "int8", "int8": "int8",
+}  # fmt: skip
+_PRECISIONS: Final[Mapping[str, str]] = {
+    "half": "fp16",
+    "float16": "fp16",
+    "fp16": "fp16",
+    "bfloat16": "bf16",
+    "bf16": "bf16",
+    "float32": "fp32",
+}
+_OPTIMIZERS: Final[Mapping[str, str]] = {
+    "adamw-bnb-8bit": "adamw-8bit", "adamw-8bit": "adamw-8bit", "paged-adamw-8bit": "adamw-8bit",
+    "adafactor": "adafactor", "lion": "lion", "sgd": "sgd",
+}  # fmt: skip
+_LENGTHS: Final = (
+    "max-seq-length", "max-length", "seq-length", "sequence-len", "sequence-length", "cutoff-len", "block-size",
+    "model-max-length", "max-seq-len",
+)  # fmt: skip
+_SPLITS: Final = (
+    "tensor-parallel-size", "tp", "tp-size", "pipeline-parallel-size", "pp", "pp-size", "data-parallel-size", "dp",
+    "dp-size", "num-shard", "expert-parallel-size", "ep-size",
+)  # fmt: skip
+
+
+def is_server(text: str) -> bool:
+    """Whether a text starts one of the servers."""
+    return any(re.search(server.line, text) for server in _SERVERS)
+
+
+def lines_of(commands: object, environment: Mapping[str, str]) -> list[list[str]]:
+    """The words of each command: of a script, of a list of lines, or of the words that a container starts with."""
+    if commands is None:
+        return []
+    if isinstance(commands, str):
+        return [words for line in _logical(commands) for words in _split(line, environment)]
+    words = [str(word) for word in commands] if isinstance(commands, Iterable) else [str(commands)]
+    if words and words[0] in SHELLS and len(words) > 1:
+        return lines_of(words[-1], environment)
+    return [[_with_values(word, environment) for word in words]]
+
+
+def _logical(script: str) -> list[str]:
+    return re.sub(r"\\\s*\n", " ", script).splitlines()
+
+
+def _split(line: str, environment: Mapping[str, str]) -> list[list[str]]:
+    """One line's commands; a line that no shell's grammar of words fits is taken by its spaces."""
+    lexer = shlex.shlex(_with_values(line, environment), posix=True, punctuation_chars="();<>|&")
+    lexer.whitespace_split = True
+    lexer.commenters = "#"
+    try:
+        words = list(lexer)
+    except ValueError:
+        words = line.split()
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word and not word.strip("();<>|&"):
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return [command for command in commands if command]
+
+
+def _with_values(text: str, environment: Mapping[str, str]) -> str:
+    """Variables by their values, where the file states them; as they are written elsewhere.
+
+    >>> _with_values("${MODEL} $(PORT) ${RANK:-0} $X", {"MODEL": "a/b", "PORT": "80"})
+    'a/b 80 0 $X'
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name, usual = match["name"] or match["plain"] or match["kubernetes"], match["usual"]
+        return environment.get(name) or (match[0] if usual is None else usual)
+
+    form = r"\$\{(?P<name>\w+)(?::?-(?P<usual>[^}]*))?\}|\$\((?P<kubernetes>\w+)\)|\$(?P<plain>[A-Za-z_]\w*)"
+    return re.sub(form, value, text)
+
+
+def options_of(words: list[str]) -> dict[str, list[str]]:
+    """Options by their names without dashes; `_` and `-` are one. Values up to the next option.
+
+    >>> options_of("vllm serve a/b --tensor-parallel-size=4 --lora_modules x=1 y=2 -q awq --trust".split())
+    {'tensor-parallel-size': ['4'], 'lora-modules': ['x=1', 'y=2'], 'q': ['awq'], 'trust': []}
+    """
+    options: dict[str, list[str]] = {}
+    name = ""
+    for word in words:
+        if re.match(r"--?[A-Za-z]", word):
+            name, given, value = word.lstrip("-").partition("=")
+            name = name.replace("_", "-")
+            options[name] = [value] if given else []
+        elif name:
+            options[name].append(word)
+    return options
+
+
+def read_commands(draft: Draft, where: str) -> None:
+    """What the draft's commands and image say of the model, the software and the run."""
+    lines = [" ".join(words) for words in draft.commands]
+    for server in _SERVERS:
+        run = next((index for index, line in enumerate(lines) if re.search(server.line, line)), None)
+        by_image = server.image in draft.image.lower()
+        if run is None and not by_image:
+            continue
+        words = draft.commands[run] if run is not None else [word for words in draft.commands for word in words]
+        draft.work = draft.work or "service"
+        if server.engine:
+            draft.take("engine", server.engine, where if run is not None else "image")
+        elif server.called != "Ollama":
+            draft.leave(server.called, "is no engine of a spec: predicted as vLLM")
+        else:
+            draft.leave(
+                "Ollama", "is no engine of a spec: predicted as vLLM, with 16-bit weights unless you state others"
+            )
+        _served(draft, server, words, where)
+        return
+    for pattern, engine in _TRAINERS:
+        words = next((words for words, line in zip(draft.commands, lines, strict=True) if re.search(pattern, line)), [])
+        if words:
+            draft.work = "training"
+            if engine:
+                draft.take("engine", engine, where)
+            _trained(draft, options_of(words), where)
+            return
+    if any(_NOTEBOOKS.search(line) for line in lines) or "jupyter" in draft.image.lower():
+        draft.work = "notebook"
+        return
+    for words in draft.commands:
+        _model(draft, options_of(words), where)
+    _model_of_environment(draft)
+
+
+def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
+    options = options_of(words)
+    _model(draft, options, where)
+    if not draft.model:
+        before = [word for word in _positional(words) if word != draft.image]
+        bare = next(iter(before[before.index("serve") + 1 :] if "serve" in before else before), "")
+        if server.called == "Ollama":  # a server without a model, which another line loads
+            found = re.search(
+                r"ollama\s+(?:run|pull)\s+([\w.:/-]+)", " ".join(w for c in draft.commands for w in (*c, ";"))
+            )
+            bare = found[1] if found else ""
+        if bare:
+            draft.model = bare
+            draft.taken.append(("model", where))
+    _model_of_environment(draft)
+    weights = _one(options, "quantization", "q", "quantize").replace("_", "-")
+    if weights in _WEIGHTS:
+        draft.take("model.weights", _WEIGHTS[weights], f"{where}: quantization {weights}")
+    elif weights:
+        draft.leave(f"--quantization {weights}", "state what the weights are stored in: model: {name, weights: int4}")
+    kv = _one(options, "kv-cache-dtype")
+    if kv.startswith("fp8"):
+        draft.take("model.kv", "fp8", f"{where}: --kv-cache-dtype")
+    precision = _PRECISIONS.get(_one(options, "dtype"))
+    if precision and precision != "bf16":
+        draft.take("model.precision", precision, f"{where}: --dtype")
+    if "enable-lora" in options or "lora-modules" in options:
+        count = _number(_one(options, "max-loras")) or 1
+        adapters: dict[str, int] = {"count": max(len(options.get("lora-modules", [])), count)}
+        if rank := _number(_one(options, "max-lora-rank")):
+            adapters["rank"] = rank
+        draft.take("model.adapters", adapters, f"{where}: --enable-lora")
+    if length := _one(options, "max-model-len", "context-length", "max-total-tokens"):
+        draft.leave(f"--max-model-len {length}", "is a limit; memory and time follow from the means under traffic")
+    for name in ("enable-prefix-caching", "enable-prefix-cache"):
+        if name in options:
+            draft.leave(f"--{name}", "state how much of a prompt is repeated: traffic.prefix: 50%")
+    for name in ("speculative-config", "speculative-algorithm", "speculative-model"):
+        if name in options:
+            draft.leave(f"--{name}", "is not predicted")
+    _splits(draft, options)
+
+
+def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
+    _model(draft, options, where)
+    _model_of_environment(draft)
+    if length := _number(_one(options, *_LENGTHS)):
+        draft.take("training.sequence_length", length, where)
+    if steps := _number(_one(options, "max-steps", "train-iters", "num-train-steps")):
+        draft.take("training.steps", steps, where)
+    elif epochs := _number(_one(options, "num-train-epochs", "num-epochs", "epochs")):
+        draft.take("training.epochs", epochs, where)
+    quantized = {"load-in-4bit", "use-qlora", "qlora"} & options.keys() or _one(options, "quantization-bit") == "4"
+    adapters = {"use-peft", "lora-r", "lora-rank", "use-lora", "lora"} & options.keys()
+    if quantized or adapters or _one(options, "finetuning-type") == "lora":
+        draft.take("training.method", "qlora" if quantized else "lora", where)
+        if rank := _number(_one(options, "lora-r", "lora-rank")):
+            draft.take("training.lora", {"rank": rank}, where)
+    elif _one(options, *_MODEL_OPTIONS):  # the whole recipe stands in the command
+        draft.take("training.method", "full", f"{where}: no option for adapters")
+    optimizer = _one(options, "optim", "optimizer").replace("_", "-")
+    if optimizer in _OPTIMIZERS:
+        draft.take("training.optimizer", _OPTIMIZERS[optimizer], f"{where}: --optim")
+    each = _number(_one(options, "per-device-train-batch-size", "micro-batch-size", "batch-size"))
+    tokens = draft.values.get("training.sequence_length")
+    if each and tokens and draft.devices:
+        accumulated = _number(_one(options, "gradient-accumulation-steps")) or 1
+        draft.take("training.global_batch", each * accumulated * draft.devices * tokens, f"{where}: batch x devices")
+    elif each:
+        draft.leave(f"batch of {each} a device", "state the tokens of a step: training.global_batch")
+    _splits(draft, options)
+
+
+def _splits(draft: Draft, options: Mapping[str, list[str]]) -> None:
+    split = [f"--{name} {options[name][0]}" for name in _SPLITS if options.get(name) and options[name][0].isdigit()]
+    if split:
+        draft.leave(", ".join(split), "how the model is split follows from the machines that are chosen")
+
+
+def _model(draft: Draft, options: Mapping[str, list[str]], where: str) -> None:
+    stated = _one(options, *_MODEL_OPTIONS)
+    if stated and not draft.model:
+        draft.model = stated
+        draft.taken.append(("model", where))
+
+
+def _model_of_environment(draft: Draft) -> None:
+    for name in _MODEL_VARIABLES:
+        if not draft.model and _HUB_NAME.fullmatch(draft.environment.get(name, "")):
+            draft.model = draft.environment[name]
+            draft.taken.append(("model", f"the variable {name}"))
+
+
+def _positional(words: list[str]) -> Iterable[str]:
+    for word in words:
+        if word.startswith("-"):
+            return
+        yield word
+
+
+def _one(options: Mapping[str, list[str]], *names: str) -> str:
+    return next((options[name][0] for name in names if options.get(name)), "")
+
+
+def _number(text: str) -> int | None:
+    try:
+        value: Any = float(text)
+    except ValueError:
+        return None
+    return int(value) if value >= 1 else None

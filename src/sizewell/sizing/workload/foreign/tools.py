@@ -1,0 +1,389 @@
+"""One reader for each tool: its document to drafts of specs.
+
+By the tools' own references as they stood in 2026-11: docs.skypilot.co (yaml-spec), dstack.ai (.dstack.yml), the
+Compose Deploy specification, the API of Kubernetes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sizewell import csvtables
+from sizewell.sizing import units
+from sizewell.sizing.workload.foreign.command import lines_of, read_commands
+from sizewell.sizing.workload.foreign.draft import Draft
+from sizewell.sizing.workload.foreign.recognise import Tool
+
+REPLICAS: Final = "how many are needed follows from the load"
+_DEVICE: Final = re.compile(
+    r"(?:nvidia|amd)\.com/(?:gpu|mig-)|google\.com/tpu|habana\.ai/gaudi|aws\.amazon\.com/neuron"
+)
+_SLICES: Final = {
+    "tpu-v4-podslice": "v4", "tpu-v5-lite-podslice": "v5e", "tpu-v5-lite-device": "v5e", "tpu-v5p-slice": "v5p",
+    "tpu-v6e-slice": "v6e",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLabel:
+    """A row of node_labels.csv: what a label says that pods require of their machine, and of which cloud it is.
+
+    From the documentation of GKE, EKS, AKS, Karpenter and NVIDIA's GPU feature discovery as it stood in 2026-11.
+    """
+
+    label: str
+    says: Literal["accelerator", "type", "region", "spot", "slice", "topology"]
+    cloud: str = ""
+
+
+def drafts(tool: Tool, document: Any) -> list[Draft]:
+    """The workloads with accelerators that a document describes."""
+    readers: Mapping[Tool, Callable[[Any], Iterator[Draft]]] = {
+        "skypilot": _skypilot,
+        "kubernetes": _kubernetes,
+        "dstack": _dstack,
+        "compose": _compose,
+        "command": _command,
+    }
+    return list(readers[tool](document))
+
+
+def _command(text: str) -> Iterator[Draft]:
+    draft = Draft(name="service", commands=lines_of(text, {}), environment=dict(re.findall(r"(\w+)=(\S+)", text)))
+    draft.commands = lines_of(text, draft.environment)
+    read_commands(draft, "the command")
+    yield draft
+
+
+def _skypilot(task: Mapping[str, Any]) -> Iterator[Draft]:
+    environment = _environment(task.get("envs"))
+    draft = Draft(name=str(task.get("name") or "task"), environment=environment)
+    draft.commands = lines_of(task.get("run"), environment)
+    wanted = _mapping(task.get("resources"))
+    choices = wanted.get("any_of") or wanted.get("ordered") or []
+    alternatives = [_mapping(each) for each in choices] if isinstance(choices, list) else []
+    nodes = _whole(task.get("num_nodes")) or 1
+    counts: set[int] = set()
+    for each in (wanted, *alternatives):
+        for name, count in _sky_accelerators(each.get("accelerators")):
+            draft.asked.append(name)
+            counts.add(count)
+        place = _sky_place(each)
+        if place:
+            draft.places.append(place)
+        for kind in _listed(each.get("instance_type")):
+            draft.values.setdefault("resources.instance_type", []).append(kind)
+        if each.get("use_spot") is not None:
+            draft.spot = bool(each["use_spot"])
+    if len(counts) == 1:
+        draft.devices = counts.pop() * nodes
+    elif counts:
+        draft.leave(
+            "resources.accelerators", "different numbers of different accelerators: each may be used, in any number"
+        )
+    service = _mapping(task.get("service"))
+    if service:
+        draft.work = "service"
+        _sky_service(draft, service)
+    draft.said = {"accelerators": "resources.accelerators", "infra": "resources", "spot": "resources.use_spot"}
+    read_commands(draft, "run")
+    _buckets(draft, _mapping(task.get("file_mounts")))
+    draft.leave_rest(task, ("name", "resources", "num_nodes", "envs", "run", "service", "file_mounts"))
+    read = ("accelerators", "any_of", "ordered", "instance_type", "use_spot", "infra", "cloud", "region", "zone")
+    draft.leave_rest(wanted, read, "resources.")
+    yield draft
+
+
+def _sky_accelerators(stated: Any) -> Iterator[tuple[str, int]]:
+    """`H100:8`, `H100`, `{H100: 8}`, and lists and sets of them."""
+    if isinstance(stated, Mapping):
+        yield from ((str(name), _whole(count) or 1) for name, count in stated.items() if count is not None)
+        for name in (name for name, count in stated.items() if count is None):  # a set, as YAML writes one
+            yield from _sky_accelerators(str(name))
+    elif isinstance(stated, list):
+        for each in stated:
+            yield from _sky_accelerators(each)
+    elif stated is not None:
+        name, _, count = str(stated).partition(":")
+        yield name, _whole(count) or 1
+
+
+def _sky_place(resources: Mapping[str, Any]) -> str:
+    stated = resources.get("infra") or "/".join(
+        str(resources[key]) for key in ("cloud", "region", "zone") if resources.get(key)
+    )
+    return str(stated).rstrip("/*") if stated else ""
+
+
+def _sky_service(draft: Draft, service: Mapping[str, Any]) -> None:
+    policy = _mapping(service.get("replica_policy"))
+    rate, most = policy.get("target_qps_per_replica"), _whole(policy.get("max_replicas"))
+    if isinstance(rate, int | float) and most:
+        draft.take("traffic.rps", rate * most, f"service: {rate} a second for each of at most {most} replicas")
+    elif policy or service.get("replicas") is not None:
+        draft.leave("service: replicas", REPLICAS)
+
+
+def _buckets(draft: Draft, mounts: Mapping[str, Any]) -> None:
+    """The first bucket that is mounted and not written to is where data lies; the others are named."""
+    others = []
+    for path, stated in mounts.items():
+        source = str(_mapping(stated).get("source") or stated)
+        if re.match(r"(?:s3|gs)://", source) and "data.location" not in draft.values and "check" not in str(path):
+            draft.take("data.location", source, f"file_mounts: {path}")
+        else:
+            others.append(str(path))
+    if others:
+        draft.leave(f"file_mounts: {', '.join(others)}", "files and checkpoints are no part of a spec")
+
+
+def _kubernetes(document: Mapping[str, Any]) -> Iterator[Draft]:
+    kind = str(document.get("kind"))
+    if kind == "List":
+        for item in document.get("items") or []:
+            yield from _kubernetes(_mapping(item))
+        return
+    spec = _mapping(document.get("spec"))
+    job = _mapping(_mapping(spec.get("jobTemplate")).get("spec")) if kind == "CronJob" else spec
+    pod = spec if kind == "Pod" else _mapping(_mapping(job.get("template")).get("spec"))
+    container = next((each for each in _mappings(pod.get("containers")) if _asked_devices(each)), None)
+    if container is None:
+        return
+    environment = {
+        str(each.get("name")): str(each["value"]) for each in _mappings(container.get("env")) if "value" in each
+    }
+    draft = Draft(
+        name=str(_mapping(document.get("metadata")).get("name") or kind.lower()),
+        image=str(container.get("image") or ""),
+        environment=environment,
+        work="service" if kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet") else None,
+    )
+    command, given = container.get("command") or [], container.get("args") or []
+    draft.commands = lines_of([*_listed(command), *_listed(given)], environment)
+    if draft.commands and not _listed(command):  # the image's own program, which its arguments follow
+        draft.commands[0].insert(0, draft.image)
+    device, each = _asked_devices(container) or ("", 0)
+    copies = 1
+    for key in ("parallelism", "completions"):
+        copies = max(copies, _whole(job.get(key)) or 1)
+    draft.devices = each * copies if kind in ("Job", "CronJob", "Pod") else None
+    if kind not in ("Job", "CronJob", "Pod"):
+        draft.leave(f"replicas: {spec.get('replicas', 1)} with {each} x {device}", REPLICAS)
+    _labels(draft, pod, device)
+    if spec.get("schedule"):
+        draft.leave(f"schedule: {spec['schedule']}", "state how often: batch.every")
+    read_commands(draft, f"containers: {container.get('name', '')}".rstrip(": "))
+    beside = [str(other.get("name")) for other in _mappings(pod.get("containers")) if other is not container]
+    if beside:
+        draft.leave(f"containers: {', '.join(beside)}", "ask for no accelerator")
+    draft.leave_rest(container, ("name", "image", "command", "args", "env", "resources"), "container.")
+    yield draft
+
+
+def _asked_devices(container: Mapping[str, Any]) -> tuple[str, int] | None:
+    resources = _mapping(container.get("resources"))
+    for part in ("limits", "requests"):
+        for name, amount in _mapping(resources.get(part)).items():
+            if _DEVICE.match(str(name)) and _whole(amount):
+                return str(name), _whole(amount) or 1
+    return None
+
+
+def _labels(draft: Draft, pod: Mapping[str, Any], device: str) -> None:
+    """Which machines the pods run on: names of accelerators, machine types, regions, whether they may be reclaimed."""
+    cloud, topology = "", ""
+    regions: list[str] = []
+    known = _node_labels()
+    for label, values in _required_labels(pod):
+        row = known.get(label)
+        if row is None:
+            draft.leave(f"nodeSelector: {label}", "is a label of your cluster")
+            continue
+        cloud = row.cloud or cloud
+        if row.says == "accelerator":
+            draft.asked += values
+            draft.said["accelerators"] = label
+        elif row.says == "type":
+            draft.take("resources.instance_type", values, label)
+        elif row.says == "region":
+            regions += values
+        elif row.says == "spot":
+            draft.spot = any(value.lower() in ("spot", "true") for value in values)
+            draft.said["spot"] = label
+        elif row.says == "topology":
+            topology = values[0]
+        elif values[0] in _SLICES:
+            draft.take("resources.tpu", {"type": _SLICES[values[0]]}, label)
+        else:
+            draft.leave(f"{label}: {values[0]}", "is no slice of TPUs that is known here")
+    if topology and "resources.tpu" in draft.values:
+        draft.values["resources.tpu"]["topology"] = topology
+    draft.said["infra"] = "the labels of its machines"
+    draft.places += [f"{cloud}/{region}" if cloud else region for region in regions]
+    if cloud and not regions:
+        draft.places.append(cloud)
+    if not draft.asked and not {"resources.instance_type", "resources.tpu"} & draft.values.keys():
+        draft.leave(device, "which accelerator it is stands nowhere: any that fits may be chosen")
+
+
+@cache
+def _node_labels() -> Mapping[str, NodeLabel]:
+    return {row.label: row for row in csvtables.read(NodeLabel, Path(__file__).parent / "data/node_labels.csv")}
+
+
+def _required_labels(pod: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    for key, value in _mapping(pod.get("nodeSelector")).items():
+        yield str(key), [str(value)]
+    affinity = _mapping(_mapping(pod.get("affinity")).get("nodeAffinity"))
+    required = _mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    for term in _mappings(required.get("nodeSelectorTerms")):
+        for each in _mappings(term.get("matchExpressions")):
+            if each.get("operator") == "In" and each.get("values"):
+                yield str(each.get("key")), [str(value) for value in _listed(each.get("values"))]
+
+
+def _dstack(run: Mapping[str, Any]) -> Iterator[Draft]:
+    environment = _environment(run.get("env"))
+    draft = Draft(name=str(run.get("name") or run["type"]), image=str(run.get("image") or ""), environment=environment)
+    draft.work = {"service": "service", "dev-environment": "notebook"}.get(str(run["type"]))  # type: ignore[assignment]
+    script = run.get("commands")
+    draft.commands = lines_of("\n".join(str(line) for line in _listed(script)), environment)
+    draft.said = {"accelerators": "resources.gpu", "infra": "backends, regions", "spot": "spot_policy"}
+    nodes = _whole(run.get("nodes")) or 1
+    resources = _mapping(run.get("resources"))
+    each = _dstack_gpu(draft, resources.get("gpu"))
+    if each and draft.work != "service":
+        draft.devices = each * nodes
+    model = run.get("model")
+    served = str(_mapping(model).get("name") or model or "")
+    if "/" in served:
+        draft.model = served
+        draft.taken.append(("model", "model"))
+    backends, regions = _listed(run.get("backends")), _listed(run.get("regions"))
+    draft.places += [f"{cloud}/{region}" for cloud in backends for region in regions] or [
+        str(each) for each in backends
+    ]
+    if regions and not backends:
+        draft.places += [str(region) for region in regions]
+    if run.get("spot_policy") in ("spot", "on-demand"):
+        draft.spot = run["spot_policy"] == "spot"
+    if run.get("max_duration") not in (None, "off") and draft.work is None:
+        draft.values["deadline"] = str(run["max_duration"])
+        draft.taken.append(("deadline", "max_duration"))
+    most = _whole(re.split(r"\.\.", str(run.get("replicas") or ""))[-1])
+    scaling = _mapping(run.get("scaling"))
+    rate = scaling.get("target")
+    if scaling.get("metric") == "rps" and isinstance(rate, int | float) and most:
+        draft.take("traffic.rps", rate * most, f"scaling: {rate} a second for each of at most {most} replicas")
+    elif most:
+        draft.leave(f"replicas: {run['replicas']}", REPLICAS)
+    for kind in _listed(run.get("instance_types")):
+        draft.values.setdefault("resources.instance_type", []).append(str(kind))
+    read_commands(draft, "commands")
+    read = ("type", "name", "image", "env", "commands", "nodes", "resources", "model", "backends", "regions",
+            "spot_policy", "max_duration", "replicas", "scaling", "instance_types")  # fmt: skip
+    draft.leave_rest(run, read if draft.values.get("deadline") else tuple(k for k in read if k != "max_duration"))
+    draft.leave_rest(resources, ("gpu",), "resources.")
+    yield draft
+
+
+def _dstack_gpu(draft: Draft, stated: Any) -> int:
+    """`H100:8`, `80GB`, `24GB..:2`, `A100,H100:80GB:4`, a number, or a mapping; how many, 0 where none is asked for."""
+    if stated is None:
+        return 0
+    if isinstance(stated, Mapping):
+        names, memory = [str(name) for name in _listed(stated.get("name"))], str(stated.get("memory") or "")
+        count = stated.get("count", 1)
+    else:
+        parts = str(stated).split(":")
+        memory = next((part for part in parts if re.search(r"\d\s*[GT]B", part, re.IGNORECASE)), "")
+        count = next((part for part in parts if re.fullmatch(r"[\d.]+", part)), 1)
+        names = [
+            name for part in parts if part not in (memory, count) for name in part.split(",")
+            if name.lower() not in ("nvidia", "amd", "google", "intel", "tenstorrent")
+        ]  # fmt: skip
+    exact = re.fullmatch(r"\d+\s*GB", memory, re.IGNORECASE)
+    draft.asked += [f"{name}-{memory.replace(' ', '')}" if exact else name for name in names]
+    if memory and not names:
+        draft.take("resources.gpu", memory if ".." in memory else f"{memory}..", "resources.gpu")
+    elif memory and not exact:
+        draft.leave(f"resources.gpu: {memory}", "the names of the accelerators say it")
+    return _whole(str(count).split("..")[0]) or 1
+
+
+def _compose(document: Mapping[str, Any]) -> Iterator[Draft]:
+    beside = [str(name) for name, stated in document["services"].items() if _compose_devices(_mapping(stated)) is None]
+    for name, stated in document["services"].items():
+        service = _mapping(stated)
+        devices = _compose_devices(service)
+        if devices is None:
+            continue
+        environment = _environment(service.get("environment"))
+        draft = Draft(name=str(name), image=str(service.get("image") or ""), environment=environment)
+        words: list[Any] = []
+        for key in ("entrypoint", "command"):
+            part = service.get(key)
+            words += part.split() if isinstance(part, str) else _listed(part)
+        draft.commands = lines_of(words, environment) if words else []
+        if draft.commands and not service.get("entrypoint"):
+            draft.commands[0].insert(0, draft.image)
+        read_commands(draft, f"services.{name}")
+        draft.work = draft.work or ("service" if service.get("ports") else None)
+        draft.devices = devices or None if draft.work != "service" else None
+        said = units.plural(devices, "GPU") if devices else "every GPU of the host"
+        draft.leave(f"services.{name}: {said}", "which accelerator it is stands nowhere: any that fits may be chosen")
+        read = ("image", "environment", "entrypoint", "command", "deploy", "gpus", "runtime")
+        draft.leave_rest(service, read, f"services.{name}.")
+        if beside:
+            draft.leave(f"services: {', '.join(beside)}", "ask for no accelerator")
+        yield draft
+
+
+def _compose_devices(service: Mapping[str, Any]) -> int | None:
+    """GPUs that a service reserves: 0 for all of the host, None for none."""
+    reserved = _mapping(_mapping(_mapping(service.get("deploy")).get("resources")).get("reservations"))
+    gpus = service.get("gpus")
+    asked = [each for each in _mappings(reserved.get("devices")) if _for_gpus(each)] + _mappings(gpus)
+    if not asked:
+        return 0 if gpus == "all" or service.get("runtime") == "nvidia" else None
+    counts = [len(_listed(each.get("device_ids"))) or _whole(each.get("count")) or 0 for each in asked]
+    return 0 if 0 in counts else sum(counts)
+
+
+def _for_gpus(device: Mapping[str, Any]) -> bool:
+    return "gpu" in [str(each) for each in _listed(device.get("capabilities"))] or "nvidia" in str(device.get("driver"))
+
+
+def _environment(stated: Any) -> dict[str, str]:
+    """`{NAME: value}` or `[NAME=value]`; a name without a value says nothing."""
+    if isinstance(stated, Mapping):
+        return {str(name): str(value) for name, value in stated.items() if value is not None}
+    pairs = [str(each).partition("=") for each in _listed(stated)]
+    return {name: value for name, given, value in pairs if given}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        number = units.count(value) if isinstance(value, str) else int(value)
+    except (units.UnitError, TypeError, ValueError):
+        return None
+    return number if number >= 1 else None
