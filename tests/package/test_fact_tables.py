@@ -44,6 +44,7 @@ from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.workload.docs import Key
+from sizewell.sizing.workload.foreign.tools import NodeLabel
 from sizewell.sizing.workload.hf_config import Dimension, OtherFile
 from sizewell.sizing.workload.other_kinds import UnusualModel
 
@@ -86,6 +87,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "sizing/predict/data/priors.csv": (Prior, ("name",)),
     "sizing/predict/data/software.csv": (Software, ("name",)),
     "sizing/workload/data/dimension_names.csv": (Dimension, ("dimension",)),
+    "sizing/workload/data/node_labels.csv": (NodeLabel, ("label",)),
     "sizing/workload/data/keys.csv": (Key, ("key",)),
     "sizing/workload/data/other_files.csv": (OtherFile, ("key",)),
     "sizing/workload/data/unusual_models.csv": (UnusualModel, ("by", "name")),

@@ -31,14 +31,12 @@ _SLICES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLabel:
-    """A row of node_labels.csv: what a label says that pods require of their machine, and of which cloud it is.
-
-    From the documentation of GKE, EKS, AKS, Karpenter and NVIDIA's GPU feature discovery as it stood in 2026-11.
-    """
+    """A row of node_labels.csv: what a label says that pods require of their machine, and of which cloud it is."""
 
     label: str
     says: Literal["accelerator", "type", "region", "spot", "slice", "topology"]
     cloud: str = ""
+    source: str
 
 
 def drafts(tool: Tool, document: Any) -> list[Draft]:
@@ -233,7 +231,7 @@ def _labels(draft: Draft, pod: Mapping[str, Any], device: str) -> None:
 
 @cache
 def _node_labels() -> Mapping[str, NodeLabel]:
-    return {row.label: row for row in csvtables.read(NodeLabel, Path(__file__).parent / "data/node_labels.csv")}
+    return {row.label: row for row in csvtables.read(NodeLabel, Path(__file__).parents[1] / "data/node_labels.csv")}
 
 
 def _required_labels(pod: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
