@@ -32,7 +32,7 @@ from sizewell.sizing.predict.performance.serving_load import arriving as arrivin
 from sizewell.sizing.predict.performance.serving_load import circulating as circulating_closed
 from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.predict.simulation import fleet
-from sizewell.sizing.predict.simulation.requests import arriving, circulating
+from sizewell.sizing.predict.simulation.requests import Lengths, arriving, circulating
 from sizewell.sizing.records.jobs import Cluster, ServingJob
 
 LAUNCHES_S = (0.0, 10e-6, 15e-6, 20e-6, 30e-6)
@@ -70,13 +70,13 @@ def _figures(row: Mapping[str, Any]) -> Iterator[tuple[str, float, float, float]
     if not fit:
         return
     of, most = replica(job, cluster, tensor=tensor), limits(job, cluster, tensor=tensor)
-    lengths = {"prompt_tokens": job.input_tokens, "output_tokens": job.output_tokens}
+    lengths = Lengths(prompt_tokens=job.input_tokens, output_tokens=job.output_tokens)
     if clients := int(work.get("concurrency") or 0):
-        requests = circulating(clients=clients, count=max(40, 10 * clients), **lengths)
+        requests = circulating(clients=clients, count=max(40, 10 * clients), lengths=lengths)
         served = fleet.simulate(of, most, requests, clients=clients)
         closed = circulating_closed(of, job, clients=clients, fit=fit)
     else:
-        served = fleet.simulate(of, most, arriving(rate=work["rate_per_s"], seconds=300, **lengths))
+        served = fleet.simulate(of, most, arriving(rate=work["rate_per_s"], seconds=300, lengths=lengths))
         closed = arriving_closed(of, job, rate=work["rate_per_s"], fit=fit)
     for quantity, values, figure in (("ttft", served.ttft_s, closed.ttft_s), ("tpot", served.tpot_s, closed.tpot_s)):
         stated = row["measured"].get(f"{quantity}_ms") or {}

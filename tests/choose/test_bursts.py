@@ -88,9 +88,49 @@ def test_a_larger_prefix_costs_no_more() -> None:
     assert burst[1] <= burst[0]
 
 
+def test_spread_lengths_cost_no_less_and_what_is_chosen_holds() -> None:
+    options = [_chosen(_sized(more=more)) for more in ("", ", input_tokens_p95: 3k", ", input_tokens_p95: 5k")]
+    usd = [option.rank_usd for option in options]
+    assert usd == sorted(usd)
+    assert usd[2] > usd[0]
+    of = deployed(options[2])
+    assert of is not None
+    load_ = stated_load(of, more=1.25)
+    prompts = sorted(load_.requests.prompt_tokens)
+    assert prompts[int(0.95 * len(prompts))] == pytest.approx(5000, rel=0.06)
+    assert sum(prompts) / len(prompts) == pytest.approx(1500, rel=0.05)
+    assert judged(of, load_, of.replicas).holds
+    assert any("spread lengths" in note for note in options[2].fleet.serving.assumptions)
+
+
+def test_spread_lengths_of_users() -> None:
+    users = "{concurrent_users: 60, input_tokens: 1500, output_tokens: 300"
+    plain, spread = (
+        _chosen(
+            size_one(
+                parse_spec(
+                    f"name: c\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {users}{more}}}\n"
+                    "resources: {accelerators: [h100, l40s]}\n",
+                    "c.yaml",
+                    catalog=CATALOG,
+                ),
+                CATALOG,
+                stack="",
+                on=DAY,
+            )
+        )
+        for more in ("", ", output_tokens_p95: 1k")
+    )
+    assert plain.rank_usd <= spread.rank_usd
+    assert any("simulated with spread lengths" in note for note in spread.fleet.serving.assumptions)
+
+
 @pytest.mark.parametrize(
     ("traffic", "says"),
     [
+        ("{rps: 5, input_tokens: 900, output_tokens: 9, input_tokens_p95: 800}", "between the mean and 3,"),
+        ("{rps: 5, input_tokens: 900, output_tokens: 9, input_tokens_p95: 8k}", "give the log itself"),
+        ("{rps: 5, input_tokens: 900, output_tokens: 0, output_tokens_p95: 8}", "output_tokens, which is not stated"),
         ("{concurrent_users: 5, input_tokens: 9, output_tokens: 9, burstiness: 3}", "users send when they have read"),
         ("{rps: 5, input_tokens: 9, output_tokens: 9, burstiness: -1}", "traffic.burstiness"),
         ("{rps: 5, input_tokens: 9, output_tokens: 0, burstiness: 3}", "for services that generate text"),

@@ -13,7 +13,7 @@ from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.performance.serving_load import saturated, waits_share
 from sizewell.sizing.predict.performance.serving_replica import Replica
 from sizewell.sizing.predict.simulation.fleet import LAUNCH_S, ReplicaLimits, Served, simulate
-from sizewell.sizing.predict.simulation.requests import Requests, arriving, circulating
+from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
 from sizewell.sizing.records.jobs import ServingJob
 
 NOTHING = Replica(
@@ -50,7 +50,7 @@ AMPLE = ReplicaLimits(sequences=10**6, cache_tokens=10**9, step_tokens=10**6)
 def test_prompts_one_by_one_wait_as_in_m_d_1(busy: float) -> None:
     """Pollaczek and Khinchine: a wait of busy x service / (2 (1 - busy))."""
     service = 0.1
-    requests = arriving(rate=busy / service, seconds=20_000, prompt_tokens=100, output_tokens=1)
+    requests = arriving(rate=busy / service, seconds=20_000, lengths=Lengths(prompt_tokens=100, output_tokens=1))
     one = replace(AMPLE, sequences=1, step_tokens=100)
     served = simulate(replace(NOTHING, linear_s_per_token=service / 100), one, requests)
     waited = statistics.fmean(served.ttft_s) - service
@@ -76,7 +76,7 @@ def test_answers_wait_for_a_place_as_in_erlang_c() -> None:
 
 
 def test_a_full_batch_is_as_fast_as_its_closed_form() -> None:
-    requests = circulating(clients=256, count=8000, prompt_tokens=512, output_tokens=256)
+    requests = circulating(clients=256, count=8000, lengths=Lengths(prompt_tokens=512, output_tokens=256))
     served = simulate(REAL, replace(AMPLE, sequences=256, step_tokens=8192), requests, clients=256)
     job = ServingJob(architecture=Architecture(key="x"), input_tokens=512, output_tokens=256)
     assert len(requests) / served.seconds == pytest.approx(saturated(REAL, job, batch=256).requests_per_s, rel=0.02)
@@ -176,7 +176,7 @@ def test_events_are_the_steps_one_by_one(seed: int) -> None:
 
 
 def test_some_of_these_cases_give_room_back() -> None:
-    requests = arriving(rate=200, seconds=0.5, prompt_tokens=100, output_tokens=300)
+    requests = arriving(rate=200, seconds=0.5, lengths=Lengths(prompt_tokens=100, output_tokens=300))
     served = simulate(REAL, replace(AMPLE, cache_tokens=2000), requests)
     assert served.preempted > 0
     assert len(served.end_s) == len(requests)
@@ -193,14 +193,14 @@ def test_burstier_waits_longer_and_more_replicas_wait_less() -> None:
             simulate(
                 REAL,
                 AMPLE,
-                arriving(rate=20, seconds=300, prompt_tokens=500, output_tokens=100, burstiness=b),
+                arriving(rate=20, seconds=300, lengths=Lengths(prompt_tokens=500, output_tokens=100), burstiness=b),
                 replicas=2,
             )
         )
         for b in (0, 1, 4, 10)
     ]
     assert by_burst == sorted(by_burst)
-    bursts = arriving(rate=20, seconds=300, prompt_tokens=500, output_tokens=100, burstiness=10)
+    bursts = arriving(rate=20, seconds=300, lengths=Lengths(prompt_tokens=500, output_tokens=100), burstiness=10)
     by_count = [_p95(simulate(REAL, AMPLE, bursts, replicas=count)) for count in (1, 2, 4, 8)]
     assert by_count == sorted(by_count, reverse=True)
     assert by_count[0] > 2 * by_count[3]
@@ -208,7 +208,11 @@ def test_burstier_waits_longer_and_more_replicas_wait_less() -> None:
 
 def test_what_the_prefix_cache_holds_is_not_read() -> None:
     whole, held = (
-        simulate(REAL, AMPLE, arriving(rate=5, seconds=60, prompt_tokens=4000, output_tokens=20, cached=share))
+        simulate(
+            REAL,
+            AMPLE,
+            arriving(rate=5, seconds=60, lengths=Lengths(prompt_tokens=4000, output_tokens=20, cached=share)),
+        )
         for share in (0.0, 0.9)
     )
     assert _p95(held) < 0.5 * _p95(whole)
@@ -248,7 +252,7 @@ def test_what_no_replica_has_room_for_is_counted() -> None:
 
 
 def test_clients_send_when_they_have_read_and_thought() -> None:
-    requests = circulating(clients=3, count=30, prompt_tokens=10, output_tokens=10)
+    requests = circulating(clients=3, count=30, lengths=Lengths(prompt_tokens=10, output_tokens=10))
     served = simulate(REAL, AMPLE, requests, clients=3, think_s=5.0)
     assert served.in_flight_max <= 3
     assert served.seconds > 9 * 5.0

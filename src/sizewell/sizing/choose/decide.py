@@ -144,7 +144,7 @@ def size_one(
         keep=checkpoint.keep if checkpoint else KEEP,
         interval_s=checkpoint.interval_s if checkpoint else None,
     )
-    if setting.need.arrivals is not None and setting.need.arrivals.burstiness is not None:
+    if setting.need.arrivals is not None and setting.need.arrivals.simulated:
         from sizewell.sizing.choose.simulated import size_for_bursts
 
         return size_for_bursts(spec, setting, apart=apart, clouds=tuple(PROVISIONABLE))

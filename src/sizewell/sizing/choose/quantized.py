@@ -43,7 +43,7 @@ def formats(sizing: Sizing) -> tuple[Format, ...]:
         return ()
     if job.architecture.kind != "decoder" or job.weights not in ("bf16", "fp16"):
         return ()
-    if sizing.need.arrivals is not None and sizing.need.arrivals.burstiness is not None:
+    if sizing.need.arrivals is not None and sizing.need.arrivals.simulated:
         return ()  # nothing that is compared without a simulation stands beside what was simulated
     return tuple(Format(weights, quality) for weights, quality in QUALITY)
 

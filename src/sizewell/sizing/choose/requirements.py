@@ -22,6 +22,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
+from sizewell.sizing.predict.simulation.requests import spread_of
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -73,8 +74,15 @@ class Arrivals:
     requests_per_s: float | None
     users: float | None
     think_s: float
-    burstiness: float | None = None  # of a load that is simulated; None: arrivals at random, in closed form
+    burstiness: float | None = None  # None: arrivals at random
+    input_spread: float = 0.0  # standard deviation of the logarithm of prompt lengths
+    output_spread: float = 0.0  # and of answers
     spare: int = 0  # machines beyond those that the load needs
+
+    @property
+    def simulated(self) -> bool:
+        """Whether more is known of the load than the closed form can say."""
+        return self.burstiness is not None or self.input_spread > 0 or self.output_spread > 0
 
 
 Alike = tuple[str, int, int]
@@ -534,7 +542,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     come = "at random (Poisson)" if traffic.burstiness is None else "in bursts, as stated"
     if traffic.prefix:
         notes.append(f"{traffic.prefix:.0%} of each prompt is in the prefix cache, as stated, on whichever replica")
-    notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths near their means")
+    lengths = "spread as stated" if traffic.input_tokens_p95 or traffic.output_tokens_p95 else "near their means"
+    notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths {lengths}")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
     return replace(
@@ -545,6 +554,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
+            input_spread=spread_of(traffic.input_tokens or 0, traffic.input_tokens_p95),
+            output_spread=spread_of(traffic.output_tokens or 0, traffic.output_tokens_p95),
             spare=1 if traffic.redundancy else 0,
         ),
         level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),

@@ -22,7 +22,7 @@ from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Served, simulate
-from sizewell.sizing.predict.simulation.requests import Requests, arriving, circulating
+from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -81,9 +81,10 @@ class Judged:
 
 
 def size_for_bursts(spec: WorkloadSpec, setting: Setting, *, apart: bool, clouds: Sequence[str]) -> Sizing:
-    """As `choice.size`, for a load that states its burstiness: what is chosen has been simulated under it.
+    """As `choice.size`, for a load that states more than means: what is chosen has been simulated under it.
 
-    The search takes each kind of replica at its count for random arrivals, which bursts can only raise. From the
+    The search takes each kind of replica at its count for random arrivals of equal lengths, which bursts and spread
+    lengths can only raise. From the
     cheapest on each kind is simulated until none is left that would be cheaper than what holds; the search is repeated
     with what that says, until what it chooses was simulated. The load is that of the closed form, a quarter more than
     stated. `apart`: for the best of each of the `clouds` as well.
@@ -158,13 +159,15 @@ def _kind(option: Option) -> Alike:
 
 def _simulated(option: Option) -> Simulated:
     of = deployed(option)
-    assert of is not None  # noqa: S101 - the spec states its burstiness, which others are refused for
+    assert of is not None  # noqa: S101 - the spec states its bursts or lengths, which others are refused for
     load = _bursts(of)
     holds, fails = fewest(of, load, judged(of, load, of.replicas), lambda _: None)
     if holds is None:
         return Simulated(replicas=0)
     percentile = of.level.percentile
-    says = f"simulated with arrivals of burstiness {of.arrivals.burstiness:g}: {plural(holds.replicas, 'replica')} hold"
+    what = [] if of.arrivals.burstiness is None else [f"arrivals of burstiness {of.arrivals.burstiness:g}"]
+    what += ["spread lengths"] if of.arrivals.input_spread or of.arrivals.output_spread else []
+    says = f"simulated with {' and '.join(what)}: {plural(holds.replicas, 'replica')} hold"
     says += "s" if holds.replicas == 1 else ""
     if fails is not None:
         says += f", {fails.replicas} {'does' if fails.replicas == 1 else 'do'} not ({'; '.join(fails.missed)})"
@@ -178,7 +181,8 @@ def _simulated(option: Option) -> Simulated:
 
 
 def _bursts(of: Deployed) -> Load:
-    return stated_load(of, burstiness=of.arrivals.burstiness or 0.0, more=1 / TARGET_LOAD)
+    burstiness = 1.0 if of.arrivals.burstiness is None else of.arrivals.burstiness
+    return stated_load(of, burstiness=burstiness, more=1 / TARGET_LOAD)
 
 
 def deployed(option: Option) -> Deployed | None:
@@ -219,32 +223,28 @@ def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
 def stated_load(
     of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, more: float = 1.0, seed: int = 0
 ) -> Load:
-    """The load that the spec states, as requests of its mean lengths; a rate of it `more` times as high."""
+    """The load that the spec states, as requests of its lengths; a rate of it `more` times as high."""
     job, arrivals = of.job, of.arrivals
-    prompt, output = job.input_tokens, job.output_tokens
-    cached = job.prefix if cached is None else cached
+    lengths = Lengths(
+        prompt_tokens=job.input_tokens,
+        output_tokens=job.output_tokens,
+        prompt_spread=arrivals.input_spread,
+        output_spread=arrivals.output_spread,
+        cached=job.prefix if cached is None else cached,
+        together=job.architecture.max_sequence_length or 0,
+    )
     if arrivals.requests_per_s is None:
         clients = max(1, round(arrivals.users or 1.0))
         count = max(REQUESTS, 10 * clients)
         return Load(
-            requests=circulating(
-                clients=clients, count=count, prompt_tokens=prompt, output_tokens=output, cached=cached
-            ),
+            requests=circulating(clients=clients, count=count, lengths=lengths, seed=seed),
             clients=clients,
             think_s=arrivals.think_s,
             warm_up=max(WARM_UP, 2 * clients / count),
         )
     rate = arrivals.requests_per_s * more
     seconds = max(SECONDS, REQUESTS / rate)
-    requests = arriving(
-        rate=rate,
-        seconds=seconds,
-        prompt_tokens=prompt,
-        output_tokens=output,
-        burstiness=burstiness,
-        cached=cached,
-        seed=seed,
-    )
+    requests = arriving(rate=rate, seconds=seconds, lengths=lengths, burstiness=burstiness, seed=seed)
     return Load(requests=requests, warm_up=WARM_UP)
 
 

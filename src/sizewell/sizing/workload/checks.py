@@ -9,6 +9,7 @@ from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.units import show_count, show_duration
 from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
@@ -269,6 +270,15 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
     if load.burstiness is not None and load.concurrent_users is not None:
         message = "is of arrivals at a rate; users send when they have read"
         faults.append(_fault("traffic.burstiness", message, "remove it, or state rps in place of concurrent_users"))
+    for key in ("input_tokens", "output_tokens"):
+        mean, p95 = getattr(load, key), getattr(load, f"{key}_p95")
+        if p95 is not None and not mean:
+            faults.append(_fault(f"traffic.{key}_p95", f"spreads around {key}, which is not stated", f"add {key}"))
+        elif p95 is not None and not mean <= p95 <= P95_MAX * mean:
+            message = f"{p95:,} tokens with a mean of {mean:,}: lengths that spread log-normally have between the mean "
+            message += f"and {P95_MAX * mean:,.0f}"
+            fix = "state what your log says, or give the log itself: sizewell simulate SPEC --requests LOG"
+            faults.append(_fault(f"traffic.{key}_p95", message, fix))
     if load.prefix == 1:
         faults.append(_fault("traffic.prefix", "leaves nothing of a prompt to read", "state less than 100%"))
     if load.input_tokens == 0 and not load.output_tokens and load.images is None and load.audio_s is None:

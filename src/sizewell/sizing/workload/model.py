@@ -62,8 +62,9 @@ class Images(Section):
 class Traffic(Section):
     """Load on a service, in exactly one of the first three; tokens are means per request.
 
-    `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random, and a load that
-    states it is simulated. With `redundancy: n+1` one machine more than the load needs.
+    `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random; `input_tokens_p95`
+    and `output_tokens_p95` say how far lengths spread. A load that states one of them is simulated. With
+    `redundancy: n+1` one machine more than the load needs.
     """
 
     rps: PerSecond | None = None
@@ -72,6 +73,8 @@ class Traffic(Section):
     think_time_s: SecondsOrZero = default(0.0, "each user sends the next request at once", alias="think_time")
     input_tokens: CountOrZero | None = None
     output_tokens: CountOrZero | None = None
+    input_tokens_p95: Count | None = None
+    output_tokens_p95: Count | None = None
     images: Images | None = None
     audio_s: Seconds | None = Field(None, alias="audio")
     prefix: Share | None = None

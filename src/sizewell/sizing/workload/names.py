@@ -157,7 +157,12 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 fix="add input_tokens: 1000, output_tokens: 250, or what your requests have on average",
             )
         )
-    speaking = {"burstiness": "others are sized for random arrivals", "prefix": "others read each request whole"}
+    speaking = {
+        "burstiness": "others are sized for random arrivals",
+        "prefix": "others read each request whole",
+        "input_tokens_p95": "others are sized for requests of one length",
+        "output_tokens_p95": "others write nothing",
+    }
     if spec.traffic and not (speaks and spec.traffic.output_tokens != 0):
         faults += [
             Fault(path=f"traffic.{key}", message=f"is for services that generate text: {others}", fix="remove it")

@@ -30,7 +30,7 @@ LAUNCH_S: Final = 20e-6
 """Seconds of the host for each kernel of a step that reads prompts: engines record graphs of decode steps alone.
 
 Fitted to published times to the first token under load: of 0, 10, 15, 20 and 30 us the best over groups of dense models
-and of gpt-oss, which are 14 to 26 % off with it (benchmarks/serving_load.py). Latent attention is two to five times
+and of gpt-oss, which are 11 to 23 % off with it (benchmarks/serving_load.py). Latent attention is two to five times
 slower than simulated, which this does not explain."""
 
 

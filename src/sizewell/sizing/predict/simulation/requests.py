@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-SPREAD: Final = 0.1
+SPREAD: Final = 0.06  # of requests that circulate, as wide as a tenth to both sides
+_Z95: Final = 1.6448536269514722
+P95_MAX: Final = math.exp(_Z95 * _Z95 / 2)  # times the mean: no log-normal length has a higher 95th percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +33,55 @@ class Requests:
         return self.at_s[-1] if self.at_s else 0.0
 
 
-def arriving(
-    *,
-    rate: float,
-    seconds: float,
-    prompt_tokens: float,
-    output_tokens: float,
-    burstiness: float = 1.0,
-    cached: float = 0.0,
-    seed: int = 0,
-) -> Requests:
-    """`rate` requests per second for so many seconds, each with the same lengths.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lengths:
+    """How long requests are. Lengths of a spread are log-normal around their mean: as recorded services have them,
+    where most requests are short and few are many times as long.
+    """
+
+    prompt_tokens: float  # mean
+    output_tokens: float  # mean
+    prompt_spread: float = 0.0  # standard deviation of the logarithm; 0: all alike
+    output_spread: float = 0.0
+    cached: float = 0.0  # share of each prompt that the prefix cache holds
+    together: int = 0  # tokens of prompt and answer that the model reads at most; 0: no limit
+
+    def drawn(self, draw: random.Random) -> tuple[int, int, int]:
+        """Prompt, answer and cached tokens of one request."""
+        output = max(1, round(around(self.output_tokens, self.output_spread, draw)))
+        prompt = max(1, round(around(self.prompt_tokens, self.prompt_spread, draw)))
+        if self.together:
+            output = max(1, min(output, self.together - 1))
+            prompt = max(1, min(prompt, self.together - output))
+        return prompt, output, min(prompt - 1, int(prompt * self.cached))
+
+
+def around(mean: float, spread: float, draw: random.Random) -> float:
+    """A log-normal length with that mean; the mean itself without a spread."""
+    return mean * math.exp(draw.gauss(0.0, spread) - spread * spread / 2) if spread else mean
+
+
+def spread_of(mean: float, p95: float | None) -> float:
+    """The spread of log-normal lengths of that mean of which 95 of 100 stay within `p95`; 0 where none is stated.
+
+    With z the 95th percentile of a normal distribution, p95 / mean = exp(z s - s^2 / 2): of its two solutions the one
+    below z, up to `P95_MAX`.
+
+    >>> round(spread_of(1000, 3000), 2), spread_of(1000, None)
+    (0.93, 0.0)
+    """
+    if p95 is None:
+        return 0.0
+    return _Z95 - math.sqrt(max(0.0, _Z95 * _Z95 - 2 * math.log(p95 / mean)))
+
+
+def arriving(*, rate: float, seconds: float, lengths: Lengths, burstiness: float = 1.0, seed: int = 0) -> Requests:
+    """`rate` requests per second for so many seconds.
 
     The times between arrivals follow a gamma distribution whose standard deviation is `burstiness` times its mean: 1 is
-    a Poisson process, 0 a fixed pace, and what real services record lies above 1. `cached` is the share of each prompt
-    that the prefix cache holds. Equal seeds give equal requests.
+    a Poisson process, 0 a fixed pace, and what real services record lies above 1. Equal seeds give equal requests.
 
-    >>> len(arriving(rate=10, seconds=2, prompt_tokens=5, output_tokens=1, burstiness=0))
+    >>> len(arriving(rate=10, seconds=2, lengths=Lengths(prompt_tokens=5, output_tokens=1), burstiness=0))
     20
     """
     mean = 1.0 / rate
@@ -57,24 +92,23 @@ def arriving(
     while now < seconds:
         times.append(now)
         now += draw.gammavariate(shape, mean / shape) if shape else mean
-    prompt, output = max(1, round(prompt_tokens)), max(1, round(output_tokens))
-    held = min(prompt - 1, int(prompt * cached))
-    return Requests(times, [prompt] * len(times), [output] * len(times), [held] * len(times))
+    made = [lengths.drawn(draw) for _ in times]
+    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
+    return Requests(times, prompts, outputs, held)
 
 
-def circulating(
-    *, clients: int, count: int, prompt_tokens: float, output_tokens: float, cached: float = 0.0, seed: int = 0
-) -> Requests:
+def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) -> Requests:
     """The lengths of `count` requests that so many clients send one after the other: they arrive as answers end.
 
-    Lengths spread evenly by a tenth to both sides: equal answers to requests that came together would end together
+    Lengths without a spread are drawn with a small one: equal answers to requests that came together would end together
     for ever, and each wave of prompts would wait for itself, as no real load does.
     """
     draw = random.Random(seed)  # noqa: S311 - lengths, not secrets
-
-    def around(mean: float) -> list[int]:
-        return [max(1, round(mean * draw.uniform(1 - SPREAD, 1 + SPREAD))) for _ in range(max(count, clients))]
-
-    prompts, outputs = around(prompt_tokens), around(output_tokens)
-    held = [min(prompt - 1, int(prompt * cached)) for prompt in prompts]
+    spread = replace(
+        lengths,
+        prompt_spread=lengths.prompt_spread or SPREAD,
+        output_spread=lengths.output_spread or SPREAD,
+    )
+    made = [spread.drawn(draw) for _ in range(max(count, clients))]
+    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
     return Requests([0.0] * len(prompts), prompts, outputs, held)
