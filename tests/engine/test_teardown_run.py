@@ -6,6 +6,7 @@ the engine's.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -25,6 +26,7 @@ import numpy as np
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import ServiceError
 from sizewell.sizing.records.decision import Decision
 from sizewell.teardown import act, processes, run
 from sizewell.teardown.assemble import make_plan
@@ -280,7 +282,9 @@ def test_killed_without_its_engine_the_next_run_waits_for_the_engine(house: Hous
         assert [outcome for _, outcome, _ in house.run() if outcome in ("done", "failed")] == []
         assert house.locks() == 1
     house.engine.order()
-    until(lambda: [action for action, outcome, _ in house.run() if outcome == "done"] == ["destroy"])
+    until(lambda: not any(processes.runs(engine) for engine in house.engines()))
+    house.tell()  # a run saw the engine's lock: whose it was is not asked, and the owner is notified anew
+    until(lambda: [action for action, outcome, _ in house.run() if outcome == "done"] == ["destroy"], 120)
     assert (house.standing(), house.locks()) == (0, 0)
 
 
@@ -339,3 +343,21 @@ def test_a_plan_of_an_older_state_destroys_nothing(house: House) -> None:
     assert (action, outcome) == ("destroy", "held back")
     assert detail == "it was updated after the plan was made: plan again"
     assert house.standing() == before
+
+
+@pytest.mark.soak
+def test_a_state_that_was_cut_off_while_it_was_written_stops_nothing(house: House) -> None:
+    """A machine that died while the backend wrote: half of the file, and a temporary one beside it."""
+    (state,) = (house.engine.project.parent / "backend").rglob(f"{STACK}.json")
+    whole, before = state.read_bytes(), house.standing()
+    state.write_bytes(whole[: len(whole) // 2])
+    state.with_name(f"{STACK}.json.tmp1234567890").write_bytes(whole[:100])
+    with pytest.raises(ServiceError, match="a state cannot be read"):  # the engine lists none where one is broken
+        house.run()
+    assert house.standing() == before
+    bak = state.with_name(f"{state.name}.bak")
+    assert json.loads(bak.read_bytes())  # which the message names
+    state.write_bytes(whole)
+    house.tell()
+    assert [outcome for _, outcome, _ in house.run()] == ["done"]
+    assert (house.standing(), house.locks()) == (0, 0)
