@@ -5,6 +5,7 @@ Worked by hand, one row for each input; `outside` is what only a use decides and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -78,6 +79,11 @@ def pg(**inputs: Any) -> RecordedResource:
     return make(PG, {**stated, **inputs})
 
 
+def ml(kind: str) -> RecordedResource:
+    stated = {"computeType": kind, "properties": {"vmSize": "Standard_D4s_v5", "scaleSettings": {"maxNodeCount": 1}}}
+    return make("azure-native:machinelearningservices:Compute", {"properties": stated, "location": "eastus"})
+
+
 def address(kind: str = ADDRESS, **inputs: Any) -> RecordedResource:
     return make(kind, {"region": "us-central1", **inputs}, "a")
 
@@ -124,6 +130,9 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         # -- AWS: 7 metrics at 0.30 for each machine, on by itself in a launch configuration
         ((instance(monitoring=True),), usd(G6 + 8 + Decimal("2.10"))),
         (group({"monitoring": {"enabled": True}}), usd(2 * (G6 + Decimal("2.10")))),
+        # a public address of a managed service is 0.005 an hour, as a machine's
+        ((rds(publiclyAccessible=True),), usd(Decimal("0.145") * 730 + Decimal("11.50") + Decimal("3.65"))),
+        ((make("aws:dms/replicationInstance:ReplicationInstance", {"publiclyAccessible": True}),), "3.65 + ?"),
         # a stopped machine bills its disks, one on a dedicated host likewise
         ((vm := instance(), make("aws:ec2transitgateway/instanceState:InstanceState",
                                  {"instanceId": UNKNOWN, "state": "stopped"}, "s", instanceId=vm)), "8.00"),
@@ -296,6 +305,13 @@ def test_what_an_option_bills_is_in_the_total_or_said(resources: tuple[RecordedR
         ),
         (make("gcp:logging/projectBucketConfig:ProjectBucketConfig", {"retentionDays": 3650}), "logs kept"),
         (make("aws:kms/key:Key", {"enableKeyRotation": True}), "versions that a rotation adds"),
+        (
+            make("aws:cloudwatch/logMetricFilter:LogMetricFilter", {"metricTransformation": {"name": "errors"}}),
+            "custom metric",
+        ),
+        (make("aws:globalaccelerator/accelerator:Accelerator", {"name": "front"}), "public IPv4 addresses"),
+        (ml("ComputeInstance"), "disks, load balancer and public addresses"),
+        (ml("AmlCompute"), "disks, load balancer and public addresses"),
     ],
 )
 def test_what_a_use_bills_is_named_beside_the_totals(resource: RecordedResource, said: str) -> None:
@@ -314,3 +330,22 @@ def test_a_meter_has_the_price_of_a_teams_own_rate() -> None:
     rates = parse_discounts({"rates": [{"fee": "eks.control_plane.tier-xl", "usd": 1.65}]})
     found = price(Plan(project="t", stack="dev", resources=(cluster,), config=SETTINGS), load(), on=ON, discounts=rates)
     assert found.cost().run_rate.usd_per_month.expected == 73 + Decimal("1.65") * 730
+
+
+def nat(*machines: RecordedResource) -> tuple[Decimal, Decimal]:
+    """Expected and ceiling of a month of a NAT gateway beside these machines."""
+    gateway = make("gcp:compute/routerNat:RouterNat", {"region": "us-central1"}, "nat")
+    named = [replace(machine, urn=f"{machine.urn}{number}") for number, machine in enumerate(machines)]
+    (line,) = (item for item in priced(gateway, *named).items if item.what == "NAT gateway")
+    return line.quantity.expected, line.quantity.ceiling
+
+
+def test_a_nat_gateway_is_expected_to_serve_the_machines_without_an_address_and_bounded_by_its_cap() -> None:
+    private = {"networkInterfaces": [{"network": "default"}]}
+    public = {"networkInterfaces": [{"network": "default", "accessConfigs": [{}]}]}
+    zone = {"zone": "europe-west4-a"}
+    assert nat(gce(**private)) == (730, 32 * 730)
+    assert nat(gce(**private), gce(**public), gce(**private, **zone)) == (730, 32 * 730)
+    pool = {"nodeCount": 3, "nodeConfig": NODES, "location": "us-central1-a"}
+    assert nat(make(POOL, pool | {"networkConfig": {"enablePrivateNodes": True}}))[0] == 3 * 730
+    assert nat(gce(**public)) == (32 * 730, 32 * 730), "what is behind it is not known: as for all that it bills"

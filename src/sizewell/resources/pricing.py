@@ -79,7 +79,7 @@ def price(
         else:
             unknown.append((resource.urn, resource.type, "no price rule for this type"))
             items.append(context.unpriced(resource, f"{resource.type}", "no price rule for this type"))
-            items.extend(context.traffic(resource))
+            items.extend((*meters.beside(resource, kind, context), *context.traffic(resource)))
             continue
         beside = meters.beside(resource, kind, context)
         sent = context.traffic(resource)

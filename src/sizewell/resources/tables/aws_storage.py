@@ -8,7 +8,7 @@ from sizewell.resources import pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.tables import disks
+from sizewell.resources.tables import disks, gaps
 from sizewell.resources.values import flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import Interval, LineItem
@@ -182,11 +182,6 @@ def _lambda(resource: RecordedResource, context: Context) -> Outcome:
     return lines or Free("billed by invocation; the stated use is within the free tier")
 
 
-def _flow_log(resource: RecordedResource, context: Context) -> Outcome:
-    del resource, context
-    return Free("billed with the log group or bucket that it writes to")
-
-
 def _transit(resource: RecordedResource, context: Context) -> Outcome:
     return (context.standing(resource, what="network attachment", key="tgw.attachment"),)
 
@@ -208,6 +203,6 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:kms/key:Key": _key,
     "aws:secretsmanager/secret:Secret": _secret,
     "aws:lambda/function:Function": _lambda,
-    "aws:ec2/flowLog:FlowLog": _flow_log,
+    "aws:ec2/flowLog:FlowLog": gaps.by_use("flow logs", ingested_gigabytes="logs.vended"),
     "aws:ec2transitgateway/vpcAttachment:VpcAttachment": _transit,
 }

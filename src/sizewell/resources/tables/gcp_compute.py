@@ -244,6 +244,55 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
     return tuple(lines)
 
 
+def private_machine_hours(context: Context, region: Text) -> Decimal:
+    """Expected hours of this program's machines in a region that have no public address, as far as they are known."""
+    hours = Decimal(0)
+    for kind, size_of in _SIZES.items():
+        for each in context.graph.of(kind):
+            machine, size = size_of(each, context)
+            if machine is None or not machine.runs or context.region(each) != region:
+                continue
+            kind_of = machine.kind if isinstance(machine.kind, str) else ""
+            bounded = pools.pool_hours(each, context, size, kind_of)
+            hours += bounded[0].expected if bounded is not None else 0
+    return hours
+
+
+def _private_instance(resource: RecordedResource, context: Context) -> tuple[Machine | None, Size]:
+    del context
+    return _private(resource.inputs), fixed(1)
+
+
+def _private_group(resource: RecordedResource, context: Context) -> tuple[Machine | None, Size]:
+    template = gcp_nodes.template_of(context.graph, resource)
+    inputs = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
+    return _private(inputs), gcp_nodes.group_size(context.graph, resource)
+
+
+def _private(inputs: object) -> Machine | None:
+    """The machine, where none of its interfaces has a public address, one of its own resource included."""
+    interfaces = items(get(inputs, "networkInterfaces"))
+    if isinstance(interfaces, Unknown) or any(get(each, "accessConfigs") for each in interfaces):
+        return None
+    return gcp_nodes.instance_machine(inputs) if get(inputs, "machineType") is not None else None
+
+
+def _private_pool(resource: RecordedResource, context: Context) -> tuple[Machine | None, Size]:
+    clusters = context.graph.referenced(resource, "cluster", CLUSTER)
+    cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
+    private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
+    size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    return (gcp_nodes.node_machine(resource.inputs.get("nodeConfig")) if private is True else None), size
+
+
+_SIZES: Final = {
+    "gcp:compute/instance:Instance": _private_instance,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": _private_group,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _private_group,
+    gcp_nodes.NODE_POOL: _private_pool,
+}
+
+
 def _template(resource: RecordedResource, context: Context) -> Outcome:
     del resource, context
     return Free("priced with the group that uses it")

@@ -14,7 +14,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
 from sizewell.resources.tables.gaps import by_use, unstated
-from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, provisioned
+from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, private_machine_hours, provisioned
 from sizewell.resources.values import canonical, count, flag, get, items, negated, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
@@ -88,16 +88,18 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _nat(resource: RecordedResource, context: Context) -> Outcome:
-    most = Interval.exactly(amount(NAT_CAP_VMS * HOURS_PER_MONTH))
-    hours = Interval(Decimal(0), most.ceiling, most.ceiling)
+    most = amount(NAT_CAP_VMS * HOURS_PER_MONTH)
+    behind = private_machine_hours(context, context.region(resource))
+    known = min(behind, most) if behind else most
+    which = "machines of this program without a public address" if behind else "no machine of this program is behind it"
     return (
         context.fee(
             resource,
             what="NAT gateway",
             key="nat.vm_hour",
             unit="VM-hour",
-            quantity=hours,
-            how=f"by VM-hour, at most {NAT_CAP_VMS} VMs",
+            quantity=Interval(Decimal(0), known, most),
+            how=f"by VM-hour, at most {NAT_CAP_VMS} VMs; {which}",
             confidence="assumed usage",
         ),
         *context.by_use(resource, measure="processed_gigabytes", what="NAT gateway data", key="nat.gb", unit="GB"),
