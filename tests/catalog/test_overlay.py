@@ -97,6 +97,27 @@ def test_a_machine_of_ones_own_is_sized_like_any_other(own, facts):
     assert decision.workloads[0].pools[0].instance_type == "g6.own"
 
 
+def test_a_price_of_ones_own_may_be_of_a_machine_that_has_a_list_price_and_no_shape(own):
+    own(offers_csv=OFFERS + row("0.07", kind="m5.large", region="us-east-1"))
+    assert catalog.load().price("aws", "m5.large", "us-east-1", "on-demand", ON).amount == Decimal("0.07")
+
+
+def test_a_percentage_that_names_no_machine_is_off_fees_too_and_off_no_percentage_twice(facts):
+    def fee(key, region="us-east-1", cloud="aws", **rate):
+        mine = replace(facts, rates=Discounts((Rate(percent=Decimal(10), **rate),)))
+        return mine.fee(cloud, key, region, ON).amount / facts.fee(cloud, key, region, ON).amount
+
+    assert fee("nat.hour") == fee("nat.hour", fee="nat.*") == Decimal("0.9")
+    assert fee("nat.hour", market="on-demand") == fee("nat.hour", instance_type="m5.large") == 1
+    assert fee("nat.hour", region="us-east-1") == Decimal("0.9")
+    for terms in ({}, {"fee": "nat.*"}):
+        assert replace(facts, rates=Discounts((Rate(percent=Decimal(10), region="eu-west-1", **terms),))).fee(
+            "aws", "nat.hour", "us-east-1", ON
+        ) == facts.fee("aws", "nat.hour", "us-east-1", ON)
+    premium = next(each for each in facts.fees if each.unit == "percent" and each.usd)
+    assert fee(premium.key, premium.region, premium.cloud) == 1, "the machine's price has the discount already"
+
+
 def test_an_own_rate_steers_the_choice_and_the_bill_alike(own, facts):
     before = decide([parse_spec(CHAT)], facts, stack="", on=ON)
     own(rates_yaml="rates: [{cloud: aws, instance_type: p5.4xlarge, market: on-demand, usd: 0.05}]")

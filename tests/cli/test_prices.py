@@ -138,6 +138,14 @@ def test_a_table_of_rates_becomes_a_file_of_rates_that_counts(capsys, project):
     assert said(capsys, "import", "deal.csv")[0] == 0  # again: the same file
 
 
+def test_a_dry_run_refuses_what_the_import_refuses(capsys, project):
+    (project / "own.csv").write_text("cloud,instance_type,region,market,usd\naws,g6.xlarge,us-esat-1,on-demand,0.6\n")
+    answers = [said(capsys, "import", "own.csv", *dry) for dry in (["--dry-run"], [])]
+    assert answers[0] == answers[1]
+    assert (answers[0][0], "us-esat-1" in answers[0][2]) == (64, True)
+    assert not (project / "catalog").exists()
+
+
 def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, project):
     rows = [
         f"AWS,Usage,2026-10-01T00:00:00Z,Standard,Hours,0.61,0.8048,USD,us-east-1,BoxUsage:g6.xlarge,{LINUX}",

@@ -304,24 +304,16 @@ def _import(args: Arguments) -> int:
         "left_out": dict(imported.left_out),
         "text": text,
     }
+    folder = current() or project.root() / FOLDER
+    path = folder / "rates" / f"{args.file.stem}.yaml"
+    _tried(folder, path, text)
     if args.dry_run:
         if args.json:
             output.print_json({**document, "file": None})
         else:
             print(text, end="")
         return 0
-    folder = current() or project.root() / FOLDER
-    path = folder / "rates" / f"{args.file.stem}.yaml"
-    before = path.read_bytes() if path.exists() else None
     write_whole(path, text)
-    try:
-        load(overlay=folder)
-    except BaseException:
-        if before is None:
-            path.unlink()
-        else:
-            write_whole(path, before.decode())
-        raise
     if args.json:
         output.print_json({**document, "file": project.shown(path)})
         return 0
@@ -333,6 +325,21 @@ def _import(args: Arguments) -> int:
 
 
 command.add_command(refresh.command, "refresh")
+
+
+def _tried(folder: Path, path: Path, text: str) -> None:
+    """Read a copy of the overlay with the new file in it: what is wrong is said before anything is written."""
+    from shutil import copytree
+    from tempfile import TemporaryDirectory
+
+    from sizewell.sizing.catalog import load
+
+    with TemporaryDirectory() as place:
+        trial = Path(place) / folder.name
+        if folder.is_dir():
+            copytree(folder, trial)
+        write_whole(trial / path.relative_to(folder), text)
+        load(overlay=trial)
 
 
 def _sheet_of_google(path: Path) -> Imported:

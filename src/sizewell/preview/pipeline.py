@@ -5,12 +5,12 @@ The rooms above are not known here: policies come back from a function that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from sizewell.resources.usage import Usage
     from sizewell.sizing.catalog.catalog import Catalog
     from sizewell.sizing.money import LineItem
+
+_SHOWN_RATES: Final = 5  # own rates that match nothing, in the line that names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,12 +364,22 @@ def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list
         _pay_blocks_once(shown)
     if pricing.rates.commitments:
         _share(shown, request, pricing)
+    if shown and (idle := unmatched(pricing.rates, [each.after.pricing for each in shown if each.after is not None])):
+        shown[0].note = "; ".join(filter(None, (shown[0].note, idle)))
     return [
         _stack(request, each, each.after, pricing)
         if each.after is not None
         else failed_stack(each.name, _project(request.root), each.failed_as, each.cause)
         for each in stacks
     ]
+
+
+def unmatched(rates: Discounts, after: Sequence[Any]) -> str:
+    """Which own rates decide no price of these plans: misspelled, hidden by an earlier one, or for something else."""
+    matched = rates.matched(asked for pricing in after for asked in pricing.asked)
+    idle = [rate.shown for number, rate in enumerate(rates.rates) if number not in matched]
+    more = f" and {len(idle) - _SHOWN_RATES:,} more" if len(idle) > _SHOWN_RATES else ""
+    return f"own rates that match nothing here: {'; '.join(idle[:_SHOWN_RATES])}{more}" if idle else ""
 
 
 def _pay_blocks_once(stacks: list[_Sides]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sizewell.resources.recorded import Hidden
+from sizewell.sizing.catalog.rates import Asked
 from sizewell.sizing.money import Cost, LineItem, total
 
 
@@ -44,6 +45,7 @@ class Pricing:
     by_use: tuple[tuple[str, str, str], ...] = ()
     elsewhere: frozenset[str] = frozenset()  # URNs
     unused: frozenset[tuple[str, str]] = frozenset()  # (resource, measure) of the usage file that no price asked for
+    asked: frozenset[Asked] = frozenset()  # what prices were looked up for
 
     def cost(self) -> Cost:
         return total(self.items)

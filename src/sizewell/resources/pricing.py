@@ -121,6 +121,9 @@ def price(
         by_use=tuple(by_use),
         elsewhere=frozenset(context.elsewhere),
         unused=context.usage.unused(),
+        asked=frozenset(each for tariff in context.tariffs.values() for each in tariff.asked())
+        if own.rates
+        else frozenset(),
     )
 
 

@@ -54,7 +54,9 @@ class ComparedFees:
             if isinstance(price, Priced):
                 compared = ComparedFee(float(price.amount), known=True)
             else:
-                compared = _stand_in([float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)])
+                compared = _stand_in(
+                    [float(self.catalog.own_usd(fee, fee.region)) for fee in self.catalog.fees_of(cloud, key)]
+                )
             self.memo[cloud, key, region] = compared
         return compared
 
@@ -109,7 +111,9 @@ class ComparedFees:
 
     def cheapest(self, cloud: str, key: str) -> float:
         """A lower bound of a fee over all regions; 0 where no price is known."""
-        return min((float(self.catalog.own_usd(fee)) for fee in self.catalog.fees_of(cloud, key)), default=0.0)
+        return min(
+            (float(self.catalog.own_usd(fee, fee.region)) for fee in self.catalog.fees_of(cloud, key)), default=0.0
+        )
 
 
 def _stand_in(elsewhere: list[float]) -> ComparedFee:

@@ -6,6 +6,7 @@ A decision asks it for the options that it compares and states (`choose.bill`), 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.catalog.managed import RAW
-from sizewell.sizing.catalog.rates import OWN_RATE
+from sizewell.sizing.catalog.rates import OWN_RATE, Asked
 from sizewell.sizing.money import Interval, LineItem, Price, Priced, Unpriced
 
 if TYPE_CHECKING:
@@ -54,9 +55,17 @@ class Tariff:
             price = self.catalog.fee(self.cloud, key, self.region, self.on)
             for tier in self.catalog.listed_tiers(self.cloud, key, self.region, self.on) if beyond else ():
                 if tier.from_quantity == beyond:
-                    price = self.catalog.own_price(tier)
+                    price = self.catalog.own_price(tier, self.region)
             self._known[asked] = price
         return price
+
+    def asked(self) -> Iterator[Asked]:
+        """What prices were looked up for so far."""
+        for name, second, *_ in self._known:
+            if isinstance(second, str):
+                yield Asked(self.cloud, self.region, machine=str(name), market=second)
+            else:
+                yield Asked(self.cloud, self.region, fee=str(name))
 
     def premium(self, service: str, instance_type: str) -> Price:
         """Percent that a service adds to a machine's hour: SageMaker by type (HyperPod's are its machines as well)."""
@@ -130,7 +139,9 @@ class Tariff:
             if tier is tiers[0] and tier.usd:
                 share = f"up to {end:,f} {charge.unit}"
             how = f"{charge.how}, {share}" if charge.how else share
-            lines.append(replace(whole, quantity=Interval(*parts), price=self.catalog.own_price(tier), how=how))
+            lines.append(
+                replace(whole, quantity=Interval(*parts), price=self.catalog.own_price(tier, self.region), how=how)
+            )
         return tuple(lines) or (whole,)
 
 

@@ -333,16 +333,17 @@ class Catalog:
         tiers = self.listed_tiers(cloud, key, region, on)
         if not self.rates.rates:
             return tiers
-        return tuple(replace(tier, usd=self.own_usd(tier)) for tier in tiers)
+        return tuple(replace(tier, usd=self.own_usd(tier, region)) for tier in tiers)
 
-    def own_usd(self, fee: Fee) -> Decimal:
-        """What a tier of a fee costs with the project's own rates."""
-        price = self.own_price(fee)
+    def own_usd(self, fee: Fee, region: str) -> Decimal:
+        """What a tier of a fee costs in a region with the project's own rates."""
+        price = self.own_price(fee, region)
         return price.amount if isinstance(price, Priced) else fee.usd
 
-    def own_price(self, fee: Fee) -> Price:
-        """The price of a listed tier with the project's own rates."""
-        return self.rates.fee(Priced(fee.usd, fee.source, fee.effective_from), fee.cloud, fee.key)
+    def own_price(self, fee: Fee, region: str) -> Price:
+        """The price of a listed tier in a region with the project's own rates."""
+        listed = Priced(fee.usd, fee.source, fee.effective_from)
+        return self.rates.fee(listed, fee.cloud, fee.key, region, unit=fee.unit)
 
     def listed_tiers(self, cloud: str, key: str, region: str, on: date | None) -> tuple[Fee, ...]:
         """The same at list prices, without the project's own rates."""
@@ -368,7 +369,9 @@ class Catalog:
 
     def fee(self, cloud: str, key: str, region: str, on: date | None = None) -> Priced | Unpriced:
         """US dollars per unit of the first tier (of a percentage: percent). A fee of another region is not guessed."""
-        return self.rates.fee(self._listed_fee(cloud, key, region, on), cloud, key)
+        rows = self.fees_of(cloud, key) if self.rates.rates else ()
+        unit = rows[0].unit if rows else ""
+        return self.rates.fee(self._listed_fee(cloud, key, region, on), cloud, key, region, unit=unit)
 
     def _listed_fee(self, cloud: str, key: str, region: str, on: date | None) -> Priced | Unpriced:
         tiers = self.listed_tiers(cloud, key, region, on)

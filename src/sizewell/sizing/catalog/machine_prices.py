@@ -65,8 +65,14 @@ def _region(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
 
 def is_listed(cloud: str, instance_type: str) -> bool:
     """Whether a region of a cloud has a list price of a type, in capital letters or small ones."""
-    asked = f"\n{instance_type.lower()},"
-    return any(asked in path.read_text(encoding="utf-8").lower() for path in (FOLDER / cloud).glob("*.csv"))
+    return instance_type.lower() in _listed(cloud)
+
+
+@lru_cache(maxsize=8)
+def _listed(cloud: str) -> frozenset[str]:
+    """The types of a cloud that some region has a price of, in small letters."""
+    texts = (path.read_text(encoding="utf-8") for path in (FOLDER / cloud).glob("*.csv"))
+    return frozenset(line.partition(",")[0].lower() for text in texts for line in text.splitlines()[1:])
 
 
 def checksum(cloud: str) -> str:

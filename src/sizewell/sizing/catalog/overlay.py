@@ -129,10 +129,10 @@ def check_offers(
     known = set(regions)
     for offer, place in own:
         shape = shapes.get((offer.cloud, offer.instance_type))
-        if shape is None:
+        if shape is None and not is_listed(offer.cloud, offer.instance_type):
             faults.append(_no_machine(f"{place}: instance_type", offer.cloud, offer.instance_type, shapes))
-        elif offer.market not in shape.markets:
-            sold = ", ".join(sorted(shape.markets))
+        elif offer.market not in (MARKETS if shape is None else shape.markets):
+            sold = ", ".join(sorted(MARKETS if shape is None else shape.markets))
             faults.append(Fault(path=f"{place}: market", found=offer.market, allowed=f"one of {sold}"))
         if offer.cloud in PROVISIONABLE and (offer.cloud, offer.region) not in known:
             faults.append(Fault(path=f"{place}: region", found=offer.region, allowed=f"a region of {offer.cloud}"))

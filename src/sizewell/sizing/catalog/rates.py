@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
@@ -19,11 +19,25 @@ from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import content
 
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
+PERCENT: Final = "percent"  # the unit of a fee that is a share of a machine's price
+
+
+class Asked(NamedTuple):
+    """What a price was asked for: a machine in a market, or a fee, in a region of a cloud."""
+
+    cloud: str
+    region: str
+    machine: str = ""
+    market: str = ""
+    fee: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A percentage off, or a fixed price, for machines or fees that match; blank fields match everything."""
+    """A percentage off, or a fixed price, for machines or fees that match; blank fields match everything.
+
+    A percentage that names no machine type, market or fee is off both; a price is of machines or of one fee.
+    """
 
     cloud: str = ""
     instance_type: str = ""
@@ -43,13 +57,38 @@ class Rate:
             listed.amount * factor, f"{listed.source}, own discount {self.percent.normalize():f} %", listed.date
         )
 
-    def is_of_fee(self, key: str) -> bool:
-        """Whether it is the rate of a fee: named whole, or by how it begins ("rds.*").
+    def is_of_fee(self, cloud: str, key: str, region: str) -> bool:
+        """Whether it is the rate of a fee: named whole, by how it begins ("rds.*"), or by what is left blank.
 
-        >>> [Rate(fee=fee).is_of_fee("rds.single_az.gp3.gb_month") for fee in ("rds.*", "*", "rds")]
+        >>> [Rate(fee=fee).is_of_fee("aws", "rds.gp3.gb_month", "us-east-1") for fee in ("rds.*", "*", "rds")]
         [True, True, False]
+        >>> off = Decimal(10)
+        >>> rates = Rate(percent=off), Rate(percent=off, market="spot"), Rate(percent=off, region="eu-west-1")
+        >>> [rate.is_of_fee("aws", "nat.hour", "us-east-1") for rate in rates]
+        [True, False, False]
         """
+        if self.cloud not in ("", cloud) or self.region not in ("", region):
+            return False
+        if not self.fee:
+            return self.percent is not None and not self.instance_type and not self.market
         return self.fee == key or (self.fee.endswith("*") and key.startswith(self.fee[:-1]))
+
+    def decides(self, asked: Asked) -> bool:
+        """Whether it matches what a price was asked for."""
+        if asked.fee:
+            return self.is_of_fee(asked.cloud, asked.fee, asked.region)
+        return self.matches(asked.cloud, asked.machine, asked.region, asked.market)
+
+    @property
+    def shown(self) -> str:
+        """Which rate it is, in words.
+
+        >>> Rate(cloud="aws", fee="nat.hour", usd=Decimal("0.04")).shown
+        'aws fee nat.hour, 0.04 USD'
+        """
+        named = (self.cloud, self.instance_type, self.region, self.market, f"fee {self.fee}" if self.fee else "")
+        terms = f"{self.usd} USD" if self.usd is not None else f"{self.percent} %"
+        return f"{' '.join(filter(None, named)) or 'everything'}, {terms}"
 
     @property
     def scope(self) -> tuple[str, ...]:
@@ -105,11 +144,21 @@ class Discounts:
                 return rate.applied(listed)
         return listed
 
-    def fee(self, listed: Price, cloud: str, key: str) -> Price:
+    def fee(self, listed: Price, cloud: str, key: str, region: str, *, unit: str = "") -> Price:
+        """`unit`: of a fee that is itself a percentage of a machine's price, which has the discount already."""
         for rate in self.rates:
-            if rate.cloud in ("", cloud) and rate.is_of_fee(key):
+            if rate.is_of_fee(cloud, key, region) and (rate.fee or unit != PERCENT):
                 return rate.applied(listed)
         return listed
+
+    def matched(self, asked: Iterable[Asked]) -> frozenset[int]:
+        """The positions of the rates that decide a price of these."""
+        return frozenset(
+            number
+            for each in asked
+            for number in (next((n for n, rate in enumerate(self.rates) if rate.decides(each)), None),)
+            if number is not None
+        )
 
     def standing(self, on: date) -> dict[str, Commitment]:
         """Commitments that have not ended, by what a line of a bill calls the machines that they cover."""
