@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.places import read_yaml
 from sizewell.sizing.records.decision import Decision
 
 from .conftest import CHAT, ROOT, Sizewell
@@ -409,3 +410,54 @@ def test_a_run_with_a_line_without_a_price_is_open_too(project: Path, sizewell: 
     assert run.endswith(" + ? USD a run")
     assert "budget per run 1,000.00 USD: unknown, a price is missing" in card.out
     assert "Whether the budget of 1,000.00 USD a run is kept is unknown: a price is missing" in page
+
+
+SETTINGS = """config:
+  sizewell:accounts: ["123456789012"]
+  sizewell:organization: acme
+  sizewell:notify: {emails: [a@example.com], pagerduty: [{secure: v1:abc}]}
+  sizewell:run: {chat: {image: i}}
+"""
+
+
+def test_what_stands_beside_the_cluster_is_configured_and_passes_the_policies(
+    project: Path, sizewell: Sizewell
+) -> None:
+    """A service of several machines that ends: an expiry stack, and the registry from which its cluster pulls."""
+    spec = project / "stacks/specs/dev-aws/chat.yaml"
+    spec.write_text(spec.read_text().replace("rps: 4", "rps: 60") + "ttl: 30d\n")
+    config = project / "stacks/config"
+    (config / "Pulumi.dev-aws.yaml").write_text(SETTINGS)
+    (config / "Pulumi.ttl-dev-aws.yaml").write_text("config: {}\n")
+    done = sizewell("size", "--stack", "dev-aws", "--on", "2026-11-20")
+    assert (config / "Pulumi.ttl-dev-aws.yaml").read_text() == "config: {}\n"
+    stated = read_yaml(config / "Pulumi.images-dev-aws.yaml").data["config"]
+    assert stated == {"sizewell:accounts": ["123456789012"], "sizewell:organization": "acme"}
+    assert not (config / "Pulumi.checkpoints-dev-aws.yaml").exists()
+    lines = done.out.splitlines()
+    assert "  pulumi stack init ttl-dev-aws --no-select && pulumi up -s ttl-dev-aws" in lines
+    assert "  pulumi stack output -s images-dev-aws --json | jq -r '.[].copies[]' | xargs -n 2 crane copy" in lines
+    assert any("123456789012.dkr.ecr.us-east-1.amazonaws.com" in line for line in lines)
+    (project / "stacks/__main__.py").write_text((ROOT / "stacks/__main__.py").read_text())
+    judged = sizewell("policy", "images-dev-aws", "--on", "2026-11-20")
+    assert "images-dev-aws: 0 failed" in judged.out, judged.out
+
+
+def test_a_network_with_its_own_way_to_images_needs_no_registry(project: Path, sizewell: Sizewell) -> None:
+    spec = project / "stacks/specs/dev-aws/chat.yaml"
+    spec.write_text(spec.read_text().replace("rps: 4", "rps: 60"))
+    config = project / "stacks/config"
+    (config / "Pulumi.dev-aws.yaml").write_text("config: {'sizewell:registry': 'r.example.com/mirror'}\n")
+    assert "images-dev-aws" not in sizewell("size", "--stack", "dev-aws", "--on", "2026-11-20").out
+    assert [path.name for path in config.iterdir()] == ["Pulumi.dev-aws.yaml"]
+
+
+def test_what_is_encrypted_is_not_copied(project: Path, sizewell: Sizewell) -> None:
+    spec = project / "stacks/specs/dev-aws/chat.yaml"
+    spec.write_text(spec.read_text() + "ttl: 30d\n")
+    config = project / "stacks/config"
+    (config / "Pulumi.dev-aws.yaml").write_text(SETTINGS)
+    assert sizewell("size", "--stack", "dev-aws", "--on", "2026-11-20").code == 0
+    made = config / "Pulumi.ttl-dev-aws.yaml"
+    assert "sizewell:notify" not in read_yaml(made).data["config"]
+    assert "sizewell:notify is encrypted there: set it here as well" in made.read_text()

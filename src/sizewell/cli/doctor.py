@@ -391,13 +391,13 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
         return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
     if decision.expires_at and not (root / f"stacks/config/Pulumi.ttl-{path.stem}.yaml").exists():
         detail = f"expires on {decision.expires_at}, but there is no expiry stack ttl-{path.stem}"
-        return Finding(about, "note", detail, f"pulumi stack init ttl-{path.stem}, and deploy it first")
+        return Finding(about, "note", detail, f"{again} writes its configuration; deploy it first")
     if pulls_from_a_mirror(decision) and not (root / f"stacks/config/Pulumi.images-{path.stem}.yaml").exists():
         detail = (
             f"its EKS cluster has no internet access, and there is no stack images-{path.stem} for the images "
             "that it pulls"
         )
-        return Finding(about, "note", detail, f"pulumi stack init images-{path.stem}, unless its network is adopted")
+        return Finding(about, "note", detail, f"{again} writes its configuration and says how the registry is filled")
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sizewell.cli import output, project
+from sizewell.cli import output, project, supporting
 from sizewell.cli.answers import (
     document,
     exit_code,
@@ -71,6 +71,7 @@ def command(args: Arguments) -> int:
         return _check(args)
     paths = list(args.spec)
     target: Path | None = None
+    beside: list[Path] = []
     stated = ""
     if args.stack:
         root = project.root()
@@ -101,7 +102,10 @@ def command(args: Arguments) -> int:
     answers = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
+        beside = supporting.write(root, answers[0])
     _print(answers, args, target, specs, catalog)
+    if target is not None and not args.json:
+        _tell_what_comes_first(answers, root, beside)
     aged = _age(catalog, on, oldest_s)
     _old_prices(catalog, answers, on)
     return exit_code(answers, stale=aged)
@@ -163,27 +167,30 @@ def _print(
             console.print(f"wrote {project.shown(target)}: review and commit it; `pulumi up` builds what it says")
             for answer in answers:
                 if is_decision(answer):
-                    console.print(_end(answer, specs))
+                    print(_end(answer, specs))  # as it is: it names a command to be copied
         else:
             state = "is untouched" if target.exists() else "was not written"
             console.print(f"{project.shown(target)} {state}")
 
 
 def _end(decision: Decision, specs: Sequence[WorkloadSpec]) -> str:
-    """When the stack ends, and what has to be up before it."""
-    from sizewell.sizing.billing.standing import pulls_from_a_mirror
-
-    images = (
-        f"its cluster pulls images from a registry that has to be filled first: `pulumi up -s images-{decision.stack}`"
-    )
-    before = f"\n{images}" if pulls_from_a_mirror(decision) else ""
+    """When the stack ends."""
     if decision.expires_at is None:
         without = ", ".join(spec.name for spec in specs if spec.ttl_s is None)
-        return f"it never expires, as {without} has no ttl: `ttl: 30d` in every spec of the stack changes that{before}"
-    return (
-        f"it expires on {decision.expires_at}: deploy its expiry stack first, `pulumi up -s ttl-{decision.stack}`, "
-        f"whose cost the total has and `sizewell preview ttl-{decision.stack}` shows{before}"
-    )
+        return f"it never expires, as {without} has no ttl: `ttl: 30d` in every spec of the stack changes that"
+    ttl = f"ttl-{decision.stack}"
+    cost = f"the total has its cost (`sizewell preview {ttl}`)"
+    return f"it expires on {decision.expires_at}: the stack {ttl} ends it; {cost}"
+
+
+def _tell_what_comes_first(answers: Sequence[Answer], root: Path, written: Sequence[Path]) -> None:
+    """The supporting stacks, and the commands that build them, each on a line of its own that can be copied."""
+    if written:
+        print(f"wrote {', '.join(map(project.shown, written))}: the supporting stacks, in the same account")
+    for answer in answers:
+        if is_decision(answer) and (lines := supporting.commands(root, answer)):
+            print("before its first update, once (`sizewell docs run-a-stack`):")
+            print("\n".join(f"  {line}" for line in lines))
 
 
 def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:

@@ -105,8 +105,8 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     if isinstance(thing.tags, Unknown):
         return Undetermined("the tags")
     keys = {key.lower() for key, value in thing.tags.items() if value not in (None, "", UNASSIGNED)}
-    # checkpoints outlive the machines that wrote them, and what ends a stack outlives the stack
-    outlives = get(thing.registration, "kind") in ("checkpoints", "limits")
+    # checkpoints and copies of images outlive the machines, and what ends a stack outlives the stack
+    outlives = get(thing.registration, "kind") in ("checkpoints", "limits", "registry")
     kept = thing.environment in parameters["permanent"] or outlives
     owned = bool(keys & {key.lower() for key in parameters["owner"]})
     ends = kept or bool(keys & {key.lower() for key in parameters["expires"]})

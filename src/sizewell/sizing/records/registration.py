@@ -37,7 +37,7 @@ class Registration(TypedDict):
     """One component's statement about itself. Absent keys mean "does not apply"."""
 
     schema: NotRequired[str]  # sizewell.registration/1; absent in states of before there were versions
-    kind: str  # "pool" | "checkpoints" | "network" | "storage" | "cluster" | "endpoint" | "notebook"
+    kind: str  # "pool" | "checkpoints" | "network" | "storage" | "cluster" | "registry" | "endpoint" | "notebook"
     name: str  # as the reader knows it: the workload's or store's name
     environment: str  # dev | staging | prod
     owner: NotRequired[str]

@@ -39,7 +39,7 @@ class ImageMirror(Owned):
     def __init__(self, name: str, args: ImageMirrorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_mirror(name, args)
         region = args["region"]
-        super().__init__(name, args, opts, kind="cluster")
+        super().__init__(name, args, opts, kind="registry")
         account = args.get("account") or get_caller_identity_output(opts=pulumi.InvokeOptions(parent=self)).account_id
         prefix = prefix_of(pulumi.get_stack(), name)
         key: dict[str, object] = {"encryption_type": "KMS"}
