@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 import textwrap
 import time
@@ -166,7 +167,9 @@ def test_calls_are_answered_from_the_table_from_the_caller_or_not_at_all(project
     assert named(plan)["a"].inputs == {
         "zone": "eu-west-1a", "account": UNKNOWN, "arn_text": UNKNOWN, "later": UNKNOWN, "ami": "x-1",
     }  # fmt: skip
-    assert plan.notes == ("availability zones assumed: eu-west-1a, eu-west-1b, eu-west-1c",)
+    assert plan.notes == (
+        "zones as the catalog has them for eu-west-1: eu-west-1a, eu-west-1b, eu-west-1c; an account may see fewer",
+    )
 
 
 def test_a_stack_reference_and_a_read_resource_are_unknown_and_not_recorded(project):
@@ -403,3 +406,16 @@ def test_a_real_provider(project):
     assert resources["b"].inputs == {"bucket": "named", "tags": {"account": UNKNOWN}}
     assert resources["v"].inputs == {"bucket": UNKNOWN, "versioningConfiguration": {"status": "Enabled"}}
     assert resources["d"].inputs == {"availabilityZone": "us-east-1b", "size": 100, "tags": {"of": "named"}}
+
+
+def test_what_a_program_starts_prints_nowhere(tmp_path, capfd):
+    """Standard output is the answer: `--json` is one document whatever the program runs."""
+    (tmp_path / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
+
+    def program():
+        subprocess.run(["echo", "from a child"], check=True)
+
+    evaluate(tmp_path, "dev", program=program)
+    print("after")
+    assert capfd.readouterr().out == "after\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.preview import records
-from sizewell.preview.base import worktree
+from sizewell.preview.base import file_at, moved_from, worktree
 from sizewell.preview.pipeline import Request, run_preview, stacks_of
 from sizewell.preview.render.text import headline
 from sizewell.sizing.errors import ServiceError, UsageError
@@ -98,6 +98,29 @@ def test_a_change_against_another_revision(repository):
     assert stack.prices_moved_usd_per_month is None  # the base has no catalog of its own
     assert repository.worktrees() == 1
     assert list(Path(repository.root.parent).glob("sizewell-base-*")) == []
+
+
+def test_a_project_that_has_moved_is_compared_with_where_it_stood(repository):
+    for name in ("Pulumi.yaml", "stacks"):
+        (repository.root / "platform/infra").mkdir(parents=True, exist_ok=True)
+        (repository.root / name).rename(repository.root / "platform/infra" / name)
+    moved = repository.root / "platform/infra"
+    stack = run_preview(Request(root=moved, on=ON, base="main")).stacks[0]
+    assert stack.change_usd_per_month == 0
+    assert stack.base.endswith("there in the top folder")
+    assert file_at(moved, "main", "stacks/config/Pulumi.dev.yaml") is not None
+    # What was copied is a project of its own: the other one still stands.
+    git(repository.root, "checkout", "main", "--", "Pulumi.yaml")
+    assert moved_from(moved, "main") is None
+    (repository.root / "Pulumi.yaml").unlink()
+    (moved / "Pulumi.yaml").write_text("name: other\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n")
+    assert moved_from(moved, "main") is None
+
+
+def test_a_stack_that_neither_side_knows_is_refused(repository):
+    with pytest.raises(UsageError, match=r"no stack 'dve', neither here nor at main@\w+\n  fix: did you mean dev"):
+        repository.preview(base="main", stacks=("dve",))
+    assert repository.preview(base="main", stacks=("dev",)).stacks[0].stack == "dev"
 
 
 def test_a_new_stack_and_one_that_is_gone(repository):
@@ -195,7 +218,7 @@ def test_the_worktree_goes_when_the_work_in_it_fails(repository):
 def test_the_worktree_goes_when_the_process_is_stopped(repository, number):
     """SIGKILL leaves one behind; the next run finds and removes it."""
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom sizewell.preview.base import worktree\n"
+        "import sys, time\nfrom pathlib import Path\nfrom sizewell.preview.base import file_at, moved_from, worktree\n"
         "with worktree(Path(sys.argv[1]), 'main') as tree:\n    print(tree.root, flush=True)\n    time.sleep(60)\n"
     )
     process = subprocess.Popen(

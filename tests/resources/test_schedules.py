@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizewell.resources import UNKNOWN, Plan, RecordedResource, price
+from sizewell.resources import UNKNOWN, Plan, RecordedResource, facts, price
+from sizewell.resources.readers.guards import stopped_instance
 from sizewell.resources.schedules import Event, Schedule, Window, weekly
 from sizewell.resources.sizes import Size
 from sizewell.sizing.catalog import load
@@ -93,6 +94,51 @@ def test_a_schedule_that_is_not_understood_may_switch_all_off(wrong: dict[str, A
     hours, weak = machine_hours(pool, broken, off)
     assert hours == Interval(Decimal(0), Decimal(2 * 730), Decimal(6 * 730))
     assert weak.startswith("not in the hours: ")
+
+
+def pool_of(*resources: RecordedResource) -> tuple[object, object, object]:
+    """What rules see of the pool: its smallest size, its wanted one, whether a schedule stops it."""
+    plan = Plan(project="t", stack="dev", resources=(TEMPLATE, *resources), config={"aws:region": "us-east-1"})
+    (pool,) = facts(plan, load(), on=date(2026, 11, 21)).pools
+    return pool.nodes_min, pool.nodes_wanted, pool.scheduled
+
+
+def test_a_schedule_that_only_starts_machines_leaves_none_at_zero() -> None:
+    pool = group()
+    assert pool_of(pool, *office(pool)) == (0, 0, True)
+    assert pool_of(pool, office(pool)[0]) == (2, 2, False)
+    evening = action(pool, "less", recurrence="0 21 * * MON-FRI", desiredCapacity=1, minSize=0)
+    assert pool_of(pool, office(pool)[0], evening) == (0, 1, False)
+    assert pool_of(pool, action(pool, "on", recurrence="0 7 1 * *", desiredCapacity=3)) == (0, 0, False)
+
+
+@pytest.mark.parametrize(("seconds", "least"), [(86_400, 2), (36_000, 0)])
+def test_windows_of_an_autoscaler_that_never_end_are_a_size(seconds: int, least: int) -> None:
+    pool = make(MIG, "g", {"targetSize": 0, "versions": [{"instanceTemplate": UNKNOWN}]})
+    window = {"name": "up", "minRequiredReplicas": 2, "schedule": "0 0 * * *", "durationSec": seconds}
+    policy = {"minReplicas": 0, "maxReplicas": 4, "scalingSchedules": [window]}
+    scaler = make(
+        "gcp:compute/autoscaler:Autoscaler", "a", {"target": UNKNOWN, "autoscalingPolicy": policy}, target=pool
+    )
+    plan = Plan(project="t", stack="dev", resources=(pool, scaler), config={"gcp:region": "us-central1"})
+    (seen,) = facts(plan, load(), on=date(2026, 11, 21)).pools
+    assert seen.nodes_min == least
+
+
+@pytest.mark.parametrize(
+    ("schedules", "stops"),
+    [
+        ([{"action": "Start", "cron": {"expression": "0 7 * * *"}}], False),
+        ([{"action": "Stop", "cron": {"expression": "0 19 * * *"}}], True),
+        ([{"action": "Stop", "cron": {"expression": "0 19 * * *"}, "status": "Disabled"}], False),
+        ([{"action": "Stop", "cron": {"expression": "0 19 1 1 *"}}], False),
+        ([{"action": "Stop", "recurrence": {"frequency": "Day", "interval": 1}}], True),
+        ([{"action": UNKNOWN, "cron": {"expression": "0 19 * * *"}}], UNKNOWN),
+        (None, False),
+    ],
+)
+def test_a_compute_instance_is_stopped_by_what_stops_it(schedules: object, stops: object) -> None:
+    assert stopped_instance({"schedules": {"computeStartStop": schedules}}) is stops
 
 
 def test_a_size_that_no_schedule_states_yet_has_no_bound() -> None:

@@ -11,11 +11,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Final
+
+import yaml
 
 from sizewell import logs
 from sizewell.sizing.errors import ServiceError, UsageError
@@ -70,8 +72,13 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
                 added = _git(repository, "worktree", "add", "--detach", "--force", str(place), sha)
                 if added.returncode != 0:
                     raise ServiceError(f"--base {ref}: git cannot check it out: {_last_line(added.stderr)}")
-                relative = project.resolve().relative_to(repository.resolve())
-                yield Worktree(root=place / relative, label=f"{ref}@{sha[:7]}" if not sha.startswith(ref) else ref[:7])
+                relative = str(project.resolve().relative_to(repository.resolve()))
+                label = f"{ref}@{sha[:7]}" if not sha.startswith(ref) else ref[:7]
+                moved = moved_from(project, sha)
+                yield Worktree(
+                    root=place / (relative if moved is None else moved),
+                    label=label if moved is None else f"{label}, there in {moved or 'the top folder'}",
+                )
             finally:
                 _git(repository, "worktree", "remove", "--force", "--force", str(place))
 
@@ -85,6 +92,47 @@ def must_be_a_revision(project: Path, ref: str, option: str) -> str:
             "  fix: fetch it first (in CI: a checkout with fetch-depth: 0), or name one that `git log` knows"
         )
     return known.stdout.strip()
+
+
+def moved_from(project: Path, ref: str) -> str | None:
+    """The folder in which a project stood at a revision, from the repository's top; None where it stood where it is.
+
+    A project that has moved is the one of the same name whose folder is gone: else a change that moves it would be
+    compared with nothing, and judged by no limit of the base.
+    """
+    prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
+    listed = _git(project, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref).stdout.split("\0")
+    files = [name for name in listed if posixpath.basename(name) in _PROJECT_FILES]
+    if not files or any(posixpath.dirname(name) == prefix.rstrip("/") for name in files):
+        return None
+    own = next((path for name in _PROJECT_FILES if (path := project / name).is_file()), None)
+    name = _name_in(own.read_text(encoding="utf-8", errors="replace")) if own is not None else ""
+    top = Path(_git(project, "rev-parse", "--show-toplevel").stdout.strip())
+    gone = [
+        posixpath.dirname(each)
+        for each in files
+        if not (top / each).exists() and _name_in(_git(project, "show", f"{ref}:{each}").stdout) == name
+    ]
+    return gone[0] if name and len(gone) == 1 else None
+
+
+_PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
+
+
+def _name_in(text: str) -> str:
+    """The project's name in the text of its Pulumi.yaml; "" where it cannot be read."""
+    try:
+        stated = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return ""
+    return str(stated.get("name") or "") if isinstance(stated, Mapping) else ""
+
+
+def _there(project: Path, ref: str, path: str) -> str:
+    """A path of the project as the repository has it at a revision."""
+    moved = moved_from(project, ref)
+    prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip() if moved is None else moved
+    return posixpath.normpath(posixpath.join(prefix, path))
 
 
 def merged_into(project: Path) -> tuple[str, str]:
@@ -111,8 +159,7 @@ def file_at(project: Path, ref: str, path: str) -> str | None:
 
     Links are followed within that revision: what they lead to now says nothing of what it was.
     """
-    prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
-    full = posixpath.normpath(posixpath.join(prefix, path))
+    full = _there(project, ref, path)
     shown = _git(project, "cat-file", "--batch", "--follow-symlinks", stdin=f"{ref}:{full}\n").stdout
     head, _, text = shown.partition("\n")
     return text.removesuffix("\n") if head.split(" ")[1:2] == ["blob"] else None
@@ -127,8 +174,7 @@ def write_files_at(project: Path, ref: str, path: str, into: Path) -> None:
     text = file_at(project, ref, path)
     found = {inside: text} if text is not None else {}
     if text is None:
-        prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
-        full = posixpath.normpath(posixpath.join(prefix, path))
+        full = _there(project, ref, path)
         listed = _git(project, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, "--", f"{full}/").stdout
         for name in listed.split("\0"):
             if not name.endswith((".csv", ".yaml")):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,6 +90,13 @@ def run_preview(request: Request) -> records.Preview:
     heads = _heads(request)
     with _base(request) as base:
         names = list(heads)
+        if base is not None and base.tree is not None and request.stacks and not request.plan_files:
+            known = {*stacks_of(request.root), *stacks_of(base.tree.root)}
+            for name in request.stacks:
+                if known and name not in known:
+                    close = get_close_matches(name, sorted(known), n=1)
+                    fix = f"did you mean {close[0]}?" if close else f"name one of {', '.join(sorted(known))}"
+                    raise UsageError(f"no stack '{name}', neither here nor at {base.label}\n  fix: {fix}")
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
         sides = [_sides_of(request, name, heads.get(name), base, pricing) for name in names]

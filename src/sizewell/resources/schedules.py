@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -69,14 +69,31 @@ class Schedule:
             reach = amount((self.most if isinstance(self.most, int) else 0) * HOURS_PER_MONTH)
             why = f"not in the hours: {self.unread or 'the schedule'}"
             return Interval(Decimal(0), plain[0].expected, max(plain[0].ceiling, reach)), why
+        most = size.most if isinstance(size.most, int) else max(bounds)
+        lows, runs = self._sizes(size, bounds)
+        ceiling = max(most, *runs, *(event.most or 0 for event in self.events))
+        floor, run = _per_month(lows), _per_month(runs)
+        return Interval(floor, max(floor, run), amount(ceiling * HOURS_PER_MONTH)), ""
+
+    def _sizes(self, size: Size, bounds: list[int]) -> tuple[list[int], list[int]]:
         least = size.least if isinstance(size.least, int) else min(bounds)
         most = size.most if isinstance(size.most, int) else max(bounds)
         wanted = size.wanted if isinstance(size.wanted, int) else least
         minutes = _week(self, least, wanted, most)
-        lows, runs = [low for low, _ in minutes], [run for _, run in minutes]
-        ceiling = max(most, *runs, *(event.most or 0 for event in self.events))
-        floor, run = _per_month(lows), _per_month(runs)
-        return Interval(floor, max(floor, run), amount(ceiling * HOURS_PER_MONTH)), ""
+        return [low for low, _ in minutes], [run for _, run in minutes]
+
+    def raised(self, size: Size) -> Size:
+        """The size of a pool with what its schedule always holds: a schedule that only starts machines leaves none."""
+        bounds = [value for value in (size.most, size.wanted, size.least) if isinstance(value, int)]
+        if self.unread or not bounds or UNKNOWN in (size.least, size.wanted, size.most):
+            return size
+        lows, runs = self._sizes(size, bounds)
+        least, wanted = min(lows), min(runs)
+        return replace(
+            size,
+            least=max(least, size.least) if isinstance(size.least, int) else size.least,
+            wanted=wanted if isinstance(size.wanted, int) and wanted > size.wanted else size.wanted,
+        )
 
 
 def _week(schedule: Schedule, least: int, wanted: int, most: int) -> list[tuple[int, int]]:
@@ -154,6 +171,12 @@ def _field(field: str, low: int, high: int) -> set[int] | None:
         values = range(start, end + 1) if start <= end else [*range(start, high + 1), *range(low, end + 1)]
         numbers.update(list(values)[:: int(step or 1)])
     return numbers
+
+
+def least_size(graph: Graph, resource: RecordedResource, size: Size) -> Size:
+    """The size of a pool with what the schedules beside it always hold."""
+    schedule = schedule_of(graph, resource)
+    return size if schedule is None else schedule.raised(size)
 
 
 def schedule_of(graph: Graph, resource: RecordedResource) -> Schedule | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sizewell.policy.rule import Parameter, Parameters, Undetermined, Verdict, Violation, rule
 from sizewell.resources import standing
 from sizewell.resources.readers.common import is_accelerated_name
-from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
+from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes, stopped_instance
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Thing
 from sizewell.resources.values import Flag, contains_unknown, count, either, every, flag, get, items, negated, number
@@ -102,8 +102,9 @@ def _ml_compute(inputs: Mapping[str, Any]) -> Flag:
         if kind == "ComputeInstance"
         else get(inner, "scaleSettings", "nodeIdleTimeBeforeScaleDown", default="PT2M")
     )
-    scheduled = kind == "ComputeInstance" and get(inner, "schedules", "computeStartStop") is not None
-    judged = kind in {"ComputeInstance", "AmlCompute"} and not scheduled
+    judged = kind in {"ComputeInstance", "AmlCompute"} and not (
+        kind == "ComputeInstance" and stopped_instance(inner) is True
+    )
     return every(judged, _names_accelerators(get(inner, "vmSize"), "azure"), _too_long(idle))
 
 

@@ -14,7 +14,7 @@ from sizewell.recording.wire import UNKNOWN_MARK
 # Not equal to the mark itself: the SDK would turn that into None, and a program into the text "None".
 MARK: Final = f"?{UNKNOWN_MARK}?"
 
-_ZONE_LETTERS: Final = ("a", "b", "c")
+_USUAL: Final = ("a", "b", "c")  # of a region whose zones the catalog does not say
 
 
 def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, object] | None, str]:
@@ -37,11 +37,9 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
         reverse = ".".join(reversed(suffix.split(".")))
         return {"dnsSuffix": suffix, "id": partition, "partition": partition, "reverseDnsPrefix": reverse}, ""
     if function == "aws:index/getAvailabilityZones:getAvailabilityZones" and region:
-        names = [f"{region}{letter}" for letter in _ZONE_LETTERS]
-        return (
-            {"names": names, "zoneIds": [MARK] * len(names), "groupNames": [region], "id": region, "region": region},
-            f"availability zones assumed: {', '.join(names)}",
-        )
+        names, note = _zones("aws", region, "")
+        answer = {"names": names, "zoneIds": [MARK] * len(names), "groupNames": [region], "id": region}
+        return {**answer, "region": region}, note
     if function == "gcp:organizations/getClientConfig:getClientConfig":
         known = {field: config.get(f"gcp:{field}", MARK) for field in ("project", "region", "zone")}
         return {"accessToken": MARK, "defaultLabels": {}, "id": MARK, **known}, ""
@@ -49,6 +47,17 @@ def offline_answer(function: str, config: Mapping[str, str]) -> tuple[dict[str, 
         named = ("subscriptionId", "tenantId", "clientId")
         return {"objectId": MARK, **{field: config.get(f"azure-native:{field}", MARK) for field in named}}, ""
     if function == "gcp:compute/getZones:getZones" and config.get("gcp:region"):
-        names = [f"{config['gcp:region']}-{letter}" for letter in _ZONE_LETTERS]
-        return {"id": MARK, "names": names, "project": MARK}, f"zones assumed: {', '.join(names)}"
+        names, note = _zones("gcp", config["gcp:region"], "-")
+        return {"id": MARK, "names": names, "project": MARK}, note
     return None, ""
+
+
+def _zones(cloud: str, region: str, between: str) -> tuple[list[str], str]:
+    """The names of a region's zones, and that an account may see others."""
+    from sizewell.sizing.catalog import load
+
+    known = [zone for zone in load().zones_of(cloud, region) if len(zone) == 1]  # not the ids
+    names = [f"{region}{between}{letter}" for letter in known or _USUAL]
+    if known:
+        return names, f"zones as the catalog has them for {region}: {', '.join(names)}; an account may see fewer"
+    return names, f"zones assumed, the catalog does not have them for {region}: {', '.join(names)}"

@@ -48,13 +48,31 @@ def isolated(program: Path, root: Path, *, replaces: Path | None) -> Iterator[io
             os._exit = _leave
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # as the language host does
             sys.stdout = sys.stderr = prints
-            yield prints
+            with _children_silent():
+                yield prints
         finally:
             before.restore()
             _take(program, set(sys.modules) - loaded)
             if replaces is not None:
                 _parked[root] = _take(root, set(sys.modules))
             sys.modules.update(hidden)
+
+
+@contextlib.contextmanager
+def _children_silent() -> Iterator[None]:
+    """Let the commands that a program starts print nowhere: standard output is the answer of whoever evaluates it."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a descriptor is wanted
+            os.dup2(nowhere.fileno(), 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def forget(root: Path) -> None:

@@ -361,6 +361,21 @@ def azure_scales_in(setting: RecordedResource) -> Flag:
     return every(enabled, either(False, *flags))
 
 
+def stopped_instance(instance: object) -> Flag:
+    """Whether a schedule of an Azure ML compute instance stops it every week; one that starts it alone does not."""
+    listed = items(get(instance, "schedules", "computeStartStop"))
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    return either(False, *(_stops_instance(each) for each in listed))
+
+
+def _stops_instance(schedule: object) -> Flag:
+    action, status = get(schedule, "action"), get(schedule, "status", default="Enabled")
+    cron, frequency = get(schedule, "cron", "expression"), get(schedule, "recurrence", "frequency")
+    often = stops_often(cron) if cron is not None else str(frequency) in {"Minute", "Hour", "Day", "Week"}
+    return every(_is(action, "Stop"), _is(status, "Enabled"), UNKNOWN if frequency is UNKNOWN else often)
+
+
 def profile_empties(profile: object) -> Flag:
     """Whether a profile with hours of its own brings a scale set to nothing."""
     hours = get(profile, "recurrence")

@@ -11,6 +11,8 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.schedules import least_size
+from sizewell.resources.sizes import Size
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
@@ -88,6 +90,8 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     zones = items(resource.inputs.get("availabilityZones"))
     machine = _machine(nodes.template_inputs, _stated_in(graph, nodes.template))
     group = text(resource.inputs.get("placementGroup"))
+    wanted, most = (count(resource.inputs.get(key)) for key in ("desiredCapacity", "maxSize"))
+    size = least_size(graph, resource, Size(least=_always(resource), wanted=wanted, most=most))
     ends = negated(either(_suspends(resource, "Terminate"), flag(resource.inputs.get("protectFromScaleIn"))))
     return [
         {
@@ -97,9 +101,9 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             "placement": either(machine["placement"], UNKNOWN if isinstance(group, Unknown) else group != ""),
             "kinds": nodes.types,
             "market": nodes.market,
-            "nodes_min": _always(resource),
-            "nodes_wanted": count(resource.inputs.get("desiredCapacity")),
-            "nodes_max": count(resource.inputs.get("maxSize")),
+            "nodes_min": size.least,
+            "nodes_wanted": size.wanted,
+            "nodes_max": size.most,
             "moved": guards.exist(policies, schedules, alarms),
             "scales": either(
                 by_cluster,

@@ -10,6 +10,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import ONE_MACHINE, decoded
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.schedules import least_size
 from sizewell.resources.values import Flag, Text, count, either, every, flag, get, items, text
 
 METRIC_AGENTS: Final = ("dcgm", "azuremonitorlinuxagent", "nvidia-smi", "amd-smi", "rocm-smi", "telegraf")
@@ -55,7 +56,7 @@ def _extensions(profile: object) -> Flag:
 
 def _scale_set(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     profile = resource.inputs.get("virtualMachineProfile")
-    size = azure_nodes.scale_set_size(graph, resource)
+    size = least_size(graph, resource, azure_nodes.scale_set_size(graph, resource))
     settings = [graph.referring(resource, kind, "targetResourceUri") for kind in azure_nodes.AUTOSCALE]
     scales = either(*(guards.any_of(of_kind, guards.azure_scales_in) for of_kind in settings))
     scheduled = either(*(_has_schedule(of_kind) for of_kind in settings))

@@ -10,6 +10,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import ONE_MACHINE
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.schedules import least_size
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
 
 METRIC_AGENTS: Final = ("ops-agent", "ops_agent", "dcgm")
@@ -207,7 +208,7 @@ _BACKENDS: Final = (
 def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     template = gcp_nodes.template_of(graph, resource)
     inputs: Any = template.inputs if isinstance(template, RecordedResource) else UNKNOWN
-    size = gcp_nodes.group_size(graph, resource)
+    size = least_size(graph, resource, gcp_nodes.group_size(graph, resource))
     scalers = [graph.referring(resource, kind, "target") for kind in gcp_nodes.AUTOSCALERS]
     scales = either(*(guards.any_of(autoscalers, _scales_in) for autoscalers in scalers))
     details = _instance_details(graph, template if isinstance(template, RecordedResource) else resource, inputs)

@@ -323,14 +323,11 @@ def compute_instance(graph: Graph, resource: RecordedResource) -> dict[str, obje
         return None
     inner = get(outer, "properties")
     idle = get(inner, "idleTimeBeforeShutdown")
-    schedules = get(inner, "schedules", "computeStartStop")
     kind = text(get(inner, "vmSize"))
     return {
         "accelerated": _accelerated(resource, kind),
         "kind": kind,
-        "stops_itself": either(
-            UNKNOWN if idle is UNKNOWN else idle is not None, UNKNOWN if schedules is UNKNOWN else bool(schedules)
-        ),
+        "stops_itself": either(UNKNOWN if idle is UNKNOWN else idle is not None, guards.stopped_instance(inner)),
         "public": flag(get(inner, "enableNodePublicIp"), default=True),
         "root": flag(get(inner, "enableRootAccess")),
         "own_key": False,
