@@ -187,7 +187,7 @@ def timelines(draw: st.DrawFn) -> dict[str, Any]:
     start, _, _ = case["counted"][0]
     kind = draw(st.sampled_from(["stays", "stays", "stays", "gone", "replaced"]))
     if kind == "gone":  # its machines were taken away, or it never had one
-        case["gone"] = draw(st.sampled_from([start, -200, -100, -10]))
+        case["gone"] = draw(st.sampled_from([at for at in (start, -200, -100, -10) if at >= start]))
         case["counted"] = [[start, case["gone"], names], [case["gone"], 0, []]]
     if kind == "replaced":  # the last machine came instead of another one, which worked or did not
         case["replaced"] = draw(st.integers(start + 1, -1))
