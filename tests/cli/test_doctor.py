@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sizewell.cli import doctor
 from sizewell.cli.ages import file_of
 from sizewell.preview.reasons import ages_of
 from sizewell.recording.evaluate import evaluate
@@ -262,3 +263,14 @@ def test_what_the_preview_calls_old_doctor_calls_old(project: Path, sizewell: Si
     assert any(detail.startswith(("chart ", "image ")) for detail in previewed), previewed
     shown = {row["detail"] for row in json.loads(sizewell("doctor", "--json", "--on", on.isoformat()).out)}
     assert previewed <= shown
+
+
+def test_a_fix_is_printed_in_one_piece(sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a command more often than not: wrapped inside a column it cannot be copied."""
+    fix = "run: " + "sizewell size --stack a-long-name " * 5
+    found = [doctor.Finding("stack a", "wrong", "something", fix, 64), doctor.Finding("python", "ok", "3.11")]
+    for name in ("_python", "_packages", "_catalog", "_engine", "_pinned", "_project"):
+        monkeypatch.setattr(doctor, name, lambda *_: [])
+    monkeypatch.setattr(doctor, "_python", lambda: found)
+    done = sizewell("doctor")
+    assert f"  fix: {fix.strip()}\n" in "\n".join(line.rstrip() for line in done.out.splitlines()) + "\n"

@@ -99,7 +99,7 @@ def _print_stacks(preview: Preview, plans: dict[str, Plan]) -> None:
         sign = " + ?" if stack.unpriced else ""
         table.add_row(
             stack.stack,
-            _built(plans[stack.stack]),
+            _built(plans[stack.stack], stack.coverage.detected),
             f"{month.expected:,.2f}{sign}",
             f"{month.ceiling:,.2f}{sign}",
             _verdict(stack),
@@ -108,11 +108,11 @@ def _print_stacks(preview: Preview, plans: dict[str, Plan]) -> None:
     print("\nUSD/month is the expected run-rate, 'to' the ceiling: all on, all hours; ? where a price is not known.")
 
 
-def _built(plan: Plan) -> str:
-    """The components of a plan with their number of resources in all."""
+def _built(plan: Plan, resources: int) -> str:
+    """The components of a plan, and how many resources the preview counts."""
     kinds = Counter(r.type.rsplit(":", 1)[-1] for r in plan.resources if r.type.startswith("sizewell-"))
     names = ", ".join(f"{count} {kind}" if count > 1 else kind for kind, count in sorted(kinds.items()))
-    return f"{names} ({sum(r.custom for r in plan.resources)} resources)"
+    return f"{names} ({resources} resources)"
 
 
 def _verdict(stack: Stack) -> str:

@@ -96,9 +96,11 @@ def _print(findings: list[Finding]) -> None:
         sign, style = signs[finding.state]
         from rich.text import Text
 
-        detail = finding.detail + (f"\nfix: {finding.fix}" if finding.fix else "")
-        table.add_row(Text(sign, style=style), finding.about, detail)
+        table.add_row(Text(sign, style=style), finding.about, finding.detail)
     console.print(table)
+    for finding in findings:
+        if finding.fix:  # beneath the table, where a command stays in one piece
+            console.print(f"\n{finding.about}\n  fix: {finding.fix}", soft_wrap=True)
     wrong = sum(finding.state == "wrong" for finding in findings)
     console.print(f"\n{wrong} of {len(findings)} checks failed" if wrong else "\neverything is in order")
 
@@ -391,13 +393,23 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
         return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
     if decision.expires_at and not (root / f"stacks/config/Pulumi.ttl-{path.stem}.yaml").exists():
         detail = f"expires on {decision.expires_at}, but there is no expiry stack ttl-{path.stem}"
-        return Finding(about, "note", detail, f"{again} writes its configuration; deploy it first")
+        return Finding(
+            about,
+            "note",
+            detail,
+            f"run: sizewell size --stack {path.stem}, which writes its configuration; deploy it first",
+        )
     if pulls_from_a_mirror(decision) and not (root / f"stacks/config/Pulumi.images-{path.stem}.yaml").exists():
         detail = (
             f"its EKS cluster has no internet access, and there is no stack images-{path.stem} for the images "
             "that it pulls"
         )
-        return Finding(about, "note", detail, f"{again} writes its configuration and says how the registry is filled")
+        return Finding(
+            about,
+            "note",
+            detail,
+            f"run: sizewell size --stack {path.stem}, which writes its configuration and prints how it is filled",
+        )
     nodes = sum(pool.nodes_max for workload in decision.workloads for pool in workload.pools)
     workloads = len(decision.workloads)
     counts = f"{workloads} workload{'s' * (workloads != 1)}, up to {nodes} machine{'s' * (nodes != 1)}"

@@ -162,7 +162,7 @@ def _print(reports: dict[str, Report | SizewellError], said: Sequence[str]) -> N
     for stack, report in reports.items():
         if isinstance(report, SizewellError):
             console.print(Text.assemble((stack, "bold"), ": not judged"))
-            console.print(f"  {report}")
+            console.print(f"  {report}", soft_wrap=True)
             continue
         unseen = report.not_judged
         failed, warned, waived = (
@@ -182,10 +182,13 @@ def _print(reports: dict[str, Report | SizewellError], said: Sequence[str]) -> N
             state: str = result.outcome if result.outcome != "violation" else result.level
             state = "not judged" if result.rule == NOT_JUDGED and state == "undetermined" else state
             style = "red" if result.level == "mandatory" and result.outcome != "waived" else "yellow"
-            line = Text.assemble((state, style), f" {result.rule}: {result.sentence()}")
+            what, _, fix = result.sentence().partition("\n")
+            line = Text.assemble((state, style), f" {result.rule}: {what}")
             if result.reason:
                 line.append(f"\n  waived: {result.reason}")
             console.print(Padding(line, (0, 0, 0, 2)))
+            if fix:
+                console.print(f"  {fix}", soft_wrap=True)  # a command stays in one piece
 
 
 def _list(settings: Config, *, as_json: bool) -> int:
