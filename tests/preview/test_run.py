@@ -543,6 +543,31 @@ def test_a_commitment_does_not_go_away_with_its_machine(repository, tmp_path):
     assert gone.after.idle_usd_per_hour.expected == 0
 
 
+def test_a_savings_plan_is_used_once_over_all_stacks_and_paid_when_its_machine_goes(repository, tmp_path):
+    rates = tmp_path / "rates.yaml"
+    # one machine at 0.64384 an hour in the plan, and as much again less a quarter of it
+    rates.write_text("savings_plans:\n  - {cloud: aws, percent: 20, usd_per_hour: 1.12672, until: 2027-06-30}\n")
+    repository.stack("prod")
+    repository.program(text=TWO.format(stacks=("dev", "prod")))
+    repository.commit()
+    both = repository.preview(discounts=rates)
+    said = (
+        "the savings plan of 1.12672 USD/h on aws until 2027-06-30 is 100 % used, 822.51 of 822.51 USD a month, and "
+        "covers 88 % of what it may"
+    )
+    assert [note for stack in both.stacks for note in stack.notes if "savings plan" in note] == [said, said]
+    alone = repository.preview(discounts=rates, stacks=("prod",)).stacks[0]
+    assert "57 % used" in alone.notes[0]
+    assert (
+        "352.50 USD a month is left over, is billed all the same and is in no total; dev may use it as well"
+        in alone.notes[0]
+    )
+    repository.program(text="import pulumi\n")
+    gone = repository.preview(base="HEAD", discounts=rates)
+    assert abs(gone.after.usd_per_month.expected - Decimal("822.51")) <= Decimal("0.01")
+    assert "covers nothing here" in gone.stacks[0].notes[0]
+
+
 POOL = """
 import pulumi
 class Resource(pulumi.CustomResource):

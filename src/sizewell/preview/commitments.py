@@ -12,11 +12,11 @@ from datetime import date
 from decimal import Decimal
 
 from sizewell.preview.diff import MACHINE_HOUR
-from sizewell.resources import aws_nodes
+from sizewell.resources import aws_nodes, savings
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical, get
-from sizewell.sizing.catalog.rates import Discounts
+from sizewell.sizing.catalog.rates import Discounts, SavingsPlan
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
 Hours = dict[str, Decimal]  # what a line bills, as a commitment names it -> hours a month
@@ -33,7 +33,10 @@ def granted(rates: Discounts, needs: Sequence[Hours], on: date, kept: Sequence[H
     >>> [list(each.values()) for each in granted(Discounts(commitments=(one,)), [need, need], date(2026, 11, 22))]
     [[Decimal('500')], [Decimal('230')]]
     """
-    bought = {what: each.count * HOURS_PER_MONTH for what, each in rates.standing(on).items()}
+    return _shared_out({what: each.count * HOURS_PER_MONTH for what, each in rates.standing(on).items()}, needs, kept)
+
+
+def _shared_out(bought: Hours, needs: Sequence[Hours], kept: Sequence[Hours]) -> list[Hours]:
     held = list(kept) or [Hours() for _ in needs]
     grants = [
         {what: min(had.get(what, NOTHING), need.get(what, NOTHING)) for what in bought}
@@ -125,10 +128,57 @@ def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others:
     names = sorted({what for grant in grants for what, hours in grant.items() if hours and what in rates.standing(on)})
     if not names or not others:
         return ""
-    return (
-        f"the commitment to {', '.join(names)} is counted here in full: {', '.join(others[:3])}"
-        f"{f' and {len(others) - 3} more' if len(others) > 3 else ''} may use it as well"
+    return f"the commitment to {', '.join(names)} is counted here in full: {_named(others)} may use it as well"
+
+
+def planned(
+    plan: SavingsPlan, before: Sequence[Sequence[LineItem]], after: Sequence[Sequence[LineItem]], others: Sequence[str]
+) -> tuple[list[tuple[LineItem, ...]], list[tuple[LineItem, ...]], str]:
+    """The lines of all stacks with a savings plan used, before the change and after it, and what to say of it.
+
+    What was used before and is not after it is paid all the same: a line of the stack that used it.
+    """
+    what = plan.shown
+    bought = {what: plan.usd_per_month}
+    held = _shared_out(bought, [{what: savings.spendable(plan, items)} for items in before], ())
+    given = _shared_out(bought, [{what: savings.spendable(plan, items)} for items in after], held)
+    was, now = (
+        [tuple(savings.with_plan(plan, items, usd[what])) for items, usd in zip(lines, grants, strict=True)]
+        for lines, grants in ((before, held), (after, given))
     )
+    spent = [[savings.spent(plan, items) for items in lines] for lines in (was, now)]
+    rest = max(sum(spent[0], NOTHING) - sum(spent[1], NOTHING), NOTHING)
+    for number, (earlier, later) in enumerate(zip(*spent, strict=True)):
+        idle = min(max(earlier - later, NOTHING), rest)
+        rest -= idle
+        if idle:
+            line = next(item for item in was[number] if savings.is_covered(plan, item))
+            price = replace(line.price, amount=idle / HOURS_PER_MONTH) if isinstance(line.price, Priced) else line.price
+            now[number] += (
+                replace(
+                    line, what="savings plan, committed but unused", unit="hour", price=price, confidence="",
+                    how=f"{what}: paid, used or not", quantity=Interval.exactly(HOURS_PER_MONTH),
+                ),
+            )  # fmt: skip
+    return was, now, _use(plan, sum(spent[1], NOTHING), now, others)
+
+
+def _use(plan: SavingsPlan, used: Decimal, after: Sequence[Sequence[LineItem]], others: Sequence[str]) -> str:
+    """How much of a savings plan is used, what is left over, and which share of what it may cover it covers."""
+    if not used:
+        return f"the {plan.shown} covers nothing here"
+    whole, open_to_it = plan.usd_per_month, sum((savings.spendable(plan, items) for items in after), NOTHING)
+    said = (
+        f"the {plan.shown} is {100 * used / whole:.0f} % used, {used:,.2f} of {whole:,.2f} USD a month, and covers "
+        f"{100 * used / (used + open_to_it):.0f} % of what it may"
+    )
+    if used < whole:
+        said += f"; {whole - used:,.2f} USD a month is left over, is billed all the same and is in no total"
+    return f"{said}; {_named(others)} may use it as well" if others else said
+
+
+def _named(others: Sequence[str]) -> str:
+    return f"{', '.join(others[:3])}{f' and {len(others) - 3} more' if len(others) > 3 else ''}"
 
 
 def blocks_of(plan: Plan) -> dict[str, str]:

@@ -12,6 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from sizewell import logs
+from sizewell.resources import savings
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
 from sizewell.resources.hidden import hidden_of
@@ -102,6 +103,8 @@ def price(
     # first ones leave of it is for the next. Of several plans only the caller knows the order: `committed=False`.
     if committed:
         items = list(own.with_commitments(items, on))
+        for each in own.plans(on):
+            items = list(savings.with_plan(each, items, each.usd_per_month))
     return Pricing(
         items=tuple(items),
         free=tuple(free),

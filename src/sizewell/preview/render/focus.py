@@ -32,6 +32,7 @@ COLUMNS: Final = (
     "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
+_SAVINGS_PLAN: Final = "own savings plan"  # how the source of a price begins that one lowers
 _SELLERS: Final = {
     package: cloud for name, cloud in CLOUDS.items() for package in (name, cloud.provider.package)
 }  # by the package of a type
@@ -159,16 +160,17 @@ def _commitment(line: records.Line, unit: str) -> dict[str, str]:
     """What covers the line where a commitment does; its id is ours, since only the seller knows its own."""
     if _pricing_category(line) != "Committed":
         return {}
-    own = line.source == "own commitment"
+    plan = line.source.startswith(_SAVINGS_PLAN)
+    own = plan or line.source == "own commitment"
     name = f"{line.what.replace(', on-demand', '')}{', ' + line.how if own and line.how else ''}"
     return {
-        "CommitmentDiscountCategory": "Usage",
+        "CommitmentDiscountCategory": "Spend" if plan else "Usage",
         "CommitmentDiscountId": f"estimate: {name}",
         "CommitmentDiscountName": name,
-        "CommitmentDiscountQuantity": str(line.quantity.expected),
-        "CommitmentDiscountStatus": "Used",
-        "CommitmentDiscountType": "Own commitment" if own else "Reservation",
-        "CommitmentDiscountUnit": unit,
+        "CommitmentDiscountQuantity": str(line.usd.expected if plan and line.usd else line.quantity.expected),
+        "CommitmentDiscountStatus": "Unused" if line.what.endswith("unused") else "Used",
+        "CommitmentDiscountType": "Savings plan" if plan else "Own commitment" if own else "Reservation",
+        "CommitmentDiscountUnit": "USD" if plan else unit,
     }
 
 
@@ -246,4 +248,4 @@ def _pricing_category(line: records.Line) -> str:
     what = f"{line.what} {line.source}".lower()
     if "spot" in what:
         return "Dynamic"
-    return "Committed" if "reserved" in what or "commitment" in what else "Standard"
+    return "Committed" if any(word in what for word in ("reserved", "commitment", _SAVINGS_PLAN)) else "Standard"

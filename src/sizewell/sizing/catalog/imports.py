@@ -415,6 +415,13 @@ def as_yaml(rates: Discounts, origin: str) -> str:
             f"until: {held.until.isoformat()}",
         )
         lines.append(f"  - {{{', '.join(pairs)}}}")
+    if rates.savings_plans:
+        lines.append("savings_plans:")
+    for plan in rates.savings_plans:
+        terms = ", ".join(f"{json.dumps(pattern)}: {off:f}" for pattern, off in plan.percents)
+        where = f"cloud: {_quoted(plan.cloud)}, " + (f"region: {_quoted(plan.region)}, " if plan.region else "")
+        spend = f"usd_per_hour: {plan.usd_per_hour:f}, until: {plan.until.isoformat()}"
+        lines.append(f"  - {{{where}percent: {{{terms}}}, {spend}}}")
     if rates.billing_accounts:
         lines.append("billing_accounts:")
     for account in rates.billing_accounts:

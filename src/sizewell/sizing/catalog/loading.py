@@ -363,6 +363,7 @@ def _own_rates(
             (*whole.rates, *rates.rates),
             (*whole.commitments, *rates.commitments),
             tuple(account for account, _ in billed.values()),
+            (*whole.savings_plans, *rates.savings_plans),
         )
     return whole
 

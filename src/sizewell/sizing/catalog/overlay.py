@@ -156,13 +156,14 @@ def check_rates(
 
     entries: list[tuple[str, Any]] = [(f"rates[{n}]", rate) for n, rate in enumerate(rates.rates)]
     entries += [(f"commitments[{n}]", commitment) for n, commitment in enumerate(rates.commitments)]
+    entries += [(f"savings_plans[{n}]", plan) for n, plan in enumerate(rates.savings_plans)]
     for entry, rate in entries:
         if rate.cloud and rate.cloud not in clouds:
             allowed = f"one of {', '.join(sorted(clouds))}"
             faults.append(Fault(path=f"{entry}.cloud", found=rate.cloud, allowed=allowed))
             continue
         asked = [rate.cloud] if rate.cloud else sorted(clouds)
-        kind = rate.instance_type
+        kind = getattr(rate, "instance_type", "")
         if kind and not any((cloud, kind) in shapes or is_listed(cloud, kind) for cloud in asked):
             # A type that the catalog lacks may be what a price is for; of nothing there is no percentage.
             fixed = getattr(rate, "usd", None) is not None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -119,6 +120,53 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsPlan:
+    """US dollars an hour that are committed for machines on demand, at a percentage off, until a date.
+
+    A Savings Plan of AWS or Azure, a flexible committed use discount of Google Cloud. `percents` are by pattern of the
+    machine type, the first that matches: of other types the plan covers none.
+    """
+
+    cloud: str
+    usd_per_hour: Decimal
+    percents: tuple[tuple[str, Decimal], ...]
+    until: date
+    region: str = ""
+
+    def percent(self, cloud: str, instance_type: str, region: str) -> Decimal | None:
+        """What is off the price of a machine type that it covers.
+
+        >>> plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(1), until=date(2027, 1, 1),
+        ...                    percents=(("m5.*", Decimal(37)), ("g6*", Decimal(20))))
+        >>> [plan.percent("aws", name, "us-east-1") for name in ("m5.large", "g6e.xlarge", "m7i.large")]
+        [Decimal('37'), Decimal('20'), None]
+        """
+        if cloud != self.cloud or self.region not in ("", region):
+            return None
+        return next((off for pattern, off in self.percents if fnmatchcase(instance_type, pattern)), None)
+
+    @property
+    def usd_per_month(self) -> Decimal:
+        """What it bills, used or not."""
+        return self.usd_per_hour * HOURS_PER_MONTH
+
+    @property
+    def shown(self) -> str:
+        """Which plan it is, in words.
+
+        >>> SavingsPlan(cloud="gcp", usd_per_hour=Decimal("2.5"), until=date(2027, 1, 1), percents=()).shown
+        'savings plan of 2.5 USD/h on gcp until 2027-01-01'
+        """
+        where = f", {self.region}" if self.region else ""
+        kinds = f" ({', '.join(pattern for pattern, _ in self.percents)})" if self._narrow else ""
+        return f"savings plan of {self.usd_per_hour} USD/h on {self.cloud}{where}{kinds} until {self.until.isoformat()}"
+
+    @property
+    def _narrow(self) -> bool:
+        return all(pattern != "*" for pattern, _ in self.percents) and bool(self.percents)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BillingAccount:
     """Whose bill a cloud's charges are on: the account of the contract whose rates these are."""
 
@@ -129,14 +177,15 @@ class BillingAccount:
 
 @dataclass(frozen=True, slots=True)
 class Discounts:
-    """Own rates (the first match counts), own commitments, and the billing account of each cloud."""
+    """Own rates (the first match counts), own commitments, the billing account of each cloud, and savings plans."""
 
     rates: tuple[Rate, ...] = ()
     commitments: tuple[Commitment, ...] = ()
     billing_accounts: tuple[BillingAccount, ...] = ()
+    savings_plans: tuple[SavingsPlan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.rates or self.commitments or self.billing_accounts)
+        return bool(self.rates or self.commitments or self.billing_accounts or self.savings_plans)
 
     def machine(self, listed: Price, cloud: str, instance_type: str, region: str, market: str) -> Price:
         for rate in self.rates:
@@ -158,6 +207,12 @@ class Discounts:
             for each in asked
             for number in (next((n for n, rate in enumerate(self.rates) if rate.decides(each)), None),)
             if number is not None
+        )
+
+    def plans(self, on: date) -> tuple[SavingsPlan, ...]:
+        """Savings plans that have not ended: those of one region before others, as they are used up, else as stated."""
+        return tuple(
+            sorted((plan for plan in self.savings_plans if plan.until >= on), key=lambda plan: not plan.region)
         )
 
     def standing(self, on: date) -> dict[str, Commitment]:
@@ -200,9 +255,9 @@ NO_DISCOUNTS: Final = Discounts()
 
 
 def read_discounts(path: Path) -> Discounts:
-    """A rates file: {rates: [...], commitments: [...], billing_accounts: [...]}.
+    """A rates file: {rates: [...], commitments: [...], savings_plans: [...], billing_accounts: [...]}.
 
-    See `Rate`, `Commitment` and `BillingAccount` for the keys.
+    See `Rate`, `Commitment`, `SavingsPlan` and `BillingAccount` for the keys.
 
     Raises ConfigError with every fault, each with its line and column.
     """
@@ -232,11 +287,20 @@ def _discounts(data: object, origin: str, places: Places) -> Discounts:
         _billing_account(f"billing_accounts[{i}]", entry, faults)
         for i, entry in enumerate(entries_of(data, "billing_accounts", faults))
     ]
+    plans = [
+        _savings_plan(f"savings_plans[{i}]", entry, faults)
+        for i, entry in enumerate(entries_of(data, "savings_plans", faults))
+    ]
     faults += _contradictions(rates, places)
     faults += _second_accounts(accounts)
     if faults:
         raise ConfigError(faults, subject=origin)
-    return Discounts(tuple(r for r in rates if r), tuple(c for c in commitments if c), tuple(a for a in accounts if a))
+    return Discounts(
+        tuple(r for r in rates if r),
+        tuple(c for c in commitments if c),
+        tuple(a for a in accounts if a),
+        tuple(p for p in plans if p),
+    )
 
 
 def _contradictions(rates: list[Rate | None], places: Places) -> Iterable[Fault]:
@@ -266,7 +330,7 @@ def _second_accounts(accounts: list[BillingAccount | None]) -> Iterable[Fault]:
             )
 
 
-_LISTS: Final = ("rates", "commitments", "billing_accounts")
+_LISTS: Final = ("rates", "commitments", "billing_accounts", "savings_plans")
 _RATE_TEXTS: Final = ("cloud", "instance_type", "region", "market", "fee")
 
 
@@ -301,14 +365,7 @@ def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | N
     )
     machines = _bounded(f"{path}.count", entry.get("count"), Decimal(1), Decimal(100_000), faults)
     usd = _bounded(f"{path}.usd_per_hour", entry.get("usd_per_hour"), Decimal(0), Decimal(100_000), faults)
-    until = entry.get("until")
-    if isinstance(until, str):
-        try:
-            until = date.fromisoformat(until)
-        except ValueError:
-            until = None
-    if not isinstance(until, date):
-        faults.append(Fault(path=f"{path}.until", found=entry.get("until"), allowed="a date, YYYY-MM-DD"))
+    until = _until(path, entry, faults)
     if len(faults) > before or machines is None or usd is None or not isinstance(until, date):
         return None
     return Commitment(
@@ -318,6 +375,50 @@ def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | N
         count=int(machines),
         usd_per_hour=usd,
         until=until,
+    )
+
+
+def _until(path: str, entry: Mapping[object, object], faults: list[Fault]) -> date | None:
+    until = entry.get("until")
+    if isinstance(until, str):
+        try:
+            until = date.fromisoformat(until)
+        except ValueError:
+            until = None
+    if isinstance(until, date):
+        return until
+    faults.append(Fault(path=f"{path}.until", found=entry.get("until"), allowed="a date, YYYY-MM-DD"))
+    return None
+
+
+def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan | None:
+    needed = ("cloud", "usd_per_hour", "percent", "until")
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(path=path, found=entry, allowed="a mapping"))
+        return None
+    before = len(faults)
+    faults.extend(unknown_key(path, str(key), (*needed, "region")) for key in entry if key not in (*needed, "region"))
+    faults.extend(
+        Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in needed if key not in entry
+    )
+    usd = _bounded(f"{path}.usd_per_hour", entry.get("usd_per_hour"), Decimal("0.001"), Decimal(100_000), faults)
+    stated = entry.get("percent")
+    by_type = stated if isinstance(stated, Mapping) else {"*": stated}
+    percents = [
+        (str(pattern), _bounded(f"{path}.percent", off, Decimal(0), Decimal(99), faults))
+        for pattern, off in by_type.items()
+    ]
+    if "percent" in entry and (not by_type or None in by_type.values()):
+        faults.append(Fault(path=f"{path}.percent", message="is empty", fix='percent: 27, or {"m5.*": 37, "*": 27}'))
+    until = _until(path, entry, faults)
+    if len(faults) > before or usd is None or until is None:
+        return None
+    return SavingsPlan(
+        cloud=str(entry["cloud"]),
+        usd_per_hour=usd,
+        percents=tuple((pattern, off) for pattern, off in percents if off is not None),
+        until=until,
+        region=str(entry.get("region", "")),
     )
 
 

@@ -1,0 +1,82 @@
+"""Savings plans over the lines of a bill: machines on demand at the price of the plan, as far as its dollars go.
+
+What is committed is compared over a month, as the machines of a program are counted: in an hour in which more runs than
+in others, the part above the commitment bills on demand, and an hour with less loses what it does not use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from sizewell.resources.values import cloud_of
+from sizewell.sizing.catalog.rates import SavingsPlan
+from sizewell.sizing.money import Interval, LineItem, Priced
+
+SOURCE: Final = "own savings plan"  # how the source of a price begins that a plan lowers; the plan follows
+_ON_DEMAND: Final = re.compile(r"(\S+), on-demand, (\S+)")
+_COMMITTED: Final = (SOURCE, "own commitment")  # what is paid already takes no further discount
+_NOTHING: Final = Decimal(0)
+
+
+def spendable(plan: SavingsPlan, items: Iterable[LineItem]) -> Decimal:
+    """US dollars a month, at its prices, that a plan could be used for."""
+    each = ((line, rate_of(plan, line)) for line in items)
+    return sum((line.quantity.expected * rate for line, rate in each if rate is not None), _NOTHING)
+
+
+def spent(plan: SavingsPlan, items: Iterable[LineItem]) -> Decimal:
+    """US dollars a month of a plan that the lines use."""
+    ours = (line for line in items if is_covered(plan, line))
+    return sum(
+        (line.quantity.expected * line.price.amount for line in ours if isinstance(line.price, Priced)), _NOTHING
+    )
+
+
+def is_covered(plan: SavingsPlan, line: LineItem) -> bool:
+    """Whether a line is the part of machines that a plan covers."""
+    return isinstance(line.price, Priced) and line.price.source == f"own {plan.shown}"
+
+
+def rate_of(plan: SavingsPlan, line: LineItem) -> Decimal | None:
+    """US dollars an hour that a machine costs under a plan; None where it does not cover the line."""
+    named = _ON_DEMAND.fullmatch(line.what)
+    if named is None or line.unit != "machine-hour" or line.cadence != "monthly" or not isinstance(line.price, Priced):
+        return None
+    if line.price.source.startswith(_COMMITTED):
+        return None
+    kind = line.resource.split("::")[2:3]  # the types of a URN, parents first
+    percent = plan.percent(cloud_of("".join(kind).rpartition("$")[2]), named[1], named[2])
+    return None if percent is None else line.price.amount * (100 - percent) / 100
+
+
+def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Iterator[LineItem]:
+    """The lines with up to `usd` a month of a plan used: what is covered is a line of its own, at the plan's price.
+
+    The expected hours are covered, those with the largest discount first. Above them, up to the ceiling, the price on
+    demand stands, which is never too little.
+    """
+    lines = list(items)
+    rates = {number: rate for number, line in enumerate(lines) if (rate := rate_of(plan, line)) is not None}
+    covered: dict[int, Decimal] = {}
+    for number in sorted(rates, key=lambda number: rates[number] / lines[number].price.amount):  # type: ignore[union-attr]
+        hours = lines[number].quantity.expected
+        if rates[number]:
+            hours = min(hours, usd / rates[number])
+        covered[number] = hours
+        usd -= hours * rates[number]
+    for number, line in enumerate(lines):
+        hours, whole = covered.get(number, _NOTHING), line.quantity
+        if not hours or not isinstance(line.price, Priced):
+            yield line
+            continue
+        floor = min(whole.floor, hours)
+        price = Priced(rates[number], f"own {plan.shown}", line.price.date)
+        how = f"{rates[number].normalize():f}/h in the savings plan, {line.price.amount.normalize():f}/h on demand"
+        yield replace(line, quantity=Interval(floor, hours, hours), price=price, how=how)
+        rest = Interval(whole.floor - floor, whole.expected - hours, whole.ceiling - hours)
+        if rest.ceiling > 0:
+            yield replace(line, quantity=rest, how=f"{line.how}; beyond the savings plan")
