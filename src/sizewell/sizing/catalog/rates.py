@@ -147,7 +147,7 @@ class SavingsPlan:
 
     @property
     def usd_per_month(self) -> Decimal:
-        """What it bills, used or not."""
+        """What is paid, used or not."""
         return self.usd_per_hour * HOURS_PER_MONTH
 
     @property
