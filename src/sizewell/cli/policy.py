@@ -184,11 +184,11 @@ def _print(reports: dict[str, Report | SizewellError], said: Sequence[str]) -> N
             style = "red" if result.level == "mandatory" and result.outcome != "waived" else "yellow"
             what, _, fix = result.sentence().partition("\n")
             line = Text.assemble((state, style), f" {result.rule}: {what}")
-            if result.reason:
-                line.append(f"\n  waived: {result.reason}")
             console.print(Padding(line, (0, 0, 0, 2)))
             if fix:
                 console.print(f"  {fix}", soft_wrap=True)  # a command stays in one piece
+            if result.reason:
+                console.print(Padding(f"waived: {result.reason}", (0, 0, 0, 4)))
 
 
 def _list(settings: Config, *, as_json: bool) -> int:
