@@ -20,20 +20,19 @@ from sizewell.sizing.providers import CLOUDS
 class DeviceName:
     """A row of device_names.csv: how the name of a device begins that pods ask for, or of a node's label.
 
-    A device is counted, or an amount of memory or of shares of one.
+    A device is counted, or an amount of memory or of shares of one; "other" is no accelerator.
     """
 
     begins: str
-    names: Literal["device", "share", "label"]
+    names: Literal["device", "share", "label", "other"]
     source: str
 
 
 _ROWS: Final = csvtables.read(DeviceName, Path(__file__).parent / "data/device_names.csv")
-_DEVICES, _SHARES, _LABELS = (
-    tuple(row.begins for row in _ROWS if row.names == names) for names in ("device", "share", "label")
-)
+_LABELS: Final = tuple(row.begins for row in _ROWS if row.names == "label")
 _MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _RUNTIMES: Final = ("nvidia", "habana", "gpu", "neuron")  # in the names of runtime classes
+_SHARED: Final = "runai"  # in the name of a scheduler
 _NONE: Final = ("", "false", "none", "no", "0")  # values of a label that say that there is none
 
 
@@ -43,7 +42,19 @@ def is_device(name: str) -> bool:
     >>> is_device("nvidia.com/mig-3g.40gb"), is_device("habana.ai/gaudi"), is_device("ephemeral-storage")
     (True, True, False)
     """
-    return name.startswith((*_DEVICES, *_SHARES))
+    return _kind(name) in ("device", "share")
+
+
+def _kind(name: str) -> str:
+    """What a resource that pods ask for is: of the table's rows the one that fits longest; "unknown" for what only a
+    plugin can offer (a domain and a name) and no row names; "" for Kubernetes' own.
+    """
+    fitting = [row for row in _ROWS if row.names != "label" and name.startswith(row.begins)]
+    row = max(fitting, key=lambda row: len(row.begins), default=None)
+    if row is not None:
+        return row.names
+    domain, slash, _ = name.partition("/")
+    return "unknown" if slash and not domain.endswith("kubernetes.io") else ""
 
 
 def of(amounts: object) -> tuple[object, ...]:
@@ -51,12 +62,12 @@ def of(amounts: object) -> tuple[object, ...]:
     if isinstance(amounts, Unknown):
         return (UNKNOWN,)
     stated = amounts.items() if isinstance(amounts, Mapping) else ()
+    kinds = [(_kind(str(name)), value) for name, value in stated]
+    asked: list[object] = [value for kind, value in kinds if kind == "device"]
     # An amount of memory or shares of a device is one device.
-    return tuple(
-        1 if str(name).startswith(_SHARES) and str(value) not in _NONE else value
-        for name, value in stated
-        if is_device(str(name))
-    )
+    asked += [value if str(value) in _NONE else 1 for kind, value in kinds if kind == "share"]
+    asked += [UNKNOWN for kind, value in kinds if kind == "unknown" and str(value) not in _NONE]
+    return tuple(asked)
 
 
 def containers(spec: object) -> tuple[object, ...] | Unknown:
@@ -87,6 +98,8 @@ def asked(spec: object, graph: Graph, *, everywhere: bool = False) -> Count:
         return UNKNOWN
     if not any(known) and not everywhere and _placed_beside_some(spec):
         return 1
+    if not any(known) and _SHARED in str(get(spec, "schedulerName", default="")).lower():
+        return UNKNOWN  # it reads parts of devices from annotations
     return max(known, default=0)
 
 

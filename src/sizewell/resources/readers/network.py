@@ -24,7 +24,22 @@ def aws(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
         return [each for prop in ("ingress", "egress") for each in _inline(graph, resource, prop)]
     if kind == "aws:ec2/securityGroupRule:SecurityGroupRule":
         return [_aws(graph, resource, resource.inputs, text(resource.inputs.get("type"), "ingress"))]
+    if kind == "aws:eks/nodeGroup:NodeGroup":
+        return _remote_access(graph, resource)
     return [_separate(graph, resource, _SEPARATE[kind])] if kind in _SEPARATE else []
+
+
+def _remote_access(graph: Graph, resource: RecordedResource) -> list[Opening]:
+    """SSH to the machines of an EKS node group: from the whole internet where no security groups are named as source.
+
+    Source: Amazon EKS API reference, RemoteAccessConfig.
+    """
+    access = resource.inputs.get("remoteAccess")
+    if get(access, "ec2SshKey") is None:
+        return []
+    groups = items(get(access, "sourceSecurityGroupIds"))
+    world: Flag = UNKNOWN if isinstance(groups, Unknown) or access is UNKNOWN else not groups
+    return [Opening(**base(graph, resource), direction="ingress", world=world, ports="22", protocol="tcp")]
 
 
 def gcp(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
