@@ -41,6 +41,13 @@ def flags(cloud: str = "aws", forge: str = "github") -> list[str]:
     ]
 
 
+REGIONS = {
+    "aws": ("eu-west-1", "us-west-2", "eu-central-1", "ap-northeast-1", "ap-south-1"),
+    "gcp": ("europe-west4", "us-west1", "asia-southeast1", "europe-west1", "us-east4"),
+    "azure": ("westeurope", "eastus2", "swedencentral", "southeastasia", "uksouth"),
+}
+
+
 def own_spec() -> str:
     """A workload that a person has put in the place of the template's."""
     text = (ROOT / "src/sizewell/templates/answers/notebook.yaml").read_text().replace("name: notebook", "name: mine")
@@ -50,6 +57,29 @@ def own_spec() -> str:
 
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("cloud", "region"),
+    [
+        pytest.param(cloud, region, marks=() if region == "uksouth" else pytest.mark.scan)
+        for cloud, regions in REGIONS.items()
+        for region in regions
+    ],
+)
+def test_a_region_passes_every_policy_or_what_fails_is_said_beforehand(
+    cloud: str, region: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(tmp_path / "shop"), *flags(cloud), "--region", region]) == 0
+    said = capsys.readouterr().err
+    monkeypatch.chdir(tmp_path / "shop")
+    code = main(["policy", "--json", "--on", ON.isoformat()])
+    reports = json.loads(capsys.readouterr().out)
+    failed = {r["rule"] for report in reports.values() for r in report["results"] if r["level"] == "mandatory"}
+    assert failed - {"hourly-budget"} <= {"unpriced-resource"}  # which cannot be added up without the price
+    assert (code == 1) == ("unpriced-resource" in failed) == ("`sizewell policy` fails in prod" in said), said
+    if code:
+        assert f"sizewell prices refresh --cloud {cloud} --region {region} && sizewell size --stack dev" in said
 
 
 @pytest.mark.parametrize(

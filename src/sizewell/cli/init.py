@@ -76,12 +76,17 @@ def command(args: Arguments) -> int:
     with output.progress("deciding"):
         texts = scaffold.rendered(answers, folder=folder, on=on)
     written = scaffold.write(folder, texts)
+    unpriced = scaffold.unpriced(texts)
     kept = [path for path in scaffold.paths(answers) if path not in written and (folder / path).exists()]
     account = "" if args.offline or not written else _unreachable(answers)
     if args.json:
-        output.print_json({"folder": str(folder), "written": written, "kept": kept, "account": account})
+        output.print_json(
+            {"folder": str(folder), "written": written, "kept": kept, "account": account, "unpriced": unpriced}
+        )
         return 0
     _print(folder, written, kept, answers)
+    if unpriced:
+        output.note(_red(unpriced, answers))
     if account:
         output.note(account)
     return 0
@@ -122,6 +127,20 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
     for command, what in steps.items():
         print(f"  {command:<18} {what}".rstrip())
     print("README.md says what each file is.")
+
+
+def _red(unpriced: list[str], answers: Answers) -> str:
+    """What the first workflow would fail on, said before it does."""
+    from sizewell.sizing.providers import CLOUDS
+
+    lines = "".join(f"\n  {line}" for line in unpriced)
+    fetched = f"sizewell prices refresh --cloud {answers.cloud} --region {answers.region}"
+    again = " && ".join(f"sizewell size --stack {stack}" for stack in ("dev", "prod"))
+    return (
+        f"{answers.region}: a price is missing, so `sizewell policy` fails in prod (unpriced-resource) until it is "
+        f"known:{lines}\n  fix: fetch the vendor's list and decide again: {fetched} && {again}\n"
+        f"  or name a region whose prices are installed: --region {CLOUDS[answers.cloud].regions.usual}"
+    )
 
 
 def _unreachable(answers: Answers) -> str:

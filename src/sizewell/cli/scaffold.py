@@ -103,6 +103,17 @@ def rendered(answers: Answers, *, folder: Path, on: date) -> dict[str, str]:
     return {**texts, **decided, **mark}
 
 
+def unpriced(texts: Mapping[str, str]) -> list[str]:
+    """What the decisions among the texts have no price of, each once."""
+    costs = [
+        workload["cost"]
+        for path, text in texts.items()
+        if path.startswith("stacks/decisions/")
+        for workload in json.loads(text)["workloads"]
+    ]
+    return list(dict.fromkeys(line for cost in costs for line in cost["unpriced"]))
+
+
 def _kept(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
