@@ -371,7 +371,8 @@ def test_a_lease_and_a_protection_hold(evening):
     today = evening.now.date()
     evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today} demo tonight"}
     assert evening.pool().clause == "leased"
-    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{today - timedelta(days=1)} demo yesterday"}
+    ended = today - timedelta(days=2)  # not yesterday: soon after midnight its end is no older than the grace
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{ended} demo yesterday"}
     assert evening.pool().action == "empty"
     evening.settings = {"protected": {"dev-aws": {"until": str(today), "reason": "audit"}}}
     assert evening.pool().clause == "protected"
