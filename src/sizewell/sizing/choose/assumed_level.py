@@ -25,7 +25,7 @@ def beside_the_price(sizing: Sizing, chosen: Option) -> str | None:
     said = [f"assumed, as slo is not stated: {_words(need.level)}"]
     for factor in OTHERS:
         level = _times(need.level, factor)
-        option = best_under(replace(need, level=level), sizing.setting, chosen)
+        option = best_under(replace(need, level=level), sizing.setting, chosen, cheaper=factor > 1)
         if option is None:
             said.append(f"nothing in {chosen.deal.region} keeps {_words(level)}")
         elif usd and option.usd_per_month and abs(option.usd_per_month / usd - 1) > WORTH_SAYING:

@@ -167,6 +167,8 @@ def try_all(
     apart: bool = False,
     unpriced: bool = False,
     own_programs: bool = False,
+    hours: float = 0.0,
+    usd_max: float = math.inf,
 ) -> Trial:
     """Every shape of the catalog as a candidate or a rejection, in the catalog's order.
 
@@ -174,7 +176,9 @@ def try_all(
     really cost are rejected without a search for a layout. `extra_usd` is what any option in a cloud costs
     beside its machines, at the least. `apart` keeps the best few of each cloud, for who has to stay on one. `unpriced`
     takes machines that nobody has a price of: layout, number, time and energy do not follow from it. With
-    `own_programs` a run that an entry script has no layout for on a machine may have one of another program.
+    `own_programs` a run that an entry script has no layout for on a machine may have one of another program. `hours` is
+    how long each machine of a service is billed at the least, which bounds what it costs; `usd_max` is what nothing is
+    worked out above.
     """
     slices: dict[str, list[Slice]] = {}
     for legal in catalog.slices:
@@ -188,6 +192,9 @@ def try_all(
     for index, shape in enumerate(catalog.shapes):
         admitted = _admit(index, shape, context)
         if isinstance(admitted, _Open):
+            if hours:
+                floor = hours * float(min(deal.usd_per_hour for deal in admitted.deals))
+                admitted = replace(admitted, floor_usd=floor)
             least = (extra_usd or {}).get(shape.cloud, 0.0)
             opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
         else:
@@ -211,6 +218,9 @@ def try_all(
     queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
     for position, item in enumerate(queue):
         same, _ = rivals(item)
+        if item.floor_usd > usd_max:
+            outcomes[item.index] = _dearer(item, usd_max)
+            continue
         if item.machine.key not in context.fleets:
             if beaten(item):
                 outcomes[item.index] = _dearer(item, same[0])

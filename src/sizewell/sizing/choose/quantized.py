@@ -6,12 +6,14 @@ as published for models of its kind; nobody has measured the one that is asked f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.choose.candidates import Candidate, try_all
+from sizewell.sizing.catalog.managed import RAW
+from sizewell.sizing.choose.candidates import NEARLY, Candidate, try_all
 from sizewell.sizing.choose.choice import Sizing, ordered, performance_value
 from sizewell.sizing.choose.pricing import Option, least_extras_usd, options_of
 from sizewell.sizing.choose.requirements import Requirements
@@ -59,8 +61,10 @@ def weights_in(format_: Format) -> Callable[[Requirements], Requirements]:
     return moved
 
 
-def best_under(need: Requirements, setting: Setting, chosen: Option) -> Option | None:
-    """The choice under changed requirements, where the chosen option stands."""
+def best_under(need: Requirements, setting: Setting, chosen: Option, *, cheaper: bool = False) -> Option | None:
+    """The choice under changed requirements, where the chosen option stands; with `cheaper` None may also say that it
+    would not be cheaper, which is known without working out machines of which one costs as much as all of the chosen.
+    """
     moved = replace(need, places=((chosen.cloud, chosen.deal.region, ""),))
     changed = replace(setting, need=moved)
 
@@ -73,7 +77,12 @@ def best_under(need: Requirements, setting: Setting, chosen: Option) -> Option |
     def appraise(candidate: Candidate) -> float | None:
         return None if candidate.own_program else min((o.rank_usd for o in offered(candidate)), default=None)
 
-    trial = try_all(moved, setting.catalog, setting.on, appraise, least_extras_usd(changed))
+    hours, limit = 0.0, math.inf
+    if need.arrivals is not None and need.objective == "cost" and chosen.managed == RAW:
+        hours = float(chosen.hours.expected) / chosen.fleet.nodes
+        limit = NEARLY * chosen.rank_usd if cheaper else math.inf
+    extras = least_extras_usd(changed)
+    trial = try_all(moved, setting.catalog, setting.on, appraise, extras, hours=hours, usd_max=limit)
     options = [option for candidate in trial.candidates for option in offered(candidate)]
     return next((option for option in ordered(options, moved) if option.candidate.buildable), None)
 
@@ -84,7 +93,7 @@ def quantized(sizing: Sizing, chosen: Option) -> Iterator[Alternative]:
     """
     least_usd = chosen.total_usd
     for format_ in formats(sizing):
-        option = best_under(weights_in(format_)(sizing.need), sizing.setting, chosen)
+        option = best_under(weights_in(format_)(sizing.need), sizing.setting, chosen, cheaper=True)
         if option is None or option.total_usd >= least_usd:
             continue
         least_usd = option.total_usd
