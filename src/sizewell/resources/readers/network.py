@@ -53,12 +53,22 @@ def azure(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
     """What a network security group, or a rule of one, opens."""
     if kind == "azure-native:network:SecurityRule":
         return _azure(graph, resource, resource.inputs)
+    if kind == "azure-native:machinelearningservices:Compute":
+        return _public_login(graph, resource)
     if kind != "azure-native:network:NetworkSecurityGroup":
         return []
     rules = items(resource.inputs.get("securityRules"))
     if isinstance(rules, Unknown):
         return [Opening(**base(graph, resource), world=UNKNOWN)]
     return [opening for rule in rules for opening in _azure(graph, resource, rule)]
+
+
+def _public_login(graph: Graph, compute: RecordedResource) -> list[Opening]:
+    """Azure Machine Learning opens a port of SSH on machines' public addresses where that is asked for."""
+    inner = get(compute.inputs, "properties", "properties")
+    asked = [get(inner, "sshSettings", "sshPublicAccess"), get(inner, "remoteLoginPortPublicAccess")]
+    world = either(*(UNKNOWN if each is UNKNOWN else each == "Enabled" for each in asked))
+    return [] if world is False else [Opening(**base(graph, compute), direction="ingress", world=world, ports="of SSH")]
 
 
 _SEPARATE: Final = {
@@ -87,7 +97,7 @@ def _policy_rule(graph: Graph, resource: RecordedResource) -> list[Opening]:
         Opening(
             **base(graph, resource),
             direction=direction,
-            world=every(_world(peers), UNKNOWN if inputs.get("action") is UNKNOWN else True),
+            world=every(is_world(peers), UNKNOWN if inputs.get("action") is UNKNOWN else True),
             ports=each,
             protocol=text(get(layer, "ipProtocol")),
             described=inputs.get("description") is not None,
@@ -119,7 +129,8 @@ def _inline(graph: Graph, group: RecordedResource, prop: str) -> list[Opening]:
     return [_aws(graph, group, rule, prop, group=group.urn) for rule in rules]
 
 
-def _world(*values: object) -> Flag:
+def is_world(*values: object) -> Flag:
+    """Whether one of several ranges, or all of them together, is the internet."""
     flags: list[Flag] = []
     for value in values:
         listed = items(value)
@@ -174,7 +185,7 @@ def _aws(graph: Graph, resource: RecordedResource, rule: object, direction: Text
     return Opening(
         **base(graph, resource),
         direction=direction if isinstance(direction, str) else "ingress",
-        world=_world(get(rule, "cidrBlocks"), get(rule, "ipv6CidrBlocks"), _prefixes(graph, resource, prop, rule)),
+        world=is_world(get(rule, "cidrBlocks"), get(rule, "ipv6CidrBlocks"), _prefixes(graph, resource, prop, rule)),
         self_reference=alone,
         ports=_ports(get(rule, "fromPort"), get(rule, "toPort"), get(rule, "protocol")),
         protocol=text(get(rule, "protocol")),
@@ -197,7 +208,7 @@ def _separate(graph: Graph, resource: RecordedResource, direction: str) -> Openi
     return Opening(
         **base(graph, resource),
         direction=direction,
-        world=_world(rule.get("cidrIpv4"), rule.get("cidrIpv6"), _prefixes(graph, resource, "prefixListId", rule)),
+        world=is_world(rule.get("cidrIpv4"), rule.get("cidrIpv6"), _prefixes(graph, resource, "prefixListId", rule)),
         self_reference=own,
         ports=_ports(rule.get("fromPort"), rule.get("toPort"), rule.get("ipProtocol")),
         protocol=text(rule.get("ipProtocol")),
@@ -215,7 +226,7 @@ def _gcp(graph: Graph, resource: RecordedResource) -> Opening:
     narrowed = any(inputs.get(key) is not None for key in ("sourceTags", "sourceServiceAccounts"))
     if peers is None and not narrowed:
         peers = "0.0.0.0/0"  # the service's default
-    world = _world(peers)
+    world = is_world(peers)
     if disabled is True or allows == ():
         world = False
     ports: list[str] = []
@@ -245,7 +256,7 @@ def _azure(graph: Graph, resource: RecordedResource, rule: object) -> list[Openi
         Opening(
             **base(graph, resource),
             direction=direction,
-            world=_world(get(rule, f"{side}AddressPrefix"), get(rule, f"{side}AddressPrefixes")),
+            world=is_world(get(rule, f"{side}AddressPrefix"), get(rule, f"{side}AddressPrefixes")),
             ports=UNKNOWN
             if isinstance(listed, Unknown) or UNKNOWN in listed
             else ",".join("all" if p == "*" else str(p) for p in listed),

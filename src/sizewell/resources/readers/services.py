@@ -12,6 +12,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.cloud import Readers
 from sizewell.resources.readers.common import base, decoded, is_accelerated_name
+from sizewell.resources.readers.network import is_world
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Fact
 from sizewell.resources.values import (
@@ -355,10 +356,7 @@ def eks(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
 def _exposed(public: Flag, ranges: object) -> Flag:
     if public is not True:
         return public
-    listed = items(ranges)
-    if isinstance(listed, Unknown):
-        return UNKNOWN
-    return not listed or any(entry in {"0.0.0.0/0", "::/0"} for entry in listed)
+    return is_world(ranges) if ranges is UNKNOWN or items(ranges) else True
 
 
 def _is_private(cidr: object) -> bool:
@@ -384,9 +382,7 @@ def gke(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     # nobody who is named can use a public endpoint for private ranges, and it is reachable all the same
     ranges = [get(block, "cidrBlock") for block in blocks] if isinstance(blocks, tuple) else [UNKNOWN]
     outside: Flag = (
-        UNKNOWN
-        if UNKNOWN in ranges
-        else any(block in {"0.0.0.0/0", "::/0"} for block in ranges) or (bool(ranges) and all(map(_is_private, ranges)))
+        UNKNOWN if UNKNOWN in ranges else is_world(ranges) or (bool(ranges) and all(map(_is_private, ranges)))
     )
     unlisted: Flag = UNKNOWN if authorised is UNKNOWN else authorised is None
     state = get(inputs, "databaseEncryption", "state")
@@ -411,7 +407,7 @@ def aks(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     access = get(inputs, "apiServerAccessProfile")
     private = flag(get(access, "enablePrivateCluster"))
     ranges = items(get(access, "authorizedIPRanges"))
-    limited: Flag = UNKNOWN if isinstance(ranges, Unknown) else bool(ranges) and "0.0.0.0/0" not in ranges
+    limited: Flag = False if ranges == () else negated(is_world(ranges))
     kms = flag(get(inputs, "securityProfile", "azureKeyVaultKms", "enabled"))
     omsagent = flag(get(inputs, "addonProfiles", "omsagent", "enabled"))
     settings = graph.referring(resource, "azure-native:monitor:DiagnosticSetting", "resourceUri")
