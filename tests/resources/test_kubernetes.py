@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from sizewell.resources.graph import Graph
 from sizewell.resources.kinds import _ROWS
+from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.priced import Pricing
 from sizewell.resources.pricing import price
+from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.sizing.catalog import load
 
@@ -26,7 +29,7 @@ def pods(**container: Any) -> dict[str, Any]:
     return {"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "image": "x:1", **container}]}}}}
 
 
-def priced(*rows: tuple[str, dict[str, Any]], provider: RecordedResource | None = None) -> Pricing:
+def planned(*rows: tuple[str, dict[str, Any]], provider: RecordedResource | None = None) -> Plan:
     resources = [
         RecordedResource(
             urn=f"urn:pulumi:dev::p::{kind}::r{number}", type=kind, name=f"r{number}", inputs=inputs,
@@ -34,11 +37,14 @@ def priced(*rows: tuple[str, dict[str, Any]], provider: RecordedResource | None 
         )
         for number, (kind, inputs) in enumerate(rows)
     ]  # fmt: skip
-    plan = Plan(
+    return Plan(
         project="p", stack="dev", resources=(*([provider] if provider else ()), *resources),
         config={"aws:region": "us-east-1", "gcp:region": "us-central1"},
     )  # fmt: skip
-    return price(plan, load(), on=ON)
+
+
+def priced(*rows: tuple[str, dict[str, Any]], provider: RecordedResource | None = None) -> Pricing:
+    return price(planned(*rows, provider=provider), load(), on=ON)
 
 
 def provider(kubeconfig: object, *clusters: str) -> RecordedResource:
@@ -150,3 +156,19 @@ def test_machines_that_a_cluster_starts_and_what_an_operator_starts_are_not_judg
         assert hidden.what.startswith(what)
         assert hidden.accelerators
     assert priced(("kubernetes:postgresql.cnpg.io/v1:Cluster", {"spec": {}})).hidden == ()
+
+
+def test_a_label_of_ones_own_that_speaks_of_accelerators_is_said():
+    deployment = pods()
+    deployment["spec"]["template"]["spec"]["nodeSelector"] = {"example.com/pool": "gpu-a100"}
+    (hidden,) = hidden_of(planned(("kubernetes:apps/v1:Deployment", deployment)))
+    assert hidden.what == "node label example.com/pool=gpu-a100"
+    deployment["spec"]["template"]["spec"]["nodeSelector"] = {"example.com/pool": "web", "gpu": "false"}
+    assert hidden_of(planned(("kubernetes:apps/v1:Deployment", deployment))) == ()
+
+
+def test_a_part_of_a_gpu_is_asked_for_by_an_annotation():
+    deployment = pods()
+    deployment["spec"]["template"]["metadata"] = {"annotations": {"gpu-fraction": "0.5"}}
+    plan = planned(("kubernetes:apps/v1:Deployment", deployment))
+    assert accelerators_asked(plan.resources[0], Graph(plan)) == 2

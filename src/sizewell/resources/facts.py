@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
-from sizewell.resources.hidden import hidden_of
+from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment

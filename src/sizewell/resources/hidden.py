@@ -1,4 +1,4 @@
-"""What a plan does not show: the types that make resources of their own, and the unknowns that a program decides by."""
+"""The types that make resources of their own, which a plan does not show."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sizewell import csvtables
-from sizewell.resources.kinds import started_by
-from sizewell.resources.recorded import Hidden, Plan, RecordedResource, Unknown
+from sizewell.resources.recorded import Hidden, RecordedResource, Unknown
 from sizewell.resources.values import canonical
 
 FIX: Final = (
@@ -59,32 +58,3 @@ def of_resource(resource: RecordedResource, *, why: str = "", what: str = "") ->
         name=resource.name, urn=resource.urn, what=f"{row.what} {shown}".rstrip(), may_hide=row.may_hide,
         why=why, fix=row.fix or FIX, accelerators=row.accelerators,
     )  # fmt: skip
-
-
-def hidden_of(plan: Plan) -> tuple[Hidden, ...]:
-    """Everything that a plan does not show, each once: what its source says, and resources that render none it has."""
-    told = {each.urn: each for each in plan.hidden if each.urn}
-    by_urn = plan.by_urn()
-    parents = {resource.parent for resource in plan.resources}
-    for resource in plan.resources:
-        if resource.urn in told or resource.urn in parents:
-            continue
-        if renders(resource):
-            told[resource.urn] = of_resource(resource)
-        elif (started := started_by(resource)) is not None:
-            told[resource.urn] = started
-    ours = {urn for urn in told if urn in by_urn and _of_ours(by_urn[urn], by_urn)}
-    places = {(each.name, each.what): each for each in plan.hidden if not each.urn}
-    return (*(each for urn, each in told.items() if urn not in ours), *places.values())
-
-
-def _of_ours(resource: RecordedResource, by_urn: dict[str, RecordedResource]) -> bool:
-    """Whether a component of Sizewell brings a resource: it registers what that costs and runs."""
-    seen: set[str] = set()
-    parent = resource.parent
-    while parent and parent in by_urn and parent not in seen:
-        if by_urn[parent].type.startswith("sizewell-"):
-            return True
-        seen.add(parent)
-        parent = by_urn[parent].parent
-    return False

@@ -15,7 +15,7 @@ from sizewell import logs
 from sizewell.resources import savings
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.graph import Graph
-from sizewell.resources.hidden import hidden_of
+from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.priced import Coverage, Pricing
 from sizewell.resources.recorded import Hidden, Plan
 from sizewell.resources.spellings import respelled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +21,24 @@ from sizewell.sizing.providers import CLOUDS
 class DeviceName:
     """A row of device_names.csv: how the name of a device begins that pods ask for, or of a node's label.
 
-    A device is counted, or an amount of memory or of shares of one; "other" is no accelerator.
+    A device is counted, or an amount of memory or of shares of one; "other" is no accelerator. An annotation asks a
+    scheduler for a part of a device.
     """
 
     begins: str
-    names: Literal["device", "share", "label", "other"]
+    names: Literal["device", "share", "other", "label", "annotation"]
     source: str
 
 
 _ROWS: Final = csvtables.read(DeviceName, Path(__file__).parent / "data/device_names.csv")
 _LABELS: Final = tuple(row.begins for row in _ROWS if row.names == "label")
+_ANNOTATIONS: Final = tuple(row.begins for row in _ROWS if row.names == "annotation")
+_RESOURCES: Final = tuple(row for row in _ROWS if row.names in ("device", "share", "other"))
 _MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _RUNTIMES: Final = ("nvidia", "habana", "gpu", "neuron")  # in the names of runtime classes
+_WORDS: Final = re.compile(  # in labels that a cluster's owner made up
+    r"(?<![a-z0-9])(gpu|tpu|nvidia|cuda|accelerat|trainium|inferentia|[ah][12]00|b[23]00|l40s|mi[23]\d\dx)"
+)
 _SHARED: Final = "runai"  # in the name of a scheduler
 _NONE: Final = ("", "false", "none", "no", "0")  # values of a label that say that there is none
 
@@ -49,12 +56,23 @@ def _kind(name: str) -> str:
     """What a resource that pods ask for is: of the table's rows the one that fits longest; "unknown" for what only a
     plugin can offer (a domain and a name) and no row names; "" for Kubernetes' own.
     """
-    fitting = [row for row in _ROWS if row.names != "label" and name.startswith(row.begins)]
+    fitting = [row for row in _RESOURCES if name.startswith(row.begins)]
     row = max(fitting, key=lambda row: len(row.begins), default=None)
     if row is not None:
         return row.names
     domain, slash, _ = name.partition("/")
     return "unknown" if slash and not domain.endswith("kubernetes.io") else ""
+
+
+def annotated(metadata: object) -> bool:
+    """Whether a pod's annotations or labels ask a scheduler for a part of an accelerator.
+
+    >>> annotated({"annotations": {"gpu-fraction": "0.5"}}), annotated({"annotations": {"team": "gpu"}})
+    (True, False)
+    """
+    parts = (get(metadata, part) for part in ("annotations", "labels"))
+    stated = (pair for part in parts if isinstance(part, Mapping) for pair in part.items())
+    return any(key in _ANNOTATIONS and str(value) not in _NONE for key, value in stated)
 
 
 def of(amounts: object) -> tuple[object, ...]:
@@ -89,7 +107,7 @@ def asked(spec: object, graph: Graph, *, everywhere: bool = False) -> Count:
             return claimed
     wanted = [
         count(amount)
-        for container in own
+        for container in (*own, spec)  # a pod may state its resources as a whole
         for part in ("limits", "requests")
         for amount in of(get(container, "resources", part))
     ]
@@ -101,6 +119,32 @@ def asked(spec: object, graph: Graph, *, everywhere: bool = False) -> Count:
     if not any(known) and _SHARED in str(get(spec, "schedulerName", default="")).lower():
         return UNKNOWN  # it reads parts of devices from annotations
     return max(known, default=0)
+
+
+def labelled(spec: object) -> tuple[str, ...]:
+    """Labels of a cluster's own that speak of accelerators, where a pod asks for none and may run only there.
+
+    >>> labelled({"containers": [], "nodeSelector": {"example.com/pool": "gpu-a100"}})
+    ('example.com/pool=gpu-a100',)
+    >>> labelled({"containers": [], "nodeSelector": {"pool": "no-gpu", "disk": "ssd"}})
+    ()
+    """
+    own = containers(spec)
+    listed = (spec,) if isinstance(own, Unknown) else (*own, spec)
+    if any(of(get(each, "resources", part)) for each in listed for part in ("limits", "requests")):
+        return ()
+    return tuple(
+        f"{label}={'|'.join(map(str, values))}" if values else label
+        for label, values in _required_labels(spec)
+        if not label.startswith(_LABELS) and label not in _MACHINE_TYPE and _speaks(label, values)
+    )
+
+
+def _speaks(label: str, values: tuple[object, ...]) -> bool:
+    said = [str(value).lower() for value in values if value is not UNKNOWN]
+    if said and all(value in _NONE or value.startswith(("no-", "non-", "not-")) for value in said):
+        return False
+    return any(_WORDS.search(word) for word in (label.lower(), *said))
 
 
 def _placed_beside_some(spec: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import devices
 from sizewell.resources.readers.common import base
-from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, Hidden, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Job, Pods
 from sizewell.resources.values import (
     Count,
@@ -30,6 +30,7 @@ _WORKLOADS: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSe
 _JOB: Final = "kubernetes:batch/v1:Job"
 _TRAINING: Final = ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob")
 _SERVICE: Final = "kubernetes:core/v1:Service"
+_ONE_DEVICE: Final = {"limits": {"nvidia.com/gpu": 1}}  # which its scheduler gives to several pods
 _SERVERS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet")  # their pods do not end by themselves
 
 
@@ -39,6 +40,18 @@ def pods(graph: Graph) -> tuple[Pods, ...]:
         for resource in _resources(graph)
         for path, spec in _all(resource)
     )
+
+
+def unclear(resource: RecordedResource) -> Hidden | None:
+    """Machines of a cluster's own label that the pods of a resource have to run on: they may have accelerators."""
+    if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
+        return None
+    labels = sorted({label for _, spec in _all(resource) for label in devices.labelled(spec)})
+    return Hidden(
+        name=resource.name, urn=resource.urn, what=f"node label {', '.join(labels)}",
+        may_hide="pods to machines with accelerators", why="only its cluster knows which machines carry it",
+        fix="let the pods ask for the devices that they use, or waive it with a reason",
+    ) if labels else None  # fmt: skip
 
 
 def jobs(graph: Graph) -> tuple[Job, ...]:
@@ -130,6 +143,10 @@ def _specifications(value: object, path: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, Mapping):
         if "containers" in value:
             yield path, value
+            return
+        pod = value.get("spec")
+        if isinstance(pod, Mapping) and "containers" in pod and devices.annotated(value.get("metadata")):
+            yield f"{path}.spec" if path else "spec", {**pod, "resources": _ONE_DEVICE}
             return
         alone = value.get("container", value.get("script"))  # a step of Argo Workflows
         if isinstance(alone, Mapping) and "image" in alone:
