@@ -740,6 +740,65 @@ CASES = [
     ("aml", {"nodes_min": 1}, "nodes_min", "machines above it are billed between jobs"),
     ("aml", {"idle_s": 7200}, "idle_s", "must be 60 to 1800"),
     ("aml", {"capacity_mode": "reservation"}, "capacity_mode", "Azure ML does not support reservations"),
+    # names and ranges that a cloud refuses
+    ("eks cluster", {"subnet_ids": ["subnet-1", "subnet-1"]}, "subnet_ids", "names one twice: subnet-1"),
+    ("eks cluster", {"zones": ["use1-az3", "use1-az1"]}, "zones[0]", "takes no control plane of EKS"),
+    ("eks cluster", {"system_type": "m7z.large"}, "system_type", "is not in the catalog"),
+    (
+        "eks cluster",
+        {"addon_versions": {"vpc_cni": "v1.21.1-eksbuild.8"}},
+        "addon_versions.vpc_cni",
+        "did you mean vpc-cni",
+    ),
+    ("aws network", {"endpoint_services": ["ssm", "ecr.dkrr"]}, "endpoint_services[1]", "did you mean ecr.dkr"),
+    (
+        "aws network",
+        {"endpoint_services": ["com.amazonaws.us-east-1.ssm"]},
+        "endpoint_services[0]",
+        "without the region",
+    ),
+    (
+        "aws pool",
+        {"writer": {"bucket": "Team_Runs", "key_alias": "alias/x"}},
+        "writer.bucket",
+        "must be the name of a bucket",
+    ),
+    (
+        "aws pool",
+        {"writer": {"bucket": "a..b", "key_alias": "alias/x"}},
+        "writer.bucket",
+        "must be the name of a bucket",
+    ),
+    ("aws pool", {"writer": {"bucket": "runs", "key_alias": "x"}}, "writer.key_alias", "must be alias/NAME"),
+    ("aws pool", {"image": "resolve:ssm:/aws/service/x/arm64/latest"}, "image", "for other processors (arm64)"),
+    (
+        "aws pool",
+        {"image": "resolve:ssm:/aws/service/ami-amazon-linux-latest/amzn2-ami-hvm-x86_64-gp2"},
+        "image",
+        "Amazon Linux 2, whose support ended on 2026-06-30",
+    ),
+    (
+        "aws pool",
+        {
+            "capacity_mode": "capacity-block",
+            "nodes_min": 0,
+            "capacity_block": {
+                "purchase": "confirmed",
+                "duration_hours": 48,
+                "start": "2026-01-01T00:00:00Z",
+                "max_price_usd": 9,
+            },
+        },
+        "capacity_block.start",
+        "no block that has begun is sold",
+    ),
+    ("gcp store", {"bucket": "team-g00gle-runs"}, "bucket", "must neither begin with goog nor contain google"),
+    ("gcp pool", {"writer": {"bucket": "Team Runs"}}, "writer.bucket", "must be the name of a bucket"),
+    ("run", {"cpus": 4, "memory_gib": 24}, "memory_gib", "must be at most 16 with 4 CPUs"),
+    ("azure network", {"cidr": "10.244.0.0/16", "kubernetes": True}, "cidr", "overlaps 10.244.0.0/16"),
+    ("azure network", {"cidr": "10.240.0.0/12", "kubernetes": True}, "cidr", "overlaps 10.245.0.0/16"),
+    ("aks cluster", {"api_subnet_id": SUBNET}, "api_subnet_id", "must be a subnet of its own"),
+    ("azure pool", {"writer": {"account": "Team-Runs"}}, "writer.account", "must be the name of a storage account"),
     ("lustre", {"zone": ""}, "zone", "zone"),
     # pods speak the protocol that their machines have, and that alone
     (
@@ -768,6 +827,26 @@ CASES = [
 def test_the_arguments_that_the_cases_change_are_right(what):
     check, args = CHECKS[what]
     check(args)
+
+
+@pytest.mark.parametrize(
+    ("what", "changes"),
+    [
+        ("eks cluster", {"zones": ["use1-az4", "use1-az6"], "subnet_ids": ["subnet-1", "subnet-2"]}),
+        (
+            "aws network",
+            {"endpoint_services": ["ssm", "kinesis-streams", "ssm-fips", "sagemaker.api-fips", "ec2messages"]},
+        ),
+        ("aws pool", {"writer": {"bucket": "team.runs", "key_alias": "alias/team/runs"}}),
+        ("aws pool", {"image": "resolve:ssm:/aws/service/x/x86_64/latest"}),
+        ("run", {"cpus": 4, "memory_gib": 16}),
+        ("azure network", {"cidr": "10.244.0.0/16"}),
+        ("azure network", {"cidr": "10.0.0.0/16", "kubernetes": True}),
+    ],
+)
+def test_what_a_cloud_takes_is_taken(what, changes):
+    check, args = CHECKS[what]
+    check({**args, **changes})
 
 
 @pytest.mark.parametrize(("what", "changes", "path", "words"), CASES)

@@ -4,6 +4,8 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping
+from datetime import date
+from difflib import get_close_matches
 from typing import Any
 
 from sizewell.components.access import is_private
@@ -22,11 +24,14 @@ from sizewell.components.faults import (
 from sizewell.components.lustre import check_mounts
 from sizewell.components.machines import find_shape, undriven_plain
 from sizewell.components.places import Reference, check_known, check_references, check_zone, regions
+from sizewell.sizing.billing import standing
+from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
+_ANY_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _RESERVATION = re.compile(r"cr-[0-9a-f]{8,17}|arn:aws[\w-]*:resource-groups:[\w-]+:\d{12}:group/.+")
 REFERENCES = {
     "kms_key_arn": Reference(
@@ -56,6 +61,16 @@ OWN_IMAGE = "set image to one with that driver (sizewell:images in a sized stack
 SECRET = re.compile(  # a value that is read from a variable is none
     r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY|(?i:password|secret_access_key|token)\s*=\s*[\"']?[^\s\"'$-]"
 )
+_ENDPOINTS = sorted(
+    {
+        *standing.MACHINE_ENDPOINTS,
+        *standing.KUBERNETES_ENDPOINTS,
+        *standing.SAGEMAKER_ENDPOINTS,
+        "kms",
+        "secretsmanager",
+    }
+)
+_LINUX_2_ENDED = date(2026, 6, 30)  # aws.amazon.com/amazon-linux-2/faqs, from memory
 SCRIPT_BYTES = 60_000  # of a document's 64 KB (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
 
 
@@ -72,6 +87,16 @@ def check_network(name: str, args: NetworkArgs) -> None:
         )
     except ValueError:
         faults.add("cidr", f"must be an IPv4 range such as 10.40.0.0/16, got {cidr!r}")
+    for number, service in enumerate(args.get("endpoint_services") or []):
+        # AWS has hundreds, and new ones each month: refused is what is nearly one of those that machines here need.
+        near = get_close_matches(str(service), _ENDPOINTS, n=1, cutoff=0.85)
+        named = re.fullmatch(r"(?!com\.)[a-z0-9]+([.-][a-z0-9]+)*", str(service)) is not None
+        faults.must(
+            named and (service in _ENDPOINTS or not near or str(service).endswith("-fips")),
+            f"endpoint_services[{number}]",
+            f"is no service that has an endpoint, as far as is known: {service!r}",
+            fix=f"did you mean {near[0]}?" if near else "as ssm or ecr.dkr, without the region",
+        )
     faults.must(
         len(args.get("zones") or []) <= 4, "zones", "are more than 4; a VPC made by Sizewell has up to 4 subnets"
     )
@@ -94,7 +119,7 @@ def check_pool(name: str, args: GpuNodeGroupArgs, shape: Shape | None) -> None:
                 check_driver(faults, at, each, undriven_plain(each), fix=OWN_IMAGE)
     check_mounts(faults, args.get("mounts") or [], needs=("dns_name", "mount_name"))
     check_script(faults, args)
-    check_image(faults, args)
+    check_image(faults, args, shape)
     faults.done()
 
 
@@ -186,6 +211,7 @@ def check_place(faults: Faults, args: Mapping[str, object]) -> None:
             if faults.must(within, f"zones[{number}]", f"is in a region other than {region}: {zone!r}"):
                 check_zone_of(faults, region, str(zone), f"zones[{number}]")
     subnets = args.get("subnet_ids")
+    check_once(faults, "subnet_ids", subnets, because="zones have a subnet each")
     faults.must(
         not isinstance(subnets, list) or len(subnets) >= len(zones),
         "subnet_ids",
@@ -214,7 +240,29 @@ def check_region(faults: Faults, args: Mapping[str, object]) -> str:
     )
     right = right and check_known(faults, "aws", region, "AWS")
     check_references(faults, args, REFERENCES, region if right else "")
+    for at in ("writer", "results"):
+        store = args.get(at)
+        if isinstance(store, Mapping):
+            _check_store(faults, store, at)
     return region if right else ""
+
+
+def _check_store(faults: Faults, store: Mapping[str, object], at: str) -> None:
+    """The names of a store that stands already, where they are plain text; dots are allowed, others may have made it.
+
+    Source: docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+    """
+    bucket, alias = store.get("bucket"), store.get("key_alias")
+    faults.must(
+        not isinstance(bucket, str) or bool(_ANY_BUCKET.fullmatch(bucket) and ".." not in bucket),
+        f"{at}.bucket",
+        f"must be the name of a bucket (3 to 63 of a-z, 0-9, - and .), got {bucket!r}",
+    )
+    faults.must(
+        not isinstance(alias, str) or bool(re.fullmatch(r"alias/[\w/-]+", alias)),
+        f"{at}.key_alias",
+        f"must be alias/NAME, got {alias!r}",
+    )
 
 
 def check_sold(faults: Faults, args: Mapping[str, Any], instance_type: str, *, mode: str = "") -> None:
@@ -314,6 +362,13 @@ def check_rack(faults: Faults, shape: Shape) -> None:
     )
 
 
+def check_once(faults: Faults, at: str, listed: object, *, because: str) -> None:
+    """That no plain string stands twice in a list; outputs are known when they are there."""
+    known = [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    twice = sorted({each for each in known if known.count(each) > 1})
+    faults.must(not twice, at, f"names one twice: {', '.join(twice)}; {because}")
+
+
 def _check_block(faults: Faults, args: MachineGroupArgs, block: Mapping[str, object]) -> None:
     check_block_window(faults, block)
     faults.must(
@@ -352,7 +407,7 @@ def _check_block(faults: Faults, args: MachineGroupArgs, block: Mapping[str, obj
     )
 
 
-def check_image(faults: Faults, args: Mapping[str, Any]) -> None:
+def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = None) -> None:
     image = args.get("image")
     if image is None:
         return
@@ -360,6 +415,19 @@ def check_image(faults: Faults, args: Mapping[str, Any]) -> None:
         bool(re.fullmatch(r"ami-[0-9a-f]{8,17}|resolve:ssm:/?[\w./-]+(:\d+)?", image)),
         "image",
         f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
+    )
+    ended = "amzn2-ami" in str(image) and load().passed(_LINUX_2_ENDED)
+    fix = "take an image of Amazon Linux 2023 or of Ubuntu"
+    faults.must(not ended, "image", f"is Amazon Linux 2, whose support ended on {_LINUX_2_ENDED}: {image}", fix=fix)
+    if shape is None:
+        return
+    processors = {"arm64": "arm64|aarch64", "x86_64": "x86_64|amd64"}
+    other = next(words for kind, words in processors.items() if kind != shape.architecture)
+    found = re.search(other, str(image))
+    faults.must(
+        not str(image).startswith("resolve:ssm:") or found is None,
+        "image",
+        f"is for other processors ({found[0] if found else ''}) than {shape.instance_type} has ({shape.architecture})",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sizewell.components.access import is_private
 from sizewell.components.azure.args import CheckpointStoreArgs, GpuScaleSetArgs, NetworkArgs
-from sizewell.components.azure.scale_sets import PRIVATE_ZONES, WINDOWS_ZONES
+from sizewell.components.azure.scale_sets import POD_CIDR, PRIVATE_ZONES, SERVICE_CIDR, WINDOWS_ZONES
 from sizewell.components.faults import (
     Faults,
     check_lasting,
@@ -88,6 +88,10 @@ def check_network(name: str, args: NetworkArgs) -> None:
         )
     except ValueError:
         faults.add("cidr", f"must be an IPv4 range such as 10.120.0.0/16, got {cidr!r}")
+    else:
+        for taken in (POD_CIDR, SERVICE_CIDR) if args.get("kubernetes") else ():
+            message = f"overlaps {taken}, which AKS clusters give to pods and services: {cidr}"
+            faults.must(not network.overlaps(ipaddress.IPv4Network(taken)), "cidr", message)
     for number, service in enumerate(args.get("private_services") or []):
         faults.must(
             service in PRIVATE_ZONES,
@@ -185,6 +189,13 @@ def check_region(faults: Faults, args: Mapping[str, object]) -> str:
         bool(re.fullmatch(r"[a-z]+[a-z0-9]*", region)), "region", f"must be an Azure region as eastus, got {region!r}"
     ) and check_known(faults, "azure", region, "Azure")
     check_references(faults, args, REFERENCES, region)
+    writer = args.get("writer")
+    account = writer.get("account") if isinstance(writer, Mapping) else None
+    faults.must(
+        not isinstance(account, str) or re.fullmatch("[a-z0-9]{3,24}", account) is not None,
+        "writer.account",
+        f"must be the name of a storage account (3 to 24 of a-z and 0-9), got {account!r}",
+    )
     for name in ("secrets_key", "key"):
         key = args.get(name)
         if isinstance(key, Mapping):

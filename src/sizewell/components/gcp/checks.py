@@ -195,7 +195,29 @@ def check_region(faults: Faults, args: Mapping[str, object]) -> str:
         bool(_REGION.fullmatch(region)), "region", f"must be a Google Cloud region such as us-central1, got {region!r}"
     ) and check_known(faults, "gcp", region, "Google Cloud")
     check_references(faults, args, REFERENCES, region if right else "")
+    _check_bucket(faults, args.get("bucket"), "bucket")
+    writer = args.get("writer")
+    if isinstance(writer, Mapping):
+        _check_bucket(faults, writer.get("bucket"), "writer.bucket")
     return region if right else ""
+
+
+def _check_bucket(faults: Faults, bucket: object, at: str) -> None:
+    """What Cloud Storage allows in the name of a bucket (cloud.google.com/storage/docs/buckets#naming); an output is
+    known when it is there.
+    """
+    if not isinstance(bucket, str):
+        return
+    faults.must(
+        re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]", bucket) is not None,
+        at,
+        f"must be the name of a bucket (3 to 63 of a-z, 0-9, - and _; more with dots), got {bucket!r}",
+    )
+    faults.must(
+        not bucket.startswith("goog") and re.search("g[o0]{2}g[l1]e", bucket) is None,
+        at,
+        f"must neither begin with goog nor contain google, or what is close to it, got {bucket!r}: Google refuses it",
+    )
 
 
 def _check_capacity(faults: Faults, args: AcceleratorPoolArgs, shape: Shape | None) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 
 from sizewell.components.access import PATH as ACCESS
 from sizewell.components.access import read_access
@@ -16,6 +17,7 @@ from sizewell.components.aws.eks.args import (
     LustreVolumeArgs,
     service_of,
 )
+from sizewell.components.aws.eks.charts import addons
 from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
@@ -25,6 +27,10 @@ from sizewell.sizing.catalog.records import Shape
 
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
+_WITHOUT_CONTROL_PLANE = ("use1-az3", "usw1-az2", "cac1-az3")
+"""Zones by id whose subnets EKS refuses for a cluster (docs.aws.amazon.com/eks/latest/userguide/network-reqs.html); by
+name each account has other ones.
+"""
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
 
 
@@ -35,13 +41,20 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
     zones = args.get("zones") or []
     faults.must(len(zones) >= 2, "zones", f"must be at least two, got {len(zones)}: the control plane spans zones")
     check_version(faults, args, service_of(args), builds=True)
+    for number, zone in enumerate(zones):
+        faults.must(
+            zone not in _WITHOUT_CONTROL_PLANE,
+            f"zones[{number}]",
+            f"takes no control plane of EKS: {zone}; its subnets are for nodes alone",
+            fix="name other zones of the region for the cluster",
+        )
     system_type = args.get("system_type", "m7i.large")
-    faults.must(
-        system is not None and not system.accelerators,
-        "system_type",
-        f"must be a type of the catalog without accelerators, got {system_type!r}",
-        fix="use an EksNodeGroup for accelerators",
-    )
+    if system is None:
+        faults.not_in_catalog("system_type", system_type)
+    else:
+        fix = "use an EksNodeGroup for accelerators"
+        message = f"must be a type without accelerators, got {system_type!r}"
+        faults.must(not system.accelerators, "system_type", message, fix=fix)
     for key, mode, ranges in (
         ("public_cidrs", "public", args.get("public_cidrs")),
         ("api_cidrs", "private", args.get("api_cidrs")),
@@ -61,7 +74,13 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
 
 
 def _check_addons(faults: Faults, versions: Mapping[str, object]) -> None:
+    known = addons(versions={}, lustre=True, disks=True)
     for addon, version in versions.items():
+        if addon not in known:
+            near = get_close_matches(addon.replace("_", "-"), known, n=1)
+            fix = f"did you mean {near[0]}?" if near else ""
+            faults.add(f"addon_versions.{addon}", f"is none of {', '.join(sorted(known))}", fix=fix)
+            continue
         parts = re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)-eksbuild\.\d+", str(version))
         at = f"addon_versions.{addon}"
         if parts is None:

@@ -98,7 +98,7 @@ def check_fleet(name: str, args: SpotFleetArgs, shapes: Sequence[Shape | None]) 
         f"must be over 0, got {price!r}",
     )
     check_script(faults, args)
-    check_image(faults, args)
+    check_image(faults, args, next((shape for shape in shapes if shape is not None), None))
     faults.done()
 
 

@@ -189,6 +189,12 @@ def _check_group(faults: Faults, at: str, group: Mapping[str, Any], args: HyperP
         f"{at}.training_plan_arn",
         f"must be the ARN of a training plan that is bought already, got {plan!r}",
     )
+    there = str(plan).split(":")[3] if plan is not None and str(plan).count(":") > 3 else args.get("region")
+    faults.must(
+        there == args.get("region"),
+        f"{at}.training_plan_arn",
+        f"is in {there}, and everything here is in {args.get('region')}: {plan}",
+    )
     for number, check in enumerate(group.get("deep_health_checks") or []):
         faults.must(
             check in DEEP_CHECKS,

@@ -48,6 +48,18 @@ def check_block_window(faults: Faults, block: Mapping[str, object]) -> None:
         except ValueError:
             at = f"capacity_block.{key}"
             faults.add(at, f"must be an ISO time with its zone (2026-12-31T11:30:00Z), got {block[key]!r}")
+    start = str(block.get("start", ""))
+    if start and not block.get("id"):
+        try:
+            begun = load().passed(_moment(start).date())
+        except ValueError:
+            begun = False  # which is said where the purchase is checked
+        faults.must(
+            not begun,
+            "capacity_block.start",
+            f"has passed: {start}; no block that has begun is sold",
+            fix="state a start that lies ahead (sized again, the stack's decision has one)",
+        )
     if "ends" in moments:
         faults.must(
             not load().passed(moments["ends"].date()),

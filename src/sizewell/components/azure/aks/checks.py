@@ -70,6 +70,13 @@ def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> 
             "is given without api_subnet_id: the machines would connect through a NAT gateway that is not in the list",
             fix="give the API server a subnet (Network with kubernetes: true makes one)",
         )
+    machines, servers = args.get("subnet_id"), args.get("api_subnet_id")
+    faults.must(
+        not isinstance(servers, str) or servers != machines,
+        "api_subnet_id",
+        "must be a subnet of its own, got that of the machines: Azure delegates it to the API server",
+        fix="give the API server a subnet (Network with kubernetes: true makes one)",
+    )
     day = args.get("maintenance_day", "Sunday")
     faults.must(day in DAYS, "maintenance_day", f"must be one of {', '.join(DAYS)}, got {day!r}")
     _check_held(faults, args)

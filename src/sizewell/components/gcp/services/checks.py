@@ -11,6 +11,7 @@ from sizewell.components.gcp.services.args import CloudRunGpuArgs, VertexEndpoin
 from sizewell.sizing.catalog.records import Shape
 
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
+GIB_OF_4 = 16  # cloud.google.com/run/docs/configuring/services/memory-limits: above that 6 CPUs, above 24 GiB 8
 _SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
 
 
@@ -31,6 +32,13 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
         )
     if "cpus" in args:
         faults.must(args["cpus"] in (4, 8), "cpus", f"must be 4 or 8 with an L4, got {args['cpus']!r}")
+    cpus, memory = args.get("cpus", 8), args.get("memory_gib", 32)
+    faults.must(
+        cpus != 4 or not isinstance(memory, int) or memory <= GIB_OF_4,
+        "memory_gib",
+        f"must be at most {GIB_OF_4} with 4 CPUs, got {memory}: Cloud Run gives more to 8",
+        fix=f"state memory_gib: {GIB_OF_4}, or cpus: 8",
+    )
     for number, member in enumerate(args.get("invokers", [])):
         at = f"invokers[{number}]"
         faults.must(
