@@ -158,10 +158,11 @@ def test_a_number_of_machines_that_is_not_known_is_a_range_and_no_single_figure(
     assert " to " in text.per_month(row)
     assert (changed.exit_code, changed.silent) == (3, False)
     expected = next(line for line in markdown.render(changed).splitlines() if "Run-rate, $/mo" in line)
-    after, change = expected.split("|")[3:5]
-    assert " to " in after
-    assert " to " in change
-    assert "%" not in change
+    cells = expected.split("|")[2:5]
+    assert [" to " in cell for cell in cells] == [UNKNOWN in before, UNKNOWN in after, True]
+    assert "%" not in cells[2]
+    idle = next(line for line in markdown.render(changed).splitlines() if "Idle exposure" in line)
+    assert idle.rstrip("| ").endswith("not known")
 
 
 def test_a_number_of_machines_that_is_not_known_has_no_maximum_but_the_stated_one():
@@ -190,6 +191,13 @@ def test_the_estimate_that_a_missing_price_has_is_said():
 def test_what_is_known_on_both_sides_is_said_as_before():
     assert text.headline(preview({"a": GPU}, {"a": WEB})).startswith("Run-rate +$")
     assert text.headline(preview({"a": GPU, "b": NEW}, {"a": GPU, "b": NEW})).startswith("Run-rate unchanged at $")
+
+
+def test_a_change_that_costs_nothing_leaves_the_run_rate_unchanged():
+    renamed = (GPU[0], {**GPU[1], "tags": {"team": "a"}})
+    changed = preview({"a": GPU}, {"a": renamed})
+    assert changed.stacks[0].rows or changed.stacks[0].unchanged.rows
+    assert text.headline(changed).startswith("Run-rate unchanged at $")
 
 
 def test_a_place_whose_file_did_not_change_is_no_change_and_one_whose_file_did_is_open():

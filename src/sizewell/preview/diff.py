@@ -333,6 +333,8 @@ def _row(
         after=monthly_after,
         once=once,
         between=_between(was, now) if sign != "=" else None,
+        between_before=_bounds(was),
+        between_after=_bounds(now),
         unpriced=unpriced,
         unpriced_before=tuple(dict.fromkeys(was.unpriced)) if was else (),
         confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
@@ -344,13 +346,24 @@ def _row(
 
 def _between(was: _Group | None, now: _Group | None) -> tuple[Decimal, Decimal] | None:
     """The least and the most that a row may change the run-rate by, where it rests on a number nobody knows."""
-    low = high = (now.monthly.expected if now else Decimal(0)) - (was.monthly.expected if was else Decimal(0))
-    for group in (was, now):
-        for line, cost in group.lines if group else ():
-            if line.confidence != UNSIZED or line.cadence != "monthly" or isinstance(cost, Unpriced):
-                continue
-            below, above = cost.expected - cost.floor, cost.ceiling - cost.expected
-            low, high = (low - below, high + above) if group is now else (low - above, high + below)
+    sides = (_bounds(was), _bounds(now))
+    if sides == (None, None):
+        return None
+    (least_was, most_was), (least_now, most_now) = (
+        bounds or ((group.monthly.expected,) * 2 if group else (Decimal(0),) * 2)
+        for bounds, group in zip(sides, (was, now), strict=True)
+    )
+    return least_now - most_was, most_now - least_was
+
+
+def _bounds(group: _Group | None) -> tuple[Decimal, Decimal] | None:
+    """The least and the most that a side of a row may cost a month, where it rests on a number nobody knows."""
+    if group is None:
+        return None
+    low = high = group.monthly.expected
+    for line, cost in group.lines:
+        if line.confidence == UNSIZED and line.cadence == "monthly" and not isinstance(cost, Unpriced):
+            low, high = low - (cost.expected - cost.floor), high + (cost.ceiling - cost.expected)
     return None if low == high else (low, high)
 
 

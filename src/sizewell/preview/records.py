@@ -60,6 +60,8 @@ class Row:
     after: Money
     once: Money  # bought by this change
     between: tuple[Decimal, Decimal] | None = None  # the change, where it rests on a number that is not known yet
+    between_before: tuple[Decimal, Decimal] | None = None  # what is expected on either side, where it does
+    between_after: tuple[Decimal, Decimal] | None = None
     unpriced: tuple[str, ...] = ()
     unpriced_before: tuple[str, ...] = ()
     confidence: tuple[str, ...] = ()

@@ -11,7 +11,6 @@ from decimal import Decimal
 from markupsafe import Markup
 
 from sizewell.preview import records
-from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import charts, pages, text
 from sizewell.preview.render.folds import EACH_ALONE, choice_label, predicted, provenance_in_words
 from sizewell.preview.render.pages import Card, Figure, Table
@@ -80,18 +79,18 @@ def _cards(
     stacks: Sequence[records.Stack],
 ) -> Iterator[Card]:
     now = after.usd_per_month
-    number, missing, idle_missing = _missing(stacks), text.open_ends(stacks), text.open_ends(stacks, IDLE_UNITS)
+    number, missing = _missing(stacks), text.open_ends(stacks)
     if before is not None:
         between = text.bounds_of(stacks, change)
         css = "" if between else "up" if change > 0 else "down" if change < 0 else ""
-        was = text.dollars(before.usd_per_month.expected) + missing.before
+        was = text.amount(stacks, before.usd_per_month.expected, "before", text.dollars) + missing.before
         shown = text.dollars(change, sign=True) + missing.change if change or missing.change else "none"
         if between:
             shown = " to ".join(text.dollars(bound, sign=True) for bound in between) + missing.change
         yield Card("Change per month", shown, f"from {was}", css=css)
     yield Card(
         "Expected per month",
-        f"{text.dollars(now.expected)}{missing.after}",
+        f"{text.amount(stacks, now.expected, 'after', text.dollars)}{missing.after}",
         f"{number} without a price" if number else "",
     )
     yield Card(
@@ -101,10 +100,8 @@ def _cards(
     )
     if shown := text.one_off(bought, stacks, text.dollars(bought.expected)):
         yield Card("Paid once", shown, "not refundable")
-    idle = after.idle_usd_per_hour
-    if idle.ceiling > 0:
-        was = f"from {text.dollars(before.idle_usd_per_hour.expected)}{idle_missing.before}" if before else ""
-        yield Card("Idle exposure per hour", f"{text.dollars(idle.expected)}{idle_missing.after}", was)
+    if idle := text.idle(before, after, stacks):
+        yield Card("Idle exposure, $ per hour", idle[1], f"from {idle[0]}" if before else "")
 
 
 def _stacks(preview: records.Preview) -> Table:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from sizewell.preview import records
-from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import text
 from sizewell.preview.render.escape import code, marker, words
 from sizewell.preview.render.folds import folds_of, provenance_alone
@@ -177,19 +176,10 @@ def _table(preview: records.Preview) -> Iterator[str]:
     for stack in text.loud_and_quiet(preview)[0]:
         if stack.budget is not None:
             yield _budget(stack, stack.budget)
-    idle_before = before.idle_usd_per_hour if before else None
-    idle = after.idle_usd_per_hour
-    idles = idle.ceiling > 0 or (idle_before is not None and idle_before.ceiling > 0)
-    if idles:
-        unknown = text.open_ends(preview.stacks, IDLE_UNITS)
-        yield _row(
-            "Idle exposure³, $/h",
-            f"{text.usd(idle_before.expected)}{unknown.before}" if idle_before else "",
-            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}{unknown.after}",
-            f"{text.signed(idle.expected - idle_before.expected)}{unknown.change}" if idle_before else "",
-        )
+    if idle := text.idle(before, after, preview.stacks):
+        yield _row("Idle exposure³, $/h", *idle)
     yield ""
-    yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE}{f' ³ {text.IDLE_NOTE}' if idles else ''}"
+    yield f"¹ {text.FLOOR_NOTE} ² {text.CEILING_NOTE}{f' ³ {text.IDLE_NOTE}' if idle else ''}"
 
 
 def _share(preview: records.Preview, was: Decimal) -> str:

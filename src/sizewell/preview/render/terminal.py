@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from sizewell.preview import records
-from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.render import text
 from sizewell.preview.render.folds import predicted, provenance_in_words
 from sizewell.sizing.units import plural
@@ -113,16 +112,8 @@ def _stack(console: Console, stack: records.Stack, *, many: bool) -> None:
         used = f"{stack.budget.expected_percent:.1f} %, at most {stack.budget.ceiling_percent:.1f} %"
         state = {"": "ok", "expected": "over", "ceiling": "over at ceiling"}[stack.budget.over]
         table.add_row(f"budget of {text.usd(stack.budget.usd_per_month)} used", "", used, state)
-    idle = stack.after.idle_usd_per_hour
-    if idle.ceiling > 0 or (before and before.idle_usd_per_hour.ceiling > 0):
-        earlier = before.idle_usd_per_hour.expected if before else None
-        missing = text.open_ends([stack], IDLE_UNITS)
-        table.add_row(
-            "idle exposure per hour",
-            "" if earlier is None else f"{text.usd(earlier)}{missing.before}",
-            f"{text.usd(idle.expected)}, at most {text.usd(idle.ceiling)}{missing.after}",
-            "" if earlier is None else f"{text.signed(idle.expected - earlier)}{missing.change}",
-        )
+    if idle := text.idle(before, stack.after, [stack]):
+        table.add_row("idle exposure per hour", *idle)
     console.print(table)
     _rows(console, stack)
     _lists(console, stack)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Literal
 
 from sizewell.preview import records
+from sizewell.preview.diff import IDLE_UNITS
 from sizewell.preview.guardrails import in_words
 from sizewell.sizing.units import plural
 
+Side = Literal["before", "after"]
 FLOOR_NOTE = "everything scaled to zero, but still billing."
 CEILING_NOTE = "everything on, 24x7, no schedule."
 IDLE_NOTE = "cost per hour if nothing is working and nobody notices."
@@ -133,13 +136,19 @@ def _merged(group: list[records.Row]) -> records.Row:
         component=f"{', '.join(names)}{more}",
         what=f"{count} x {first.what}",
         how=f"{count} x ({first.how})" if first.how else "",
-        between=None if first.between is None else (first.between[0] * times, first.between[1] * times),
+        between=_times(first.between, times),
+        between_before=_times(first.between_before, times),
+        between_after=_times(first.between_after, times),
         before=first.before.times(times),
         after=first.after.times(times),
         once=first.once.times(times),
         resources=sum(row.resources for row in group),
         lines=tuple(line for row in group for line in row.lines),
     )
+
+
+def _times(bounds: tuple[Decimal, Decimal] | None, times: Decimal) -> tuple[Decimal, Decimal] | None:
+    return None if bounds is None else (bounds[0] * times, bounds[1] * times)
 
 
 def merged_needs(needs: tuple[records.Need, ...]) -> list[records.Need]:
@@ -248,25 +257,61 @@ def figures(
         if old is None:
             rows.append((name, "", usd(new) + missing.after, ""))
             continue
-        between = bounds_of(stacks, new - old) if name == "expected" else None
+        open_ = name == "expected"
+        between = bounds_of(stacks, new - old) if open_ else None
         rows.append((
             name,
-            usd(old) + missing.before,
-            (_span(between, old) if between else usd(new)) + missing.after,
+            (amount(stacks, old, "before") if open_ else usd(old)) + missing.before,
+            (amount(stacks, new, "after") if open_ else usd(new)) + missing.after,
             (_span(between) if between else signed(new - old)) + missing.change,
         ))  # fmt: skip
     return rows
 
 
-def _span(between: tuple[Decimal, Decimal], above: Decimal | None = None) -> str:
-    """Two bounds of a change, or of what comes out of it.
+def _span(between: tuple[Decimal, Decimal]) -> str:
+    """Two bounds of a change.
 
-    >>> _span((Decimal(-4), Decimal(2))), _span((Decimal(-4), Decimal(2)), Decimal(10))
-    ('-4.00 to +2.00', '6.00 to 12.00')
+    >>> _span((Decimal(-4), Decimal(2)))
+    '-4.00 to +2.00'
     """
-    if above is None:
-        return " to ".join(map(signed, between))
-    return " to ".join(usd(above + bound) for bound in between)
+    return " to ".join(map(signed, between))
+
+
+def amount(
+    stacks: Iterable[records.Stack], expected: Decimal, side: Side, shown: Callable[[Decimal], str] = usd
+) -> str:
+    """What is expected on one side, or its two bounds where it rests on a number that nobody knows."""
+    low = high = expected
+    for stack in stacks:
+        for row in (*stack.rows, *stack.unchanged.rows):
+            bounds = row.between_before if side == "before" else row.between_after
+            if bounds is not None:
+                own = (row.before if side == "before" else row.after).expected
+                low, high = low + bounds[0] - own, high + bounds[1] - own
+    return shown(expected) if low == high else f"{shown(low)} to {shown(high)}"
+
+
+def idle(
+    before: records.Totals | None, after: records.Totals, stacks: Sequence[records.Stack]
+) -> tuple[str, str, str] | None:
+    """The idle exposure before, after and its change; None where nothing ever runs.
+
+    Machines whose number nobody knows are counted at their most, which is a bound and no figure to compare.
+    """
+    now, was = after.idle_usd_per_hour, before.idle_usd_per_hour if before else None
+    if now.ceiling <= 0 and (was is None or was.ceiling <= 0):
+        return None
+    missing = open_ends(stacks, IDLE_UNITS)
+    rows = [row for stack in stacks for row in (*stack.rows, *stack.unchanged.rows)]
+    sized_before, sized = (all(each is None for each in bounds) for bounds in (
+        [row.between_before for row in rows], [row.between_after for row in rows]))  # fmt: skip
+    most = f"at most {usd(now.ceiling)}{missing.after}"
+    shown = f"{usd(now.expected)}, {most}" if sized else most
+    if was is None:
+        return "", shown, ""
+    same = not any(row.between for row in rows)
+    change = f"{signed(now.expected - was.expected)}{missing.change}" if same else "not known"
+    return (usd(was.expected) if sized_before else f"at most {usd(was.ceiling)}") + missing.before, shown, change
 
 
 def headline(preview: records.Preview) -> str:
@@ -277,14 +322,14 @@ def headline(preview: records.Preview) -> str:
     why = _why_open(preview.stacks)
     if before is None:
         text = f"Run-rate {now}/month expected{missing.after}{f' ({why})' if why else ''}"
-    elif change == 0 and not missing.change and not any(stack.rows for stack in preview.stacks):
-        text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
     else:
         between = bounds_of(preview.stacks, change)
         text = f"Run-rate {_change(change, missing, between)}"
-        was = f"{dollars(before.usd_per_month.expected)}{missing.before}"
-        now = " to ".join(dollars(before.usd_per_month.expected + bound) for bound in between) if between else now
+        was = f"{amount(preview.stacks, before.usd_per_month.expected, 'before', dollars)}{missing.before}"
+        now = amount(preview.stacks, after.usd_per_month.expected, "after", dollars)
         text += f" ({was} -> {now}{missing.after} expected{f'; {why}' if why else ''})"
+        if change == 0 and not missing.change and between is None:
+            text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
         text += f", ceiling {_change(ceiling, missing)}" if ceiling != change and between is None else ""
     if shown := one_off(bought, preview.stacks, dollars(bought.expected, sign=True)):
@@ -370,11 +415,12 @@ def stack_figures(stack: records.Stack) -> dict[str, str]:
     if stack.after is None:
         return dict.fromkeys(names, "?")
     missing, spend = open_ends([stack]), stack.after.usd_per_month
-    figures = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "expected", "ceiling")}
+    figures = {bound: usd(getattr(spend, bound)) + missing.after for bound in ("floor", "ceiling")}
+    figures["expected"] = amount([stack], spend.expected, "after") + missing.after
     if stack.before is not None:
         between = bounds_of([stack], stack.change_usd_per_month)
         figures |= {
-            "before": usd(stack.before.usd_per_month.expected) + missing.before,
+            "before": amount([stack], stack.before.usd_per_month.expected, "before") + missing.before,
             "change": (_span(between) if between else signed(stack.change_usd_per_month)) + missing.change,
             "ceiling_change": signed(stack.ceiling_change_usd_per_month) + missing.change,
         }
