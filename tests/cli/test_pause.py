@@ -164,7 +164,9 @@ def test_a_brake_needs_no_engine(project: Path, sizewell: Sizewell) -> None:
     uri = f"file://{project}/journal"
     assert "no pause of all stacks holds" in sizewell("teardown", "resume", "--all").out
     done = sizewell("teardown", "pause", "--all", "--reason", "an incident")
-    assert (done.code, done.err) == (0, ""), done.err
+    assert done.code == 0
+    assert done.err == f"sizewell: {uri}: nothing has written to this journal yet: is it the one that runs read?\n"
+    assert done.out.endswith(f"\njournal: {uri}\n")
     assert words(uri, "dev-aws") == ["teardown is paused: an incident"]
     assert "the pause is ended" in sizewell("teardown", "resume", "--all").out
     done = sizewell("keep", "dev-aws", "4h", "--reason", "a demo")
@@ -172,6 +174,20 @@ def test_a_brake_needs_no_engine(project: Path, sizewell: Sizewell) -> None:
     assert words(uri, "dev-aws") == ["a demo"]
     assert "the lease is ended" in sizewell("keep", "dev-aws", "--end").out
     assert words(uri, "dev-aws") == []
+
+
+@pytest.mark.parametrize("command", [("keep", "dev-aws", "4h"), ("teardown", "pause", "--all")])
+def test_another_journal_than_the_project_s_is_told(
+    project: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    other = f"file://{project}/other"
+    monkeypatch.setenv("SIZEWELL_JOURNAL", other)
+    done = sizewell(*command, "--reason", "an incident")
+    assert done.code == 0, done.err
+    assert f"teardown.yaml names another journal, file://{project}/journal, which has nothing of this" in done.err
+    assert f"journal: {other}" in done.out
+    monkeypatch.setenv("SIZEWELL_JOURNAL", f"file://{project}/journal/")
+    assert "another journal" not in sizewell(*command, "--reason", "an incident").err
 
 
 def test_without_the_engine_names_are_those_of_the_project_s_files(project: Path, sizewell: Sizewell) -> None:

@@ -45,7 +45,7 @@ exit code: 0 kept, 64 bad input, 69 the journal or the backend does not respond
 """
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")  # as the engine has it
 journal_option = click.option(
-    "--journal", metavar="URI", help="the journal, without a project (default: of teardown.yaml, or SIZEWELL_JOURNAL)"
+    "--journal", metavar="URI", help="the journal, without a project (default: SIZEWELL_JOURNAL, else teardown.yaml's)"
 )
 until_option = click.option(
     "--until", metavar="TIME", help="a day (through its end), a time with its zone, or a duration such as 4h"
@@ -88,7 +88,7 @@ def command(args: Arguments) -> int:
         except ServiceError as error:
             output.note(f"{stack}: whether it has a tag {LEASE_TAG} is not known: {_first_line(error)}")
         lines = [f"{stack}: the lease is ended" if held else f"{stack}: it has no lease"]
-        _say(args, [*lines, *still_paused(journal, stack, now)], until=None)
+        _say(args, [*lines, *still_paused(journal, stack, now), written(journal)], until=None)
         return 0
     until = moment(_one_time(args), now, zone=args.zone, option="--until" if args.until else "keep")
     if args.reason is None:
@@ -106,8 +106,13 @@ def command(args: Arguments) -> int:
     except ServiceError as error:  # the lease is written, and holds
         output.note(f"{stack}: its state was not read: {_first_line(error)}")
         lines.append(unread)
-    _say(args, lines, until=until, held="lease")
+    _say(args, [*lines, written(journal)], until=until, held="lease")
     return 0
+
+
+def written(journal: Journal) -> str:
+    """Where a word was put: in a wrong journal no run reads it."""
+    return f"journal: {journal.store.uri}"
 
 
 def unheld(stack: str) -> str:
@@ -166,11 +171,31 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
         _must_be_stacks(root, named)
     journal = Journal(connect(address(args))).read()
     note_gaps(journal)
+    _note_another(uri, journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
     for stack in named:
         if uri and stack not in known:
             output.note(f"{stack}: the journal {uri} has no act or notice of it: is the name right? Nothing checks it")
     return journal, root
+
+
+def _note_another(uri: str, journal: Journal) -> None:
+    """Say what a reader of the success alone would not see: that no run has written to this journal so far, or that
+    `uri` goes before that of the project's own file.
+    """
+    from sizewell.teardown.config import journal_of
+
+    if not journal.records and not journal.unread:
+        output.note(f"{journal.store.uri}: nothing has written to this journal yet: is it the one that runs read?")
+    folder = project.nearest() if uri else None
+    if folder is None:
+        return
+    try:
+        own = journal_of(folder)
+    except (ConfigError, UsageError):
+        return
+    if own.rstrip("/") != uri.rstrip("/"):
+        output.note(f"stacks/config/teardown.yaml names another journal, {own}, which has nothing of this")
 
 
 def stated(args: Arguments) -> str:

@@ -419,6 +419,7 @@ def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int
         held = f"teardown stops nothing until {until:%Y-%m-%d %H:%M} UTC: {reason}"
         after = _still(journal, stack, now) if until == now else [*longer, keep.unheld(stack or "STACK")]
         _lines(args, [f"{stack or 'every stack'}: {ended if until == now else held}", *after])
+    _lines(args, [keep.written(journal)])
     if args.json:
         output.print_json({"stacks": list(args.stacks), "all": args.everything, "until": until.isoformat()})
     return 0

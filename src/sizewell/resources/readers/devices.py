@@ -22,11 +22,11 @@ class DeviceName:
     """A row of device_names.csv: how the name of a device begins that pods ask for, or of a node's label.
 
     A device is counted, or an amount of memory or of shares of one; "other" is no accelerator. An annotation asks a
-    scheduler for a part of a device.
+    scheduler for a part of a device; a "word" stands somewhere in a label that a cluster's owner made up.
     """
 
     begins: str
-    names: Literal["device", "share", "other", "label", "annotation"]
+    names: Literal["device", "share", "other", "label", "annotation", "word"]
     source: str
 
 
@@ -36,9 +36,7 @@ _ANNOTATIONS: Final = tuple(row.begins for row in _ROWS if row.names == "annotat
 _RESOURCES: Final = tuple(row for row in _ROWS if row.names in ("device", "share", "other"))
 _MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _RUNTIMES: Final = ("nvidia", "habana", "gpu", "neuron")  # in the names of runtime classes
-_WORDS: Final = re.compile(  # in labels that a cluster's owner made up
-    r"(?<![a-z0-9])(gpu|tpu|nvidia|cuda|accelerat|trainium|inferentia|[ah][12]00|b[23]00|l40s|mi[23]\d\dx)"
-)
+_WORDS: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(row.begins for row in _ROWS if row.names == 'word')})")
 _SHARED: Final = "runai"  # in the name of a scheduler
 _NONE: Final = ("", "false", "none", "no", "0")  # values of a label that say that there is none
 
