@@ -67,21 +67,25 @@ def test_a_block_whose_hours_nobody_says_has_no_price_and_says_how_to_give_it_on
     assert lines["pool"].cost().ceiling == 0, "a month is no guess at what is bought"
 
 
-@pytest.mark.parametrize(
-    ("stated", "bought"),
-    [
-        ({"purchase": "confirmed", "durationHours": 72}, True),
-        ({"id": "cr-1", "starts": "2026-12-28T11:30:00Z", "ends": "2026-12-31T11:30:00Z"}, False),
-    ],
-)
-def test_a_component_says_how_many_machines_for_how_long(stated, bought):
+def component_in(stated):
     around = {"capacityBlock": stated, "sizewell": {"name": "work", "kind": "pool", "market": "capacity-block",
                                                     "instanceType": "p5.48xlarge", "nodesMax": 4}}  # fmt: skip
-    component = made("sizewell-aws:index:GpuNodeGroup", "work", around, custom=False)
-    stands = pool(UNKNOWN, parent=component.urn, **IN_IT) if bought else pool("cr-1", parent=component.urn)
-    lines = once(component, *([block(parent=component.urn)] if bought else []), *stands)
+    return made("sizewell-aws:index:GpuNodeGroup", "work", around, custom=False)
+
+
+def test_a_component_says_how_many_machines_for_how_long():
+    component = component_in({"purchase": "confirmed", "durationHours": 72})
+    lines = once(component, block(parent=component.urn), *pool(UNKNOWN, parent=component.urn, **IN_IT))
     total = sum(line.cost().ceiling for line in lines.values())
     assert total == sum(line.cost().floor for line in lines.values()) == (4 * 72 * RATE).quantize(Decimal("0.01"))
+
+
+@pytest.mark.parametrize(("known", "named"), [("cr-1", "in block cr-1"), (UNKNOWN, "in block")])
+def test_a_block_that_a_component_adopts_is_not_bought_again(known, named):
+    window = {"starts": "2026-12-28T11:30:00Z", "ends": "2026-12-31T11:30:00Z"}
+    component = component_in({"id": known, **window})
+    line = once(component, *pool(known, parent=component.urn))["pool"]
+    assert (line.cost().ceiling, line.how) == (0, f"{named}, which is bought already")
 
 
 def test_a_pool_in_a_block_of_another_program_says_that_its_hours_are_a_guess():

@@ -234,6 +234,8 @@ def _purchases(rows: Sequence[records.Row], decision: Decision | None) -> Iterab
         if row.once.ceiling <= 0 and not row.purchases_without_price:
             continue
         block = _block(decision, row.component)
+        if block is not None and block.id is not None:
+            continue  # bought already
         confirmed = ""
         if block is not None and block.purchase == "confirmed":
             confirmed = "confirmed in the spec"

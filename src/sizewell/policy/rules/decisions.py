@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from math import prod
 from typing import Final
 
 from sizewell.policy.rule import Parameter, Parameters, StackVerdicts, Undetermined, Verdict, Violation, rule
@@ -149,7 +150,9 @@ def built_as_declared(pool: Pool, _: Parameters) -> Verdict:
             return Undetermined("the topology, as declared and as built")
         if topology == "" and isinstance(pool.nodes_max, Unknown):
             return Undetermined("how many machines there are")
-        if topology == "" and (pool.nodes_max or 0) != 1 and pool.accelerated is not False:
+        sides = [int(side) for side in pool.declared_topology.split("x") if side.isdecimal()]
+        alone = prod(sides) <= pool.tpu_chips  # each machine is a slice by itself, and takes no placement
+        if topology == "" and not alone and (pool.nodes_max or 0) != 1 and pool.accelerated is not False:
             message = (
                 f"the machines do not form a slice of {pool.declared_topology}: they are billed but the job "
                 f"does not start"

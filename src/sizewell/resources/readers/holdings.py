@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
+from sizewell.resources.expiry import Expiry
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.cloud import Reader
 from sizewell.resources.readers.common import tags_of
@@ -56,10 +57,13 @@ def throughput(graph: Graph, resource: RecordedResource) -> dict[str, object] | 
     """Provisioned throughput of a model bills by the hour, used or not; other deployments bill by token."""
     kind = text(get(resource.inputs, "sku", "name"))
     if isinstance(kind, Unknown):
-        return {"confirmed": UNKNOWN, "price_stated": UNKNOWN, "date_stated": UNKNOWN}
+        ends = Expiry(stated=UNKNOWN, counts=UNKNOWN)
+        return dict.fromkeys(("confirmed", "price_stated", "date_stated"), UNKNOWN) | {"refundable": True, "ends": ends}
     if "provisioned" not in kind.lower():
         return None
     details = {**(capacity_block(graph, resource) or {}), "refundable": True}  # deleted, it is billed no more
+    expiries = graph.expiries.of_reserved()
+    details["ends"] = expiries.of(graph.registration(resource), tags_of(resource))
     owners = [items(owner.inputs.get("deployments")) for owner in graph.ancestors(resource)]
     name = resource.inputs.get("deploymentName")
     for entry in (entry for listed in owners if isinstance(listed, tuple) for entry in listed):
@@ -68,6 +72,8 @@ def throughput(graph: Graph, resource: RecordedResource) -> dict[str, object] | 
             details["confirmed"] = UNKNOWN if said is UNKNOWN else str(said).lower() == "confirmed"
             details["price_stated"] = UNKNOWN if price is UNKNOWN else price is not None
             details["date_stated"] = UNKNOWN if end is UNKNOWN else end is not None
+            if end is not None:  # the day until which it was bought: from then on the rules fail
+                details["ends"] = expiries.judged(end)
     return details
 
 

@@ -173,7 +173,7 @@ def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: 
 def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, context: Context) -> LineItem:
     """Machines in a purchased block. Where this program buys it, they are paid with it; `holder` says where they stand.
 
-    A block that was bought elsewhere lasts as long as its component says; else a month is assumed.
+    A block that its component adopts by id is bought already. One of which nothing is known is assumed to last a month.
     """
     if line.cadence != "once" or isinstance(line.price, Unpriced):
         return line
@@ -183,6 +183,12 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
     registration = context.graph.registration(pool)
     if context.usage.of(pool, "machine_hours") is not None or get(registration, "nodeHoursPerMonth") is not None:
         return line
+    adopted = next(
+        (b for o in context.graph.ancestors(pool) if (b := get(o.inputs, "capacityBlock", "id")) is not None), None
+    )
+    if adopted is not None:
+        known = "" if isinstance(adopted, Unknown) else f" {adopted}"
+        return replace(line, quantity=ZERO, how=f"in block{known}, which is bought already", confidence="")
     hours, machines = _component_hours(pool, context), number(get(registration, "nodesMax"))
     if hours is None or not isinstance(machines, Decimal):
         return replace(line, confidence="hours of the block not stated, a month assumed")
