@@ -18,7 +18,8 @@ from sizewell.components.azure.aks import args as aks_args
 from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
-from sizewell.components.kubernetes_versions import default_version, following, version_faults
+from sizewell.components.faults import Faults
+from sizewell.components.kubernetes_versions import check_version, default_version, following, version_faults
 from sizewell.components.settings import Settings
 from sizewell.sizing.catalog import lifetimes
 
@@ -64,6 +65,19 @@ def test_a_version_that_no_cluster_has_is_refused_with_those_that_are_known():
     (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.29"})
     assert fault[0] == "version"
     assert "one of 1.31, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, got '1.29'" in fault[1]
+
+
+@pytest.mark.parametrize(("version", "warned"), [("1.36", False), ("1.37", True)])
+def test_a_version_on_which_nothing_was_tried_is_built_with_a_warning(version, warned, monkeypatch):
+    said = []
+    monkeypatch.setattr(pulumi.log, "warn", said.append)
+    for service in ("eks", "aks"):
+        faults = Faults(f"cluster on {service}")
+        check_version(faults, {"version": version}, service, builds=True)
+        faults.done()
+    assert [f"version {version} on {service}" in text for service, text in zip(("eks", "aks"), said, strict=False)] == (
+        [True, True] if warned else []
+    )
 
 
 @pytest.mark.parametrize("version", [row.version for row in lifetimes.load().kubernetes if row.autoscaler])

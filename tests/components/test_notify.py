@@ -42,6 +42,19 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("ends", "firm", "warned"), [("2026-09-22", True, 1), ("2026-09-22", False, 0), ("2099-01-01", True, 0)]
+)
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_a_firm_end_that_has_passed_is_said_before_it_stops_the_stack(cloud, ends, firm, warned, monkeypatch):
+    said = []
+    monkeypatch.setattr("pulumi.log.warn", lambda text, *_, **__: said.append(text))
+    monkeypatch.setitem(TTL, "ends", ends)
+    monkeypatch.setitem(TTL, "firm", firm)
+    record(CASES[f"{cloud} expiry"])
+    assert len([text for text in said if "dev-x is scaled to zero as soon as this is up" in text]) == warned
+
+
 def told(resources):
     """Kinds of receivers that some resource has, by what the cloud calls them."""
     found = []

@@ -104,6 +104,14 @@ def test_what_a_state_says_goes_before_what_was_asked():
             "Kubernetes 1.34.9-gke.1 on gke",
             "ended",
         ),
+        (
+            made(
+                "azure-native:cognitiveservices/v20250601:Deployment",
+                properties={"model": {"name": "gpt-35-turbo", "version": "0613"}},
+            ),
+            "model azure-openai/gpt-35-turbo 0613",
+            "ended",
+        ),
     ],
 )
 def test_each_kind_is_read_from_its_resource(resource, what, when):

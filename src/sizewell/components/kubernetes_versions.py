@@ -58,6 +58,12 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
             f"is {version}, whose standard support on {service} ended on {row.supported_until}",
             fix=f"one of {', '.join(open_to)}; a standing cluster goes up by one minor version at a time",
         )
+        if not row.built and not _ended(row):
+            newest = default_version(service).version
+            pulumi.log.warn(
+                f"{faults.subject}: version {version} on {service} is newer than what the components that go onto it "
+                f"are known to run on: they are installed as on {newest}"
+            )
 
 
 def _ended(row: KubernetesVersion) -> bool:

@@ -9,6 +9,7 @@ from sizewell.components.facts import lasting_args, owned_args
 from sizewell.components.faults import Faults
 from sizewell.components.forms import BudgetArgs, EndArgs
 from sizewell.components.owned import assemble
+from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
@@ -65,6 +66,21 @@ def check_end(faults: Faults, args: Mapping[str, object], *, own_stack: str) -> 
         fix=f"build it in ttl-{args.get('stack')}",
     )
     check_date(faults, args, "ends")
+
+
+def at_once(name: str, args: EndArgs) -> str:
+    """What a firm end that has passed does; "" for one that lies ahead, or that stops nothing. No fault: the guard
+    outlives its stack, and may be updated after the day.
+
+    >>> at_once("x", {"stack": "dev-aws", "ends": "2026-10-01", "firm": True})
+    'TtlGuard x: ends has passed (2026-10-01): dev-aws is scaled to zero as soon as this is up; a later day keeps it'
+    """
+    if not args.get("firm") or not load().passed(date.fromisoformat(args["ends"])):
+        return ""
+    return (
+        f"TtlGuard {name}: ends has passed ({args['ends']}): {args['stack']} is scaled to zero as soon as this is up; "
+        "a later day keeps it"
+    )
 
 
 def check_usd(faults: Faults, args: Mapping[str, object], key: str, *, least: int = 0) -> None:

@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from sizewell.resources.recorded import RecordedResource
+from sizewell.resources.values import get
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
 
 SOON_DAYS, NEAR_DAYS = 90, 30
@@ -124,6 +125,9 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         if isinstance(engine, str) and isinstance(version, str):
             major = version.partition(".")[0]
             yield from _release(resource, known.release("database", f"{DATABASES[type_]}/{engine}", major), on)
+    elif type_ == "azure-native:cognitiveservices:Deployment":
+        name, version = (get(inputs, "properties", "model", key) for key in ("name", "version"))
+        yield from _release(resource, _row(known, "model", f"azure-openai/{name}", version), on)
     elif type_ == "aws:eks/addon:Addon":
         yield from _release(resource, _row(known, "addon", inputs.get("addonName"), inputs.get("addonVersion")), on)
     elif type_.startswith("kubernetes:"):
@@ -205,6 +209,7 @@ FIXES: Final = {
     "image": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
     "addon": "aws eks describe-addon-versions, then addon_versions",
     "database": "raise engineVersion, after a snapshot",
+    "model": "name a model and a version that Azure still deploys",
 }
 
 

@@ -320,6 +320,7 @@ NEGATIVE = [
     (OpenAiAccount, openai(ends="later"), "deployments[0].ends", "must be an ISO date"),
     (OpenAiAccount, openai(version=""), "deployments[0].version", "the model would change by itself"),
     (OpenAiAccount, openai(sku="Standard"), "deployments[0].purchase", "nothing to buy"),
+    (OpenAiAccount, openai(model="gpt-4", version="0613"), "deployments[0].version", "retired on 2025-06-06"),
 ]
 
 

@@ -22,7 +22,7 @@ from sizewell.sizing.errors import CatalogError, Fault
 
 DATA: Final = Path(__file__).parent / overlays.AGES
 SERVICES: Final = ("eks", "hyperpod", "aks", "gke")  # GKE's clusters follow a release channel and name no version
-KINDS: Final = ("chart", "addon", "image", "system", "driver", "api", "database")
+KINDS: Final = ("chart", "addon", "image", "system", "driver", "api", "database", "model")
 TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90
 """A table that nobody checked for so long is said to be old where it decides."""

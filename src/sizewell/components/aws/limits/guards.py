@@ -39,6 +39,7 @@ from sizewell.components.aws import parts, policies
 from sizewell.components.aws.limits import expiry, notices
 from sizewell.components.aws.limits.expiry import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
 from sizewell.components.inputs import derive
+from sizewell.components.limits import at_once
 from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
@@ -129,6 +130,8 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
+        if said := at_once(name, args):
+            pulumi.log.warn(said)
         region, stack, firm = args["region"], args["stack"], args.get("firm", False)
         super().__init__(name, args, opts, kind="limits")
         document = self.make(

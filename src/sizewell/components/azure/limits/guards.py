@@ -42,6 +42,7 @@ from sizewell.components.azure.limits.expiry import (
     check_rights,
     check_ttl,
 )
+from sizewell.components.limits import at_once
 from sizewell.components.notify import receivers, with_emails
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
@@ -95,6 +96,8 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
+        if said := at_once(name, args):
+            pulumi.log.warn(said)
         super().__init__(name, args, opts, kind="limits")
         group = self.make(
             resources.ResourceGroup,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
@@ -12,6 +13,7 @@ from sizewell.components.azure.keys.args import CustomerKeyArgs
 from sizewell.components.bounds import Pattern
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
+from sizewell.sizing.catalog.lifetimes import load
 
 BY_TOKEN = ("Standard", "DataZoneStandard", "GlobalStandard", "DataZoneBatch", "GlobalBatch")
 # Smallest size and step in throughput units: of today's models (learn.microsoft.com/azure/foundry/openai, provisioned
@@ -82,6 +84,14 @@ def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str)
     faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be 2 to 64 letters and digits, got {name!r}")
     for key in ("model", "version"):
         faults.must(bool(deployment.get(key)), f"{at}.{key}", "is empty: the model would change by itself")
+    model, version = deployment.get("model"), deployment.get("version")
+    row = load().release("model", f"azure-openai/{model}", str(version))
+    faults.must(
+        row is None or not row.supported_until or not load().passed(date.fromisoformat(row.supported_until)),
+        f"{at}.version",
+        f"is {model} {version}, which Azure retired on {row.supported_until if row else ''} and deploys no more",
+        fix=row.note if row else "",
+    )
     known = faults.must(
         sku in BY_TOKEN or sku in BY_HOUR,
         f"{at}.sku",

@@ -13,7 +13,7 @@ from sizewell.components.gcp import parts
 from sizewell.components.gcp.limits import expiry
 from sizewell.components.gcp.limits.expiry import BudgetAlarmsArgs, TtlGuardArgs, check_budget, check_ttl
 from sizewell.components.gcp.limits.workflows import START_PERMISSIONS
-from sizewell.components.limits import SHARES
+from sizewell.components.limits import SHARES, at_once
 from sizewell.components.notify import BUDGET_EMAILS_MAX
 from sizewell.components.owned import Owned
 from sizewell.components.tags import legal
@@ -72,6 +72,8 @@ class TtlGuard(Owned):
 
     def __init__(self, name: str, args: TtlGuardArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         check_ttl(name, args, own_stack=pulumi.get_stack())
+        if said := at_once(name, args):
+            pulumi.log.warn(said)
         region, stack, firm = args["region"], args["stack"], args.get("firm", False)
         super().__init__(name, args, opts, kind="limits")
         project = pulumi.Output.from_input(args["project"])
