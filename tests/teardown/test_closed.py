@@ -148,6 +148,39 @@ def test_a_calendar_that_cannot_be_read_is_one_error(tmp_path, stated, path, say
     assert len(error.value.faults) == 1
 
 
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        ("DTSTART:20261228T220000|DTEND:20261228T020000", "ends before it begins: 2026-12-28T02:00:00"),
+        ("DTSTART;VALUE=DATE:20261228|DTEND;VALUE=DATE:20261227", "ends before it begins: 2026-12-27"),
+        ("DTSTART:20261228T180000|DURATION:-PT6H", "ends before it begins"),
+        ("DTSTART;VALUE=DATE:20261228|DTEND:20261229T020000", "give both ends the same form"),
+        ("DTSTART;VALUE=DATE:20261228|RRULE:FREQ=DAILY;UNTIL=20251231", "recurs until 2025-12-31, before it begins"),
+        (
+            "DTSTART;TZID=America/New_Yrok:20261228T180000|DTEND;TZID=America/New_Yrok:20261228T200000",
+            "the time zone 'America/New_Yrok' of its DTSTART is not known",
+        ),
+        (
+            "DTSTART:20261228T180000|DURATION:PT2H|RRULE:FREQ=DAILY|EXDATE;TZID=Amerika/Berlin:20261229T180000",
+            "the time zone 'Amerika/Berlin' of its EXDATE is not known",
+        ),
+    ],
+)
+def test_an_event_that_says_no_time_is_one_error_unless_it_is_cancelled(tmp_path, event, says):
+    calendar(tmp_path, f"SUMMARY:freeze|{event}")
+    with pytest.raises(ConfigError) as error:
+        closing({"ics": "freeze.ics", "time_zone": LONDON}, root=tmp_path)
+    assert "freeze.ics: freeze, 2026-12-28" in str(error.value)
+    assert says in str(error.value)
+    assert len(error.value.faults) == 1
+    if "same form" in says:
+        return  # which the library reads of no event
+    calendar(tmp_path, f"STATUS:CANCELLED|{event}", "SUMMARY:x|DTSTART;VALUE=DATE:20261201")
+    assert closing({"ics": "freeze.ics", "time_zone": LONDON}, root=tmp_path).open_at(
+        "dev", at("2026-12-28T19:00+00:00")
+    )
+
+
 def test_without_the_libraries_the_file_is_refused_with_the_command_that_installs_them(tmp_path, monkeypatch):
     import sys
 
@@ -179,6 +212,19 @@ def test_nothing_is_stopped_on_a_closed_day_and_that_is_said(evening):
     assert row.next_at.date() == (evening.now + timedelta(days=2)).date()
     evening.run()
     assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+
+
+def test_what_is_announced_is_no_day_on_which_nothing_is_stopped(evening):
+    """Neither is the first notice wrong about the day: of a pool that is idle, and of a stack whose end comes."""
+    ends = evening.now.date() + timedelta(days=1)
+    stack(evening, expires=str(ends))
+    freeze = f"{evening.now - timedelta(days=1):%Y-%m-%d}..{evening.now + timedelta(days=5):%Y-%m-%d}"
+    evening.settings = {"closed": [{"dates": [freeze], "time_zone": "UTC", "reason": "freeze"}]}
+    (one,) = evening.plan().stacks
+    opens = evening.now.date() + timedelta(days=6)
+    (pool,) = one.pools
+    assert (pool.action, pool.clause, pool.next_step, pool.next_at.date()) == ("warn", "told", "empty", opens)
+    assert (one.row.clause, one.row.next_step, one.row.next_at.date()) == ("expires", "destroy", opens)
 
 
 def test_midnight_that_a_clock_leaves_out_is_when_the_day_begins():

@@ -147,6 +147,8 @@ def events_of(path: str, file: Path) -> tuple[str, list[Fault]]:
         return "", [_missing(f"{path}.ics", "icalendar and recurring-ical-events")]
     try:
         events = _calendar(text).walk("VEVENT")
+        if wrong := [fault for event in events for fault in _event_faults(f"{path}.ics", file.name, event)]:
+            return "", wrong
         for event in events:
             of_events(text, "UTC", event.start.year)
     except Exception as error:  # noqa: BLE001 - of libraries that read what people and programs of others wrote
@@ -157,6 +159,51 @@ def events_of(path: str, file: Path) -> tuple[str, list[Fault]]:
             Fault(path=f"{path}.ics", message=f"{file.name}: has no events", fix="export it again, or leave it out")
         ]
     return text, []
+
+
+def _event_faults(path: str, file: str, event: Any) -> Iterator[Fault]:
+    """Why an event says no time that can be held: the libraries would turn its ends round, read the time of a zone that
+    they do not know by another's clock, or let an event that never takes place pass.
+    """
+    if str(event.get("STATUS", "")).upper() == "CANCELLED":
+        return
+    start, end, length, rule = (event.get(key) for key in ("DTSTART", "DTEND", "DURATION", "RRULE"))
+    begins = start.dt if start is not None else None
+    name = f"{file}: {event.get('SUMMARY') or 'an event without a title'}"
+    at = f"{name}, {begins.isoformat()}" if begins is not None else name
+    for key in ("DTSTART", "DTEND", "EXDATE", "RDATE"):
+        listed = event.get(key)
+        for each in listed if isinstance(listed, list) else [listed]:
+            zone = each.params.get("TZID") if each is not None else None
+            moments = [] if each is None else [one.dt for one in getattr(each, "dts", [each])]
+            if zone and any(isinstance(moment, datetime) and moment.tzinfo is None for moment in moments):
+                fix = "name a zone such as Europe/London, or put its VTIMEZONE into the file"
+                yield Fault(path=path, message=f"{at}: the time zone {zone!r} of its {key} is not known", fix=fix)
+                return
+    if begins is None:
+        return
+    if end is not None and (isinstance(end.dt, datetime), _is_naive(end.dt)) != (
+        isinstance(begins, datetime),
+        _is_naive(begins),
+    ):
+        message = "begins with a day or a time of no zone, and ends otherwise"
+        yield Fault(path=path, message=f"{at}: {message}", fix="give both ends the same form")
+    elif (end is not None and end.dt < begins) or (length is not None and length.dt < timedelta(0)):
+        until = end.dt.isoformat() if end is not None else f"{length.dt} later"
+        yield Fault(path=path, message=f"{at}: ends before it begins: {until}", fix="correct one of them")
+    last = (rule or {}).get("UNTIL")
+    ended: Any = last[0] if isinstance(last, list) and last else last
+    if ended is not None and _day_of(ended) < _day_of(begins):
+        message = f"recurs until {ended.isoformat()}, before it begins: no day of it is held"
+        yield Fault(path=path, message=f"{at}: {message}", fix="correct UNTIL, or take the event out")
+
+
+def _is_naive(moment: date) -> bool:
+    return isinstance(moment, datetime) and moment.tzinfo is None
+
+
+def _day_of(moment: date) -> date:
+    return moment.date() if isinstance(moment, datetime) else moment
 
 
 def _missing(path: str, packages: str) -> Fault:

@@ -260,7 +260,8 @@ def _firm(subject: Subject, verdict: Verdict) -> Verdict:
     goes_at = max(datetime.fromtimestamp(goes, UTC), subject.end + timedelta(seconds=subject.grace_s))
     reason = f"{verdict.reason}; its end is firm in {subject.stack.environment}"
     if heard is None or subject.at < goes_at:
-        last = replace(verdict, clause="firm", reason=reason, next_step="destroy", next_at=goes_at, about=about)
+        opens = _opens(subject, goes_at)
+        last = replace(verdict, clause="firm", reason=reason, next_step="destroy", next_at=opens, about=about)
         return _telling(subject, replace(last, action="warn"), since_s=since_s)
     if subject.stack.unproved:
         return replace(verdict, action="unknown", clause="unproved", reason=f"{reason}; {subject.stack.unproved}")
@@ -328,7 +329,7 @@ def _goes(subject: Subject) -> Verdict:
     look = subject.pools[0] if subject.pool else None
     ready = look is None or (look.seen_for(look.needed_s) and not look.used_for(look.needed_s))
     if heard is None or at_s < goes_s or not ready:
-        goes = max(datetime.fromtimestamp(goes_s, UTC), subject.at)
+        goes = _opens(subject, max(datetime.fromtimestamp(goes_s, UTC), subject.at))
         clause = "told" if subject.pool else subject.due
         waits = replace(verdict, clause=clause, about=about, next_step=act, next_at=goes)
         return _telling(subject, waits, since_s=episode.since_s, prefix=prefix)
@@ -339,10 +340,15 @@ def _goes(subject: Subject) -> Verdict:
     return _in_hours(subject, replace(verdict, action=act, reason=reason))
 
 
+def _opens(subject: Subject, at: datetime) -> datetime | None:
+    """When something of the environment may be stopped, from a time on; what is announced is no earlier than that."""
+    return (subject.rules or Rules()).opens(at)
+
+
 def _in_hours(subject: Subject, verdict: Verdict) -> Verdict:
     """What is due, or that it waits for the hours in which its environment may be stopped."""
     rules = subject.rules or Rules()
-    opens = rules.opens(subject.at)
+    opens = _opens(subject, subject.at)
     if opens == subject.at:
         return verdict
     closed = rules.closed_at(subject.at)
@@ -413,7 +419,7 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     if subject.rules is None:
         return _telling(subject, replace(coming, reason=f"{reason}; {_reported(subject)}"), since_s=since_s)
     leases = [lease.until for lease in subject.stack.leases]
-    goes = max([subject.end + timedelta(seconds=subject.grace_s), *leases])
+    goes = _opens(subject, max([subject.end + timedelta(seconds=subject.grace_s), *leases]))
     held = f"; {verdict.reason}" if verdict.clause == "leased" else ""
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)
     return _telling(subject, coming, since_s=since_s)
