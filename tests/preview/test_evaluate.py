@@ -419,3 +419,20 @@ def test_what_a_program_starts_prints_nowhere(tmp_path, capfd):
     evaluate(tmp_path, "dev", program=program)
     print("after")
     assert capfd.readouterr().out == "after\n"
+
+
+def test_what_a_program_makes_without_the_answer_of_a_host_is_not_judged(project):
+    source = """
+    import socket
+    try:
+        number = int(socket.create_connection(("127.0.0.1", 1), 5).recv(1))
+    except OSError:
+        number = 0
+    for each in range(number):
+        Thing(f'a{each}')
+    """
+    plan = evaluate(project(textwrap.dedent(source)), "dev")
+    (hidden,) = plan.hidden
+    assert "the answer of 127.0.0.1, which cannot be reached here" in hidden.why
+    assert hidden.name.startswith("__main__.py, line ")
+    assert evaluate(project("import socket\nThing('a')"), "dev").hidden == ()

@@ -3,7 +3,8 @@
 An output that is not known yet is the SDK's own business: what is done with it is not run. A plain call
 (`aws.ec2.get_ami(...)`), an output that is awaited and a secret of the configuration have to be something, and what a
 program makes inside `apply` of an unknown value is never made at a preview. In these places the program gets the values
-of `undecided`. An environment variable that is not set here is reported where a program decides by its default.
+of `undecided`. An environment variable that is not set here is reported where a program decides by its default, and a
+host that cannot be reached from here, where it goes on without its answer.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import dis
 import json
 import os
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final, get_args, get_origin
 
 import pulumi
@@ -284,6 +286,38 @@ def _is_set(self: Any, name: object) -> bool:
     return found
 
 
+# -- the network ------------------------------------------------------------------------------------------------------
+
+
+def getaddrinfo(host: Any, *arguments: Any, **named: Any) -> Any:
+    """Python's own: where a program goes on without the answer of an address that cannot be reached here, that is told.
+
+    An answer that comes is the one that a deployment would have now.
+    """
+    try:
+        return _ADDRESSES(host, *arguments, **named)
+    except OSError:
+        _unreached(host)
+        raise
+
+
+def create_connection(address: Any, *arguments: Any, **named: Any) -> Any:
+    try:
+        return _CONNECT(address, *arguments, **named)
+    except OSError:
+        _unreached(address[0])
+        raise
+
+
+def _unreached(host: Any) -> None:
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
+    while frame is not None and not of_program(frame):
+        frame = frame.f_back
+    if frame is not None:
+        about = f"the answer of {host}, which cannot be reached here"
+        tells(about, f"{frame.f_code.co_filename}:{frame.f_lineno}")
+
+
 # -- values that leave the program ------------------------------------------------------------------------------------
 
 
@@ -311,6 +345,8 @@ _SERIALIZE: Final = pulumi_rpc.serialize_property
 _ENVIRON: Final[Any] = type(os.environ)
 _ENVIRON_GET: Final[Any] = _ENVIRON.get
 _ENVIRON_HAS: Final[Any] = _ENVIRON.__contains__
+_ADDRESSES: Final = socket.getaddrinfo
+_CONNECT: Final = socket.create_connection
 _LOADS: Final = json.loads
 _AS_JSON: Final[Any] = json.JSONEncoder.default
 INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
@@ -327,6 +363,8 @@ INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi.Config, "_get_int", _typed("_get_int", int)),
     (pulumi.Config, "_get_float", _typed("_get_float", float)),
     (pulumi.Config, "_get_object", _typed("_get_object", object)),
+    (socket, "getaddrinfo", getaddrinfo),
+    (socket, "create_connection", create_connection),
     (_ENVIRON, "get", _environment),
     (_ENVIRON, "__contains__", _is_set),
     (os, "getenv", _getenv),
