@@ -143,3 +143,11 @@ def test_metrics_stand_under_the_fleets_name_where_the_alarm_looks():
     assert alarm["dimensions"] == collected["append_dimensions"] == {"Fleet": "my-fleet"}
     assert agent["metrics"]["aggregation_dimensions"] == [["Fleet"]]
     assert alarm["treat_missing_data"] == "notBreaching"
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(0.05, 1), (12.5, 0)])
+def test_a_limit_below_the_price_of_one_machine_is_said(limit, warned, monkeypatch):
+    said = []
+    monkeypatch.setattr("pulumi.log.warn", lambda text, *_, **__: said.append(text))
+    record(lambda: SpotFleet("work", {**DEV, "max_usd_per_hour": limit}))
+    assert len([text for text in said if "no machine starts at such a price" in text]) == warned

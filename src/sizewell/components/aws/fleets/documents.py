@@ -25,6 +25,7 @@ from sizewell.components.lustre import check_mounts
 from sizewell.components.machines import undriven_plain
 from sizewell.components.owned import GuardArgs
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.money import Priced
 
 EVENTS = ("EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation")
 DIMENSION = "Fleet"
@@ -129,6 +130,24 @@ def overrides(*, instance_types: Sequence[str], subnet_ids: Sequence[object]) ->
         {"instance_type": instance_type, "subnet_id": subnet, "weighted_capacity": 1.0}
         for instance_type, subnet in product(instance_types, subnet_ids)
     ]
+
+
+def short_of_market(name: str, args: SpotFleetArgs) -> str:
+    """That the limit is below what one machine costs on the spot market, as far as prices are known; they move, so that
+    nothing is refused. "" where it is not, or no price is known.
+    """
+    from sizewell.sizing import catalog
+
+    limit, region = args.get("max_usd_per_hour"), args["region"]
+    listed = [(each, catalog.load().price("aws", each, region, "spot")) for each in args["instance_types"]]
+    known = [(price.amount, each, price.date) for each, price in listed if isinstance(price, Priced)]
+    if limit is None or not known or limit >= min(known)[0]:
+        return ""
+    usd, cheapest, day = min(known)
+    return (
+        f"SpotFleet {name}: max_usd_per_hour is {limit:g}, and the cheapest of its types, {cheapest}, costs "
+        f"{usd:g} USD in {region} (spot, {day}): no machine starts at such a price"
+    )
 
 
 def spot_options(max_usd_per_hour: float | None) -> dict[str, object]:

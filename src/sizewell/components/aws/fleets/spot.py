@@ -41,6 +41,8 @@ class SpotFleet(Owned):
     def __init__(self, name: str, args: SpotFleetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         shapes = [find_shape("aws", instance_type) for instance_type in args.get("instance_types") or []]
         check_fleet(name, args, shapes)
+        if said := fleet_documents.short_of_market(name, args):
+            pulumi.log.warn(said)
         first = shapes[0]
         assert first is not None  # noqa: S101  (check_fleet refuses an unknown type)
         super().__init__(
