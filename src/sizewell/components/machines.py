@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from sizewell.sizing.catalog.records import Shape, Slice
+from sizewell.sizing.errors import ArgsError, Fault
 from sizewell.sizing.records.decision import Pool, Workload
 
 A = TypeVar("A", bound=Mapping[str, Any])
@@ -28,6 +29,9 @@ def checked_shape(
     catalog does not have, instead of that being refused here, alone and before everything else.
     """
     shape = find_shape(cloud, args.get(machine))
+    if shape is not None and not shape.markets and "retired" in shape.note:
+        message = f"is no longer sold: {shape.instance_type} ({shape.note.partition(':')[0]})"
+        raise ArgsError([Fault(path=machine, message=message, fix="name another machine type")], subject=name)
     check(name, args, shape)
     assert shape is not None, check  # noqa: S101  (each check refuses an unknown type)
     return shape

@@ -179,6 +179,9 @@ NEGATIVE = [
     (AmlComputeCluster, COMPUTE, {"idle_s": 7200}, "idle_s", "must be 60 to 1800, got 7200"),
     (AmlComputeCluster, COMPUTE, {"capacity_mode": "reservation"}, "capacity_mode", "does not support reservations"),
     (AmlComputeCluster, COMPUTE, {"vm_size": "Standard_NC9"}, "vm_size", "is not in the catalog"),
+    (AmlComputeCluster, COMPUTE, {"vm_size": "Standard_NC6s_v3"}, "vm_size", "is no longer sold: Standard_NC6s_v3"),
+    (AmlComputeInstance, NOTEBOOK, {"vm_size": "Standard_NC6s_v3"}, "vm_size", "retired 2025-09-30"),
+    (AmlOnlineEndpoint, ENDPOINT, {"vm_size": "Standard_NC6s_v3"}, "vm_size", "retired 2025-09-30"),
     (
         AmlComputeCluster,
         LIVE_COMPUTE,
