@@ -200,6 +200,11 @@ def test_a_change_that_costs_nothing_leaves_the_run_rate_unchanged():
     assert text.headline(changed).startswith("Run-rate unchanged at $")
 
 
+def test_a_minimum_that_is_raised_leaves_the_ceiling_unchanged():
+    raised = preview(group(minSize=0, desiredCapacity=0, maxSize=4), group(minSize=2, desiredCapacity=2, maxSize=4))
+    assert text.headline(raised).endswith(", ceiling unchanged")
+
+
 def test_a_place_whose_file_did_not_change_is_no_change_and_one_whose_file_did_is_open():
     same = preview({"a": GPU}, {"a": GPU}, ((PLACE,), (PLACE,)))
     assert "unchanged" in text.headline(same)

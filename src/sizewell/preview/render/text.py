@@ -331,7 +331,8 @@ def headline(preview: records.Preview) -> str:
         if change == 0 and not missing.change and between is None:
             text = f"Run-rate unchanged at {now}/month expected{missing.after}{f' ({why})' if why else ''}"
         ceiling = after.usd_per_month.ceiling - before.usd_per_month.ceiling
-        text += f", ceiling {_change(ceiling, missing)}" if ceiling != change and between is None else ""
+        if ceiling != change and between is None:
+            text += f", ceiling {_change(ceiling, missing) if ceiling or missing.change else 'unchanged'}"
     if shown := one_off(bought, preview.stacks, dollars(bought.expected, sign=True)):
         text += f", one-off {shown}, not refundable"
     return text
