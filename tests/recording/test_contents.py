@@ -14,7 +14,7 @@ from sizewell import csvtables
 from sizewell.recording.contents import expanded, kubernetes, templates
 from sizewell.recording.evaluate import evaluate
 from sizewell.resources import facts, price, spellings
-from sizewell.resources.hidden import hidden_of
+from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.sizing.catalog import load
 

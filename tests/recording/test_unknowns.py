@@ -10,7 +10,7 @@ import pytest
 from sizewell.recording.evaluate import evaluate
 from sizewell.recording.plans import completed
 from sizewell.resources import price
-from sizewell.resources.hidden import hidden_of
+from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, SizewellError, UsageError
