@@ -325,14 +325,21 @@ def test_the_digest_is_over_the_bytes_of_the_files(catalog, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("confidence", "moves"), [("high", True), ("medium", True), ("low", False), ("estimate", False)]
+    ("confidence", "day", "moves"),
+    [
+        ("high", "2026-11-20", True),
+        ("medium", "2026-11-20", True),
+        ("low", "2026-11-20", False),
+        ("estimate", "2026-11-20", False),
+        ("high", "2099-02-03", False),  # not yet in force
+    ],
 )
-def test_a_newer_price_moves_the_date_of_the_catalog_unless_it_is_weak(catalog, tmp_path, confidence, moves):
+def test_a_newer_price_moves_the_date_of_the_catalog_unless_it_is_weak(catalog, tmp_path, confidence, day, moves):
     shutil.copytree(loading.DATA, tmp_path, dirs_exist_ok=True)
     with (tmp_path / "offers" / "aws.csv").open("a", encoding="utf-8") as stream:
-        stream.write(f"aws,p5.48xlarge,us-east-1,,on-demand,50,2031-02-03,,list,a list,{confidence},\n")
-    assert load(tmp_path).as_of == ("2031-02-03" if moves else catalog.as_of)
-    assert catalog.as_of < "2031"
+        stream.write(f"aws,p5.48xlarge,us-east-1,,on-demand,50,{day},,list,a list,{confidence},\n")
+    assert load(tmp_path).as_of == (day if moves else catalog.as_of)
+    assert catalog.as_of < "2026-11-20"
 
 
 def test_loading_imports_no_heavy_library():

@@ -44,7 +44,7 @@ def test_fresh_prices_are_not_mentioned():
 
 def test_a_catalog_that_nobody_refreshed_is_said_in_every_form():
     old = preview(plain(), age_days=181)
-    said = "the newest price is from 2026-09-02, 181 days ago"
+    said = "the newest accelerator price is from 2026-09-02, 181 days ago"
     assert preview(plain(), age_days=180).provenance.stale == ()
     assert old.provenance.stale == (said,)
     for text in (terminal.render(old, width=200), markdown.render(old), html.render(old)):

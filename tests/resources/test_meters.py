@@ -193,3 +193,17 @@ def test_what_is_provisioned_beside_a_machine_or_a_disk_is_in_its_price(
     resources: tuple[RecordedResource, ...], expected: str
 ) -> None:
     assert monthly(*resources) == expected
+
+
+def test_what_is_provisioned_or_held_is_no_use_that_nobody_stated() -> None:
+    """A certificate on addresses of its own is a fixed fee; premium file shares are billed by their quota."""
+    kind = "aws:cloudfront/distribution:Distribution"
+    vip, sni = (
+        {"viewerCertificate": {"acmCertificateArn": "a", "sslSupportMethod": how}} for how in ("vip", "sni-only")
+    )
+    assert (monthly(make(kind, vip)), monthly(make(kind, sni))) == ("0.00 + ?", "0.00")
+    account = {"kind": "FileStorage", "sku": {"name": "Premium_LRS"}}
+    share = make("azure-native:storage:FileShare", {"shareQuota": 1024, "accessTier": "Premium"})
+    assert monthly(make("azure-native:storage:StorageAccount", account)).endswith("+ ?")
+    assert monthly(share).endswith("+ ?")
+    assert not monthly(make("azure-native:storage:FileShare", {"shareQuota": 1024, "accessTier": "Hot"})).endswith("?")

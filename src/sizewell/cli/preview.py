@@ -66,7 +66,7 @@ GUARDRAILS: Final = "stacks/config/guardrails.yaml"
 )
 @click.option("--new-only", is_flag=True, help="do not fail on findings that the base has as well")
 @click.option("--check-decisions", is_flag=True, help="exit 4 if a spec no longer gives its committed decision")
-@click.option("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+@click.option("--max-age", metavar="AGE", help="exit 4 if the newest accelerator price is older, such as 30d")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 def command(args: Arguments) -> int:
     gc.disable()  # importing provider modules makes millions of objects that live to the end: a tenth of the time

@@ -65,7 +65,7 @@ exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--c
 @click.option("--observed", type=INPUT, metavar="FILE", help="compare one spec with what was measured of it")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
-@click.option("--max-age", metavar="AGE", help="exit 4 if the newest price is older, such as 30d")
+@click.option("--max-age", metavar="AGE", help="exit 4 if the newest accelerator price is older, such as 30d")
 def command(args: Arguments) -> int:
     if args.check:
         return _check(args)
@@ -202,7 +202,7 @@ def _age(catalog: Catalog, on: date, oldest_s: float | None) -> bool:
     if stale or days > fresh_days("on-demand"):
         limit = f", older than {oldest_s / 86_400:g} days" if stale and oldest_s is not None else ""
         age = f"{plural(days, 'day')} old{limit}"
-        output.note(f"the newest price is from {catalog.as_of}, {age}; `sizewell docs refresh-prices`")
+        output.note(f"the newest accelerator price is from {catalog.as_of}, {age}; `sizewell docs refresh-prices`")
     return stale
 
 

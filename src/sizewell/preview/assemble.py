@@ -69,7 +69,7 @@ def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance
     """What is too old to be relied on, by the kind of price: the whole catalog, and the machines of the bills."""
     notes = []
     if provenance.age_days is not None and provenance.age_days > fresh_days(LISTED):
-        notes.append(f"the newest price is from {provenance.catalog_as_of}, {provenance.age_days} days ago")
+        notes.append(f"the newest accelerator price is from {provenance.catalog_as_of}, {provenance.age_days} days ago")
     lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
     moving: dict[str, set[tuple[str, str]]] = {}
     for line in lines:

@@ -125,7 +125,8 @@ def run_preview(request: Request) -> records.Preview:
         and request.max_age_s is not None
         and age * 86_400 > request.max_age_s
     ):
-        reason = f"the newest price is {age} days old, older than --max-age of {request.max_age_s / 86_400:g} days"
+        limit = f"{request.max_age_s / 86_400:g} days"
+        reason = f"the newest accelerator price is {age} days old, older than --max-age of {limit}"
         return preview.model_copy(update={"exit_code": 4, "exit_reason": reason})
     return preview
 

@@ -11,6 +11,7 @@ import gc
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -268,7 +269,10 @@ def _by_type(
         by_type.setdefault((offer.cloud, offer.instance_type), []).append(offer)
     plain = {(s.cloud, s.instance_type) for s in shapes if not s.accelerators}  # a cluster's own machines date nothing
     dated = (o for key, of_type in by_type.items() if key not in plain for o in of_type)
-    as_of = max((o.effective_from for o in dated if o.confidence in ("high", "medium")), default="")
+    today = date.today().isoformat()  # noqa: DTZ011 - the user's own calendar
+    # A price that is not yet in force dates nothing.
+    counted = (o.effective_from for o in dated if o.confidence in ("high", "medium") and o.effective_from <= today)
+    as_of = max(counted, default="")
     return MappingProxyType({key: tuple(value) for key, value in by_type.items()}), tuple(offers), as_of
 
 
