@@ -161,6 +161,12 @@ def test_a_calendar_that_cannot_be_read_is_one_error(tmp_path, stated, path, say
             "the time zone 'America/New_Yrok' of its DTSTART is not known",
         ),
         (
+            "DTSTART;TZID=Europe/London:20261228T200000|DURATION:PT2H|RRULE:FREQ=DAILY;UNTIL=20261228T100000Z",
+            "recurs until 2026-12-28T10:00:00+00:00, before it begins",
+        ),
+        ("DTSTART:20261228T200000|DURATION:PT2H|RRULE:FREQ=DAILY;COUNT=1|EXDATE:20261228T200000", "left out by EXDATE"),
+        ("DTSTART;VALUE=DATE:20261228|EXDATE;VALUE=DATE:20261228", "left out by EXDATE"),
+        (
             "DTSTART:20261228T180000|DURATION:PT2H|RRULE:FREQ=DAILY|EXDATE;TZID=Amerika/Berlin:20261229T180000",
             "the time zone 'Amerika/Berlin' of its EXDATE is not known",
         ),
@@ -179,6 +185,20 @@ def test_an_event_that_says_no_time_is_one_error_unless_it_is_cancelled(tmp_path
     assert closing({"ics": "freeze.ics", "time_zone": LONDON}, root=tmp_path).open_at(
         "dev", at("2026-12-28T19:00+00:00")
     )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "DTSTART;TZID=Asia/Tokyo:20261229T050000|DURATION:PT2H|RRULE:FREQ=DAILY;UNTIL=20261228T200000Z",
+        "DTSTART:20261228T193000|DURATION:PT2H|RRULE:FREQ=DAILY;COUNT=3|EXDATE:20261229T193000",
+        "DTSTART;VALUE=DATE:20261228|RRULE:FREQ=YEARLY|EXDATE;VALUE=DATE:20271228",
+    ],
+)
+def test_an_event_that_takes_place_once_is_held(tmp_path, event):
+    calendar(tmp_path, f"SUMMARY:freeze|{event}")
+    read = closing({"ics": "freeze.ics", "time_zone": LONDON}, root=tmp_path)
+    assert not read.open_at("dev", at("2026-12-28T20:30+00:00"))
 
 
 def test_without_the_libraries_the_file_is_refused_with_the_command_that_installs_them(tmp_path, monkeypatch):

@@ -193,17 +193,39 @@ def _event_faults(path: str, file: str, event: Any) -> Iterator[Fault]:
         yield Fault(path=path, message=f"{at}: ends before it begins: {until}", fix="correct one of them")
     last = (rule or {}).get("UNTIL")
     ended: Any = last[0] if isinstance(last, list) and last else last
-    if ended is not None and _day_of(ended) < _day_of(begins):
+    if ended is not None and _is_before(ended, begins):
         message = f"recurs until {ended.isoformat()}, before it begins: no day of it is held"
         yield Fault(path=path, message=f"{at}: {message}", fix="correct UNTIL, or take the event out")
+    elif event.get("EXDATE") is not None and event.get("RECURRENCE-ID") is None and not _takes_place(event):
+        message = "every time of it is left out by EXDATE: no day of it is held"
+        yield Fault(path=path, message=f"{at}: {message}", fix="correct EXDATE, or take the event out")
 
 
 def _is_naive(moment: date) -> bool:
     return isinstance(moment, datetime) and moment.tzinfo is None
 
 
+def _is_before(moment: date, other: date) -> bool:
+    """By the clock where both have one of their own, else by the day."""
+    if isinstance(moment, datetime) and isinstance(other, datetime) and _is_naive(moment) == _is_naive(other):
+        return moment < other
+    return _day_of(moment) < _day_of(other)
+
+
 def _day_of(moment: date) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
+
+
+def _takes_place(event: Any) -> bool:
+    """Whether an event that leaves times out takes place within two years of its beginning."""
+    import icalendar
+    import recurring_ical_events
+
+    alone = icalendar.Calendar()
+    alone.add_component(event)
+    first = _day_of(event.start)
+    days = recurring_ical_events.of(alone).between(first - timedelta(days=1), first + timedelta(days=731))
+    return bool(days)
 
 
 def _missing(path: str, packages: str) -> Fault:
