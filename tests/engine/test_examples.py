@@ -11,10 +11,15 @@ from pulumi import automation
 
 BIN = Path(harness.sys.prefix) / "bin"
 EXAMPLES = harness.ROOT / "examples" / "components"
+NETWORK = "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/render/providers/Microsoft.Network"
 SETTINGS = {
     "aws": {"vpc": "vpc-1", "subnet": "subnet-1"},
     "gcp": {"project": "petsnap", "image": f"us-docker.pkg.dev/petsnap/serve/vllm@sha256:{'a' * 64}"},
-    "azure": {"group": "render", "subnet": "/subnets/s", "securityGroup": "/groups/g"},
+    "azure": {
+        "group": "render",
+        "subnet": f"{NETWORK}/virtualNetworks/v/subnets/s",
+        "securityGroup": f"{NETWORK}/networkSecurityGroups/g",
+    },
     "kubernetes": {"kubeconfig": "{}"},
 }
 PACKAGES = {"azure": "azure-native"}
