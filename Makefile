@@ -61,7 +61,7 @@ quick: setup ## lint and a chosen set of tests, under a minute on two cores
 
 # Where Python is told to write no bytecode, each command that a test starts would compile the package again.
 test: setup ## all tests that need nothing but .venv
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q -x /templates/ src
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not soak and not engine and not scan and not frameworks"
 
 # Beside `make test`, each a job of its own in CI: what judges or runs the output with tools that are not Python's alone.

@@ -94,7 +94,6 @@ def test_the_schedule_comes_up_by_its_example_and_goes(tmp_path):
     shutil.copy(source / "Pulumi.teardown.yaml", engine.project)
     pack = shutil.ignore_patterns("__pycache__")
     shutil.copytree(harness.ROOT / "policy", engine.project / "policy", ignore=pack)
-    shutil.copy(source / "policy/config.yaml", engine.project / "policy")
     engine.run("stack", "init", "teardown")
     said = engine.up("teardown", "--policy-pack", "policy").stdout
     assert "[mandatory]" not in said
