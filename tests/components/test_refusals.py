@@ -777,6 +777,13 @@ CASES = [
         "image",
         "Amazon Linux 2, whose support ended on 2026-06-30",
     ),
+    *(
+        ("aws pool", {"image": f"resolve:ssm:/aws/service/{image}"}, "image", "Amazon Linux 2, whose support ended")
+        for image in (
+            "eks/optimized-ami/1.32/amazon-linux-2-gpu/recommended/image_id",
+            "deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2/latest/ami-id",
+        )
+    ),
     (
         "aws pool",
         {
@@ -839,6 +846,10 @@ def test_the_arguments_that_the_cases_change_are_right(what):
         ),
         ("aws pool", {"writer": {"bucket": "team.runs", "key_alias": "alias/team/runs"}}),
         ("aws pool", {"image": "resolve:ssm:/aws/service/x/x86_64/latest"}),
+        (
+            "aws pool",
+            {"image": "resolve:ssm:/aws/service/x/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"},
+        ),
         ("run", {"cpus": 4, "memory_gib": 16}),
         ("azure network", {"cidr": "10.244.0.0/16"}),
         ("azure network", {"cidr": "10.0.0.0/16", "kubernetes": True}),

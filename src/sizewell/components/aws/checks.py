@@ -70,6 +70,7 @@ _ENDPOINTS = sorted(
         "secretsmanager",
     }
 )
+_LINUX_2 = re.compile(r"amzn2-ami|amazon-linux-2(?!\d)")  # in paths of SSM: of plain, EKS and deep learning images
 _LINUX_2_ENDED = date(2026, 6, 30)  # aws.amazon.com/amazon-linux-2/faqs, from memory
 SCRIPT_BYTES = 60_000  # of a document's 64 KB (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
 
@@ -416,7 +417,7 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
         "image",
         f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
     )
-    ended = "amzn2-ami" in str(image) and load().passed(_LINUX_2_ENDED)
+    ended = _LINUX_2.search(str(image)) is not None and load().passed(_LINUX_2_ENDED)
     fix = "take an image of Amazon Linux 2023 or of Ubuntu"
     faults.must(not ended, "image", f"is Amazon Linux 2, whose support ended on {_LINUX_2_ENDED}: {image}", fix=fix)
     if shape is None:
