@@ -235,12 +235,12 @@ def test_nobody_shortens_what_somebody_else_asked_for(journal: str, sizewell: Si
     sizewell("keep", "dev-aws", "30d", "--reason", "thesis", "--journal", journal)
     done = sizewell("keep", "dev-aws", "30m", "--reason", "debugging", "--journal", journal)
     assert "holds on until" in done.out
-    assert "thesis; `sizewell keep dev-aws --end` ends them all" in done.out
+    assert f"thesis; `sizewell keep dev-aws --end --journal {journal}` ends them all" in done.out
     later = datetime.now(UTC) + timedelta(days=2)
     assert words(journal, "dev-aws", later) == ["thesis"]
     sizewell("teardown", "pause", "--all", "--until", "14d", "--reason", "freeze", "--journal", journal)
     assert (
-        "`sizewell teardown resume --all` ends them all"
+        f"`sizewell teardown resume --all --journal {journal}` ends them all"
         in sizewell("teardown", "pause", "--all", "--until", "1h", "--reason", "now", "--journal", journal).out
     )
     assert words(journal, "dev-b", later) == ["teardown is paused: freeze"]
@@ -250,7 +250,7 @@ def test_nobody_shortens_what_somebody_else_asked_for(journal: str, sizewell: Si
     assert words(journal, "dev-aws", later) == ["teardown is paused: freeze"]
     assert "it has no lease" in sizewell("keep", "dev-aws", "--end", "--journal", journal).out
     assert (
-        "`sizewell teardown resume --all` ends it"
+        f"`sizewell teardown resume --all --journal {journal}` ends it"
         in sizewell("teardown", "resume", "dev-aws", "--journal", journal).out
     )
     sizewell("teardown", "resume", "--all", "--journal", journal)
@@ -267,6 +267,7 @@ def test_a_record_that_does_not_open_blocks_no_command(journal: str, sizewell: S
     done = sizewell("keep", "dev-c", "4h", "--reason", "x", "--journal", journal)
     assert done.code == 0, done.err
     assert "cannot be opened: Is a directory" in done.err
+    assert f"or: sizewell teardown accept-gap --reason TEXT --journal {journal}\n" in done.err
     assert "accepted" in sizewell("teardown", "accept-gap", "--reason", "lost", "--journal", journal).out
     assert "file:" in sizewell("keep", "dev-c", "4h", "--reason", "x", "--journal", "file:journal").err
 
@@ -283,8 +284,10 @@ def test_an_end_takes_no_time_and_reasons_are_plain(journal: str, sizewell: Size
 
 def test_what_holds_after_a_resume_is_said(journal: str, sizewell: Sizewell) -> None:
     done = sizewell("teardown", "resume", "--journal", journal)
-    assert "sizewell teardown resume STACK" in done.err
+    assert f"sizewell teardown resume STACK --journal {journal}, or" in done.err
     sizewell("teardown", "pause", "dev-b", "--reason", "a", "--journal", journal)
     assert "pauses of single stacks hold on: dev-b" in sizewell("teardown", "resume", "--all", "--journal", journal).out
     sizewell("keep", "dev-b", "4h", "--reason", "b", "--journal", journal)
-    assert "a lease of it holds until" in sizewell("teardown", "resume", "dev-b", "--journal", journal).out
+    assert f"`sizewell keep dev-b --end --journal {journal}` ends it" in (
+        sizewell("teardown", "resume", "dev-b", "--journal", journal).out
+    )

@@ -63,6 +63,9 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: path.write_bytes((path.parent / f"{3:012d}.json").read_bytes()),
         "is a copy of journal/000000000003.json",
     ),
+    "of a kind that is none": (rewritten(kind="leash"), "of a kind that this release does not know, 'leash'"),
+    "a lease of no stack": (rewritten(stack=""), "is a lease of no stack"),
+    "a pause of something else": (rewritten(kind="pause", stack=None), "is a pause of no stack"),
     "without a reason": (lambda path: path.write_text(path.read_text().replace('"reason"', '"treason"')), "no reason"),
 }
 
@@ -77,7 +80,9 @@ def test_what_cannot_be_read_holds_every_stack_until_somebody_goes_on_without_it
     assert why in read.gap()
     for each in ("dev-aws", "dev-b", "prod"):
         assert [lease.until.year for lease in read.leases(each)] == [9999]
-    assert read.write("wake", AT, stack="dev-b", subject="train") == 4  # it goes on, and overwrites nothing
+    assert (
+        read.write("done", AT, stack="dev-b", subject="train", action="wake") == 4
+    )  # it goes on, and overwrites nothing
     later = AT + timedelta(hours=1)
     assert list(read.accept(later, reason="it is lost", by="ana")) == ["journal/000000000002.json"]
     again = journal(three)
@@ -96,12 +101,28 @@ def test_a_record_that_was_put_back_is_read(three: Path) -> None:
     assert (read.gap(), [lease.reason for lease in read.leases("dev-aws")]) == ("", ["a demo"])
 
 
+def test_many_that_are_missing_are_one_line_and_none_once_accepted(
+    three: Path, caplog: pytest.LogCaptureFixture, sizewell: Sizewell
+) -> None:
+    record(three, 300).write_bytes(record(three).read_bytes())  # a copy of the second, far beyond the third
+    read = journal(three)
+    assert [line.getMessage() for line in caplog.records] == [
+        f"{read.store.uri}/journal/000000000004.json to 000000000299.json is missing (296 records)",
+        f"{read.store.uri}/journal/000000000300.json is a copy of journal/000000000002.json",
+    ]
+    assert "is missing (296 records) (and 1 more): it may have held a lease" in read.gap()
+    done = sizewell("teardown", "accept-gap", "--reason", "a stray", "--journal", read.store.uri)
+    assert (done.code, len(done.out.splitlines())) == (0, 3), done.out
+    done = sizewell("keep", "dev-aws", "1d", "--reason", "a demo", "--journal", read.store.uri)
+    assert (done.code, "missing" in done.err) == (0, False), done.err
+
+
 @pytest.mark.parametrize("name", ["notes.json", "999999999999.json", "4.json"])
 def test_a_name_that_is_no_record_s_shifts_no_number(three: Path, name: str) -> None:
     record(three).with_name(name).write_text("{}")
     read = journal(three)
     assert list(read.gaps()) == [f"journal/{name}"]
-    assert read.write("wake", AT, stack="dev-b", subject="train") == 4
+    assert read.write("done", AT, stack="dev-b", subject="train", action="wake") == 4
 
 
 def test_a_lock_that_cannot_be_read_holds_its_stack(three: Path) -> None:

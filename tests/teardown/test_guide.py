@@ -12,6 +12,7 @@ import pytest
 from sizewell.cli import project
 from sizewell.cli import teardown as command
 from sizewell.cli.main import main
+from sizewell.sizing.records import stackname
 from sizewell.teardown import backend
 from sizewell.teardown.telemetry import cloudwatch
 from tests.cli.lines import parsed
@@ -25,6 +26,7 @@ COMMANDS = [
     for block in re.findall(r"```sh\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     for line in block.splitlines()
 ]  # fmt: skip
+STACKS = GUIDE.with_name("run-a-stack.md").read_text(encoding="utf-8")
 HELD = (
     "sizewell teardown pause",
     "sizewell teardown resume",
@@ -78,3 +80,8 @@ def test_the_guide_is_followed(evening, monkeypatch, capsys, tmp_path):
         assert words in said.out, (line, said.out, said.err)
     assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 0
     assert json.loads(Path("plan.json").read_text())["schema"] == "sizewell.teardown-plan/1"
+
+
+@pytest.mark.parametrize("word", stackname._WORDS)
+def test_each_word_for_an_environment_stands_on_the_page(word: str) -> None:
+    assert f"`{word}`" in STACKS.partition("2. **Decide**")[0]

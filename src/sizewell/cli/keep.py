@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from difflib import get_close_matches
@@ -74,7 +75,8 @@ def command(args: Arguments) -> int:
             asked = args.duration or f"--until {args.until}"
             raise UsageError(
                 f"--end ends the lease now, and {asked} is a time\n"
-                f"  fix: sizewell keep {stack} --end, or sizewell keep {stack} {asked} --reason TEXT"
+                f"  fix: sizewell keep {stack} --end{option(args)}, or "
+                f"sizewell keep {stack} {asked} --reason TEXT{option(args)}"
             )
         journal, root = opened(args, [stack])
         held = journal.longest("lease", stack, now) is not None
@@ -92,7 +94,9 @@ def command(args: Arguments) -> int:
         return 0
     until = moment(_one_time(args), now, zone=args.zone, option="--until" if args.until else "keep")
     if args.reason is None:
-        raise UsageError(f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} 4h --reason TEXT")
+        raise UsageError(
+            f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} 4h --reason TEXT{option(args)}"
+        )
     reason = one_line(args.reason)
     journal, root = opened(args, [stack])
     longer = longer_than(journal, "lease", stack, now, until)
@@ -126,10 +130,11 @@ def unheld(stack: str) -> str:
 def _one_time(args: Arguments) -> str:
     """Until when, as the line has it. UsageError where it has none, or two."""
     if args.until and args.duration:
-        stated = f"{args.duration!r} and --until {args.until} are two times"
-        raise UsageError(f"{stated}\n  fix: sizewell keep {args.stack} {args.duration} --reason TEXT, or --until alone")
+        two = f"{args.duration!r} and --until {args.until} are two times"
+        fix = f"sizewell keep {args.stack} {args.duration} --reason TEXT{option(args)}, or --until alone"
+        raise UsageError(f"{two}\n  fix: {fix}")
     if not (args.until or args.duration):
-        fix = f"sizewell keep {args.stack} 4h --reason TEXT, or --until 2026-11-27 in place of 4h"
+        fix = f"sizewell keep {args.stack} 4h --reason TEXT{option(args)}, or --until 2026-11-27 in place of 4h"
         raise UsageError(f"until when is not said: neither a duration nor --until\n  fix: {fix}")
     return str(args.until or args.duration)
 
@@ -169,7 +174,7 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
     root = None if uri else _root()
     if root is not None:
         _must_be_stacks(root, named)
-    journal = Journal(connect(address(args))).read()
+    journal = Journal(connect(address(args)), option=option(args)).read()
     note_gaps(journal)
     _note_another(uri, journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
@@ -201,6 +206,11 @@ def _note_another(uri: str, journal: Journal) -> None:
 def stated(args: Arguments) -> str:
     """The journal that the line or the environment names; "" where neither does."""
     return str(args.journal or os.environ.get("SIZEWELL_JOURNAL", ""))
+
+
+def option(args: Arguments) -> str:
+    """What a command that is printed has to repeat of the line, to act on the same journal."""
+    return f" --journal {shlex.quote(uri)}" if (uri := stated(args)) else ""
 
 
 def address(args: Arguments) -> str:
@@ -239,10 +249,8 @@ def _must_be_a_name(stack: str) -> None:
 
 def note_gaps(journal: Journal) -> None:
     """Say what of the journal cannot be read, and the way out."""
-    from sizewell.teardown.journal import ACCEPT
-
     if gap := journal.gap():
-        output.note(f"{gap}; nothing is stopped until it is put back, or: {ACCEPT}")
+        output.note(f"{gap}; nothing is stopped until it is put back, or: {journal.way_out}")
 
 
 def _must_be_stacks(root: Path, named: Sequence[str]) -> None:
@@ -299,7 +307,7 @@ def longer_than(journal: Journal, kind: str, stack: str, now: datetime, until: d
     if record is None or held <= until:
         return []
     whose = stack or "--all"
-    end = f"sizewell keep {stack} --end" if kind == "lease" else f"sizewell teardown resume {whose}"
+    end = journal.command(f"keep {stack} --end" if kind == "lease" else f"teardown resume {whose}")
     by = f" of {record['by']}" if record.get("by") else ""
     return [
         f"an earlier {kind}{by} holds on until {held:%Y-%m-%d %H:%M} UTC: {record['reason']}; `{end}` ends them all"
@@ -321,7 +329,7 @@ def still_leased(journal: Journal, stack: str, now: datetime) -> list[str]:
     if record is None:
         return []
     until = until_of(str(record["until"]))[0]
-    return [f"a lease of it holds until {until:%Y-%m-%d %H:%M} UTC: `sizewell keep {stack} --end` ends it"]
+    return [f"a lease of it holds until {until:%Y-%m-%d %H:%M} UTC: `{journal.command(f'keep {stack} --end')}` ends it"]
 
 
 def still_paused(journal: Journal, stack: str, now: datetime) -> list[str]:
@@ -333,7 +341,8 @@ def still_paused(journal: Journal, stack: str, now: datetime) -> list[str]:
         if (record := journal.longest("pause", whose, now)) is not None:
             until = until_of(str(record["until"]))[0]
             of = "of every stack" if not whose else "of it"
-            lines.append(f"a pause {of} holds until {until:%Y-%m-%d %H:%M} UTC: `sizewell teardown {end}` ends it")
+            way = journal.command(f"teardown {end}")
+            lines.append(f"a pause {of} holds until {until:%Y-%m-%d %H:%M} UTC: `{way}` ends it")
     return lines
 
 

@@ -405,7 +405,9 @@ def _resume(args: Arguments) -> int:
 def _paused(args: Arguments, now: datetime, until: datetime, reason: str) -> int:
     """Write a pause for stacks or for all (stack ""), or end it."""
     if bool(args.stacks) == args.everything:
-        pause, resume = "pause STACK --until 4h --reason TEXT", "resume STACK, or sizewell teardown resume --all"
+        option = keep.option(args)
+        pause = f"pause STACK --until 4h --reason TEXT{option}"
+        resume = f"resume STACK{option}, or sizewell teardown resume --all{option}"
         raise UsageError(f"name stacks, or --all\n  fix: sizewell teardown {resume if until == now else pause}")
     journal, _ = keep.opened(args, args.stacks)
     for stack in args.stacks or ("",):
@@ -442,7 +444,7 @@ def _lines(args: Arguments, lines: Sequence[str]) -> None:
 @keep.journal_option
 @click.option("--json", is_flag=True, help="print what was accepted as JSON")
 def _accept_gap(args: Arguments) -> int:
-    from sizewell.teardown.journal import Journal, connect
+    from sizewell.teardown.journal import Journal, connect, in_lines
     from sizewell.teardown.usage import DAYS
 
     now, reason = datetime.now(UTC), keep.one_line(args.reason)
@@ -453,12 +455,12 @@ def _accept_gap(args: Arguments) -> int:
     if args.json:
         output.print_json({"accepted": accepted})
         return 0
-    for name, why in accepted.items():
-        print(f"{name} {why}: accepted")
+    for line in in_lines(accepted):
+        print(f"{line}: accepted")
     if accepted:
         print("A lease or a pause that was in it holds no longer: give it again. Owners are notified anew.")
     else:
-        before = f"; accepted before: {', '.join(journal.unread)}" if journal.unread else ""
+        before = f"; accepted before: {', '.join(in_lines(journal.unread))}" if journal.unread else ""
         print(f"{uri}: nothing to accept{before}")
     return 0
 

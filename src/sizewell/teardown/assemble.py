@@ -11,7 +11,6 @@ from sizewell.sizing.units import plural
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.clauses import unwatched
 from sizewell.teardown.gather import PoolStatus, StackStatus, StatusReader, blind
-from sizewell.teardown.journal import ACCEPT
 from sizewell.teardown.matching import must_match, remarks
 from sizewell.teardown.news import advice
 from sizewell.teardown.planning import Plan, Row, Span, StackPlan, monthly
@@ -43,7 +42,7 @@ def make_plan(
     halted = f"telemetry of {missing:.0f} % of the pools is missing ({limit:g} % halts): {named}" if halts else ""
     way_out = "repair the telemetry; `sizewell teardown plan` shows each pool" if halts else ""
     if reader.journal is not None and (gap := reader.journal.gap()):
-        halted, way_out = gap, f"put it back from a copy, or go on without it: `{ACCEPT}`"
+        halted, way_out = gap, f"put it back from a copy, or go on without it: `{reader.journal.way_out}`"
     return (
         Plan(
             project=project,

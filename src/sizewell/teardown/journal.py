@@ -38,12 +38,13 @@ from sizewell.teardown.records import OPEN, Protection, Told, printable, until_o
 
 LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
-ACCEPT: Final = "sizewell teardown accept-gap --reason TEXT"
+_ACCEPT: Final = "teardown accept-gap --reason TEXT"
 _NUMBER: Final = re.compile(r"(?:.*/)?(\d{12})(?:\.released)?\.json")
 _AHEAD: Final = 10_000  # a number so far beyond the last is none that a runner of this journal took
 _KEPT: Final = ("pools", "empty")  # lists of what a run kept of the use of pools
 # What a record of a kind has beside its kind, time and stack, and is read of it without asking whether it is there.
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("begin", "done", "would", "ended", "cancelled", "left"), ()),
     "notice": ("subject", "about"),
     "lease": ("until", "reason"),
     "pause": ("until", "reason"),
@@ -72,16 +73,19 @@ class HeldError(ServiceError):
 class Journal:
     """The journal at a store; `records` are those that were there when it was read, oldest first.
 
-    `unread`: what is missing or cannot be read, by its name, and why.
+    `unread`: what is missing or cannot be read, by its name, and why. `option`: what a command that is printed
+    needs beside its words to act on this journal, where it is not the project's own.
     """
 
     store: Store
+    option: str = ""
     records: list[Mapping[str, Any]] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     _next: int = 1
 
     def read(self) -> Journal:
         """Read what is new; ServiceError where the store does not respond."""
+        before = set(self.unread)
         for name in sorted(self._listed("journal/")):
             match = _NUMBER.fullmatch(name)
             if match is None or int(match[1]) > self._next + _AHEAD:
@@ -91,15 +95,25 @@ class Journal:
             for number in range(self._next, int(match[1]) + 1):
                 self._take(f"journal/{number:012d}.json")
                 self._next = number + 1
+        for line in in_lines({name: why for name, why in self.gaps().items() if name not in before}):
+            LOG.warning("%s/%s", self.store.uri, line)
         return self
 
     def _take(self, name: str) -> None:
         record, wrong = self._checked(name, "teardown-record")
         if wrong := wrong or _malformed(record) or _misplaced(record, name):
-            LOG.warning("%s/%s: %s", self.store.uri, name, wrong)
             self.unread[name] = wrong
         else:
             self.records.append(record)
+
+    def command(self, words: str) -> str:
+        """A command that acts on this journal, as a person has to type it."""
+        return f"sizewell {words}{self.option}"
+
+    @property
+    def way_out(self) -> str:
+        """The command that goes on without what cannot be read."""
+        return self.command(_ACCEPT)
 
     def gaps(self) -> dict[str, str]:
         """What cannot be read and nobody has accepted, by name, and why."""
@@ -108,12 +122,11 @@ class Journal:
 
     def gap(self) -> str:
         """That in a sentence, without the way out; "" where there is none."""
-        gaps = self.gaps()
-        if not gaps:
+        lines = in_lines(self.gaps())
+        if not lines:
             return ""
-        name, why = next(iter(gaps.items()))
-        more = f" (and {len(gaps) - 1} more)" if len(gaps) > 1 else ""
-        return f"{self.store.uri}/{name} {why}{more}: it may have held a lease, a pause or a sign of use"
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        return f"{self.store.uri}/{lines[0]}{more}: it may have held a lease, a pause or a sign of use"
 
     def look_for_gaps(self, since: datetime) -> None:
         """Read, beside the records, what else runs rest on: samples kept since a time, and locks of stacks."""
@@ -253,7 +266,7 @@ class Journal:
             for name in record["names"]
         }
         for name, why in self.unread.items():
-            reason = f"{name} of the journal {why}, and may be a lease: `{ACCEPT}` goes on without it"
+            reason = f"{name} of the journal {why}, and may be a lease: `{self.way_out}` goes on without it"
             yield Protection(until=accepted.get(name, OPEN), reason=reason)
 
     def own_update(self, stack: str, at_s: float) -> bool:
@@ -280,7 +293,7 @@ class Journal:
             if record is None:
                 name = f"locks/{stack}/{newest:012d}.json"
                 why = f"{self.store.uri}/{name} {self.unread[name]}: who works on the stack is not known"
-                raise HeldError(f"{stack}: {why}\n  fix: {ACCEPT}, once nobody does")
+                raise HeldError(f"{stack}: {why}\n  fix: {self.way_out}, once nobody does")
             if at < datetime.fromisoformat(record["until"]) and not processes.gone(record.get("process")):
                 raise HeldError(
                     f"{stack}: {record['holder']} has been working on it since {record['at']}, until "
@@ -361,6 +374,31 @@ class Journal:
         return True
 
 
+def in_lines(names: Mapping[str, str]) -> list[str]:
+    """What cannot be read and why, in a line each; consecutive records of one reason are one.
+
+    >>> in_lines({f"journal/{number:012d}.json": "is missing" for number in (2, 3, 4, 9)})
+    ['journal/000000000002.json to 000000000004.json is missing (3 records)', 'journal/000000000009.json is missing']
+    """
+    lines: list[str] = []
+    group: list[str] = []
+    for name in (*sorted(names), ""):
+        if group and not (_follows(group[-1], name) and names[group[-1]] == names[name]):
+            to = f" to {group[-1].rpartition('/')[2]}" if len(group) > 1 else ""
+            count = f" ({len(group)} records)" if len(group) > 1 else ""
+            lines.append(f"{group[0]}{to} {names[group[0]]}{count}")
+            group = []
+        group.append(name)
+    return lines
+
+
+def _follows(name: str, other: str) -> bool:
+    """Whether a record's number is the next after that of another in one folder."""
+    one, two = _NUMBER.fullmatch(name), _NUMBER.fullmatch(other)
+    together = name.rpartition("/")[0] == other.rpartition("/")[0]
+    return together and one is not None and two is not None and int(two[1]) == int(one[1]) + 1
+
+
 def _is_end(record: Mapping[str, Any]) -> bool:
     """Whether a lease or a pause is the end of those before it: it holds until it was given."""
     return until_of(str(record["until"]))[0] <= datetime.fromisoformat(record["at"])
@@ -372,13 +410,22 @@ def _malformed(record: Mapping[str, Any]) -> str:
     acts = ("subject", "why", "id") if record.get("action") in ("empty", "destroy") else ()
     needed = ("kind", "at", "stack", *_PARTS.get(kind, ()), *(acts if kind in ("begin", "done", "failed") else ()))
     lists = {"gap": ("names",), "message": ("keys",)}.get(kind, ())
-    wrong = _without(record, needed) or _timeless(record, "at") or _listless(record, lists)
+    wrong = _without(record, needed) or _timeless(record, "at") or _listless(record, lists) or _unknown(record, kind)
     if not wrong and kind in ("lease", "pause"):
         try:
             until_of(str(record["until"]))
         except ValueError as error:
             return f"has an `until` that cannot be read: {error}"
     return wrong
+
+
+def _unknown(record: Mapping[str, Any], kind: str) -> str:
+    """That a kind is none that is read, or that a lease is of no stack: what it held would be passed over."""
+    if kind not in _PARTS:
+        return f"is of a kind that this release does not know, {kind[:40]!r}"
+    stack = record["stack"]
+    named = isinstance(stack, str) and (stack or kind != "lease")
+    return "" if named else f"is a {kind} of no stack: {str(stack)[:40]!r}"
 
 
 def _misplaced(record: Mapping[str, Any], name: str) -> str:
