@@ -6,6 +6,7 @@ import pytest
 
 from sizewell.accuracy.cases import read
 from sizewell.accuracy.training_cases import training_case
+from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.architecture import params_total
@@ -61,6 +62,32 @@ def test_expert_parallelism_divides_experts_and_nothing_else():
     one, eight = (model_states(job, Layout(data=8, expert=ep)).weights for ep in (1, 8))
     experts = 32 * 8 * 3 * 4096 * 14336
     assert one - eight == pytest.approx(2 * experts * 7 / 8)
+
+
+@pytest.mark.parametrize(("tensor", "expert", "split"), [(2, 1, 2), (2, 8, 8), (8, 2, 2)])
+def test_expert_parallelism_takes_whole_experts_from_tensor_ranks(tensor, expert, split):
+    mixtral = Architecture(key="m", layers=32, hidden=4096, heads=32, kv_heads=8, head_dim=128, ffn=14336, vocab=32000,
+                           experts=8, experts_per_token=2, expert_ffn=14336)  # fmt: skip
+    job = TrainingJob(architecture=mixtral, sequence_length=4096)
+    layout = Layout(tensor=tensor, data=8, expert=expert, zero_stage=1)
+    experts = 32 * 8 * 3 * 4096 * 14336
+    dense = params_total(mixtral) - experts
+    states = model_states(job, layout)
+    assert states.weights == pytest.approx(2 * (dense / tensor + experts / split), rel=1e-3)
+    # Together the devices hold the state of each parameter once, whichever of them share an expert.
+    assert states.optimizer == pytest.approx(12 * params_total(mixtral) / layout.devices, rel=1e-3)
+
+
+def test_a_published_run_with_tensor_and_expert_ranks():
+    """ms-swift's page on Megatron-SWIFT: Qwen3-30B-A3B, two nodes of 8 A800, 8,192 tokens, `16 * 60GiB`."""
+    qwen = Architecture(key="q", layers=48, hidden=2048, heads=32, kv_heads=4, head_dim=128, ffn=768, vocab=151936,
+                        experts=128, experts_per_token=8, expert_ffn=768)  # fmt: skip
+    job = TrainingJob(
+        architecture=qwen, method="full", sequence_length=8192, global_batch=16, checkpointing="full", engine="megatron"
+    )
+    layout = Layout(tensor=2, data=8, expert=8, zero_stage=1, sequence_parallel=True, checkpointing="full")
+    a800 = load().accelerator("a100-80gb-sxm")  # the same device but for its links
+    assert sum(items(job, layout, a800).values()) == pytest.approx(60 * GIB, rel=0.1)
 
 
 def test_pipeline_stages_share_the_layers_out():

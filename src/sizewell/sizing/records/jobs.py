@@ -116,7 +116,10 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """How a job is split: tensor x pipeline x context x data = devices; experts are spread over data (and context)."""
+    """How a job is split: tensor x pipeline x context x data = devices; experts are spread over data (and context).
+
+    With `expert` > 1 a device holds whole experts (Megatron-Core's expert-tensor size 1), else `tensor` divides them.
+    """
 
     tensor: int = 1
     pipeline: int = 1

@@ -56,7 +56,7 @@ def memory_floor_bytes(job: TrainingJob, legal: Space, facts: Mapping[str, float
     model, every = job.architecture, max(1, job.architecture.moe_every)
     most, fewest = np.ceil(layers / pp), np.floor(layers / pp)  # layers of the first stage and of the last
     per_layer = _least_dense_params(model) / tp
-    routed = routed_expert_params(model) / tp / ep if model.experts else 0.0 * tp
+    routed = routed_expert_params(model) / np.where(ep > 1, ep, tp) if model.experts else 0.0 * tp
     of_first = np.maximum(0.0, np.floor((most - model.dense_layers) / every)) * routed
     of_last = np.floor(np.minimum(fewest, layers - model.dense_layers) / every) * routed
     (held_first, gradients_first), (held, gradients) = _states(
@@ -116,6 +116,12 @@ def _least_dense_params(model: Architecture) -> int:
     return attention_params(model) + min(blocks, default=0)
 
 
+def _expert_group(column: Mapping[str, Column]) -> Column:
+    """Devices that ZeRO divides the state of a routed expert over, at most."""
+    tp, ep = column["tp"], column["ep"]
+    return np.maximum(1.0, column["shard"] * tp / np.where(ep > 1, ep, tp))
+
+
 def _states(
     job: TrainingJob, stages: Sequence[tuple[Column, Column]], column: Mapping[str, Column]
 ) -> list[tuple[Column, Column]]:
@@ -124,7 +130,8 @@ def _states(
     whole = zero < 3
     if job.method in ("lora", "qlora"):
         smallest, group = min(2.0, recipe(job, Layout()).weights), np.where(whole, 1.0, shard)
-        return [(smallest * (dense + experts) / group, np.zeros(len(zero))) for dense, experts in stages]
+        of_experts = np.where(whole, 1.0, _expert_group(column))
+        return [(smallest * (dense / group + experts / of_experts), np.zeros(len(zero))) for dense, experts in stages]
     recipes = [recipe(job, Layout(zero_stage=stage)) for stage in range(4)]
     stage = zero.astype(np.intp)
     weights = np.array([per.weights for per in recipes])[stage]
@@ -132,7 +139,7 @@ def _states(
     gradients = np.array([0.0 if job.cpu_offload else per.gradients for per in recipes])[stage]
     groups = [shard]
     if job.architecture.experts:
-        groups.append(np.maximum(1.0, shard / column["ep"]))
+        groups.append(_expert_group(column))
     per_param = [
         (
             weights / np.where(whole, 1.0, group) + optimizer / np.where(zero >= 1, group, 1.0),

@@ -199,7 +199,8 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
     per, zero = recipes(job, layouts), layouts.zero_stage
     dense, expert = device_params(layouts, stage)
     group = layouts.shard
-    expert_group = np.maximum(1.0, group // np.maximum(1.0, layouts.expert))
+    # Tensor ranks that share no expert's matrices are ranks that its state is divided over.
+    expert_group = np.maximum(1.0, group * layouts.tensor // expert_split(layouts))
 
     def held(bytes_per_param: Any, from_stage: int) -> Column:
         sharded = zero >= from_stage
@@ -283,7 +284,16 @@ def stream_is_wide(job: TrainingJob) -> bool:
 
 def device_params(layouts: Layouts, stage: Stages) -> tuple[Column, Column]:
     """(dense, routed expert) parameters of one device of a stage, before ZeRO divides them."""
-    return stage.dense / layouts.tensor, stage.experts / (layouts.tensor * layouts.expert)
+    return stage.dense / layouts.tensor, stage.experts / expert_split(layouts)
+
+
+def expert_split(layouts: Layouts) -> Column:
+    """How many devices one set of routed experts is split over before ZeRO divides it.
+
+    Expert parallelism takes whole experts, as Megatron-Core does with `--expert-tensor-parallel-size 1`, what recipes
+    set and what the time of a step is predicted for; without it each expert is split over the tensor ranks.
+    """
+    return np.where(layouts.expert > 1, layouts.expert, layouts.tensor)
 
 
 def _frozen_bytes(
@@ -375,7 +385,7 @@ def layer_params(model: Architecture, layouts: Layouts) -> Column:
     if not model.layers:
         return params_total(model) / np.maximum(1.0, 50 * layouts.tensor)
     dense, expert = _last_layer_params(model)
-    return (dense + expert / layouts.expert) / layouts.tensor
+    return dense / layouts.tensor + expert / expert_split(layouts)
 
 
 @lru_cache(maxsize=1024)

@@ -37,6 +37,7 @@ from sizewell.sizing.predict.memory.states import (
     QUANTISES_HEAD,
     TRAINER,
     ModelStates,
+    expert_split,
     largest_matrix,
     largest_quantised,
     layer_params,
@@ -339,8 +340,9 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
     table = max(embedding_params(model), output_params(model)) / layouts.tensor
     gathers = zero >= 3
     if job.framework == "jax":  # XLA gathers a matrix at a time, this one and the next
-        matrix = model.experts * model.hidden * model.expert_ffn if model.experts else largest_matrix(model)
-        gathered = (2 * 2.0 + 2.0) * (matrix / layouts.tensor) / (layouts.expert if model.experts else 1.0)
+        routed = model.experts * model.hidden * model.expert_ffn
+        matrix = routed / expert_split(layouts) if routed else largest_matrix(model) / layouts.tensor
+        gathered = (2 * 2.0 + 2.0) * matrix
     else:
         gathers = gathers & (layouts.data * layouts.context > 1)
         unit = per.weights if frozen and per.weights < 2 else 2.0

@@ -168,7 +168,8 @@ def optimizer_time(r: Rows, k: Mapping[str, float]) -> Values:
     """Seconds of the update: memory-bound over the parameters whose state this device holds."""
     dense, experts = local_params(r)
     shards = np.where(r.zero >= 1, r.shard, 1.0)
-    stored = r.trained_share * (dense / shards + experts / np.maximum(1.0, shards / r.ep))
+    own = np.where(r.ep > 1, r.tp / r.ep, 1.0)  # ranks with the same experts, of those with the same dense matrices
+    stored = r.trained_share * (dense / shards + experts / np.maximum(1.0, np.where(r.zero >= 1, shards * own, 1.0)))
     speed = np.where(r.offload > 0, k["offload_bytes_per_s"], r.hbm)
     return stored * r.optimizer_bytes / speed
 
