@@ -200,7 +200,7 @@ LUSTRE = {
 
 
 def eks_cluster(args):
-    eks_checks.check_eks_cluster("x", args, find_shape("aws", args.get("system_type", "m7i.large")))
+    eks_checks.check_eks_cluster("x", args)
 
 
 def eks_pool(args):
@@ -216,7 +216,7 @@ def fleet(args):
 
 
 def aks_cluster(args):
-    aks_checks.check_aks_cluster("x", args, find_shape("azure", args.get("system_size", aks_checks.SYSTEM_SIZE)))
+    aks_checks.check_aks_cluster("x", args)
 
 
 def aks_pool(args):
@@ -744,6 +744,12 @@ CASES = [
     ("eks cluster", {"subnet_ids": ["subnet-1", "subnet-1"]}, "subnet_ids", "names one twice: subnet-1"),
     ("eks cluster", {"zones": ["use1-az3", "use1-az1"]}, "zones[0]", "takes no control plane of EKS"),
     ("eks cluster", {"system_type": "m7z.large"}, "system_type", "is not in the catalog"),
+    ("eks cluster", {"system_type": "m7i.lage"}, "system_type", "is not in the catalog"),
+    ("eks cluster", {"system_type": "p9.48xlarge"}, "system_type", "without accelerators"),
+    ("eks cluster", {"system_type": "m7gd.large"}, "system_type", "has Arm processors"),
+    ("aks cluster", {"system_size": "Standard_D4ps_v6"}, "system_size", "has Arm processors"),
+    ("aks cluster", {"system_size": "Standard_NC8as_T9_v9"}, "system_size", "without accelerators"),
+    ("aks cluster", {"system_size": "D4s_v6"}, "system_size", "is not in the catalog"),
     (
         "eks cluster",
         {"addon_versions": {"vpc_cni": "v1.21.1-eksbuild.8"}},
@@ -844,6 +850,14 @@ def test_the_arguments_that_the_cases_change_are_right(what):
             "aws network",
             {"endpoint_services": ["ssm", "kinesis-streams", "ssm-fips", "sagemaker.api-fips", "ec2messages"]},
         ),
+        *(
+            ("eks cluster", {"system_type": kind})
+            for kind in ("m5.large", "c7i-flex.xlarge", "m5dn.2xlarge", "r7iz.large")
+        ),
+        *(
+            ("aks cluster", {"system_size": size})
+            for size in ("Standard_D4ds_v6", "Standard_E8-4as_v5", "Standard_F4s_v2")
+        ),
         ("aws pool", {"writer": {"bucket": "team.runs", "key_alias": "alias/team/runs"}}),
         ("aws pool", {"image": "resolve:ssm:/aws/service/x/x86_64/latest"}),
         (
@@ -868,6 +882,13 @@ def test_refusal(what, changes, path, words):
     sentences = {fault.path: str(fault) for fault in caught.value.faults}
     assert path in sentences, sentences
     assert any(fault.path == path and words in str(fault) for fault in caught.value.faults), sentences[path]
+
+
+def test_a_name_of_a_bucket_is_one_fault():
+    check, args = CHECKS["gcp store"]
+    with pytest.raises(ArgsError) as caught:
+        check({**args, "bucket": "google-A"})
+    assert [fault.path for fault in caught.value.faults] == ["bucket"]
 
 
 def test_all_faults_come_at_once():

@@ -1,8 +1,10 @@
 """Finding a machine in the catalog. Pure."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from sizewell.components.faults import Faults
 from sizewell.sizing.catalog.records import Shape, Slice
 from sizewell.sizing.errors import ArgsError, Fault
 from sizewell.sizing.records.decision import Pool, Workload
@@ -35,6 +37,24 @@ def checked_shape(
     check(name, args, shape)
     assert shape is not None, check  # noqa: S101  (each check refuses an unknown type)
     return shape
+
+
+def check_system_machine(
+    faults: Faults, path: str, cloud: str, machine: object, *, spelled: str, arm: str, fix: str
+) -> None:
+    """What the system pool of a cluster runs on: any x86 machine without accelerators, in the catalog or not, as the
+    catalog has few of them. `spelled` and `arm` are patterns of the cloud's names for those, and for Arm machines.
+    """
+    from sizewell.sizing import catalog
+
+    shape, name = find_shape(cloud, machine), str(machine)
+    if shape.accelerators if shape else catalog.load().says(cloud, name, "accelerated"):
+        faults.add(path, f"must be without accelerators, got {machine!r}", fix=fix)
+    elif shape is None and not re.fullmatch(spelled, name):
+        faults.not_in_catalog(path, machine)
+    elif re.fullmatch(arm, name):
+        like = "name one with x86 processors"
+        faults.add(path, f"has Arm processors, and the images of the system pool are for x86: {machine!r}", fix=like)
 
 
 def shape_by_name(cloud: str, instance_type: str) -> Shape | None:

@@ -206,14 +206,13 @@ def _check_bucket(faults: Faults, bucket: object, at: str) -> None:
     """What Cloud Storage allows in the name of a bucket (cloud.google.com/storage/docs/buckets#naming); an output is
     known when it is there.
     """
-    if not isinstance(bucket, str):
+    if not isinstance(bucket, str) or not faults.holds(at):
         return
     faults.must(
         re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]", bucket) is not None,
         at,
         f"must be the name of a bucket (3 to 63 of a-z, 0-9, - and _; more with dots), got {bucket!r}",
-    )
-    faults.must(
+    ) and faults.must(
         not bucket.startswith("goog") and re.search("g[o0]{2}g[l1]e", bucket) is None,
         at,
         f"must neither begin with goog nor contain google, or what is close to it, got {bucket!r}: Google refuses it",

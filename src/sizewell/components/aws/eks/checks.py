@@ -22,9 +22,16 @@ from sizewell.components.aws.eks.scaling import PRIORITIES
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.faults import Faults, check_guardable, check_label, check_labels, check_machines
 from sizewell.components.kubernetes_versions import check_version
-from sizewell.components.machines import undriven_by
+from sizewell.components.machines import check_system_machine, undriven_by
 from sizewell.sizing.catalog.records import Shape
 
+# Families without accelerators and what stands after their generation, g for Graviton
+# (docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html).
+_SYSTEM = (
+    r"(a|c|d|h|hpc|i|im|is|m|r|t|u|x|z)\d+(iz|[aigq]?(b|d|e|n|p|s|tb|zn)*)(-flex|-[a-z0-9]+)?"
+    r"\.(nano|micro|small|medium|\d*x?large|metal(-\d+xl)?)"
+)
+_ARM = r"([a-z]+\d+g[a-z]*|a1)\..*"
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
 _WITHOUT_CONTROL_PLANE = ("use1-az3", "usw1-az2", "cac1-az3")
@@ -34,8 +41,7 @@ name each account has other ones.
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
 
 
-def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> None:
-    """`system` is the catalog's record of the system pool's type, None where the catalog does not know it."""
+def check_eks_cluster(name: str, args: EksClusterArgs) -> None:
     faults = Faults.of(name, args, EksClusterArgs)
     check_place(faults, args)
     zones = args.get("zones") or []
@@ -48,13 +54,9 @@ def check_eks_cluster(name: str, args: EksClusterArgs, system: Shape | None) -> 
             f"takes no control plane of EKS: {zone}; its subnets are for nodes alone",
             fix="name other zones of the region for the cluster",
         )
-    system_type = args.get("system_type", "m7i.large")
-    if system is None:
-        faults.not_in_catalog("system_type", system_type)
-    else:
+    if "system_type" in args:
         fix = "use an EksNodeGroup for accelerators"
-        message = f"must be a type without accelerators, got {system_type!r}"
-        faults.must(not system.accelerators, "system_type", message, fix=fix)
+        check_system_machine(faults, "system_type", "aws", args["system_type"], spelled=_SYSTEM, arm=_ARM, fix=fix)
     for key, mode, ranges in (
         ("public_cidrs", "public", args.get("public_cidrs")),
         ("api_cidrs", "private", args.get("api_cidrs")),

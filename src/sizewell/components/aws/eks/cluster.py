@@ -11,7 +11,6 @@ from sizewell.components.aws.eks import node_config as eks_node_config
 from sizewell.components.aws.eks.args import EksClusterArgs, service_of
 from sizewell.components.aws.eks.checks import check_eks_cluster
 from sizewell.components.kubernetes_versions import default_version
-from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned, reaching
 
 NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore")
@@ -36,7 +35,7 @@ class EksCluster(Owned):
     """Kubeconfig; a secret."""
 
     def __init__(self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        check_eks_cluster(name, args, find_shape("aws", args.get("system_type", "m7i.large")))
+        check_eks_cluster(name, args)
         region = args["region"]
         super().__init__(name, args, opts, kind="cluster")
         role = parts.role(

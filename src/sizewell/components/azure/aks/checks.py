@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import date
 
 from sizewell.components.azure.aks.args import (
-    SYSTEM_SIZE,
     AksClusterArgs,
     AksGpuPoolArgs,
     AksOperatorsArgs,
@@ -34,27 +33,25 @@ from sizewell.components.faults import (
 )
 from sizewell.components.kubernetes_versions import check_version, default_version, following
 from sizewell.components.limits import check_emails
-from sizewell.components.machines import offered_elsewhere, undriven_by
+from sizewell.components.machines import check_system_machine, offered_elsewhere, undriven_by
 from sizewell.sizing.catalog.lifetimes import load, minor
 from sizewell.sizing.catalog.records import Shape
 
 DRIVERS = ("operator", "aks")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+# p: Arm (learn.microsoft.com/azure/virtual-machines/vm-naming-conventions)
+_SYSTEM = r"Standard_[A-Z]+\d+(-\d+)?[a-z]*(_v\d+)?"
+_ARM = r"Standard_[A-Z]+\d+(-\d+)?[a-z]*p[a-z]*(_v\d+)?"
 _REPOSITORY = re.compile(r"[a-z0-9][a-z0-9.-]*\.[a-z]{2,}(/[a-z0-9._-]+)*")
 
 
-def check_aks_cluster(name: str, args: AksClusterArgs, system: Shape | None) -> None:
-    """`system` is the catalog's record of the system pool's size, None where the catalog does not know it."""
+def check_aks_cluster(name: str, args: AksClusterArgs) -> None:
     faults = Faults.of(name, args, AksClusterArgs)
     check_place(faults, args)
     check_version(faults, args, "aks", builds=True)
-    size = args.get("system_size", SYSTEM_SIZE)
-    faults.must(
-        system is not None and not system.accelerators,
-        "system_size",
-        f"must be a size of the catalog without accelerators, got {size!r}",
-        fix="use an AksGpuPool for accelerators",
-    )
+    if "system_size" in args:
+        fix = "use an AksGpuPool for accelerators"
+        check_system_machine(faults, "system_size", "azure", args["system_size"], spelled=_SYSTEM, arm=_ARM, fix=fix)
     for number, reserved in enumerate(args.get("reservations") or []):
         check_reservation(faults, reserved, f"reservations[{number}]")
     for number, group in enumerate(args.get("admin_groups") or []):

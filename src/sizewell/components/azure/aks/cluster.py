@@ -10,7 +10,6 @@ from sizewell.components.azure.aks import node_config as aks_node_config
 from sizewell.components.azure.aks.args import SYSTEM_SIZE, AksClusterArgs
 from sizewell.components.azure.aks.checks import check_aks_cluster
 from sizewell.components.kubernetes_versions import default_version
-from sizewell.components.machines import find_shape
 from sizewell.components.owned import Owned, reaching
 
 
@@ -45,7 +44,7 @@ class AksCluster(Owned):
     """Query endpoint of that workspace."""
 
     def __init__(self, name: str, args: AksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        check_aks_cluster(name, args, find_shape("azure", args.get("system_size", SYSTEM_SIZE)))
+        check_aks_cluster(name, args)
         super().__init__(name, args, opts, kind="cluster")
         control = parts.identity(self, f"{name}-control", args)
         rights = self._rights(name, args, control)
