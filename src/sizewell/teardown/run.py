@@ -245,14 +245,15 @@ class Runner:
                 return
             # The plan is minutes or hours old, and may come from a file. What is acted on is read under the lock, by a
             # reader without any earlier answer: a cache here would act on what a person has taken back meanwhile.
-            status = reader.one(listed, row.stack, self.now())
+            at = self.now()
+            status = reader.one(listed, row.stack, at)
             if not self._still(row, status):
                 return
             if status.parts is not None and self.cluster and self.cluster in status.parts.clusters:
                 self._say(row, "held back", f"this is running in its cluster {self.cluster}: schedule it elsewhere")
                 return
             must_hold(self.now())
-            self._keep_timeline(status, self.now())
+            self._keep_timeline(status, at)  # the time of the look: later ones are in nothing that it saw
             if row.action == "empty":
                 self._empty(reader, status, row)
             else:
