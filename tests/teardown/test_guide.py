@@ -43,7 +43,7 @@ SAYS = {  # of each command, a word of its answer
     "sizewell teardown run": "nothing was changed (no --yes)",
     "sizewell teardown run --yes": "1 done",
     "sizewell teardown run --plan plan.json --yes": "",
-    "sizewell teardown report": "left over: US dollars per month",
+    "sizewell teardown report": "dev-aws",
     "sizewell teardown replay FILE": "empty",
     "sizewell teardown observed dev-aws": "g6.12xlarge",
     'sizewell teardown accept-gap --reason "a full disk"': "nothing to accept",

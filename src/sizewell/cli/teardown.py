@@ -512,6 +512,7 @@ def _version(args: Arguments, version: Version, before: str, after: str) -> int:
 @_at
 @click.option("--json", is_flag=True, help="print it as JSON")
 def _report(args: Arguments) -> int:
+    from sizewell.teardown.journal import in_lines
     from sizewell.teardown.report import monthly_report
     from sizewell.teardown.savings import stops
 
@@ -526,8 +527,8 @@ def _report(args: Arguments) -> int:
         )
         return 0
     if journal.unread:
-        output.note(f"the sums lack what cannot be read: {', '.join(journal.unread)}")
-    numbers = ("emptied", "destroyed", "held back", "failed", "saved", "left over")
+        output.note(f"the sums lack what cannot be read: {', '.join(in_lines(journal.unread))}")
+    numbers = ("emptied", "destroyed", "held\nback", "failed", "saved", "left\nover")  # narrow: names need the width
     table = output.table("month", "owner", "stack", *numbers, right=numbers)
     for row in rows:
         more = " + ?" if row.unpriced else ""
