@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -115,7 +116,7 @@ pulumi.StackReference("org/p/dev").get_output("end").apply(until)
 GPU = "aws.ec2.Instance('gpu', ami='ami-1', instance_type='p5.48xlarge')"
 NUMBERED = GPU.replace("'gpu'", "f'g{i}'")
 LOOK_UPS = """
-import decimal, json, os, re
+import collections, decimal, json, os, re, string, subprocess
 text = aws.ssm.get_parameter(name="/x").value
 group = aws.autoscaling.get_group(name="ml")
 vpc = aws.ec2.get_vpc(tags={"a": "b"})
@@ -157,6 +158,33 @@ DECISIONS = [
     f"if os.environ.get('SIZEWELL_GPUS', 'no').lower() in {{'yes'}}: {GPU}",
     f"for i in range(int(os.environ.get('SIZEWELL_GPUS', '0'))): {GPU}",
     f"for i in range(int(os.getenv('SIZEWELL_GPUS', 0))): {GPU}",
+    "aws.ec2.Instance('i', ami='ami-1', instance_type=os.getenv('SIZEWELL_TYPE', 't3.micro'))",
+    "aws.eks.NodeGroup('n', scaling_config={'desired_size': 1, 'max_size': 1, 'min_size': 1}, cluster_name='c', subnet_ids=[], node_role_arn='r', instance_types=[os.environ.get('SIZEWELL_TYPE', 't3.micro')])",
+    f"for i in range(int(dict(os.environ).get('SIZEWELL_GPUS', '0'))): {GPU}",
+    f"if os.environ.copy().get('SIZEWELL_GPUS', 'no') == 'yes': {GPU}",
+    f"if 'SIZEWELL_GPUS' in os.environ.copy(): {GPU}",
+    f"if os.environ.copy().pop('SIZEWELL_GPUS', None): {GPU}",
+    f"if {{'SIZEWELL_GPUS': '', **os.environ}}['SIZEWELL_GPUS']: {GPU}",
+    f"if (os.environ | {{'A': 'b'}}).get('SIZEWELL_GPUS'): {GPU}",
+    f"if ({{'SIZEWELL_GPUS': ''}} | os.environ)['SIZEWELL_GPUS']: {GPU}",
+    f"if any(name == 'SIZEWELL_GPUS' for name, _ in os.environ.items()): {GPU}",
+    f"if 'SIZEWELL_GPUS' in list(os.environ): {GPU}",
+    f"if 'SIZEWELL_GPUS' in os.environ.keys(): {GPU}",
+    f"if os.environ.setdefault('SIZEWELL_GPUS', '') == 'yes': {GPU}",
+    f"if os.environ.pop('SIZEWELL_GPUS', None): {GPU}",
+    f"if collections.ChainMap(os.environ, {{'SIZEWELL_GPUS': ''}})['SIZEWELL_GPUS']: {GPU}",
+    f"if os.path.expandvars('$SIZEWELL_GPUS') == 'yes': {GPU}",
+    f"if string.Template('$SIZEWELL_GPUS').safe_substitute(os.environ) == 'yes': {GPU}",
+    f"if os.getenvb(b'SIZEWELL_GPUS', b'no') == b'yes': {GPU}",
+    f"if len(os.getenv('SIZEWELL_GPUS', '')): {GPU}",
+    f"if os.getenv('SIZEWELL_GPUS', '0').isdigit() and 0: {GPU}",
+    f"if os.getenv('SIZEWELL_GPUS', '0').removesuffix('x') == '1': {GPU}",
+    f"if json.loads(os.getenv('SIZEWELL_GPUS', '0')): {GPU}",
+    f"if int(subprocess.check_output('echo ${{SIZEWELL_GPUS:-0}}', shell=True)): {GPU}",
+    f"if 'yes' in subprocess.run(['echo', 'no'], capture_output=True, text=True).stdout: {GPU}",
+    f"if subprocess.run(['false']).returncode == 0: {GPU}",
+    f"if os.system('false') == 0: {GPU}",
+    f"if os.popen('echo no').read().strip() == 'yes': {GPU}",
     f"if not pulumi.runtime.is_dry_run(): {GPU}",
     f"for i in range(1 if pulumi.runtime.settings.is_dry_run() else 30): {NUMBERED}",
 ]
@@ -238,6 +266,46 @@ def test_an_environment_variable_that_is_set_or_only_fills_inputs_hides_nothing(
     plain = "import os\naws.ebs.Volume('v', availability_zone=os.getenv('SIZEWELL_ZONE', 'us-west-2a'), size=1)\n"
     assert plan(plain).hidden == ()
     assert named(plan(plain))["v"].inputs["availabilityZone"] == "us-west-2a"
+
+
+def test_what_only_fills_inputs_or_goes_to_a_command_hides_nothing(plan):
+    found = plan("""
+import os, subprocess
+tag = subprocess.check_output(["echo", "abc"], env={**os.environ, "A": "b"}, text=True).strip()
+subprocess.run(["true"], env=dict(os.environ), check=True)
+subprocess.run(["true"], env=os.environ.copy(), check=True)
+aws.ebs.Volume("v", availability_zone="a", size=1, tags={"commit": tag, "by": os.environ.copy().get("SIZEWELL_BY", "x")})
+""")
+    assert named(found)["v"].inputs["tags"] == {"commit": "abc", "by": "x"}
+    assert found.hidden == ()
+
+
+def test_a_variable_whose_absence_a_program_catches_is_named(plan):
+    found = plan(f"""
+import os
+try:
+    count = int(os.environ["SIZEWELL_GPUS"])
+except KeyError:
+    count = 0
+for i in range(count):
+    {NUMBERED}
+""")
+    assert [each.name for each in found.hidden] == ["__main__.py, line 6"]
+    assert "SIZEWELL_GPUS" in found.hidden[0].why
+
+
+def test_a_settings_library_that_asks_the_environment_is_named_at_the_programs_line(plan, tmp_path):
+    library = tmp_path / "site-packages" / "decouple"
+    library.mkdir(parents=True)
+    (library / "__init__.py").write_text("import os\ndef config(name, default): return os.environ.get(name, default)\n")
+    found = plan(f"""
+import sys
+sys.path.append({str(library.parent)!r})
+from decouple import config
+count = config("SIZEWELL_GPUS", 0)
+""")
+    sys.modules.pop("decouple", None)
+    assert [each.name for each in found.hidden] == ["__main__.py, line 7"]
 
 
 def test_a_function_that_only_raises_is_named(plan):

@@ -3,15 +3,14 @@
 An output that is not known yet is the SDK's own business: what is done with it is not run. A plain call
 (`aws.ec2.get_ami(...)`), an output that is awaited and a secret of the configuration have to be something, and what a
 program makes inside `apply` of an unknown value is never made at a preview. In these places the program gets the values
-of `undecided`. An environment variable that is not set here is reported where a program decides by its default, and a
-host that cannot be reached from here, where it goes on without its answer.
+of `undecided`. A host that cannot be reached from here is reported where a program goes on without its answer; what it
+asks of the machine it runs on is the business of `surroundings`.
 """
 
 from __future__ import annotations
 
 import dis
 import json
-import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,12 +23,14 @@ from pulumi import _types
 from pulumi.output import UNKNOWN, Unknown, contains_unknowns
 from pulumi.runtime import rpc as pulumi_rpc
 
+from sizewell.sdk import surroundings
+from sizewell.sdk.surroundings import VARIABLE
 from sizewell.sdk.undecided import (
     ENTRIES,
     MANY,
     MARK,
     Anything,
-    Defaulted,
+    LocalText,
     UnknownList,
     UnknownMapping,
     UnknownNumber,
@@ -45,7 +46,6 @@ __all__ = ["INSTEAD", "VARIABLE", "stand_in", "tell_to"]
 
 pulumi_invoke: Any = import_module("pulumi.runtime.invoke")  # the package has a function of that name
 RENDERERS: Final = ("kubernetes:yaml:decode", "kubernetes:helm:template", "kubernetes:kustomize:directory")
-VARIABLE: Final = "the environment variable"  # how what is reported of one begins
 _LATER: Final = "a value that is known only after deployment"
 
 
@@ -227,7 +227,7 @@ def get_output_details(self: Any, name: str) -> Awaitable[Any]:
     return details()
 
 
-# -- configuration and environment ------------------------------------------------------------------------------------
+# -- configuration ----------------------------------------------------------------------------------------------------
 
 
 def _config_value(
@@ -252,38 +252,6 @@ def _typed(of: str, kind: type) -> Callable[..., Any]:
 
 def _secret(config: Any, key: str) -> str:
     return f"the secret {config.full_key(key)} of the configuration"
-
-
-def _variable(name: str) -> str:
-    return f"{VARIABLE} {name}, which is not set here"
-
-
-def _environment(self: Any, name: str, default: Any = None) -> Any:
-    """`os.environ.get` and `os.getenv`: the default is the program's answer here, and may not be elsewhere."""
-    value = _ENVIRON_GET(self, name, None)
-    if value is not None or not of_program(sys._getframe(1)):  # noqa: SLF001
-        return default if value is None else value
-    if isinstance(default, str):
-        return Defaulted(_variable(name), default)
-    decides(_variable(name))
-    return default
-
-
-def _getenv(name: str, default: Any = None) -> Any:
-    value = _ENVIRON_GET(os.environ, name, None)
-    if value is not None or not of_program(sys._getframe(1)):  # noqa: SLF001
-        return default if value is None else value
-    if isinstance(default, str):
-        return Defaulted(_variable(name), default)
-    decides(_variable(name))
-    return default
-
-
-def _is_set(self: Any, name: object) -> bool:
-    found: bool = _ENVIRON_HAS(self, name)
-    if not found:
-        decides(_variable(str(name)))
-    return found
 
 
 # -- the network ------------------------------------------------------------------------------------------------------
@@ -321,12 +289,21 @@ def _unreached(host: Any) -> None:
 # -- values that leave the program ------------------------------------------------------------------------------------
 
 
-def serialize_property(value: Any, *arguments: Any, **named: Any) -> Awaitable[Any]:
-    """The SDK's own: a number that nobody knows is recorded as what it is."""
-    return _SERIALIZE(MARK if type(value) is UnknownNumber else value, *arguments, **named)
+def serialize_property(value: Any, dependencies: Any, key: str | None, *arguments: Any, **named: Any) -> Awaitable[Any]:
+    """The SDK's own: a number that nobody knows is recorded as what it is, and a default that is a machine is told."""
+    if type(value) is LocalText and value.where and str(key).rpartition(".")[2].lower().replace("_", "") in _MACHINES:
+        tells(value._about, value.where)  # noqa: SLF001
+    return _SERIALIZE(MARK if type(value) is UnknownNumber else value, dependencies, key, *arguments, **named)
+
+
+_MACHINES: Final = frozenset(  # inputs that say which machine is rented, as the providers spell them
+    ("instancetype", "instancetypes", "machinetype", "vmsize", "size", "instanceclass", "nodetype", "acceleratortype")
+)
 
 
 def _loads(text: Any, *arguments: Any, **named: Any) -> Any:
+    if isinstance(text, LocalText):
+        decides(text._about)  # noqa: SLF001 - it is read into plain values
     return Anything(text._about) if isinstance(text, UnknownText) else _LOADS(text, *arguments, **named)  # noqa: SLF001
 
 
@@ -342,9 +319,6 @@ _DETAILS: Final[Any] = pulumi.StackReference.get_output_details
 _CONFIG: Final[Any] = pulumi.Config._get  # noqa: SLF001
 _INVOKE: Final = pulumi_invoke._invoke  # noqa: SLF001
 _SERIALIZE: Final = pulumi_rpc.serialize_property
-_ENVIRON: Final[Any] = type(os.environ)
-_ENVIRON_GET: Final[Any] = _ENVIRON.get
-_ENVIRON_HAS: Final[Any] = _ENVIRON.__contains__
 _ADDRESSES: Final = socket.getaddrinfo
 _CONNECT: Final = socket.create_connection
 _LOADS: Final = json.loads
@@ -365,9 +339,7 @@ INSTEAD: Final[tuple[tuple[Any, str, Any], ...]] = (
     (pulumi.Config, "_get_object", _typed("_get_object", object)),
     (socket, "getaddrinfo", getaddrinfo),
     (socket, "create_connection", create_connection),
-    (_ENVIRON, "get", _environment),
-    (_ENVIRON, "__contains__", _is_set),
-    (os, "getenv", _getenv),
+    *surroundings.INSTEAD,
     (json, "loads", _loads),
     (json.JSONEncoder, "default", _as_json),
 )

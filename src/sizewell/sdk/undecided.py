@@ -44,6 +44,15 @@ def of_program(frame: FrameType) -> bool:
     return own(frame.f_code.co_filename) and not str(frame.f_globals.get("__name__", "")).startswith("sizewell.")
 
 
+def asked_by(frame: FrameType | None, through: Callable[[str], bool]) -> FrameType | None:
+    """The program's frame that asks, directly or through modules that only pass its question on."""
+    while frame is not None and not of_program(frame):
+        if not through(str(frame.f_globals.get("__name__", ""))):
+            return None
+        frame = frame.f_back
+    return frame
+
+
 def tells(about: str, where: str) -> None:
     """Tell of a place of the program, by its file and line."""
     if (tell := _tell.get()) is not None:
@@ -342,60 +351,101 @@ class UnknownMapping(dict[str, Any]):
         return super().values()
 
 
-class Defaulted(str):
-    """The default of something that is not set here and may be elsewhere: a text like any other, which tells."""
+def _deciding(base: type[Any], name: str) -> Callable[..., Any]:
+    theirs = getattr(base, name, None)
 
-    __slots__ = ("_about",)
+    def answer(self: Any, *arguments: Any, **named: Any) -> Any:
+        decides(self._about)
+        if theirs is None:  # a conversion of text, which would ask what it reads again
+            plain = base.__add__(base(), self)
+            return {"__bool__": bool, "__int__": int, "__float__": float}[name](plain)
+        return theirs(self, *arguments, **named)
+
+    return answer
+
+
+def _keeping(base: type[Any], name: str) -> Callable[..., Any]:
+    theirs = getattr(base, name)
+
+    def same(self: Any, *arguments: Any, **named: Any) -> Any:
+        made = theirs(self, *arguments, **named)
+        if not isinstance(made, base):
+            return made
+        return LocalText(self._about, made, self.where) if base is str else type(self)(self._about, made)
+
+    return same
+
+
+def _tells(base: type[Any]) -> Callable[[type[Any]], type[Any]]:
+    """Let a subclass tell whenever the program decides by it, and go on through what only changes it."""
+
+    def told(kind: type[Any]) -> type[Any]:
+        for name in _DECIDING:
+            if hasattr(base, name) or (name in _CONVERTING and base is not int):
+                setattr(kind, name, _deciding(base, name))
+        for name in _KEEPING if base is not int else ():
+            if hasattr(base, name):
+                setattr(kind, name, _keeping(base, name))
+        return kind
+
+    return told
+
+
+_CONVERTING: Final = ("__bool__", "__int__", "__float__")
+_DECIDING: Final = (
+    *_CONVERTING,
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__", "__iter__", "__contains__"),
+    *("startswith", "endswith", "isdigit", "isnumeric", "isdecimal", "isalpha", "isalnum", "islower", "isupper"),
+    *("find", "rfind", "index", "rindex", "count", "split", "rsplit", "splitlines", "partition", "rpartition"),
+)
+_KEEPING: Final = (
+    *("__add__", "__getitem__", "lower", "upper", "title", "capitalize", "casefold", "swapcase"),
+    *("strip", "lstrip", "rstrip", "replace", "removeprefix", "removesuffix", "zfill"),
+)
+
+
+@_tells(str)
+class LocalText(str):
+    """A text that is such here and may be another elsewhere: like any other, until the program decides by it.
+
+    `where` is the line that asked for it, where one is known.
+    """
+
+    __slots__ = ("_about", "where")
+    _about: str
+    where: str
+
+    def __new__(cls, about: str, text: str, where: str = "") -> Self:
+        made = super().__new__(cls, text)
+        made._about, made.where = about, where
+        return made
+
+    def __str__(self) -> str:
+        return self
+
+
+@_tells(bytes)
+class LocalBytes(bytes):
+    """The same of bytes: what a command of this machine prints."""
+
     _about: str
 
-    def __new__(cls, about: str, text: str) -> Self:
-        made = super().__new__(cls, text)
+    def __new__(cls, about: str, content: bytes) -> Self:
+        made = super().__new__(cls, content)
         made._about = about
         return made
 
-    def __bool__(self) -> bool:
-        decides(self._about)
-        return str.__len__(self) > 0
+    def decode(self, *options: Any, **named: Any) -> str:
+        return LocalText(self._about, bytes.decode(self, *options, **named))
 
-    def __eq__(self, other: object) -> bool:
-        decides(self._about)
-        return str.__eq__(self, other)
 
-    def __ne__(self, other: object) -> bool:
-        decides(self._about)
-        return str.__ne__(self, other)
+@_tells(int)
+class LocalNumber(int):
+    """The same of a whole number: the status with which a command of this machine ends."""
 
-    def __hash__(self) -> int:
-        decides(self._about)
-        return str.__hash__(self)
+    _about: str
 
-    def __int__(self) -> int:
-        decides(self._about)
-        return int(str.__str__(self))
-
-    def __float__(self) -> float:
-        decides(self._about)
-        return float(str.__str__(self))
-
-    def __contains__(self, part: object) -> bool:
-        decides(self._about)
-        return isinstance(part, str) and str.__contains__(self, part)
-
-    def _is(self, *parts: Any) -> bool:
-        decides(self._about)
-        return str.startswith(self, *parts)
-
-    startswith = _is
-
-    def lower(self) -> Defaulted:
-        return Defaulted(self._about, str.lower(self))
-
-    def upper(self) -> Defaulted:
-        return Defaulted(self._about, str.upper(self))
-
-    def strip(self, *characters: Any) -> Defaulted:
-        return Defaulted(self._about, str.strip(self, *characters))
-
-    def split(self, *options: Any, **named: Any) -> list[str]:
-        decides(self._about)
-        return str.split(self, *options, **named)
+    def __new__(cls, about: str, number: int) -> Self:
+        made = super().__new__(cls, number)
+        made._about = about
+        return made
