@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from test_run import Repository, git
+from test_run import PROGRAM, Repository, git
 
 from sizewell.cli.main import main
 from sizewell.preview.base import merged_into
@@ -353,6 +353,32 @@ def test_the_policies_alone_say_what_a_change_makes_of_them(preview, capsys, nam
     assert line.startswith(f"{RULES}: waiver added: idle-exposure for gpu until 2026-11-01")
     outcomes = {each["outcome"] for each in report["results"] if each["rule"] == "idle-exposure"}
     assert outcomes == ({"violation"} if named else {"waived"}), "a base that is named is the judge"
+
+
+@pytest.mark.parametrize("option", ["retain_on_delete=True", "protect=True", "ignore_changes=['instanceType']"])
+def test_the_policies_alone_judge_what_a_change_ignores_and_keeps_as_a_preview_does(preview, capsys, option):
+    repository, run = preview
+    keeping = PROGRAM.replace("name, props, None)", f"name, props, pulumi.ResourceOptions({option}))")
+    repository.program(text=keeping.format(machine="p4d.24xlarge", size=100))
+    repository.commit()
+    ignored = option.startswith("ignore")
+    repository.program(text=keeping.format(machine="t3.micro", size=100) if ignored else "import pulumi")
+    _, found = run()
+    code, report = policy(capsys, "--base", "HEAD")
+    assert code == 1
+    alone = {each["rule"] for each in report["results"] if each["level"] == "mandatory"}
+    assert "idle-exposure" in failed(found)
+    assert alone == failed(found)
+
+
+def test_a_base_that_cannot_be_evaluated_leaves_what_stands_not_judged(preview, capsys):
+    repository, _ = preview
+    repository.program(text="raise ValueError('of the base')")
+    repository.commit()
+    repository.program(text="import pulumi")
+    _, report = policy(capsys, "--base", "HEAD")
+    (gap,) = [each for each in report["results"] if each["rule"] == "not-judged"]
+    assert "what stands may bring machines that the change leaves as they are" in gap["message"]
 
 
 def test_a_base_that_is_not_there_is_refused(preview, capsys):

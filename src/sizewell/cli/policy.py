@@ -19,7 +19,7 @@ from sizewell.sizing.versions import schema_of
 if TYPE_CHECKING:
     from sizewell.policy.config import Config
     from sizewell.policy.engine import Report
-    from sizewell.resources.recorded import Plan
+    from sizewell.recording.plans import Planned
 
 DESCRIPTION = """Check what stacks would build against the policies: spend, correctness, safety, ownership.
 
@@ -57,7 +57,7 @@ exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
 @click.option("--list", is_flag=True, help="list the rules instead")
 @click.option("--pack", type=PATH, metavar="DIR", help="write the pack for `pulumi --policy-pack DIR` instead")
 @click.option("--config", type=PATH, metavar="FILE", help=f"levels, parameters and waivers ({judging.DEFAULT_CONFIG})")
-@click.option("--base", metavar="REF", help="judge by the policies of this git revision, and say what differs now")
+@click.option("--base", metavar="REF", help="judge the change since this git revision, by its policies")
 @click.option("--usage", type=PATH, metavar="FILE", help="usage that resources do not state: stored data, egress")
 @click.option("--discounts", type=PATH, metavar="FILE", help="own rates and commitments")
 @click.option("--on", type=iso_date, metavar="DATE", help="date of the prices and waivers to use (today)")
@@ -79,7 +79,7 @@ def command(args: Arguments) -> int:
         settings = replace(settings, profile=args.profile)
     if args.list:
         return _list(settings, as_json=args.json)
-    from sizewell.preview.pipeline import stacks_of
+    from sizewell.preview.pipeline import Request, against_base, stacks_of
     from sizewell.recording.plans import from_file, planned, state_of
 
     known = () if args.plan else stacks_of(root)
@@ -91,18 +91,35 @@ def command(args: Arguments) -> int:
     reports: dict[str, Report | SizewellError] = {}
     state = state_of(args.state) if args.state else None
     with output.progress("evaluating") as tell:
-        for path in args.plan:
-            plan = from_file(path, root, state).judged
-            plan = judging.in_environment(plan, environments)
-            reports[plan.stack or path.stem] = _judged(root, plan, settings, on, prices)
-        for name in () if args.plan else args.stack or known:
-            tell(f"evaluating {name}")
-            try:
-                plan = judging.in_environment(planned(root, name, engine=args.engine, state=state).after, environments)
-            except SizewellError as error:
-                reports[name] = error
-            else:
-                reports[name] = _judged(root, plan, settings, on, prices)
+        stands = None if args.base else args.state
+        request = Request(
+            root=root, on=on, base=args.base, base_state=stands, state=args.state, plan_files=tuple(args.plan),
+            engine=args.engine, progress=tell,
+        )  # fmt: skip
+        with against_base(request) as judged:
+
+            def report(name: str, read: Planned) -> Report | SizewellError:
+                try:
+                    change = judged(name, read)
+                    change = replace(change, plan=judging.in_environment(change.plan, environments))
+                    return judging.judge(
+                        change.plan, judging.decision_of(root, name), settings, on, change.changes,
+                        root=root, before=change.before, prices=prices,
+                    )  # fmt: skip
+                except SizewellError as error:
+                    return error
+
+            for path in args.plan:
+                read = from_file(path, root, state)
+                reports[read.after.stack or path.stem] = report(read.after.stack, read)
+            for name in () if args.plan else args.stack or known:
+                tell(f"evaluating {name}")
+                try:
+                    read = planned(root, name, engine=args.engine, state=state)
+                except SizewellError as error:
+                    reports[name] = error
+                else:
+                    reports[name] = report(name, read)
     if args.json:
         output.print_json({name: {**_document(report), "judge": list(said)} for name, report in reports.items()})
     else:
@@ -125,13 +142,6 @@ def _judges(
     environments, more = judges.environments_at(root, args.base, stacks)
     said = tuple(f"{line} (the version of {args.base[:40]} applies)" for line in (*lines, *more))
     return before, environments, said
-
-
-def _judged(root: Path, plan: Plan, settings: Config, on: date, prices: Mapping[str, Any]) -> Report | SizewellError:
-    try:
-        return judging.judge(plan, judging.decision_of(root, plan.stack), settings, on, root=root, prices=prices)
-    except SizewellError as error:
-        return error
 
 
 def _document(report: Report | SizewellError) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from sizewell.preview.ignored import as_it_stands, with_kept
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
-from sizewell.recording.plans import Engine
-from sizewell.resources.recorded import Plan
+from sizewell.recording.plans import Engine, Planned
+from sizewell.resources.recorded import Hidden, Plan
 from sizewell.sizing.catalog.rates import Discounts, SavingsPlan
 from sizewell.sizing.errors import DecisionError, ServiceError, SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
@@ -140,6 +140,49 @@ def _usage_in_words(request: Request, unused: frozenset[tuple[str, str]] | None)
     left = [f"{name}.{measure}" for name, measure in sorted(unused or ())]
     more = f" and {len(left) - 5} more" if len(left) > 5 else ""
     return f"{request.usage.name} (nothing is billed by {', '.join(left[:5])}{more})" if left else request.usage.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A stack as the policies judge it, with what happens to its resources; None where nothing is compared."""
+
+    plan: Plan
+    before: Plan | None = None
+    changes: Mapping[str, str] | None = None
+
+
+@contextmanager
+def against_base(request: Request) -> Iterator[Callable[[str, Planned], Judged]]:
+    """What a preview would give the policies, for whoever asks them alone: with what a change ignores and keeps."""
+    with _base(request) as base:
+
+        def judged(name: str, read: Planned) -> Judged:
+            before, label, failed = _before(request, name, _Head(before=read.before, label=read.label), base)
+            if before is not None and before.stack not in ("", name):
+                before = None  # the state of another stack
+            after = as_it_stands(before, read.judged)
+            if failed:
+                after = replace(after, hidden=(*after.hidden, _unseen(label, failed)))
+            if before is None:
+                return Judged(plan=after)
+            changes = _kinds(changed(before, after, read.replaced))
+            return Judged(plan=with_kept(before, after), before=before, changes=changes)
+
+        yield judged
+
+
+def _unseen(base: str, why: str) -> Hidden:
+    return Hidden(
+        name=base,
+        what="what stands",
+        may_hide="machines that the change leaves as they are",
+        why=why,
+        fix="correct the base, or give what stands with --state FILE of `pulumi stack export`",
+    )
+
+
+def _kinds(changes: Mapping[str, Any]) -> dict[str, str]:
+    return {urn: change.kind for urn, change in changes.items()}
 
 
 def stacks_of(root: Path) -> tuple[str, ...]:
@@ -478,8 +521,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     decision, note = _decision(request.root, name)
     judged, changes = None, changed(before, after, sides.replaced)
     if request.policies is not None and not gone:
-        kinds = {urn: change.kind for urn, change in changes.items()}
-        judged = request.policies(with_kept(before, after), decision, kinds, before)
+        judged = request.policies(with_kept(before, after), decision, _kinds(changes), before)
         if judged is not None and request.new_only and before is not None:
             earlier = request.policies(before, decision, {}, None)
             judged = _only_new(judged, earlier) if earlier is not None else judged
