@@ -1,7 +1,7 @@
 """What a program asks of the machine it runs on: variables that are not set here, and what commands answer.
 
 Both may be otherwise where it is deployed. A default and a command's answer are values that tell where the program
-decides by them; whoever takes a copy of the whole environment is told of at once, because a copy says nothing of
+decides by them; a copy of the whole environment is reported where it is taken, because it says nothing of
 what it lacks.
 """
 
