@@ -274,3 +274,17 @@ def test_a_fix_is_printed_in_one_piece(sizewell: Sizewell, monkeypatch: pytest.M
     monkeypatch.setattr(doctor, "_python", lambda: found)
     done = sizewell("doctor")
     assert f"  fix: {fix.strip()}\n" in "\n".join(line.rstrip() for line in done.out.splitlines()) + "\n"
+
+
+def test_a_report_for_an_issue_names_nobody(decided: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIZEWELL_JOURNAL", "s3://shop-teardown/records")
+    decided.write_text(decided.read_text().replace('"search"', '"somebody"'))
+    done = sizewell("doctor", "--report", *ON)
+    assert done.code == 4
+    assert "- **wrong** stack stack-1: the decision was edited by hand" in done.out
+    assert "run: sizewell size --stack stack-1, and commit the file" in done.out
+    assert "set in the environment: " in done.out
+    assert "SIZEWELL_JOURNAL" in done.out
+    for secret in ("dev-aws", "shop-teardown", str(decided.parents[2])):
+        assert secret not in done.out
+    assert sizewell("doctor", "--report", "--json").code == 64

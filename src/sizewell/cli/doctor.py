@@ -32,6 +32,7 @@ images, rights, receivers, keys, and the Kubernetes versions that run.
 EXAMPLES = """example:
   sizewell doctor
   sizewell doctor --json
+  sizewell doctor --report > report.md
   sizewell doctor prod-aws --cloud
 
 exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog, a
@@ -43,6 +44,17 @@ SDKS: Final = {
     "pulumi-kubernetes": "kubernetes",
 }
 OLD_DAYS: Final = 90
+_SETTINGS: Final = (
+    "SIZEWELL_",
+    "PULUMI_",
+    "AWS_",
+    "GOOGLE_",
+    "AZURE_",
+    "ARM_",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_COLOR",
+)
 CLOUD_S: Final = 60.0  # for all that is asked of a cloud
 INSTALL: Final = "use Pulumi's own installer: https://www.pulumi.com/docs/install/"
 
@@ -67,6 +79,9 @@ class Finding:
 @click.argument("stack", required=False, shell_complete=stacks, help="the stack that --cloud checks")
 @click.option("--cloud", is_flag=True, help="check in the cloud whether STACK can be deployed")
 @click.option("--json", is_flag=True, help="print the findings as JSON")
+@click.option(
+    "--report", is_flag=True, help="print them for an issue: without names of yours, accounts, addresses and paths"
+)
 @click.option("--on", type=iso_date, metavar="DATE", help="date from which ages are counted (default: today)")
 def command(args: Arguments) -> int:
     today = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
@@ -81,8 +96,12 @@ def command(args: Arguments) -> int:
         findings = _cloud(args.stack, today)
     else:
         findings = [*_python(), *_packages(), *_catalog(today), *_engine(), *_pinned(), *_project(today)]
+    if args.json and args.report:
+        raise UsageError("--report cannot be combined with --json\n  fix: leave one of them out")
     if args.json:
         output.print_json([asdict(finding) for finding in findings])
+    elif args.report:
+        print(_report(findings, args.stack or ""), end="")
     else:
         _print(findings)
     return max((finding.code for finding in findings), default=0)
@@ -103,6 +122,28 @@ def _print(findings: list[Finding]) -> None:
             console.print(f"\n{finding.about}\n  fix: {finding.fix}", soft_wrap=True)
     wrong = sum(finding.state == "wrong" for finding in findings)
     console.print(f"\n{wrong} of {len(findings)} checks failed" if wrong else "\neverything is in order")
+
+
+def _report(findings: list[Finding], stack: str) -> str:
+    """The findings in Markdown, with what they ran on, for people who do not know the project."""
+    import platform
+
+    from sizewell.cli import redaction
+
+    names = {stack: "stack"} if stack else {}
+    with contextlib.suppress(SizewellError):  # outside a project
+        names |= redaction.names_in(project.root())
+    known = sorted(name for name in os.environ if name.startswith(_SETTINGS))
+    lines = [
+        f"- {platform.system()} {platform.release()}, {platform.machine()}",
+        f"- set in the environment: {', '.join(known) or 'nothing of ours or of a cloud'}",
+        "",
+        *(
+            f"- **{each.state}** {each.about}: {each.detail}" + (f" ({each.fix})" if each.fix else "")
+            for each in findings
+        ),
+    ]
+    return "".join(f"{redaction.redacted(line, names)}\n" for line in lines)
 
 
 def _cloud(stack: str, today: date) -> list[Finding]:
