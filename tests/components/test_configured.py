@@ -27,7 +27,7 @@ WRONG = {
         "must be zones of us-central1",
     ),
     "another region": ("dev-aws", "aws:region", "eu-west-1", "is eu-west-1, the decision says us-east-1"),
-    "another place": ("prod-azure", "azure-native:location", "westus", "the decision says eastus2"),
+    "another place": ("prod-azure", "azure-native:location", "westus", "the decision says eastus"),
     "another project's region": ("dev-gcp", "gcp:region", "asia-south1", "the decision says us-central1"),
     "no account": ("dev-aws", "sizewell:accounts", '["12345"]', "must be one of your AWS account ids of twelve digits"),
     "no subscription": ("dev-azure", "sizewell:accounts", '["nope"]', "must be one of your Azure subscription ids"),
