@@ -608,6 +608,24 @@ CASES = [
     ("azure pool", {"ssh_public_key": "-----BEGIN PRIVATE KEY"}, "ssh_public_key", "must be a public key"),
     # stores
     ("aws store", {"bucket": "my.bucket"}, "bucket", "dots break TLS"),
+    *(
+        ("aws store", {"bucket": name}, "bucket", "that S3 keeps for itself")
+        for name in ("team--x-s3", "team-s3alias", "sthree-team", "xn--team", "amzn-s3-demo-team", "team--ol-s3")
+    ),
+    *(
+        (
+            "aws pool",
+            {"image": f"resolve:ssm:/aws/service/{path}"},
+            "image",
+            f"is Ubuntu {version}, whose support ended",
+        )
+        for path, version in (
+            ("deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-20.04/latest/ami-id", "20.04"),
+            ("canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id", "20.04"),
+            ("canonical/ubuntu/server/focal/stable/current/amd64/hvm/ebs-gp2/ami-id", "20.04"),
+            ("canonical/ubuntu/server/18.04/stable/current/amd64/hvm/ebs-gp2/ami-id", "18.04"),
+        )
+    ),
     ("aws store", {"retention_days": 0}, "retention_days", "1 to 365"),
     ("aws store", {"retention_days": 60}, "versions_days", "a locked version cannot expire"),
     ("gcp store", {"bucket": "google-1"}, "bucket", "not starting with goog"),
@@ -860,6 +878,11 @@ def test_the_arguments_that_the_cases_change_are_right(what):
         ),
         ("aws pool", {"writer": {"bucket": "team.runs", "key_alias": "alias/team/runs"}}),
         ("aws pool", {"image": "resolve:ssm:/aws/service/x/x86_64/latest"}),
+        *(
+            ("aws pool", {"image": f"resolve:ssm:/aws/service/canonical/ubuntu/{which}/stable/current/amd64/hvm/x"})
+            for which in ("server/24.04", "pro-server/20.04")
+        ),
+        ("aws store", {"bucket": "team-x-s3-runs"}),
         (
             "aws pool",
             {"image": "resolve:ssm:/aws/service/x/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"},

@@ -112,6 +112,14 @@ def test_what_a_state_says_goes_before_what_was_asked():
             "model azure-openai/gpt-35-turbo 0613",
             "ended",
         ),
+        (
+            made(
+                "azure-native:cognitiveservices:Deployment",
+                properties={"model": {"name": "gpt-9", "version": "2027-01-01"}},
+            ),
+            "model azure-openai/gpt-9 2027-01-01",
+            "unknown",
+        ),
     ],
 )
 def test_each_kind_is_read_from_its_resource(resource, what, when):
@@ -146,3 +154,16 @@ def test_a_program_of_its_own_is_not_told_to_set_what_it_does_not_read():
     cluster = made("aws:eks/cluster:Cluster", version="1.34", name="c")
     (found,) = aging([cluster], KNOWN, date(2026, 11, 26))
     assert found.fix == "set its version to 1.35, then pulumi up"
+
+
+def test_an_end_that_lay_ahead_when_it_was_read_may_have_been_postponed():
+    model = {"name": "o3-mini", "version": "2025-01-31"}
+    (found,) = aging([made("azure-native:cognitiveservices:Deployment", properties={"model": model})], KNOWN, ON)
+    assert (found.when, "support was to end on 2026-10-01, as was known on 2026-09-02" in found.detail) == (
+        "ended",
+        True,
+    )
+    (strange,) = aging(
+        [made("azure-native:cognitiveservices:Deployment", properties={"model": {**model, "version": "x"}})], KNOWN, ON
+    )
+    assert pressing([strange]) == (strange,)

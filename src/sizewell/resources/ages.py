@@ -62,11 +62,11 @@ def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, 
 
 
 def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
-    """Those that ended or end within 90 days, and clusters whose end nobody knows."""
+    """Those that ended or end within 90 days, and clusters and models whose end nobody knows."""
     return tuple(
         each
         for each in of
-        if each.when not in ("later", "unknown") or (each.when == "unknown" and each.kind == "kubernetes")
+        if each.when not in ("later", "unknown") or (each.when == "unknown" and each.kind in ("kubernetes", "model"))
     )
 
 
@@ -127,7 +127,13 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield from _release(resource, known.release("database", f"{DATABASES[type_]}/{engine}", major), on)
     elif type_ == "azure-native:cognitiveservices:Deployment":
         name, version = (get(inputs, "properties", "model", key) for key in ("name", "version"))
-        yield from _release(resource, _row(known, "model", f"azure-openai/{name}", version), on)
+        row = _row(known, "model", f"azure-openai/{name}", version)
+        yield from _release(resource, row, on)
+        if row is None and isinstance(name, str) and isinstance(version, str):
+            what = f"model azure-openai/{name} {version}"
+            detail = f"{what} is not in the table: until when Azure offers it is unknown"
+            yield Aging(resource=resource.name, what=what, kind="model", until="", when="unknown", detail=detail,
+                        fix="az cognitiveservices model list --location REGION", checked="")  # fmt: skip
     elif type_ == "aws:eks/addon:Addon":
         yield from _release(resource, _row(known, "addon", inputs.get("addonName"), inputs.get("addonVersion")), on)
     elif type_.startswith("kubernetes:"):
@@ -218,7 +224,10 @@ def _release(resource: RecordedResource, row: Release | None, on: date) -> Itera
         return
     when = _when(row.supported_until, on)
     what = f"{row.kind} {row.name} {row.version}"
-    detail = f"{what}: {_ends(row.supported_until, on)}" + (f" ({row.note})" if row.note else "")
+    ends = _ends(row.supported_until, on)
+    if when == "ended" and not row.gone:
+        ends = f"support was to end on {row.supported_until}, as was known on {row.checked}"
+    detail = f"{what}: {ends}" + (f" ({row.note})" if row.note else "")
     yield Aging(resource=resource.name, what=what, kind=row.kind, until=row.supported_until, when=when, detail=detail,
                 fix=FIXES[row.kind] if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
 

@@ -256,6 +256,10 @@ def test_studio_shuts_idle_apps_down_and_keeps_homes_in_prod():
         ),
         (TrainingPipeline, PROD_TRAINING, {"max_wait_s": 90000}, "max_wait_s", "is for spot only"),
         (TrainingPipeline, TRAINING, {"max_run_s": 0}, "max_run_s", "60 to 2419200, got 0"),
+        *(
+            (kind, args, {"image": IMAGE.replace("us-east-1", "us-west-2")}, "image", "is in us-west-2, and SageMaker")
+            for kind, args in ((TrainingPipeline, TRAINING), (RealtimeEndpoint, SERVING))
+        ),
         (TrainingPipeline, TRAINING, {"writer": {}}, "writer", "must name bucket and key_alias"),
         (TrainingPipeline, TRAINING, {"capacity_mode": "capacity-block"}, "capacity_mode", "one of on-demand, spot"),
         (TrainingPipeline, TRAINING, {"image": "pytorch:latest"}, "image", "must be an image in ECR"),

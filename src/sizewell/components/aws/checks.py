@@ -4,7 +4,6 @@ import ipaddress
 import json
 import re
 from collections.abc import Mapping
-from datetime import date
 from difflib import get_close_matches
 from typing import Any
 
@@ -70,8 +69,14 @@ _ENDPOINTS = sorted(
         "secretsmanager",
     }
 )
-_LINUX_2 = re.compile(r"amzn2-ami|amazon-linux-2(?!\d)")  # in paths of SSM: of plain, EKS and deep learning images
-_LINUX_2_ENDED = date(2026, 6, 30)  # aws.amazon.com/amazon-linux-2/faqs, from memory
+# SSM paths of plain, EKS and deep learning images, by name and version in `releases.csv`; Pro is supported for longer.
+_SYSTEMS = {
+    ("amazon-linux", "2"): re.compile(r"amzn2-ami|amazon-linux-2(?!\d)"),
+    ("ubuntu", "18.04"): re.compile(r"ubuntu(?!.*pro)\S*(18\.04|bionic)"),
+    ("ubuntu", "20.04"): re.compile(r"ubuntu(?!.*pro)\S*(20\.04|focal)"),
+}
+_RESERVED = re.compile(r"(xn--|sthree-|amzn-s3-demo-).*|.*(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)")
+"""Names of buckets that S3 keeps for itself (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
 SCRIPT_BYTES = 60_000  # of a document's 64 KB (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
 
 
@@ -189,6 +194,8 @@ def check_checkpoint_store(name: str, args: CheckpointStoreArgs) -> None:
         bool(_BUCKET.fullmatch(bucket)),
         "bucket",
         f"must be 3 to 63 of a-z, 0-9 and -, got {bucket!r}; dots break TLS to the bucket",
+    ) and faults.must(
+        not _RESERVED.fullmatch(bucket), "bucket", f"has a beginning or end that S3 keeps for itself, got {bucket!r}"
     )
     check_versions(faults, args, "retention_days", because="a locked version cannot expire")
     faults.done()
@@ -417,9 +424,12 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
         "image",
         f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
     )
-    ended = _LINUX_2.search(str(image)) is not None and load().passed(_LINUX_2_ENDED)
-    fix = "take an image of Amazon Linux 2023 or of Ubuntu"
-    faults.must(not ended, "image", f"is Amazon Linux 2, whose support ended on {_LINUX_2_ENDED}: {image}", fix=fix)
+    for (system, version), path in _SYSTEMS.items():
+        row = load().release("system", f"image/{system}", version)
+        if row is not None and row.gone and path.search(str(image)):
+            name = f"{system.replace('-', ' ').title()} {version}"
+            fix = "take an image of Amazon Linux 2023 or Ubuntu 24.04"
+            faults.add("image", f"is {name}, whose support ended on {row.supported_until}: {image}", fix=fix)
     if shape is None:
         return
     processors = {"arm64": "arm64|aarch64", "x86_64": "x86_64|amd64"}

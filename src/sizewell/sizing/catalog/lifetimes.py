@@ -75,6 +75,11 @@ class Release:
     source: table.Source
     checked: Day
 
+    @property
+    def gone(self) -> bool:
+        """Whether it had ended when it was looked at; an end that lay ahead then may have been postponed."""
+        return bool(self.supported_until) and self.supported_until < self.checked
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverRange:

@@ -138,6 +138,14 @@ def _check_type(faults: Faults, args: Mapping[str, object], shape: Shape | None,
 
 
 def _check_container(faults: Faults, args: Mapping[str, Any]) -> None:
+    image, region = args.get("image"), args.get("region")
+    place = re.match(r"\d{12}\.dkr\.ecr\.([a-z0-9-]+)\.", image) if isinstance(image, str) else None
+    faults.must(  # docs.aws.amazon.com/sagemaker/latest/APIReference/API_ContainerDefinition.html
+        place is None or not isinstance(region, str) or place[1] == region,
+        "image",
+        f"is in {place[1] if place else ''}, and SageMaker pulls from ECR in its own region, {region}, alone: {image}",
+        fix=f"name the same image in {region} (AWS's have another account in some regions)",
+    )
     data = args.get("model_data")
     faults.must(
         data is None or bool(_S3.fullmatch(str(data))), "model_data", f"must be an s3:// location, got {data!r}"

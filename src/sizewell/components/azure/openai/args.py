@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
@@ -87,7 +86,7 @@ def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str)
     model, version = deployment.get("model"), deployment.get("version")
     row = load().release("model", f"azure-openai/{model}", str(version))
     faults.must(
-        row is None or not row.supported_until or not load().passed(date.fromisoformat(row.supported_until)),
+        row is None or not row.gone,
         f"{at}.version",
         f"is {model} {version}, which Azure retired on {row.supported_until if row else ''} and deploys no more",
         fix=row.note if row else "",
