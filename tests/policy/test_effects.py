@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -230,3 +231,72 @@ def test_types_of_other_providers_are_told_from_those_of_the_clouds(
     kind: str, inputs: dict[str, Any], outcome: str | None
 ) -> None:
     assert said(resource(kind, "m", inputs)).get(("accelerators-kept", "m")) == outcome
+
+
+def _azure(source: str) -> dict[str, Any]:
+    return {
+        "name": "ssh", "access": "Allow", "direction": "Inbound", "protocol": "Tcp", "priority": 100,
+        "sourceAddressPrefix": source, "destinationPortRange": "22",
+    }  # fmt: skip
+
+
+SSH = {"ipProtocol": "tcp", "fromPort": 22, "toPort": 22}
+FIREWALLS: list[tuple[str, Callable[[str], dict[str, Any]]]] = [
+    ("aws-native:ec2:SecurityGroup", lambda source: {"securityGroupIngress": [{**SSH, "cidrIp": source}]}),
+    ("aws-native:ec2:SecurityGroup", lambda source: {"securityGroupIngress": [{"ipProtocol": "-1", "cidrIp": source}]}),
+    ("aws-native:ec2:SecurityGroupIngress", lambda source: {**SSH, "cidrIp": source, "groupId": "sg-1"}),
+    ("azure:network/networkSecurityRule:NetworkSecurityRule", _azure),
+    ("azure:network/networkSecurityGroup:NetworkSecurityGroup", lambda source: {"securityRules": [_azure(source)]}),
+    ("google-native:compute/v1:Firewall", lambda source: {"allowed": [{"ipProtocol": "tcp", "ports": ["22"]}], "sourceRanges": [source]}),
+    ("google-native:compute/beta:Firewall", lambda source: {"allowed": [{"ipProtocol": "all"}], "sourceRanges": [source]}),
+    ("digitalocean:index/firewall:Firewall", lambda source: {"inboundRules": [{"protocol": "tcp", "portRange": "22", "sourceAddresses": [source]}]}),
+    ("hcloud:index/firewall:Firewall", lambda source: {"rules": [{"direction": "in", "protocol": "tcp", "port": "22", "sourceIps": [source]}]}),
+    ("linode:index/firewall:Firewall", lambda source: {"inbounds": [{"label": "s", "action": "ACCEPT", "protocol": "TCP", "ports": "22", "ipv4s": [source]}]}),
+    ("openstack:networking/secGroupRule:SecGroupRule", lambda source: {"direction": "ingress", "protocol": "tcp", "portRangeMin": 22, "portRangeMax": 22, "remoteIpPrefix": source}),
+    ("oci:Core/securityList:SecurityList", lambda source: {"ingressSecurityRules": [{"protocol": "6", "source": source, "tcpOptions": {"min": 22, "max": 22}}]}),
+    ("alicloud:ecs/securityGroupRule:SecurityGroupRule", lambda source: {"type": "ingress", "policy": "accept", "ipProtocol": "tcp", "portRange": "22/22", "cidrIp": source}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs"), FIREWALLS)
+def test_an_open_port_beside_accelerators_is_seen_in_every_spelling(
+    kind: str, inputs: Callable[[str], dict[str, Any]]
+) -> None:
+    gpu = machine(instanceType="p4d.24xlarge")
+    assert said(gpu, resource(kind, "o", inputs("0.0.0.0/0"))).get(("ingress-from-world", "o")) == "violation"
+    assert ("ingress-from-world", "o") not in said(gpu, resource(kind, "o", inputs("10.0.0.0/8")))
+
+
+def test_ranges_of_the_newer_internet_and_rules_that_close_or_go_out_are_told_apart() -> None:
+    gpu = resource("digitalocean:index/droplet:Droplet", "gpu", {"size": "gpu-h100x1-80gb"})
+    newer = resource("aws-native:ec2:SecurityGroup", "o", {"securityGroupIngress": [{**SSH, "cidrIpv6": "::/0"}]})
+    assert said(gpu, newer).get(("ingress-from-world", "o")) == "violation"
+    rules = [{"direction": "out", "protocol": "tcp", "port": "22", "sourceIps": ["0.0.0.0/0"]}]
+    outward = resource("hcloud:index/firewall:Firewall", "o", {"rules": rules})
+    assert ("ingress-from-world", "o") not in said(gpu, outward)
+    dropped = {"inbounds": [{"action": "DROP", "protocol": "TCP", "ports": "22", "ipv4s": ["0.0.0.0/0"]}]}
+    assert ("ingress-from-world", "o") not in said(gpu, resource("linode:index/firewall:Firewall", "o", dropped))
+
+
+def test_a_firewall_that_nobody_reads_is_not_judged_beside_accelerators_and_left_alone_elsewhere() -> None:
+    foreign = resource("scaleway:index/instanceSecurityGroup:InstanceSecurityGroup", "o", {"inboundRules": [{}]})
+    gpu = resource("scaleway:index/instanceServer:InstanceServer", "gpu", {"type": "H100-1-80G"})
+    assert said(gpu, foreign).get(("not-judged", "o")) == "undetermined"
+    assert said(foreign) == {}
+
+
+@pytest.mark.parametrize(
+    ("pod", "outcome"),
+    [
+        ({"runtimeClassName": "nvidia"}, "undetermined"),
+        ({"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-l4"}}, "undetermined"),
+        ({"nodeSelector": {"node.kubernetes.io/instance-type": "p4d.24xlarge"}}, "undetermined"),
+        ({"nodeSelector": {"kubernetes.io/os": "linux"}}, None),
+    ],
+)
+def test_a_set_of_daemons_on_gpu_machines_that_asks_for_none_is_not_judged(
+    pod: dict[str, Any], outcome: str | None
+) -> None:
+    spec = {"template": {"spec": {**pod, "containers": [{"name": "c", "image": "acme/enc:1"}]}}}
+    daemons = resource("kubernetes:apps/v1:DaemonSet", "d", {"spec": spec})
+    assert said(daemons).get(("not-judged", "d")) == outcome

@@ -141,9 +141,29 @@ def test_serverless_says_which_use_prices_it(kind: str) -> None:
         "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
         {"productionVariants": [{"serverlessConfig": {"maxConcurrency": 5, "memorySizeInMb": 4096}}]}, "c",
     )  # fmt: skip
-    inputs = {"launchType": "FARGATE", "enableAutopilot": True, "endpointConfigName": UNKNOWN}
+    scale = {"scale": {"minReplicas": 1}}
+    inputs = {"launchType": "FARGATE", "enableAutopilot": True, "endpointConfigName": UNKNOWN, "template": scale}
     found = priced(config, make(kind, inputs, endpointConfigName=config))
     assert f"put {SERVERLESS[kind]} in a usage file" in found.unpriced[0][2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "by_use"),
+    [
+        ("azure-native:app:ContainerApp", {}, True),
+        ("azure-native:app:ContainerApp", {"template": {"scale": {"minReplicas": 0}}}, True),
+        ("azure-native:app:ContainerApp", {"template": {"scale": {"minReplicas": 1}}}, False),
+        ("azure-native:app:ContainerApp", {"template": {"scale": {"minReplicas": UNKNOWN}}}, False),
+        ("azure-native:app:Job", {}, True),
+        ("azure-native:app:Job", {"workloadProfileName": "gpu-a100"}, False),
+    ],
+)
+def test_containers_from_zero_are_billed_by_use_and_those_that_always_run_have_no_price(
+    kind: str, inputs: dict[str, Any], by_use: bool
+) -> None:
+    found = priced(make(kind, inputs))
+    assert bool(found.unpriced) is not by_use
+    assert any("use not stated" in line for line in found.outside) is by_use
 
 
 def scheduled(expression: str = "rate(60 minutes)", **usage: int) -> Pricing:

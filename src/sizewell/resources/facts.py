@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.not_shown import hidden_of
-from sizewell.resources.readers import aws, azure, gcp, pods, pools, stores
+from sizewell.resources.readers import aws, azure, gcp, network, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
 from sizewell.resources.readers.services import read
@@ -121,12 +121,14 @@ def _all(part: Callable[[Types], Mapping[str, T]]) -> dict[str, T]:
 
 def _openings(graph: Graph) -> tuple[Opening, ...]:
     """One for each direction of each firewall rule, whatever the cloud calls it."""
-    return tuple(
-        opening
-        for resource in graph.plan.resources
-        if (types := TYPES.get(cloud_of(resource.type))) is not None
-        for opening in types.openings(graph, resource, canonical(resource.type))
-    )
+    openings: list[Opening] = []
+    for resource in graph.plan.resources:
+        types = TYPES.get(cloud_of(resource.type))
+        if types is None:
+            openings += network.elsewhere(graph, resource)
+        else:
+            openings += types.openings(graph, resource, canonical(resource.type))
+    return tuple(openings)
 
 
 def _grants(graph: Graph) -> tuple[Grant, ...]:

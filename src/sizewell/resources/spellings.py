@@ -28,6 +28,7 @@ class Spelling:
     token: str
     moved: tuple[tuple[str, str], ...] = ()  # from one path to another, "template>spec>containers=template>containers"
     stated: tuple[tuple[str, str], ...] = ()  # what the type itself says
+    entries: tuple[tuple[str, str], ...] = ()  # names within its lists that are others there
     source: str
 
 
@@ -39,6 +40,7 @@ class CloudFormationType:
     token: str
     renamed: tuple[tuple[str, str], ...] = ()  # properties that have another name there
     lifted: str = ""  # a property whose own properties stand beside the others
+    entries: tuple[tuple[str, str], ...] = ()  # names within its lists that are others there
     source: str
 
 
@@ -80,12 +82,13 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         if isinstance(inner, Mapping):
             del inputs[lifted]
             inputs = {**inner, **inputs}
-        made = {names.get(key, key): _tags(value) for key, value in inputs.items()}
+        within = dict(row.entries)
+        made = {names.get(key, key): _tags(_renamed(value, within)) for key, value in inputs.items()}
         behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
         return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
     if (spelling := SPELLINGS.get(kind)) is None:
         return resource
-    made = _copied(resource.inputs)
+    made = {key: _renamed(value, dict(spelling.entries)) for key, value in _copied(resource.inputs).items()}
     behind = dict(resource.property_dependencies)
     for path, said in spelling.stated:
         _put(made, path.split(_STEP), said)
@@ -103,6 +106,16 @@ def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _copied(each) for key, each in value.items()}
     return [_copied(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A list with the names of its entries as the readers know them."""
+    if not names or not isinstance(value, (list, tuple)):
+        return value
+    return [
+        {names.get(key, key): inner for key, inner in each.items()} if isinstance(each, Mapping) else each
+        for each in value
+    ]
 
 
 def _put(inputs: dict[str, Any], path: list[str], value: Any) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.expiry import Expiries
@@ -18,7 +18,10 @@ from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
-from sizewell.resources.values import Text, number
+from sizewell.resources.values import Flag, Text, either, number
+
+if TYPE_CHECKING:
+    from sizewell.resources.stackfacts import StackFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,18 @@ _IDLE: Final = re.compile(
 )
 _ENDS: Final = re.compile(r"(end|expir\w*|delete|deletion|terminat\w*)(date|time|at|on)?|validuntil")
 _MINUTES: Final = {"second": 1 / 60, "sec": 1 / 60, "minute": 1.0, "min": 1.0, "hour": 60.0}
+
+
+def accelerated(facts: StackFacts) -> Flag:
+    """Whether machines, services or pods of a stack have accelerators, those of types that nobody reads included."""
+    names = (named(thing.inputs) for thing in facts.things if thing.unread)
+    return either(
+        False,
+        *(pool.accelerated for pool in facts.pools),
+        *(service.accelerated for services in (facts.endpoints, facts.notebooks) for service in services),
+        *(UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators) for pods in facts.pods),
+        *(UNKNOWN if isinstance(name, Unknown) else bool(name) for name in names),
+    )
 
 
 def named(inputs: Any) -> Text:

@@ -167,6 +167,7 @@ _MONITOR = (
     "ScheduledQueryRule",
 )
 _AZURE_VERSION = re.compile(r"/v\d{8}(preview)?:")
+_GOOGLE_VERSION = re.compile(r"^(google-native:\w+)/\w+:")
 _AWS_S3_V2 = re.compile(r"^aws:s3/(\w+)V2:(\w+)V2$")
 
 
@@ -181,7 +182,7 @@ def canonical(token: str) -> str:
     >>> canonical("aws:s3/bucketVersioningV2:BucketVersioningV2")
     'aws:s3/bucketVersioning:BucketVersioning'
     """
-    token = _AZURE_VERSION.sub(":", token)
+    token = _GOOGLE_VERSION.sub(r"\1:", _AZURE_VERSION.sub(":", token))
     if token.startswith("azure-native:insights:") and token.rsplit(":", 1)[-1] in _MONITOR:
         token = token.replace(":insights:", ":monitor:")
     match = _AWS_S3_V2.match(token)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sizewell.policy.rule import Parameters, StackVerdicts, Undetermined, Verdict, rule
+from sizewell.resources import standing
+from sizewell.resources.readers import network
 from sizewell.resources.recorded import Unknown
 from sizewell.resources.stackfacts import Endpoint, Job, Notebook, Pool, StackFacts
 
@@ -24,7 +26,7 @@ def not_judged(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> not_judged(stack(pools=(pool(accelerator=UNKNOWN),)), {})[0][1].message
     'whether it has accelerators is not judged: its machine type is known only after deployment'
     """
-    return [*_hidden(facts), *_unknown(facts)] or [("", None)]
+    return [*_hidden(facts), *_unknown(facts), *_firewalls(facts)] or [("", None)]
 
 
 def _hidden(facts: StackFacts) -> Iterator[tuple[str, Verdict]]:
@@ -47,3 +49,17 @@ def _unknown(facts: StackFacts) -> Iterator[tuple[str, Verdict]]:
                     "state the machine type in the program or in the stack's configuration",
                 ),
             )
+
+
+def _firewalls(facts: StackFacts) -> Iterator[tuple[str, Verdict]]:
+    """Of other clouds than are read, beside accelerators: which ports they open nobody here can say."""
+    unread = [resource for resource in facts.graph.plan.resources if network.unread(resource)]
+    if not unread or standing.accelerated(facts) is False:
+        return
+    for resource in unread:
+        provider = resource.type.partition(":")[0]
+        message = f"which ports it opens is not judged: firewalls of the provider {provider} are not read"
+        yield (
+            resource.urn,
+            Undetermined("its rules", message, "name the ranges that need it, then waive it with a reason"),
+        )

@@ -15,10 +15,12 @@ from sizewell.policy.rule import (
     require,
     rule,
 )
+from sizewell.resources import standing
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Opening, Pool, StackFacts, Thing
 from sizewell.resources.values import Flag, either, every, flag, get, items, text
+from sizewell.sizing.providers import CLOUDS
 
 WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
 
@@ -29,6 +31,7 @@ WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
     subject="openings",
     around_accelerators=True,
     prevents="unauthorized access to machines",
+    clouds=(*CLOUDS, ""),  # also those of other providers
 )
 def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     """No port is open to the whole internet, directly or through another rule.
@@ -71,14 +74,9 @@ def web_port_from_world(facts: StackFacts, _: Parameters) -> StackVerdicts:
     >>> web_port_from_world(stack(openings=(door,)), {})
     []
     """
-    accelerated = either(
-        False,
-        *(pool.accelerated for pool in facts.pools),
-        *(service.accelerated for services in (facts.endpoints, facts.notebooks) for service in services),
-        *(UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators) for pods in facts.pods),
-    )
     doors = [door for door in facts.openings if door.direction == "ingress" and door.ports in {*WEB_PORTS, UNKNOWN, ""}]
-    return [(door.urn, _judge_opening(door, accelerated)) for door in doors] if accelerated is not False else []
+    beside = standing.accelerated(facts)
+    return [] if beside is False else [(door.urn, _judge_opening(door, beside)) for door in doors]
 
 
 def _judge_opening(door: Opening, accelerated: Flag) -> Verdict:

@@ -112,11 +112,20 @@ def asked(spec: object, graph: Graph, *, everywhere: bool = False) -> Count:
     known = [number for number in wanted if isinstance(number, int)]
     if UNKNOWN in wanted and not any(known):
         return UNKNOWN
-    if not any(known) and not everywhere and _placed_beside_some(spec):
+    if not any(known) and not everywhere and placed_beside_some(spec):
         return 1
     if not any(known) and _SHARED in str(get(spec, "schedulerName", default="")).lower():
         return UNKNOWN  # it reads parts of devices from annotations
     return max(known, default=0)
+
+
+def uses_unasked(spec: object) -> bool:
+    """Whether a pod that asks for no device runs only on machines with some."""
+    own = containers(spec)
+    listed = (spec,) if isinstance(own, Unknown) else (*own, spec)
+    if any(of(get(each, "resources", part)) for each in listed for part in ("limits", "requests")):
+        return False
+    return placed_beside_some(spec)
 
 
 def labelled(spec: object) -> tuple[str, ...]:
@@ -145,7 +154,7 @@ def _speaks(label: str, values: tuple[object, ...]) -> bool:
     return any(_WORDS.search(word) for word in (label.lower(), *said))
 
 
-def _placed_beside_some(spec: object) -> bool:
+def placed_beside_some(spec: object) -> bool:
     """Whether a pod runs only on machines with accelerators, by their labels, their type or its runtime class."""
     runtime = str(get(spec, "runtimeClassName", default="")).lower()
     if any(word in runtime for word in _RUNTIMES):

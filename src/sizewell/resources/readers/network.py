@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Final
 
+from sizewell import csvtables
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.common import base
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Opening
-from sizewell.resources.values import Flag, Text, either, every, flag, get, items, text
+from sizewell.resources.values import Flag, Text, cloud_of, either, every, flag, get, items, text
 
 WORLD: Final = ("0.0.0.0/0", "::/0", "0::0/0", "*", "Internet", "internet", "Any", "any")
 _INLINE: Final = {
@@ -61,6 +65,70 @@ def azure(graph: Graph, resource: RecordedResource, kind: str) -> list[Opening]:
     if isinstance(rules, Unknown):
         return [Opening(**base(graph, resource), world=UNKNOWN)]
     return [opening for rule in rules for opening in _azure(graph, resource, rule)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firewall:
+    """A row of firewalls.csv: where the rules of another cloud's firewall say who comes in."""
+
+    type: str
+    rules: str = ""  # the input that lists them; empty where the resource is one
+    inward: tuple[tuple[str, str], ...] = ()  # what a rule says that lets in; empty where all of them do
+    passing: tuple[tuple[str, str], ...] = ()  # what it says where it allows and does not drop
+    sources: tuple[str, ...]
+    ports: tuple[str, ...]  # one input with a port or a range, or the lowest and the highest
+    source: str
+
+
+FIREWALLS: Final = {
+    row.type: row for row in csvtables.read(Firewall, Path(__file__).parent.parent / "data/firewalls.csv")
+}
+_LIKE_FIREWALLS: Final = re.compile(r"firewall|security_?group|security_?list|sec_?group|network_?acl", re.IGNORECASE)
+
+
+def elsewhere(graph: Graph, resource: RecordedResource) -> list[Opening]:
+    """What a firewall of another cloud than the three lets in."""
+    if (row := FIREWALLS.get(resource.type)) is None:
+        return []
+    rules = items(resource.inputs.get(row.rules)) if row.rules else (resource.inputs,)
+    if isinstance(rules, Unknown):
+        return [Opening(**base(graph, resource), world=UNKNOWN, ports=UNKNOWN)]
+    openings = []
+    for rule in rules:
+        stated = [(get(rule, key), value) for key, value in (*row.inward, *row.passing)]
+        if any(said not in {None, UNKNOWN} and str(said).lower() != value.lower() for said, value in stated):
+            continue
+        opening = Opening(
+            **base(graph, resource),
+            world=is_world(*(get(rule, source) for source in row.sources)),
+            ports=_span([get(rule, *path.split(">")) for path in row.ports], get(rule, "protocol")),
+            protocol=text(get(rule, "protocol")),
+            group=resource.urn,
+        )
+        openings.append(opening)
+    return openings
+
+
+def _span(stated: list[object], protocol: object) -> Text:
+    """Ports that stand in one input ("22", "1-65535", "22/22") or in two.
+
+    >>> _span(["22/22"], "tcp"), _span(["8000-9000"], "tcp"), _span([22, 22], "tcp"), _span([None], "")
+    ('22', '8000-9000', '22', 'all')
+    """
+    if UNKNOWN in stated:
+        return UNKNOWN
+    if stated[0] in {None, "all", "0", "any"}:
+        return "all"
+    low, _, high = str(stated[0]).replace("/", "-").partition("-")
+    low, high = (low, high or low) if len(stated) == 1 else (_whole(stated[0]), _whole(stated[1]))
+    return _ports("0" if (low, high) == ("1", "65535") else low, high, protocol)
+
+
+def unread(resource: RecordedResource) -> bool:
+    """Whether a resource of another cloud is called a firewall, and nobody here knows how its rules are written."""
+    kind = resource.type.rpartition(":")[2]
+    foreign = resource.custom and not cloud_of(resource.type) and resource.type not in FIREWALLS
+    return foreign and _LIKE_FIREWALLS.search(kind) is not None and "database" not in resource.type.lower()
 
 
 def _public_login(graph: Graph, compute: RecordedResource) -> list[Opening]:

@@ -46,7 +46,15 @@ def unclear(resource: RecordedResource) -> Hidden | None:
     """Machines of a cluster's own label that the pods of a resource have to run on: they may have accelerators."""
     if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
         return None
-    labels = sorted({label for _, spec in _all(resource) for label in devices.labelled(spec)})
+    specifications = [spec for _, spec in _all(resource)]
+    if _is_everywhere(resource) and any(devices.uses_unasked(spec) for spec in specifications):
+        return Hidden(
+            name=resource.name, urn=resource.urn, what="DaemonSet beside accelerators",
+            may_hide="use of the accelerators of each machine that it runs on",
+            why="its pods need a runtime, a device or machines with some, and ask for none",
+            fix="let the pods ask for the devices that they use, or waive it with a reason",
+        )  # fmt: skip
+    labels = sorted({label for spec in specifications for label in devices.labelled(spec)})
     return Hidden(
         name=resource.name, urn=resource.urn, what=f"node label {', '.join(labels)}",
         may_hide="pods to machines with accelerators", why="only its cluster knows which machines carry it",

@@ -67,21 +67,22 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     return (pools.machines(resource, context, instance_type=kind, market="on-demand", size=size),)
 
 
-_CONTAINERS: Final = gaps.unstated(
-    "container app",
-    "it is billed by its requests",
-    vcpu_hours="container_apps.vcpu_hour",
-    memory_gigabyte_hours="container_apps.memory_gb_hour",
+_FEES: Final = {"vcpu_hours": "container_apps.vcpu_hour", "memory_gigabyte_hours": "container_apps.memory_gb_hour"}
+_BY_REQUEST: Final = gaps.by_use("container app", **_FEES)
+_ALWAYS_ON: Final = gaps.unstated(
+    "container app that always runs", "its replicas are billed with and without requests", **_FEES
 )
+_JOB: Final = gaps.by_use("container job", **_FEES)
+_GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", **_FEES)
 
 
 def _container_app(resource: RecordedResource, context: Context) -> Outcome:
     """With a GPU profile by the hours of its replicas, else by what it requests."""
     profile = text(resource.inputs.get("workloadProfileName"))
     scale = get(resource.inputs, "template", "scale")
-    if isinstance(profile, Unknown) or "gpu" not in profile.lower():
-        return _CONTAINERS(resource, context)
     least = count(get(scale, "minReplicas", default=0))
+    if isinstance(profile, Unknown) or "gpu" not in profile.lower():
+        return (_BY_REQUEST if least == 0 and not isinstance(profile, Unknown) else _ALWAYS_ON)(resource, context)
     size = Size(least=least, wanted=least, most=count(get(scale, "maxReplicas", default=10)))
     hours = pools.pool_hours(resource, context, size, "")
     gpus = number(get(resource.inputs, "template", "containers", 0, "resources", "gpu", default=1))
@@ -99,9 +100,17 @@ def _container_app(resource: RecordedResource, context: Context) -> Outcome:
     )
 
 
+def _container_job(resource: RecordedResource, context: Context) -> Outcome:
+    """By its runs, as a function is; with a GPU profile unpriced until somebody states them."""
+    profile = text(resource.inputs.get("workloadProfileName"))
+    accelerated = isinstance(profile, Unknown) or "gpu" in profile.lower()
+    return (_GPU_JOB if accelerated else _JOB)(resource, context)
+
+
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:batch:Pool": _batch_pool,
     "azure-native:azurefleet:Fleet": _fleet,
     "azure-native:compute:CapacityReservation": _reservation,
     "azure-native:app:ContainerApp": _container_app,
+    "azure-native:app:Job": _container_job,
 }
