@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -56,20 +56,21 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     made = Project(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sizewell.cli.keep.clock", lambda: datetime.combine(TODAY, time(), UTC))
     return made
 
 
 def test_a_lease_is_a_record_of_the_journal(project: Project, sizewell: Sizewell) -> None:
     project.stack("dev-aws", world.component("dev-aws", "train", expires="2027-01-31"), ROLE)
-    keep = ("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27")
+    keep = ("keep", "dev-aws", "--until", "2026-11-27")
     done = sizewell(*keep, "--reason", "a demo, on  Friday")
     assert done.code == 0, done.err
     assert "kept until 2026-11-28 12:00 UTC: a demo, on Friday" in done.out  # over in every time zone
     look = ("teardown", "plan", "--at", "2026-11-20T12:00:00Z", "--format", "json")
     row = json.loads(sizewell(*look).out)["stacks"][0]["row"]
     assert (row["clause"], "a demo, on Friday" in row["why"]) == ("leased", True)
-    assert "the lease is ended" in sizewell("keep", "dev-aws", "--on", str(TODAY), "--end").out
-    assert "it has no lease" in sizewell("keep", "dev-aws", "--on", str(TODAY), "--end").out
+    assert "the lease is ended" in sizewell("keep", "dev-aws", "--end").out
+    assert "it has no lease" in sizewell("keep", "dev-aws", "--end").out
     assert json.loads(sizewell(*look).out)["stacks"][0]["row"]["clause"] != "leased"
 
 
@@ -82,7 +83,7 @@ def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Proje
     fleet = world.component("dev-aws", "spot", expires=str(ends), sizedBy="ec2-fleet")
     project.stack("dev-aws", fleet, ROLE)
     project.stack("ttl-dev-aws")
-    keep = ("keep", "dev-aws", "--on", str(TODAY), "--until", "2026-11-27", "--reason", "a demo")
+    keep = ("keep", "dev-aws", "--until", "2026-11-27", "--reason", "a demo")
     assert sizewell(*keep).code == 0
     assert Decision.from_json(path).expires_at == ends  # `ttl-dev-aws` only notifies
     firm = {"dev": {"expiry": "firm"}}
@@ -121,7 +122,7 @@ def test_what_is_no_lease_is_refused(
     project: Project, sizewell: Sizewell, arguments: tuple[str, ...], says: str
 ) -> None:
     project.stack("dev-aws")
-    done = sizewell("keep", "dev-aws", "--on", str(TODAY), *arguments)
+    done = sizewell("keep", "dev-aws", *arguments)
     assert (done.code, says in done.err) == (64, True), done.err
 
 

@@ -216,6 +216,8 @@ def test_a_published_protection_that_ends_in_decades_is_said(project: Path, size
     path = project / "stacks/config/teardown.yaml"
     path.write_text(path.read_text() + "protected: {dev-aws: {until: 2062-12-31, reason: audit}}\n")
     assert "2062-12-31 is 36 years away: check the year" in sizewell("teardown", "publish").err
+    # The settings lie beside the journal, so it is the one that runs read.
+    assert "nothing has written to this journal" not in sizewell("teardown", "pause", "--all", "--reason", "x").err
 
 
 @pytest.mark.parametrize(

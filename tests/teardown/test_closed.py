@@ -95,6 +95,15 @@ def test_the_events_of_a_calendar_close_their_days(tmp_path, event, time, open_)
     assert config.open_at("dev", at(time)) is open_
 
 
+def test_a_calendar_with_a_byte_order_mark_is_read(tmp_path):
+    """As Windows writes it; the mark would be invisible in a message."""
+    root = calendar(tmp_path, "SUMMARY:x|DTSTART;VALUE=DATE:20261201")
+    file = root / "stacks/config/freeze.ics"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    read = closing({"ics": "freeze.ics", "time_zone": BERLIN}, root=root)
+    assert not read.open_at("dev", at("2026-12-01T12:00Z"))
+
+
 def test_what_is_closed_everywhere_is_closed_in_each_environment():
     every = {"closed": [{"dates": ["2026-12-24"], "time_zone": BERLIN}]}
     config = parse_config({**BASE, **every})

@@ -15,7 +15,7 @@ import click
 
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.parameters import iso_date, stacks
+from sizewell.cli.parameters import stacks
 from sizewell.sizing.errors import ConfigError, ServiceError, UsageError
 from sizewell.sizing.records.stackname import cluster_of, normal_environment
 from sizewell.sizing.versions import schema_of
@@ -63,12 +63,11 @@ zone_option = click.option("--zone", default="", metavar="NAME", help="time zone
 @click.option("--end", is_flag=True, help="end the lease")
 @journal_option
 @click.option("--json", is_flag=True, help="print what was done as JSON")
-@click.option("--on", type=iso_date, metavar="DATE", help="today (default: by the clock, in UTC)")
 def command(args: Arguments) -> int:
     from sizewell.teardown.backend import LEASE_TAG, Backend
     from sizewell.teardown.until import moment
 
-    now = datetime.combine(args.on, time(), UTC) if args.on else datetime.now(UTC)
+    now = clock()
     stack: str = args.stack
     if args.end:
         if args.duration or args.until:
@@ -112,6 +111,11 @@ def command(args: Arguments) -> int:
         lines.append(unread)
     _say(args, [*lines, written(journal)], until=until, held="lease")
     return 0
+
+
+def clock() -> datetime:
+    """By the clock alone: a lease of another day would be past, or hold for longer than 90 days."""
+    return datetime.now(UTC)
 
 
 def written(journal: Journal) -> str:
@@ -190,7 +194,7 @@ def _note_another(uri: str, journal: Journal) -> None:
     """
     from sizewell.teardown.config import journal_of
 
-    if not journal.records and not journal.unread:
+    if not journal.records and not journal.unread and not journal.numbers("settings"):
         output.note(f"{journal.store.uri}: nothing has written to this journal yet: is it the one that runs read?")
     folder = project.nearest() if uri else None
     if folder is None:
@@ -249,8 +253,13 @@ def _must_be_a_name(stack: str) -> None:
 
 def note_gaps(journal: Journal) -> None:
     """Say what of the journal cannot be read, and the way out."""
-    if gap := journal.gap():
-        output.note(f"{gap}; nothing is stopped until it is put back, or: {journal.way_out}")
+    from sizewell.teardown.journal import in_lines
+
+    for line in in_lines(journal.gaps()):
+        output.note(f"{journal.store.uri}/{line}")
+    if journal.gaps():
+        what = "it may have held a lease, a pause or a sign of use: nothing is stopped until it is put back"
+        output.note(f"{what}, or: {journal.way_out}")
 
 
 def _must_be_stacks(root: Path, named: Sequence[str]) -> None:

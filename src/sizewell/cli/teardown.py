@@ -387,7 +387,7 @@ def _status(args: Arguments) -> int:
 def _pause(args: Arguments) -> int:
     from sizewell.teardown.until import moment
 
-    now = datetime.now(UTC)
+    now = keep.clock()
     until = moment(args.until or "7d", now, zone=args.zone)
     return _paused(args, now, until, keep.one_line(args.reason))
 
@@ -398,7 +398,7 @@ def _pause(args: Arguments) -> int:
 @keep.journal_option
 @click.option("--json", is_flag=True, help="print what was noted as JSON")
 def _resume(args: Arguments) -> int:
-    now = datetime.now(UTC)
+    now = keep.clock()
     return _paused(args, now, now, "ended")
 
 

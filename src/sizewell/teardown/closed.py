@@ -134,7 +134,7 @@ def country_faults(path: str, country: str, subdivision: str) -> Iterator[Fault]
 def events_of(path: str, file: Path) -> tuple[str, list[Fault]]:
     """The text of an ICS file, and why it cannot be read."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # as calendars of Windows are written
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is no text in UTF-8"
         return "", [

@@ -96,7 +96,7 @@ class Journal:
                 self._take(f"journal/{number:012d}.json")
                 self._next = number + 1
         for line in in_lines({name: why for name, why in self.gaps().items() if name not in before}):
-            LOG.warning("%s/%s", self.store.uri, line)
+            LOG.info("%s/%s", self.store.uri, line)
         return self
 
     def _take(self, name: str) -> None:
@@ -360,6 +360,8 @@ class Journal:
             return {}, "is not JSON"
         if not isinstance(document, dict):
             return {}, "is no JSON object"
+        if schema and "schema" not in document:
+            return document, "names no schema"
         wrong, fix = refusal(schema, document.get("schema")) if schema else ("", "")
         return document, f"has a schema that is not read: {wrong}; {fix}" if wrong else ""
 
@@ -413,7 +415,9 @@ def _malformed(record: Mapping[str, Any]) -> str:
     wrong = _without(record, needed) or _timeless(record, "at") or _listless(record, lists) or _unknown(record, kind)
     if not wrong and kind in ("lease", "pause"):
         try:
-            until_of(str(record["until"]))
+            if not isinstance(record["until"], str):
+                return f"has an `until` that is no text: {json.dumps(record['until'])[:40]}"
+            until_of(record["until"])
         except ValueError as error:
             return f"has an `until` that cannot be read: {error}"
     return wrong
