@@ -29,7 +29,7 @@ MEANT = {
     "infra [amazon]": ("infra", ["aws"]),
     "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
     "resources {count: 64}": ("resources", {}),
-    "resources {accelerators: 64 H100}": ("resources", {"accelerators": "H100"}),
+    "resources {accelerators: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
     "region: us-east-1": ("infra", ["aws/us-east-1"]),
     "spot: true": ("spot_policy", "auto"),
     "quantization: awq": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),

@@ -26,8 +26,14 @@ def line(base: str, number: int, text: str) -> str:
 
 
 VALUES = {  # what is written: (spec, line and column, path, the way out)
-    "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:28: resources.accelerators[0]", "write H100, or {H100: 64} for a number of them"),
-    "H100:8": (SERVICE + "resources: {accelerators: 'H100:8'}", "5:27: resources.accelerators[0]", "write H100, or {H100: 64}"),
+    "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:27: resources.accelerators", "write {H100: 8}, the number over all machines, or [H100]"),
+    "a number of each": (SERVICE + "resources: {accelerators: [A100:8, L4]}", "5:28: resources.accelerators[0]", "write A100; a number"),
+    "two numbers": (SERVICE + "resources: {accelerators: {A100: 8, L4: 4}}", "5:27: resources.accelerators", "write one with its number: {A100: 8}"),
+    "resources: 64 H100": (SERVICE + "resources: 64 H100", "5:12: resources", "write resources: {accelerators: {H100: 64}}"),
+    "gpu: 2x L4": (SERVICE + "gpu: 2x L4", "5:1: gpu", "write resources: {accelerators: {L4: 2}}"),
+    "resources.gpu: 8 H100": (SERVICE + "resources: {gpu: 8 H100}", "5:18: resources.gpu", "write accelerators: {H100: 8}"),
+    "resources.type": (SERVICE + "resources: {type: H100}", "5:13: resources.type", "write accelerators: [H100]"),
+    "H100:8": (SERVICE + "resources: {accelerators: 'H100:8'}", "5:27: resources.accelerators", "write {H100: 8}"),
     "two by number": (SERVICE + "resources: {accelerators: {H100: 8, A100: 8}}", "5:27: resources.accelerators", "write one with its number"),
     "a machine among accelerators": (SERVICE + "resources: {accelerators: p5.48xlarge}", "5:27: resources.accelerators[0]", "instance_type: p5.48xlarge"),
     "an accelerator among machines": (SERVICE + "resources: {instance_type: H100}", "5:28: resources.instance_type[0]", "accelerators: [H100]"),

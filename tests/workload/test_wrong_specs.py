@@ -53,10 +53,28 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "several documents": (INFERENCE + "---\n" + TRAINING, ("several documents", "one spec a file")),
     "not UTF-8": (b"name: caf\xe9\n", ("not UTF-8", "0xe9", "save it as UTF-8")),
     "a NUL byte": (b"name: a\x00b\n", ("not valid YAML",)),
+    "a merge conflict": (f"<<<<<<< HEAD\n{INFERENCE}=======\n", ("spec.yaml:1:1: has a merge conflict", "keep one side")),
     "a tab": ("name: chat\ntraffic:\n\trps: 4\n", ("spec.yaml:3:1", "tab", "indent with spaces")),
     "broken YAML": ("name: [chat\nkind: inference\n", ("spec.yaml:2:5", "not valid YAML")),
     "duplicate key": (INFERENCE + "name: other\n", ("spec.yaml:6:1", "'name' is stated twice", "first in line 2", "keep one")),
     "duplicate nested key": (having(INFERENCE, traffic="{rps: 4, rps: 5}"), ("'rps' is stated twice",)),
+    "a comma in a number in braces": (
+        having(INFERENCE, traffic="{concurrent_users: 10,000, input_tokens: 1500, output_tokens: 300}"),
+        ("spec.yaml:4:29", "concurrent_users: 10,000 is not one number in braces", "write 10000"),
+    ),
+    "commas in a number in braces": (
+        having(BATCH, batch="{records: 1,000,000, tokens_per_record: 400, window: 8h}"),
+        ("records: 1,000,000 is not one number", "write 1000000"),
+    ),
+    "a decimal comma in braces": (having(INFERENCE, idle="{window: 1,5h}"), ("window: 1,5h is not", "write 1.5h")),
+    "a decimal comma": (having(INFERENCE, idle="\n  window: 1,5h"), ("idle.window", "write 1.5h")),
+    "a comma in an amount": (having(INFERENCE, budget="{monthly: 10,000 USD}"), ("write 10000 USD",)),
+    "a comma in an amount, no currency": (having(INFERENCE, budget="{monthly: $1,200}"), ("write 1200 USD",)),
+    "a key without a value": (having(INFERENCE, slo=""), ("spec.yaml:5:5", "slo: has no value", "remove it")),
+    "an unknown key that is null": (having(INFERENCE, budjet="null"), ("unknown key 'budjet'", "did you mean 'budget'?")),
+    "an unknown key without a value": (having(INFERENCE, slos=""), ("unknown key 'slos'", "did you mean 'slo'?")),
+    "a word in braces": (having(INFERENCE, traffic="{rps: 1, foo, input_tokens: 1, output_tokens: 1}"), ("unknown key 'foo'",)),
+    "a number that is missing": (having(INFERENCE, resources="{accelerators: {H100: }}"), ("accelerators.H100: has no value",)),
     "alias bomb": (
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
         + "".join((f"{new}: &{new} " f"[{','.join([f'*{old}'] * 10)}]\n") for old, new in zip("abcdefgh", "bcdefghi", strict=True)),

@@ -13,7 +13,7 @@ from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.workload.precision import STORED, understood
-from sizewell.sizing.workload.ways_out import way_out
+from sizewell.sizing.workload.ways_out import named, way_out
 
 
 def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[Section] = WorkloadSpec) -> Fault:
@@ -148,6 +148,7 @@ def _meant_by_key(path: str, value: object) -> str:
         return f"did you mean '{line.removesuffix(': $')}'?"
     if "$" in row.meant and not stated:
         return f"it belongs under {home} as {line.partition(':')[0]}" if home else ""
+    line = line.replace("[$]", named(stated)) if isinstance(value, str) else line
     line = line.replace("$", stated)
     return f"write {line}" if home == path.rpartition(".")[0] or not home else f"write {home}: {{{line}}}"
 

@@ -391,11 +391,13 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
-def _device(written: str, catalog: Catalog) -> str:
+def _device(written: str, catalog: Catalog, *, alone: bool) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
     bare, count = counted(written)
+    if count and catalog.accelerators_named(bare) and not alone:
+        return f"write {bare}; a number can be stated where one kind is named, as {{{bare}: {count}}}"
     if count and catalog.accelerators_named(bare):
-        return f"write {bare}, or {{{bare}: 64}} for a number of them over all machines"
+        return f"write {{{bare}: {count}}}, the number over all machines, or [{bare}] for as many as are needed"
     if any(shape.instance_type == written for shape in catalog.shapes):
         return f"write resources: {{instance_type: {written}}}"
     return ""
@@ -406,7 +408,8 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     faults = []
     named: list[tuple[str, Accelerator]] = []
     for index, name in enumerate(limits.accelerators):
-        path = f"resources.accelerators[{index}]"
+        alone = len(limits.accelerators) == 1
+        path = "resources.accelerators" if alone and counted(name)[1] else f"resources.accelerators[{index}]"
         meant = catalog.accelerators_named(name)
         named += [(path, item) for item in meant]
         if not meant and name.lower() != RUNTIME:  # which asks for a machine without accelerators
@@ -420,7 +423,7 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=path,
                     found=name,
                     message=f"'{name}' is not an accelerator of the catalog",
-                    fix=_device(name, catalog)
+                    fix=_device(name, catalog, alone=alone)
                     or _near(name, families)
                     or _near(name, known)
                     or f"it has {', '.join(sorted(families))}",

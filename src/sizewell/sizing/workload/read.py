@@ -47,7 +47,7 @@ def parse_spec(
 ) -> WorkloadSpec:
     """As `read_spec`, from text; a `config.json` that `model` names is looked up beside the spec, in `folder`."""
     try:
-        raw = _without_nulls(load_mapping(text, origin))
+        raw = load_mapping(text, origin)
     except SpecError as error:
         raise _of_another_tool(text, origin) or error from None
     wrong, fix = refusal("spec", raw.pop("schema", None))
@@ -55,8 +55,10 @@ def parse_spec(
         from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
+    faults = _without_values(raw)
     given = frozenset(_leaf_paths(raw))
-    faults = [] if folder is None else _read_config(raw, folder)
+    if folder is not None:
+        faults += _read_config(raw, folder)
     try:
         spec, invalid = _validate(raw)
     except SpecError as error:  # of a configuration that the model is read from
@@ -163,11 +165,26 @@ def _fetched(path: Path) -> str:
     return "use the model's config.json"
 
 
-def _without_nulls(value: object) -> Any:
-    """A key without a value says nothing."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return value
+def _without_values(raw: dict[str, Any], above: tuple[str, ...] = ()) -> list[Fault]:
+    """Take the keys without a value out, each as a fault, and those whose value is null: that is the default.
+
+    Unknown keys stay, and are refused as such.
+    """
+    faults = []
+    for key, value in list(raw.items()):
+        if isinstance(value, dict):
+            faults += _without_values(value, (*above, key))
+        elif value is None or value == "":
+            from sizewell.sizing.workload.faults import keys_at
+
+            known = keys_at(above)
+            raw[key] = None
+            if key in known:
+                del raw[key]
+            if value == "" and (key in known or not known):
+                fix = "remove it, or write its value after the colon"
+                faults.append(Fault(path=".".join((*above, key)), message="has no value", fix=fix))
+    return faults
 
 
 def _leaf_paths(value: Mapping[str, Any], prefix: str = "") -> list[str]:

@@ -54,7 +54,7 @@ def repaired(raw: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
             return None  # a sentence
         if fault.message.startswith("unknown key") and not isinstance(written, dict):
             return None
-        if isinstance(written, dict):
+        if isinstance(written, dict) and not match[2].startswith("{"):  # in braces it is the value itself
             home = _home(written, steps)
             if home is None:
                 return None

@@ -5,24 +5,32 @@ YAML 1.1, as PyYAML reads it by itself, takes `on:` for true and `1:30` for 90; 
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.places import mark_of
+from sizewell.sizing.files import conflict_line
+from sizewell.sizing.places import CONFLICT, SETTLED, mark_of
 
 BYTES_MAX: Final = 1_000_000
 NODES_MAX: Final = 10_000  # after aliases are expanded
 DEPTH_MAX: Final = 20
+MONEY: Final = ("monthly", "per_run")  # keys whose number has its currency beside it
 
 
 class SpecLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Scalars are null, true, false, decimal numbers or text: the core schema of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
+
+
+def _null(loader: Any, node: object) -> str | None:
+    return None if loader.construct_scalar(node) else ""  # nothing was written: that is not the word null
 
 
 def _int(loader: Any, node: object) -> int:
@@ -43,6 +51,7 @@ SpecLoader.add_implicit_resolver(
     ),
     list("-+.0123456789"),
 )
+SpecLoader.add_constructor("tag:yaml.org,2002:null", _null)
 SpecLoader.add_constructor("tag:yaml.org,2002:int", _int)
 SpecLoader.add_constructor("tag:yaml.org,2002:float", _float)
 
@@ -149,7 +158,10 @@ def _check_nodes(node: Any, origin: str, seen: set[int], faults: list[Fault]) ->
             _check_nodes(item, origin, seen, faults)
     elif isinstance(node, yaml.MappingNode):
         keys: dict[str, int] = {}
-        for key, value in node.value:
+        rests = set() if not node.flow_style else _numbers_split(node.value, faults)
+        for index, (key, value) in enumerate(node.value):
+            if index in rests:
+                continue
             if not isinstance(key, yaml.ScalarNode):
                 faults.append(_fault(key, "a key must be a word, not a list or mapping", "write it as text"))
                 continue
@@ -161,6 +173,31 @@ def _check_nodes(node: Any, origin: str, seen: set[int], faults: list[Fault]) ->
             keys.setdefault(key.value, key.start_mark.line + 1)
             key.tag = "tag:yaml.org,2002:str"
             _check_nodes(value, origin, seen, faults)
+
+
+def _numbers_split(pairs: Sequence[tuple[Any, Any]], faults: list[Fault]) -> set[int]:
+    """Refuse numbers with a comma in braces, where YAML ends a value at it; the entries that are the rest of one."""
+    rests: set[int] = set()
+    for index, (key, value) in enumerate(pairs):
+        if index in rests or not isinstance(value, yaml.ScalarNode) or not re.fullmatch(r"\D{0,2}\d+", value.value):
+            continue
+        behind = itertools.takewhile(lambda pair: _is_rest(*pair), pairs[index + 1 :])
+        if parts := [str(rest.value) for rest, _ in behind]:
+            rests |= set(range(index + 1, index + 1 + len(parts)))
+            thousands = all(re.match(r"\d{3}(?!\d)", part) for part in parts)
+            number = f"{value.value}{'' if thousands else '.'}{''.join(parts)}"
+            written = ",".join([value.value, *parts])
+            message = f"{key.value}: {written} is not one number in braces, where a comma ends the value"
+            if key.value in MONEY:
+                number = f"{number.strip('$').removesuffix(' USD')} USD"
+            faults.append(_fault(value, message, f"write {number}"))
+    return rests
+
+
+def _is_rest(key: Any, value: Any) -> bool:
+    """Whether an entry in braces is what stood behind the comma of a number: digits, perhaps a unit, and no value."""
+    named = isinstance(key, yaml.ScalarNode) and re.match(r"\d", key.value)
+    return bool(named) and isinstance(value, yaml.ScalarNode) and not value.value and not value.style
 
 
 _TAGS = {"null", "bool", "int", "float", "str", "seq", "map"}
@@ -175,6 +212,8 @@ def _syntax(error: yaml.YAMLError, origin: str, text: str) -> SpecError:
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     if mark is None:
         return _refusal(origin, f"is not valid YAML: {problem}", "check quotes, colons and indentation")
+    if conflict := conflict_line(text):
+        return SpecError([Fault(path="", message=CONFLICT, fix=SETTLED, at=(conflict, 1))], subject=origin)
     lines = text.splitlines()
     line = lines[mark.line] if mark.line < len(lines) else ""
     message, fix = f"is not valid YAML: {problem}", "check quotes, colons and indentation"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from sizewell.sizing.units import counted
+
 _Way = Callable[[re.Match[str]], str]
 _STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
 _EU: Final = ("austria", "belgium", "denmark", "europe", "finland", "france", "germany", "greece", "ireland", "italy",
@@ -40,6 +42,16 @@ def _office_hours(match: re.Match[str]) -> str:
     return f"write Mon-Fri 0{match[1]}:00-{int(match[2]) + 12}:00 UTC"
 
 
+def named(written: str) -> str:
+    """The value of `accelerators` for a name, and for a name with a number as other tools write one.
+
+    >>> named("H100"), named("H100:8"), named("1x A10G")
+    ('[H100]', '{H100: 8}', '{A10G: 1}')
+    """
+    name, number = counted(written)
+    return f"{{{name}: {number}}}" if number else f"[{name}]"
+
+
 _N: Final = r"(\d+(?:\.\d+)?)"
 _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
@@ -63,7 +75,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
     (r"schedule\.on", r"0?(\d)(?:am)?-0?(\d)(?:pm)?", _office_hours),
     (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
-    (r"resources", r"([A-Za-z]+\d+\w*)(?:[:x ]\d+)?", _spelt("write resources: {{accelerators: [{0}]}}")),
+    (r"resources", r"(?:\d+ ?x? ?)?[A-Za-z]+\d+\w*(?:(?:[:*]| ?x ?)\d+)?",
+     lambda match: f"write resources: {{accelerators: {named(match[0])}}}"),
     (r"resources\.accelerators", r"(\d{4})", _spelt("write [rtx-{0}]")),
     (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
     (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
@@ -74,9 +87,11 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"batch\.window", r"(?:nightly|daily|overnight)", _spelt("write window: 8h; once a day is the default of every")),
     (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
     (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
-    (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 64}}")),
+    (r"resources\.accelerators", r"\{'([\w. -]+)': (\d+)\b.*", _spelt("write one with its number: {{{0}: {1}}}")),
+    (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 8}}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
-    (r"resources\.gpu", r"([A-Za-z]+\d+\w*)(?:[:x ]\d+)?", _spelt("write accelerators: [{0}]; gpu is memory")),
+    (r"resources\.gpu", r"(?:\d+ ?x? ?)?[A-Za-z]+\d+\w*(?:(?:[:*]| ?x ?)\d+)?",
+     lambda match: f"write accelerators: {named(match[0])}; gpu is memory"),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
     (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),
@@ -95,6 +110,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"engine\.name", r".*/.*:.*", _spelt("write its name: vllm; the image is given to sizewell launch")),
     (r"engine\.name", r"(?:tgi|text-generation-inference|triton-vllm|lmdeploy|mlc|ollama|ray-?llm)",
      _spelt("name vllm, or leave it out: it is neither predicted nor launched")),
+    (r"(?:traffic|slo|idle|checkpoint|training)\.\w+|model\.params|deadline|batch\.window|ttl|budget\.\w+",
+     r"(\d+),(\d{1,2}|\d{4,})( ?[a-zA-Z/]*)", _spelt("write {0}.{1}{2}")),
     (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
     (r"budget\..*", rf"(?:[€£¥] ?{_N}|{_N} ?[€£¥])", _spelt("prices are in USD: convert it")),
 )  # fmt: skip

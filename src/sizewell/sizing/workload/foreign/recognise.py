@@ -30,6 +30,7 @@ class _Loader(SpecLoader):
 
 
 _Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^(?:<<)$"), ["<"])
+_Loader.add_constructor("tag:yaml.org,2002:null", yaml.SafeLoader.construct_yaml_null)
 
 
 def _untagged(loader: Any, _tag: str, node: Any) -> Any:
