@@ -81,9 +81,11 @@ def test_specs_moved_on(change: Any, detail: str, decided: Path, sizewell: Sizew
 def test_broken_decision_and_configuration(decided: Path, sizewell: Sizewell) -> None:
     decided.write_text("{}")
     (decided.parents[1] / "config/Pulumi.dev-aws.yaml").write_text("config: [\n")
+    (decided.parents[2] / "requirements.txt").write_text("sizewell\n<<<<<<< HEAD\n")
     rows = findings(sizewell)
     assert rows["stack dev-aws"]["code"] == 4
     assert rows["configuration"]["code"] == 64
+    assert rows["configuration"]["detail"] == "requirements.txt:2: has a merge conflict"  # the last of the two
     assert sizewell("doctor", *ON).code == 64
 
 

@@ -1,12 +1,15 @@
-"""What a preview says of specs that no decision has, which is read from names alone."""
+"""What preview and policy say of specs that are not those of the decision."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from sizewell.cli.size import other_workloads
+from sizewell.cli.main import main
+from sizewell.cli.specs import out_of_step
+from sizewell.policy.engine import Report
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "stacks/specs/dev-gcp"
@@ -23,21 +26,47 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_same_names_say_nothing(project: Path) -> None:
-    assert other_workloads(project, ["dev-gcp", "elsewhere"]) == ()
+def test_specs_as_they_were_decided_say_nothing(project: Path) -> None:
+    assert out_of_step(project, ["dev-gcp", "elsewhere"]) == ((), "")
 
 
 def test_a_new_spec_and_one_that_went_are_said(project: Path) -> None:
     specs = project / "stacks/specs/dev-gcp"
     gone = min(specs.glob("*.yaml"))
-    (specs / "new.yaml").write_text("name: brand-new\nkind: notebook\n", encoding="utf-8")
-    (said,) = other_workloads(project, ["dev-gcp"])
+    (specs / "new.yaml").write_text("name: brand-new\nkind: notebook\nresources: {gpu: 24GB..}\n", encoding="utf-8")
+    (said,), first = out_of_step(project, ["dev-gcp"])
     assert said == "dev-gcp: brand-new not decided yet; decide with `sizewell size --stack dev-gcp` and commit it"
+    assert first == said
     gone.unlink()
-    (said,) = other_workloads(project, ["dev-gcp"])
+    (said,), _ = out_of_step(project, ["dev-gcp"])
     assert "without a spec" in said
 
 
-def test_what_cannot_be_read_is_for_others_to_say(project: Path) -> None:
-    (project / "stacks/specs/dev-gcp/new.yaml").write_text("{", encoding="utf-8")
-    assert other_workloads(project, ["dev-gcp"]) == ()
+def test_an_edited_spec_is_said_and_no_reason_to_fail(project: Path) -> None:
+    path = project / "stacks/specs/dev-gcp/notebook.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("24GB..", "40GB.."), encoding="utf-8")
+    (said,), first = out_of_step(project, ["dev-gcp"])
+    assert said.startswith("dev-gcp: notebook edited since it was decided; decide with")
+    assert first == ""
+
+
+def test_a_spec_that_cannot_be_read_is_said_with_its_place(project: Path) -> None:
+    path = project / "stacks/specs/dev-gcp/notebook.yaml"
+    path.write_text("<<<<<<< HEAD\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    (said,), first = out_of_step(project, ["dev-gcp"])
+    assert "stacks/specs/dev-gcp/notebook.yaml:1:1: has a merge conflict; correct the spec, then decide" in said
+    assert "without a spec" not in said
+    assert first == said
+
+
+def test_policy_says_it_and_exits_with_4(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setattr("sizewell.recording.plans.planned", lambda *_, **__: SimpleNamespace(after=None))
+    monkeypatch.setattr("sizewell.cli.judging.in_environment", lambda plan, _: plan)
+    monkeypatch.setattr("sizewell.cli.policy._judged", lambda *_: Report(results=(), rules=0, passed=0))
+    (project / "Pulumi.yaml").write_text("name: petsnap\nruntime: python\n", encoding="utf-8")
+    (project / "stacks/specs/dev-gcp/notebook.yaml").write_text("{", encoding="utf-8")
+    assert main(["policy", "dev-gcp"]) == 4
+    assert "decision out of date: dev-gcp: a spec cannot be read" in capsys.readouterr().err

@@ -18,7 +18,7 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date, stacks
-from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.errors import ConfigError, SizewellError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 
@@ -391,25 +391,31 @@ def _settings(root: Path) -> Finding:
 
 
 def _configs(root: Path) -> Iterator[Finding]:
-    import yaml
+    from sizewell.sizing.files import conflict_line
+    from sizewell.sizing.places import CONFLICT, SETTLED, read_yaml
 
     files = sorted((root / "stacks/config").glob("Pulumi.*.yaml"))
     bad = 0
     for file in [root / "Pulumi.yaml", *files]:
         try:
-            content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-            problem = str(error).splitlines()[0]
-        else:
-            problem = "" if isinstance(content, dict) or content is None else "is not a mapping"
-        if problem:
+            content = read_yaml(file, project.shown(file)).data
+            wrong = [] if isinstance(content, dict) or content is None else [f"{project.shown(file)}: is not a mapping"]
+        except ConfigError as error:
+            wrong = [str(fault) for fault in error.faults]
+        for problem in wrong:
             bad += 1
-            yield Finding("configuration", "wrong", f"{file.relative_to(root)}: {problem}", "correct the file", 64)
+            what, _, fix = problem.partition("\n  fix: ")
+            yield Finding("configuration", "wrong", what, fix or "correct the file", 64)
+    requirements = root / "requirements.txt"
+    if requirements.is_file() and (line := conflict_line(requirements.read_text(encoding="utf-8", errors="replace"))):
+        bad += 1
+        yield Finding("configuration", "wrong", f"{project.shown(requirements)}:{line}: {CONFLICT}", SETTLED, 64)
     if not bad:
         yield Finding("configuration", "ok", f"Pulumi.yaml and {len(files)} stack files are valid")
 
 
 def _decision(path: Path, root: Path, today: date) -> Finding:
+    from sizewell.cli.specs import differences
     from sizewell.sizing.billing.standing import pulls_from_a_mirror
     from sizewell.sizing.records.decision import Decision
 
@@ -423,12 +429,12 @@ def _decision(path: Path, root: Path, today: date) -> Finding:
         return Finding(about, "wrong", "the decision was edited by hand: its checksum does not match", again, 4)
     if decision.stack != path.stem:
         return Finding(about, "wrong", f"the file is the decision of {decision.stack}", again, 4)
-    try:
-        stale = _changed_specs(root, path.stem, {w.spec.name: w.spec.digest for w in decision.workloads})
-    except SizewellError as error:
-        sentence = str(error).partition("\n")[0].replace(f"{root}/", "")
-        return Finding(about, "wrong", f"a spec of it cannot be read: {sentence}", f"correct the spec, then {again}", 4)
-    if stale:
+    found = differences(root, path.stem, decision)
+    if found.broken:
+        detail = f"a spec of it cannot be read: {found.broken[0]}"
+        return Finding(about, "wrong", detail, f"correct the spec, then {again}", 4)
+    kinds = ((found.changed, "changed"), (found.new, "new"), (found.gone, "gone"))
+    if stale := "; ".join(f"{', '.join(names)} {how}" for names, how in kinds if names):
         return Finding(about, "wrong", f"decided before its specs changed: {stale}", again, 4)
     if not (root / f"stacks/config/Pulumi.{path.stem}.yaml").exists():
         return Finding(about, "note", "has no stacks/config file", f"create it: pulumi stack init {path.stem}")
@@ -484,23 +490,3 @@ def _reach(path: Path, root: Path) -> Iterator[Finding]:
     for fault in wrong:
         sentence = str(fault).partition("\n")[0]
         yield Finding(f"stack {path.stem}", "wrong", sentence, fault.fix or "see `sizewell docs run-a-stack`", 64)
-
-
-def _changed_specs(root: Path, stack: str, digests: dict[str, str]) -> str:
-    """What differs between a decision's specs and those in `stacks/specs/STACK`; "" where nothing does.
-
-    SpecError for one that is wrong.
-    """
-    from sizewell.sizing.workload.read import read_spec
-
-    folder = root / "stacks/specs" / stack
-    if not folder.is_dir():
-        return ""
-    now: dict[str, str] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        spec = read_spec(path)
-        now[spec.name] = spec.digest()
-    changed = [name for name in sorted(now.keys() & digests.keys()) if now[name] != digests[name]]
-    added, gone = sorted(now.keys() - digests.keys()), sorted(digests.keys() - now.keys())
-    parts = [(changed, "changed"), (added, "new"), (gone, "gone")]
-    return "; ".join(f"{', '.join(names)} {how}" for names, how in parts if names)

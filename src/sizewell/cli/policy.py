@@ -35,8 +35,8 @@ EXAMPLES = """examples:
   sizewell policy --list                          the rules, their levels and what each prevents
   sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`
 
-exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing,
-64 a wrong configuration or usage, 69 a program failed
+exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing or out of date
+(its specs name other workloads or cannot be read), 64 a wrong configuration or usage, 69 a program failed
 """
 
 
@@ -79,6 +79,7 @@ def command(args: Arguments) -> int:
         settings = replace(settings, profile=args.profile)
     if args.list:
         return _list(settings, as_json=args.json)
+    from sizewell.cli.specs import out_of_step
     from sizewell.preview.pipeline import Request, against_base, stacks_of
     from sizewell.recording.plans import from_file, planned, state_of
 
@@ -120,13 +121,16 @@ def command(args: Arguments) -> int:
                     reports[name] = error
                 else:
                     reports[name] = report(name, read)
+    old, out_of_date = ((), "") if args.plan else out_of_step(root, [*reports])
+    for sentence in old:
+        output.note(f"decision out of date: {sentence}")
     if args.json:
         output.print_json({name: {**_document(report), "judge": list(said)} for name, report in reports.items()})
     else:
         _print(reports, said)
     failed = [report for report in reports.values() if not isinstance(report, SizewellError) and not report.ok]
     errors = [report.exit_code for report in reports.values() if isinstance(report, SizewellError)]
-    return 1 if failed else max(errors, default=0)
+    return 1 if failed else max([*errors, 4 if out_of_date else 0])
 
 
 def _judges(

@@ -36,8 +36,8 @@ EXAMPLES = """examples:
   sizewell preview --plan plan.json               from `pulumi preview --json`, of any program
 
 exit code: 0 success, 1 a policy failed, 2 over a budget or guardrail, 3 something is unpriced,
-4 prices too old (--max-age) or a decision out of date (of other workloads than the specs name; with
---check-decisions one that would change), 64 wrong usage or file, 69 a program failed
+4 prices too old (--max-age) or a decision out of date: its specs name other workloads or cannot be read,
+with --check-decisions also where one would change; 64 wrong usage or file, 69 a program failed
 """
 FORMATS: Final = ("terminal", "markdown", "json", "html", "focus")
 _PIECE: Final = 1 << 20
@@ -112,12 +112,18 @@ def command(args: Arguments) -> int:
             )
         )
     if not args.plan:
-        from sizewell.cli.size import other_workloads, out_of_date
+        stacks = [stack.stack for stack in preview.stacks]
+        if args.check_decisions:
+            from sizewell.cli.size import out_of_date
 
-        checked = out_of_date if args.check_decisions else other_workloads
-        old = checked(root, [stack.stack for stack in preview.stacks])
+            old = out_of_date(root, stacks)
+            reason = next(iter(old), "")
+        else:
+            from sizewell.cli.specs import out_of_step
+
+            old, reason = out_of_step(root, stacks)
         if old:
-            code = {"exit_code": 4, "exit_reason": f"decision of {old[0]}"} if preview.exit_code == 0 else {}
+            code = {"exit_code": 4, "exit_reason": f"decision of {reason}"} if reason and preview.exit_code == 0 else {}
             preview = preview.model_copy(update={"decisions": old, "silent": False, **code})
     pieces = _rendered(preview, args.format)
     if args.output is not None:

@@ -278,32 +278,6 @@ def out_of_date(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def other_workloads(root: Path, stacks: Sequence[str]) -> tuple[str, ...]:
-    """Stacks whose specs name other workloads than their decision, in one sentence each; decides nothing again."""
-    from sizewell.sizing.places import read_yaml
-    from sizewell.sizing.records.decision import Decision
-
-    remarks = []
-    for stack in stacks:
-        path, folder = root / "stacks/decisions" / f"{stack}.json", root / "stacks/specs" / stack
-        if not folder.is_dir() or not path.exists():
-            continue
-        try:
-            decided = {workload.spec.name for workload in Decision.from_json(path).workloads}
-            documents = [read_yaml(spec).data for spec in sorted(folder.glob("*.yaml"))]
-        except SizewellError:
-            continue  # whoever reads them for their own sake says what is wrong
-        stated = {str(document.get("name")) for document in documents if isinstance(document, dict)}
-        parts = [
-            f"{', '.join(sorted(names))} {words}"
-            for names, words in ((stated - decided, "not decided yet"), (decided - stated, "without a spec"))
-            if names
-        ]
-        if parts:
-            remarks.append(f"{stack}: {'; '.join(parts)}; decide with `sizewell size --stack {stack}` and commit it")
-    return tuple(remarks)
-
-
 def _verdict(path: Path, specs: Sequence[Path], root: Path, catalog: Catalog) -> Verdict:
     from sizewell.sizing.records.decision import Decision
 

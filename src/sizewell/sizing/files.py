@@ -1,8 +1,9 @@
-"""Writing files so that a killed process leaves the old one or the new one, and nothing else."""
+"""Files that people keep in git: written whole or not at all, and read where a merge has left its marks."""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -21,3 +22,13 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def conflict_line(text: str) -> int:
+    r"""The first line with a conflict marker of a merge, from 1; 0 where there is none.
+
+    >>> conflict_line("name: chat\n<<<<<<< HEAD\n"), conflict_line("name: chat\n")
+    (2, 0)
+    """
+    marker = re.search(r"^(?:<{7}|>{7}) ", text, re.MULTILINE)
+    return text.count("\n", 0, marker.start()) + 1 if marker else 0

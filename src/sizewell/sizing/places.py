@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.files import conflict_line
 
 if TYPE_CHECKING:
     import yaml
 
+CONFLICT: Final = "has a merge conflict"
+SETTLED: Final = "keep one side, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
 Mark = tuple[int, int]  # line and column, from 1; column 0: only the line is known
 
 
@@ -200,5 +203,8 @@ def _unreadable(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _syntax(error: yaml.YAMLError, origin: str, text: str) -> Fault:
     problem = getattr(error, "problem", None) or " ".join(str(error).split())
     at = mark_of(error, text)
+    message = f"is not valid YAML: {problem}"
     fix = "check quotes, colons and indentation; YAML is indented with spaces"
-    return Fault(path="" if at else origin, message=f"is not valid YAML: {problem}", fix=fix, at=at, file=origin)
+    if line := conflict_line(text):
+        at, message, fix = (line, 1), CONFLICT, SETTLED
+    return Fault(path="" if at else origin, message=message, fix=fix, at=at, file=origin)

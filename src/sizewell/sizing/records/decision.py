@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sizewell.sizing import money
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import DecisionError
-from sizewell.sizing.files import write_whole
+from sizewell.sizing.files import conflict_line, write_whole
 from sizewell.sizing.money import Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.versions import refusal
 
 SCHEMA: Literal["sizewell.decision/1"] = "sizewell.decision/1"
 
 
-_CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)  # as git writes them
 # What a decision's file is told otherwise than other documents: no person writes it.
 _TOLD = {"unknown key": "is an unknown key: another version or a person wrote it"}
 
@@ -441,7 +439,7 @@ class Decision(_Record):
             raise DecisionError(f"{path}: no such decision\n  fix: {way_out}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise DecisionError(f"{path}: cannot be read: {error}\n  fix: {way_out}") from None
-        if _CONFLICT.search(text):
+        if conflict_line(text):
             raise DecisionError(
                 f"{path}: has the conflict markers of a merge (<<<<<<<, >>>>>>>): two branches decided the stack\n"
                 f"  fix: keep the specs of both, then decide again: `sizewell size --stack {path.stem}`; commit it"
