@@ -27,6 +27,9 @@ def line(base: str, number: int, text: str) -> str:
 
 VALUES = {  # what is written: (spec, line and column, path, the way out)
     "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:27: resources.accelerators", "write {H100: 8}, the number over all machines, or [H100]"),
+    "a region of a cloud without any": (SERVICE + "infra: [oci/us-ashburn-1]", "5:9: infra[0]", "write oci"),
+    "a region of another cloud": (SERVICE + "infra: [aws/westeurope]", "5:9: infra[0]", "write azure/westeurope"),
+    "no region": (SERVICE + "infra: [aws/uk]", "5:9: infra[0]", "aws/us-west-2"),
     "a number of each": (SERVICE + "resources: {accelerators: [A100:8, L4]}", "5:28: resources.accelerators[0]", "write A100; a number"),
     "two numbers": (SERVICE + "resources: {accelerators: {A100: 8, L4: 4}}", "5:27: resources.accelerators", "write one with its number: {A100: 8}"),
     "resources: 64 H100": (SERVICE + "resources: 64 H100", "5:12: resources", "write resources: {accelerators: {H100: 64}}"),

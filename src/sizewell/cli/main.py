@@ -174,7 +174,7 @@ def _run(arguments: list[str]) -> int:
     except click.UsageError as error:
         from sizewell.cli import suggestions
 
-        raise UsageError(suggestions.message(error)) from None
+        raise UsageError(suggestions.message(error, arguments)) from None
     return code
 
 

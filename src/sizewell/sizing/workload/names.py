@@ -260,7 +260,7 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=f"infra[{index}]",
                     found=str(place),
                     allowed=f"one of {', '.join(clouds)}",
-                    fix=_place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
+                    fix=place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
                 )
             )
         elif place.region and place.region not in (regions := catalog.regions(place.cloud)):
@@ -270,7 +270,9 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=f"infra[{index}]",
                     found=str(place),
                     message=f"{place.region} is not a region of {place.cloud} with accelerators in the catalog",
-                    fix=near or f"it has {', '.join(sorted(regions)[:12])}",
+                    fix=_region_elsewhere(place, regions, catalog)
+                    or near
+                    or f"it has {', '.join(f'{place.cloud}/{region}' for region in sorted(regions))}",
                 )
             )
         elif place.zone and place.region and (wrong := _zone_refused(place)):
@@ -279,7 +281,7 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     return faults
 
 
-def _place_meant(place: Place, catalog: Catalog) -> str:
+def place_meant(place: Place, catalog: Catalog) -> str:
     """A cloud by its vendor's name, or a region or a city that stands alone, with the cloud that has it."""
     row = alias("cloud", place.cloud)
     if row is not None and not row.meant:
@@ -319,6 +321,14 @@ def _regions_near(place: Place, regions: Iterable[str]) -> str:
     begin = [region for region in regions if region.startswith(f"{written}-")]
     close = begin[:3] or difflib.get_close_matches(written, list(regions), 3, 0.5)
     return f"did you mean {', or '.join(f'{place.cloud}/{region}' for region in close)}?" if close else ""
+
+
+def _region_elsewhere(place: Place, regions: Iterable[str], catalog: Catalog) -> str:
+    """A cloud whose regions are not priced apart, without one; or the cloud that has a region of this name."""
+    if not regions:
+        return f"write {place.cloud}"
+    cloud = next((cloud for cloud in PROVISIONABLE if place.region in catalog.regions(cloud)), "")
+    return f"write {cloud}/{place.region}" if cloud else ""
 
 
 def _zone_refused(place: Place) -> tuple[str, str] | None:
