@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from sizewell.cli.main import main
 from sizewell.cli.specs import out_of_step
 from sizewell.policy.engine import Report
+from sizewell.preview.pipeline import Judged
+
+if TYPE_CHECKING:
+    from sizewell.resources.recorded import Plan
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "stacks/specs/dev-gcp"
@@ -63,9 +68,11 @@ def test_policy_says_it_and_exits_with_4(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
-    monkeypatch.setattr("sizewell.recording.plans.planned", lambda *_, **__: SimpleNamespace(after=None))
+    judged = Judged(plan=cast("Plan", None))
+    monkeypatch.setattr("sizewell.recording.plans.planned", lambda *_, **__: None)
+    monkeypatch.setattr("sizewell.preview.pipeline.against_base", lambda _: nullcontext(lambda *_: judged))
     monkeypatch.setattr("sizewell.cli.judging.in_environment", lambda plan, _: plan)
-    monkeypatch.setattr("sizewell.cli.policy._judged", lambda *_: Report(results=(), rules=0, passed=0))
+    monkeypatch.setattr("sizewell.cli.judging.judge", lambda *_, **__: Report(results=(), rules=0, passed=0))
     (project / "Pulumi.yaml").write_text("name: petsnap\nruntime: python\n", encoding="utf-8")
     (project / "stacks/specs/dev-gcp/notebook.yaml").write_text("{", encoding="utf-8")
     assert main(["policy", "dev-gcp"]) == 4
