@@ -118,6 +118,11 @@ def test_every_missing_answer_is_named_with_its_flag_and_nothing_is_written(
     assert not (tmp_path / "shop").exists()
 
 
+def test_an_account_is_named_while_its_cloud_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", str(tmp_path / "shop"), "--no-input"]) == 64
+    assert "--account is missing: account of the cloud" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("flag", "value", "told"),
     [
@@ -209,13 +214,16 @@ def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: py
         ("Pulumi.yaml", "name: x\nruntime: nodejs\n", "belongs to another project: runtime is 'nodejs'"),
         ("Pulumi.yaml", "x\n", "it states no runtime"),
         ("Pulumi.yaml", "name: x\nruntime: python\n", "belongs to another project: main is '.'"),
-        ("Pulumi.yaml", "name: [", "cannot be read"),
+        ("Pulumi.yaml", "name: [", "Pulumi.yaml:1:8: is not valid YAML"),
+        ("Pulumi.yaml", "name: x\n<<<<<<< HEAD\nruntime: [\n", "Pulumi.yaml:2:1: has a merge conflict"),
+        ("stacks/config/Pulumi.dev.yaml", "<<<<<<< HEAD\n=: [", "Pulumi.dev.yaml:1:1: has a merge conflict"),
         ("stacks", "a file", "is a file where the project needs a folder"),
     ],
 )
 def test_a_folder_that_cannot_take_the_project(
     name: str, text: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
     assert main(["init", str(tmp_path), "--name", "shop", *flags()]) == 64
     message = capsys.readouterr().err

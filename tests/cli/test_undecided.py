@@ -77,3 +77,26 @@ def test_policy_says_it_and_exits_with_4(
     (project / "stacks/specs/dev-gcp/notebook.yaml").write_text("{", encoding="utf-8")
     assert main(["policy", "dev-gcp"]) == 4
     assert "decision out of date: dev-gcp: a spec cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("stacks/decisions/dev-gcp.json", "<<<<<<< HEAD\n", 4),
+        ("stacks/decisions/dev-gcp.json", "{", 4),
+        ("stacks/config/Pulumi.dev-gcp.yaml", "config: [", 64),
+    ],
+)
+@pytest.mark.parametrize("command", ["preview", "policy"])
+def test_one_exit_code_for_one_fault(
+    project: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, text: str, code: int
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "Pulumi.yaml").write_text(
+        "name: petsnap\nruntime: python\nmain: stacks/\nstackConfigDir: stacks/config\n", encoding="utf-8"
+    )
+    program = (ROOT / "stacks/__main__.py").read_text(encoding="utf-8")
+    (project / "stacks/__main__.py").write_text(program, encoding="utf-8")
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text(text, encoding="utf-8")
+    assert main([command, "dev-gcp"]) == code

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.cli.project import shown
+from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Cloud
 
@@ -224,6 +225,8 @@ def answers(
     for question in QUESTIONS:
         key = question.key
         if not NEEDS.get(key, frozenset()) <= known.keys():
+            if key not in DERIVED and given.get(key) is None and there.get(key) is None:
+                faults.append(f"{question.flag} is missing: {key} of the {' and '.join(sorted(NEEDS[key]))}")
             continue  # nothing to judge it by; what it needs is told itself
         flag, old = given.get(key), there.get(key)
         if flag is not None and old is not None and not _same(key, flag, old):
@@ -269,7 +272,7 @@ def _asked(question: Question, known: Mapping[str, str], ask: Callable[[str, str
 
 
 def read_back(folder: Path) -> dict[str, str]:
-    """What the files of a project that `init` began say of its answers; a file that cannot be read says nothing."""
+    """What the files of a project that `init` began say of its answers; ConfigError for one that cannot be read."""
     there = {"folder": re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")}
     project = _yaml(folder / "Pulumi.yaml")
     if isinstance(project.get("name"), str):
@@ -318,10 +321,7 @@ def _config(folder: Path, stack: str) -> dict[str, Any]:
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    import yaml
+    from sizewell.sizing.places import read_yaml
 
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, SizewellError):
-        return {}
+    content = read_yaml(path, shown(path)).data if path.exists() else {}
     return content if isinstance(content, dict) else {}

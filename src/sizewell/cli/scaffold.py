@@ -58,16 +58,17 @@ def template() -> Path:
 
 
 def other_project(folder: Path) -> str:
-    """Why a folder's own Pulumi.yaml cannot be that of a project of Sizewell; "" where it can, or there is none."""
-    import yaml
+    """Why a folder's own Pulumi.yaml cannot be that of a project of Sizewell; "" where it can, or there is none.
+
+    ConfigError where it cannot be read.
+    """
+    from sizewell.cli.project import shown
+    from sizewell.sizing.places import read_yaml
 
     path = folder / "Pulumi.yaml"
     if not path.exists():
         return ""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        return f"cannot be read: {str(error).splitlines()[0]}"
+    content = read_yaml(path, shown(path)).data
     runtime = content.get("runtime") if isinstance(content, dict) else None
     runtime = runtime.get("name") if isinstance(runtime, dict) else runtime
     if runtime is None:

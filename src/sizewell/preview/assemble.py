@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Final
@@ -24,9 +24,11 @@ def assemble(
     limits: Limits = NO_LIMITS,
     unblocked: str = "",
     at_prices: tuple[str, Sequence[records.Stack]] = ("", ()),
+    codes: Mapping[str, int] | None = None,
 ) -> records.Preview:
-    """One preview of `stacks`; one without a figure counts in no sum, and that or a base without one is exit code 69.
+    """One preview of `stacks`; one without a figure counts in no sum, and that or a base without one is an exit code.
 
+    `codes` are those of what failed, by stack: 69 where a program did, others where its decision or a file is wrong.
     `at_prices` are the same stacks at other prices that the limits have to hold at too, and what those are called.
     `unblocked` is the reason somebody gave, which lets an exceeded limit and a base that does not build pass.
     """
@@ -43,7 +45,8 @@ def assemble(
     uncompared = [stack for stack in stacks if stack.base_failed]
     old = stale_prices(stacks, provenance, on)
     if failed:
-        exit_code, reason = 69, f"no price for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
+        exit_code = max((codes or {}).get(stack.stack, 69) for stack in failed)
+        reason = f"no price for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
     elif uncompared and not unblocked:
         exit_code, reason = (
             69,

@@ -104,6 +104,7 @@ def run_preview(request: Request) -> records.Preview:
     preview = assemble(
         stacks,
         at_prices=_at_prices(sides, request),
+        codes={name: head.exit_code for name, head in heads.items() if head.failed},
         on=request.on,
         provenance=records.Provenance(
             catalog_digest=catalog.digest,
@@ -209,6 +210,7 @@ class _Head:
     replaced: frozenset[str] | None = None  # None: no engine said
     label: str = ""
     failed: str = ""
+    exit_code: int = 0  # of what failed
     cause: tuple[str, ...] = ()
 
 
@@ -299,7 +301,7 @@ def _head(request: Request, stack: str) -> _Head:
     except UsageError:
         raise
     except SizewellError as error:
-        return _Head(failed=str(error), cause=error.cause)
+        return _Head(failed=str(error), cause=error.cause, exit_code=error.exit_code)
     return _Head(after=read.after, before=read.before, replaced=read.replaced, label=read.label)
 
 
