@@ -89,7 +89,7 @@ def test_policy_says_it_and_exits_with_4(
 )
 @pytest.mark.parametrize("command", ["preview", "policy"])
 def test_one_exit_code_for_one_fault(
-    project: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, text: str, code: int
+    project: Path, monkeypatch: pytest.MonkeyPatch, command: str, *, name: str, text: str, code: int
 ) -> None:
     monkeypatch.chdir(project)
     (project / "Pulumi.yaml").write_text(

@@ -29,6 +29,8 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "8xH100": (SERVICE + "resources: {accelerators: [8xH100]}", "5:27: resources.accelerators", "write {H100: 8}, the number over all machines, or [H100]"),
     "a region of a cloud without any": (SERVICE + "infra: [oci/us-ashburn-1]", "5:9: infra[0]", "write oci"),
     "a region of another cloud": (SERVICE + "infra: [aws/westeurope]", "5:9: infra[0]", "write azure/westeurope"),
+    "requests of a month": (SERVICE.replace("rps: 4", "requests_per_month: 1M"), "4:11: traffic.requests_per_month", "write rps: 33333/d"),
+    "requests of a week": (SERVICE.replace("rps: 4", "requests_per_week: 700k"), "4:11: traffic.requests_per_week", "write rps: 100000/d"),
     "no region": (SERVICE + "infra: [aws/uk]", "5:9: infra[0]", "aws/us-west-2"),
     "a number of each": (SERVICE + "resources: {accelerators: [A100:8, L4]}", "5:28: resources.accelerators[0]", "write A100; a number"),
     "two numbers": (SERVICE + "resources: {accelerators: {A100: 8, L4: 4}}", "5:27: resources.accelerators", "write one with its number: {A100: 8}"),

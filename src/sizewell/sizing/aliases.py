@@ -2,8 +2,9 @@
 
 One table, `data/aliases.csv`. `of` says what a word names: a model, a cloud, a region, a kind of work, a key of a spec
 by its path, a value of a key ("value PATH"), a command. `written` may end in `*`. `meant` is what to write, with `$`
-for the value that was written; without it `why` is the way out. For models `why` says where the name is used: Ollama's
-tags are those of its library (from memory, 2026-11), "closed" are models whose weights nobody publishes.
+for the value that was written and `$:30` for a 30th of it; without it `why` is the way out. For models `why` says where
+the name is used: Ollama's tags are those of its library (from memory, 2026-11), "closed" are models whose weights
+nobody publishes.
 """
 
 from __future__ import annotations

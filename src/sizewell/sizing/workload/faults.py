@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
+from sizewell.sizing.units import UnitError, count
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import named, way_out
@@ -148,6 +149,12 @@ def _meant_by_key(path: str, value: object) -> str:
         return f"did you mean '{line.removesuffix(': $')}'?"
     if "$" in row.meant and not stated:
         return f"it belongs under {home} as {line.partition(':')[0]}" if home else ""
+    if part := re.search(r"\$:(\d+)", line):
+        try:
+            each = count(value) / int(part[1])
+        except UnitError:
+            return ""
+        line = line.replace(part[0], f"{each:.0f}" if each >= 10 else f"{each:.2g}")
     line = line.replace("[$]", named(stated)) if isinstance(value, str) else line
     line = line.replace("$", stated)
     return f"write {line}" if home == path.rpartition(".")[0] or not home else f"write {home}: {{{line}}}"
