@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from html import unescape
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from sizewell.cli.report import page
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.decide import decide
-from sizewell.sizing.choose.explain import explain
+from sizewell.sizing.choose.explain import Explanation, explain
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.workload.read import read_spec
 
@@ -40,23 +41,47 @@ def test_it_has_what_the_other_forms_have(name: str, sizewell: Sizewell, tmp_pat
     wanted += [effect["what"] for effect in explanation["sensitivity"]]
     wanted += [f"{part['value'] / 2**30:.1f} GiB" for part in explanation["memory"]]
     assert [each for each in wanted if each not in shown] == []
+    drawn = explanation["compared"]
+    assert [each["chosen"] for each in drawn] == [True] + [False] * (len(drawn) - 1)
+    assert len({(each["place"].partition("/")[0], each["machines"]) for each in drawn}) == len(drawn) > 2
+    assert text.count('<line class="band"') == sum(each["low"] < each["high"] for each in drawn) == len(drawn)
+    assert [each for each in drawn if each["machines"] not in shown] == []
+    assert (text.count("<g data-asked=") == 1) == (explanation["asked"] is not None)
 
 
 def test_it_loads_nothing_and_runs_nothing(sizewell: Sizewell) -> None:
-    text = sizewell("explain", str(ROOT / "examples/chat.yaml"), *DAY, "--html", "-").out
+    spec = str(ROOT / "examples/chat.yaml")
+    text = sizewell("explain", spec, *DAY, "--html", "-").out
+    assert sizewell("size", spec, *DAY, "--html", "-").out == text
     assert text.startswith("<!DOCTYPE html>")
     assert "default-src 'none'" in text
     assert re.findall(r"<script|<link|<img|<iframe|https?://| on[a-z]+=", text) == []
 
 
-def test_names_that_are_markup_are_text() -> None:
+@pytest.fixture(scope="module")
+def chat() -> tuple[Decision, Explanation]:
     catalog, on = load(), date(2026, 9, 20)
-    specs = [read_spec(ROOT / "examples/chat.yaml", catalog)]
-    decided = decide(specs, catalog, stack="", on=on)
+    spec = read_spec(ROOT / "examples/chat.yaml", catalog)
+    decided, explained = decide([spec], catalog, stack="", on=on), explain(spec, catalog, stack="", on=on)
     assert isinstance(decided, Decision)
-    text = page([decided.model_copy(update={"owner": "<b>x</b>"})], [explain(specs[0], catalog, stack="", on=on)], [()])
+    assert isinstance(explained, Explanation)
+    return decided, explained
+
+
+def test_names_that_are_markup_are_text(chat: tuple[Decision, Explanation]) -> None:
+    decided, explained = chat
+    text = page([decided.model_copy(update={"owner": "<b>x</b>"})], [explained], [()])
     assert "<b>x</b>" not in text
     assert "&lt;b&gt;x" in text
+
+
+def test_a_cheaper_machine_says_why_it_was_not_taken(chat: tuple[Decision, Explanation]) -> None:
+    decided, explained = chat
+    first, other = explained.compared[:2]
+    for usd, said in ((first.usd / 2, 1), (first.usd * 2, 0)):
+        second = replace(other, usd=usd, why_not="it breaks off too often")
+        text = page([decided], [replace(explained, compared=(first, second))], [()])
+        assert text.count("it breaks off too often") == said
 
 
 def test_where_nothing_fits_it_says_what_comes_nearest(project: Path, sizewell: Sizewell) -> None:
@@ -76,3 +101,5 @@ def test_it_is_a_form_of_its_own(sizewell: Sizewell) -> None:
     assert "--html cannot be combined with --json, --why or --checklist" in done.err
     done = sizewell("explain", str(ROOT / "examples/chat.yaml"), "--html", "/nowhere/x.html")
     assert (done.code, "--html: /nowhere/x.html" in done.err) == (64, True)
+    done = sizewell("size", str(ROOT / "examples/chat.yaml"), "--html", "x.html", "--json")
+    assert (done.code, "--html cannot be combined with --json" in done.err) == (64, True)

@@ -273,6 +273,8 @@ EXPLAINED = Explanation(
         Effect(what="half the time", machines="", usd=None, change_percent=None),
     ),
     alternatives=serving().alternatives,
+    compared=(),
+    asked=None,
     machine_types={"choice": 1, "alternative": 5, "dominated": 144, "rejected": 127},
 )
 

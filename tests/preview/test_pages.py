@@ -111,6 +111,19 @@ def test_numbered_circles_do_not_cover_each_other_and_a_moved_one_leaves_a_dot()
     assert drawn.index('class="other"') < drawn.index('class="chosen"'), "the chosen one is on top"
 
 
+def test_a_band_and_what_is_asked_for_are_where_the_axis_says():
+    ways = [
+        charts.Way("a", "aws/x", True, Decimal(10), 3600.0, 1800.0, 7200.0),
+        charts.Way("b", "aws/x", False, Decimal(20), 7200.0, 7200.0, 7200.0),
+    ]
+    chart = charts.speed_against_cost("tune", "run_time_s", ways, asked=5400.0, asked_name="the deadline")
+    [(low, high)] = re.findall(r'class="band" x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)"', chart)
+    [asked] = re.findall(r'class="was" x1="([\d.]+)"', chart)
+    assert (float(asked) - float(low)) / (float(high) - float(low)) == pytest.approx((5400 - 1800) / 5400, abs=0.01)
+    far = charts.speed_against_cost("tune", "run_time_s", ways, asked=90_000.0, asked_name="the deadline")
+    assert 'class="was"' not in far, "a deadline that would squeeze the circles into a corner"
+
+
 def test_what_has_no_price_is_in_the_chart_with_a_question_mark():
     chart = charts.cost_by_component(SITUATIONS["unpriced"]().stacks[0])
     assert "experiment</text>" in chart

@@ -80,7 +80,6 @@ def command(args: Arguments) -> int:
     on = on or date.today()  # noqa: DTZ011 - the user's own calendar
 
     from sizewell.sizing.catalog import load
-    from sizewell.sizing.choose.explain import explain
 
     catalog = load()
     specs = read_all(paths, catalog)
@@ -103,17 +102,13 @@ def command(args: Arguments) -> int:
         if args.json:
             output.print_json(documents[0] if len(documents) == 1 else documents)
         return 5 if any(chosen is None for _, _, chosen in tried) else 0
-    with output.progress("trying") as tell:
-        answers = []
-        for spec in specs:
-            tell(f"explaining {spec.name}")
-            answers.append(explain(spec, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated))
+    answers = explained(specs, catalog, stack=args.stack or "", on=on, cloud=cloud, environment=stated)
     from sizewell.sizing.choose.elsewhere import by_the_token
 
     tokens = [by_the_token(spec, catalog, on) for spec in specs]
     if args.html is not None:
         sizings = size_all(specs, catalog, stack=args.stack, on=on, environment=stated)
-        _write_page(args.html, sizings, answers, tokens)
+        write_page(args.html, sizings, answers, tokens)
     elif args.json:
         documents = [
             {**_document(answer), "by_the_token": [_plain(offer) for offer in offers]}
@@ -125,7 +120,21 @@ def command(args: Arguments) -> int:
     return 5 if any(not hasattr(answer, "memory") for answer in answers) else 0
 
 
-def _write_page(
+def explained(
+    specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date, cloud: str | None, environment: str
+) -> list[Explanation | NothingFits]:
+    """The explanation of each spec, with a sign of life."""
+    from sizewell.sizing.choose.explain import explain
+
+    with output.progress("trying") as tell:
+        answers = []
+        for spec in specs:
+            tell(f"explaining {spec.name}")
+            answers.append(explain(spec, catalog, stack=stack, on=on, cloud=cloud, environment=environment))
+    return answers
+
+
+def write_page(
     path: Path,
     decided: Sequence[Answer],
     explained: Sequence[Explanation | NothingFits],

@@ -166,7 +166,9 @@ def _cost(workload: Workload) -> Table:
 
 
 def _figures(explanation: Explanation) -> Iterator[Figure]:
-    """Memory of one device, and where the time of a step goes."""
+    """What machine types cost and how fast they are, memory of one device, and where the time of a step goes."""
+    if explanation.compared:
+        yield from _compared(explanation)
     if explanation.memory:
         used, high, usable = (
             gib(size) for size in (explanation.used_bytes, explanation.high_bytes, explanation.usable_bytes)
@@ -183,6 +185,24 @@ def _figures(explanation: Explanation) -> Iterator[Figure]:
         parts = [(part.name, part.value, short_duration(part.value)) for part in explanation.waterfall]
         note = f"{short_duration(whole)} a step"
         yield _figure("Time of one step", note, parts, whole=whole, high=0)
+
+
+def _compared(explanation: Explanation) -> Iterator[Figure]:
+    metric = explanation.compared[0].metric
+    runs = "_per_s" not in metric
+    asked = "the deadline" if runs else "the load within the service level"
+    first = explanation.compared[0]
+    ways = []
+    for each in explanation.compared:
+        notes = [f"limited by {each.bottleneck}"] if each.chosen or each.bottleneck != first.bottleneck else []
+        notes += [each.why_not] if each.usd < first.usd else []  # else it costs more, as can be seen
+        note = "".join(f"; {part}" for part in notes)
+        ways.append(charts.Way(each.machines, each.place, each.chosen, each.usd, each.value, each.low, each.high, note))
+    chart = charts.speed_against_cost(explanation.workload, metric, ways, asked=explanation.asked, asked_name=asked)
+    if chart:
+        note = f"US dollars a {'run' if runs else 'month'}; filled: chosen; lines: 80 % bands"
+        note += f"; dashed: {asked}" if explanation.asked is not None else ""
+        yield Figure(f"{charts.speed_word(metric)} against cost", note, Markup(chart))  # noqa: S704 - escaped there
 
 
 def _figure(title: str, note: str, parts: Sequence[tuple[str, float, str]], *, whole: float, high: float) -> Figure:

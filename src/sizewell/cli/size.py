@@ -40,6 +40,7 @@ EXAMPLES = """examples:
   sizewell size chat.yaml                         one workload, in full; `sizewell new` writes it
   sizewell size specs/*.yaml                      many, one line each
   sizewell size chat.yaml --json                  the decision as JSON
+  sizewell size chat.yaml --html page.html        a page with cost against speed and memory by device
   sizewell size chat.yaml --show-spec             the spec with every default
   sizewell size SPEC --observed FILE              is what runs now larger than it needs to be?
   sizewell size --stack dev-aws                   decide its specs, write the decision
@@ -65,8 +66,13 @@ exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--c
 @click.option("--observed", type=INPUT, metavar="FILE", help="compare one spec with what was measured of it")
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
+@click.option("--html", type=PATH, metavar="FILE", help="write the page of `explain --html`; - prints it")
 @click.option("--max-age", metavar="AGE", help="exit 4 if the newest accelerator price is older, such as 30d")
 def command(args: Arguments) -> int:
+    if args.html is not None and (args.json or args.check or args.show_spec or args.observed):
+        raise UsageError(
+            "--html cannot be combined with --json, --check, --show-spec or --observed\n  fix: leave the others out"
+        )
     if args.check:
         return _check(args)
     paths = list(args.spec)
@@ -103,7 +109,14 @@ def command(args: Arguments) -> int:
     if target is not None and is_decision(answers[0]):
         answers[0].write(target)
         beside = supporting.write(root, answers[0])
-    _print(answers, args, target, specs, catalog)
+    if args.html is not None:
+        from sizewell.cli.explain import explained, write_page
+        from sizewell.sizing.choose.elsewhere import by_the_token
+
+        why = explained(specs, catalog, stack=args.stack or "", on=on, cloud=None, environment=stated)
+        write_page(args.html, answers, why, [by_the_token(spec, catalog, on) for spec in specs])
+    if args.html is None or target is not None:
+        _print(answers, args, target, specs, catalog)
     if target is not None and not args.json:
         _tell_what_comes_first(answers, root, beside)
     aged = _age(catalog, on, oldest_s)

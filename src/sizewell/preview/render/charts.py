@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from html import escape
+from typing import NamedTuple
 
 from sizewell.preview import records
 from sizewell.preview.ownership import NOTE
 from sizewell.preview.render import text
-from sizewell.preview.render.folds import choice_label, figure, unit_of
+from sizewell.preview.render.folds import choice_label, figure, unit_of, with_band
 
 WIDTH = 420
 _LABEL = 132  # pixels for names at the left
@@ -142,42 +143,79 @@ def shares(title: str, description: str, parts: Sequence[tuple[str, float, str]]
     return _svg(top, title, description, marks)
 
 
+class Way(NamedTuple):
+    """One way to run a workload: what it costs, and how fast it is, with the band where that is known."""
+
+    label: str
+    place: str
+    chosen: bool
+    usd: Decimal
+    value: float
+    low: float = 0.0
+    high: float = 0.0  # as `low` where no band is known
+    note: str = ""
+
+
 def time_against_cost(stack: records.Stack, workload: str) -> str:
     """The alternatives of one workload: its prediction across, dollars up; the chosen one is filled."""
     once = per_run(stack, workload)
-    points = [
-        (choice, choice.usd_per_run if once else choice.usd_per_month, float(choice.performance))
-        for choice in stack.choices
-        if choice.workload == workload and choice.performance is not None
+    ours = [choice for choice in stack.choices if choice.workload == workload and choice.performance is not None]
+    ways = [
+        Way(choice_label(choice), f"{choice.cloud}/{choice.region}", choice.chosen, usd, float(choice.performance or 0))
+        for choice in ours
+        if (usd := choice.usd_per_run if once else choice.usd_per_month) is not None
     ]
-    known = [(choice, usd, speed) for choice, usd, speed in points if usd is not None][:_MOST]
-    if len(known) < 2:
+    return speed_against_cost(workload, ours[0].metric, ways) if ours else ""
+
+
+def speed_against_cost(
+    workload: str, metric: str, ways: Sequence[Way], *, asked: float | None = None, asked_name: str = ""
+) -> str:
+    """Ways to run one workload: the prediction across, with its band as a line, dollars up; what is required is a line
+    from top to bottom.
+    """
+    ways = ways[:_MOST]
+    if len(ways) < 2:
         return ""
     left, bottom, height = 62, 190, 234
-    metric = known[0][0].metric
-    divisor, unit = unit_of(metric, max(speed for _, _, speed in known))
-    right = [float(tick) for tick in _ticks(Decimal(str(max(speed for _, _, speed in known) / divisor)))]
-    upward = _ticks(max(usd for _, usd, _ in known))
+    widest = max(max(way.value, way.high) for way in ways)
+    if asked is not None and asked <= 3 * widest:  # a deadline far off would squeeze all into a corner
+        widest = max(widest, asked)
+    divisor, unit = unit_of(metric, widest)
+    right = [float(tick) for tick in _ticks(Decimal(str(widest / divisor)))]
+    upward = _ticks(max(way.usd for way in ways))
     across, up = right[-1] * divisor, upward[-1]
+    room = WIDTH - 16 - left
+
+    def to_right(value: float) -> float:
+        return left + room * value / across
+
     marks = _axes(left, bottom, upward)
     for value in right:
-        x = left + (WIDTH - 16 - left) * value / right[-1]
-        marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{value:,g}</text>')
+        marks.append(f'<text class="tick mid" x="{to_right(value * divisor):.1f}" y="{bottom + 18}">{value:,g}</text>')
     marks.append(f'<text class="tick mid" x="{(left + WIDTH - 16) / 2:.1f}" y="{bottom + 36}">{escape(unit)}</text>')
-    room = WIDTH - 16 - left
-    places = [(left + room * speed / across, bottom - float(usd / up) * (bottom - 20)) for _, usd, speed in known]
+    if asked is not None and asked <= across:
+        x = to_right(asked)
+        marks.append(
+            f"<g {_data(asked=asked)}><title>{escape(asked_name)}: {escape(figure(metric, asked))}</title>"
+            f'<line class="was" x1="{x:.1f}" y1="8" x2="{x:.1f}" y2="{bottom}"/></g>'
+        )
+    places = [(to_right(way.value), bottom - float(way.usd / up) * (bottom - 20)) for way in ways]
     badges = _apart(places)
     circles = []
-    for number, ((choice, usd, speed), (x, y), (bx, by)) in enumerate(zip(known, places, badges, strict=True), start=1):
-        label = choice_label(choice)
-        name = f"{label}: {text.usd(usd)} USD, {figure(metric, speed)}"
-        lead = ""
+    for number, (way, (x, y), (bx, by)) in enumerate(zip(ways, places, badges, strict=True), start=1):
+        name = f"{way.label}: {text.usd(way.usd)} USD, {with_band(metric, way.value, way.low, way.high)}"
+        figures = {"choice": way.label, "usd": way.usd, "performance": way.value}
+        band, lead = "", ""
+        if way.low < way.high:
+            start, end = to_right(way.low), to_right(way.high)
+            band = f'<line class="band" x1="{start:.1f}" y1="{y:.1f}" x2="{end:.1f}" y2="{y:.1f}"/>'
         if (x, y) != (bx, by):  # moved aside: a dot stays at the true place
             lead = f'<line class="lead" x1="{x:.1f}" y1="{y:.1f}" x2="{bx:.1f}" y2="{by:.1f}"/>'
             lead += f'<circle class="place" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
         circles.append(
-            f'<g class="{"chosen" if choice.chosen else "other"}" {_data(choice=label, usd=usd, performance=speed)}>'
-            f"<title>{escape(name)}</title>{lead}"
+            f'<g class="{"chosen" if way.chosen else "other"}" {_data(**figures)}>'
+            f"<title>{escape(name)}</title>{band}{lead}"
             f'<circle cx="{bx:.1f}" cy="{by:.1f}" r="{_BADGE}"/>'
             f'<text class="num" x="{bx:.1f}" y="{by + 4:.1f}">{number}</text></g>'
         )
@@ -188,10 +226,10 @@ def time_against_cost(stack: records.Stack, workload: str) -> str:
         [*marks, *reversed(circles)],  # the chosen one, which is first, is drawn on top
     )
     entries = "".join(
-        f"<li{' class=chosen' if choice.chosen else ''}>{escape(choice_label(choice))} "
-        f"<small>{escape(f'{choice.cloud}/{choice.region}')}: {text.usd(usd)} USD, "
-        f"{escape(figure(metric, speed))}</small></li>"
-        for choice, usd, speed in known
+        f"<li{' class=chosen' if way.chosen else ''}>{escape(way.label)} "
+        f"<small>{escape(way.place)}: {text.usd(way.usd)} USD, "
+        f"{escape(with_band(metric, way.value, way.low, way.high) + way.note)}</small></li>"
+        for way in ways
     )
     return f'{chart}<ol class="legend">{entries}</ol>'
 

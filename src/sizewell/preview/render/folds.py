@@ -96,12 +96,18 @@ def figure(metric: str, value: float) -> str:
 
 
 def predicted(each: records.Evidence) -> str:
-    """A prediction and its band, the unit said once: "58 h (46 to 70)"; what is no prediction has no band."""
-    divisor, _ = unit_of(each.metric, each.value)
-    low, high = (f"{bound / divisor:,.0f}" if bound / divisor >= 100 else f"{bound / divisor:,.3g}"
-                 for bound in (each.low, each.high))  # fmt: skip
-    band = f" ({low} to {high})" if low != high else ""
-    return f"{figure(each.metric, each.value)}{band}"
+    return with_band(each.metric, each.value, each.low, each.high)
+
+
+def with_band(metric: str, value: float, low: float, high: float) -> str:
+    """A prediction and its band, the unit said once: "58 h (46 to 70)"; what is no prediction has no band.
+
+    >>> with_band("run_time_s", 208800.0, 165600.0, 252000.0), with_band("ttft_s", 0.41, 0.41, 0.41)
+    ('58 h (46 to 70)', '410 ms ttft')
+    """
+    divisor, _ = unit_of(metric, value)
+    edges = (f"{edge / divisor:,.0f}" if edge / divisor >= 100 else f"{edge / divisor:,.3g}" for edge in (low, high))
+    return f"{figure(metric, value)} ({' to '.join(edges)})" if low != high else figure(metric, value)
 
 
 def bound_by(each: records.Evidence) -> str:

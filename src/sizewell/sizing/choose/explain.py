@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.choose.candidates import machine_of
-from sizewell.sizing.choose.choice import Sizing, alternatives, significant
+from sizewell.sizing.choose.choice import Sizing, alternatives, performance_value, significant, why_not
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch
@@ -22,6 +23,7 @@ from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.quantized import best_under, formats, quantized, weights_in
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.why import counts, verdicts
+from sizewell.sizing.choose.workloads import performance
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizewell.sizing.units import durations_apart, plural, short_duration
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
 
 MORE, LESS = 1.25, 0.8
+COMPARED = 10  # machine types: more circles cannot be told apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,22 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """An option as a chart has it: what it costs, and how fast it is, with the band."""
+
+    machines: str
+    place: str
+    chosen: bool
+    usd: Decimal  # of a run, or a month of service
+    metric: str
+    value: float
+    low: float
+    high: float
+    bottleneck: str
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Everything that `sizewell explain` shows of one workload."""
 
@@ -98,6 +117,8 @@ class Explanation:
     scaling: Scaling | None
     sensitivity: tuple[Effect, ...]
     alternatives: tuple[Alternative, ...]
+    compared: tuple[Compared, ...]  # the choice first; what has no price or no speed is left out
+    asked: float | None  # the deadline, or the load, in the metric of `compared`; None where none is stated
     machine_types: Mapping[str, int]  # of the catalog, by what became of them
 
 
@@ -152,8 +173,49 @@ def explain(
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
         sensitivity=sensitivity(sizing, chosen),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
+        compared=compared(sizing, chosen),
+        asked=_asked(chosen),
         machine_types=counts(verdicts(sizing, chosen)),
     )
+
+
+def compared(sizing: Sizing, chosen: Option) -> tuple[Compared, ...]:
+    """The choice, and the best option of each other accelerator of a cloud that can be built as the spec allows."""
+    best = {_accelerator(option): option for option in reversed(sizing.options) if option.candidate.buildable}
+    best.pop(_accelerator(chosen), None)
+    of_a_run = chosen.run_s is not None
+    shown: list[Compared] = []
+    for option in (chosen, *sorted(best.values(), key=lambda option: option.order)):
+        usd = option.run_usd if of_a_run else option.usd_per_month
+        if usd is None or performance_value(option) is None:
+            continue
+        does = performance(option)
+        shown.append(
+            Compared(
+                machines=f"{option.fleet.nodes} x {option.instance_type}, {option.deal.market}",
+                place=f"{option.cloud}/{option.deal.region}",
+                chosen=option is chosen,
+                usd=usd,
+                metric=does.metric,
+                value=does.value,
+                low=does.low,
+                high=does.high,
+                bottleneck=does.bottleneck,
+                why_not="" if option is chosen else why_not(option, chosen, sizing.need),
+            )
+        )
+    return tuple(shown[:COMPARED])
+
+
+def _accelerator(option: Option) -> tuple[str, str]:
+    return option.cloud, option.candidate.shape.accelerator
+
+
+def _asked(chosen: Option) -> float | None:
+    """What the work has to reach: a run its deadline, a service its load."""
+    if chosen.run_s is not None:
+        return chosen.setting.need.deadline_s
+    return performance(chosen).figures.get("requests_per_s")
 
 
 def machines(option: Option) -> str:

@@ -86,7 +86,7 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         parallelism=layout,
         replicas=_replicas(chosen) if need.arrivals is not None or need.batch is not None else None,
         memory=_memory(chosen),
-        performance=_performance(chosen),
+        performance=performance(chosen),
         guard=_guard(spec) if chosen.candidate.shape.accelerator and chosen.candidate.provisioned else None,
         schedule=_schedule(spec),
         checkpoint=_checkpoint(chosen) if chosen.checkpoint_bytes else None,
@@ -283,7 +283,8 @@ def _memory(chosen: Option) -> Memory:
     )
 
 
-def _performance(chosen: Option) -> Performance:
+def performance(chosen: Option) -> Performance:
+    """What an option does, with the band of the prediction."""
     need, fleet = chosen.setting.need, chosen.fleet
     value = performance_value(chosen)
     if fleet.training is not None and chosen.run_s is not None:
