@@ -78,6 +78,8 @@ class Fleet:
     devices_per_replica: int = 1
     replica_rate: float = 0.0  # the most that one replica takes within its service level, or offline
     run_s: float | None = None  # wall time of one run on these nodes, without interruptions
+    by_hour: tuple[int, ...] = ()  # nodes of each hour of the week, where the load of each is known
+    warm: int = 0  # nodes that are up in every hour, as load grows faster than one starts
     own_program: bool = False  # the entry scripts run such work, but have no layout of it that fits these nodes
 
 

@@ -7,6 +7,7 @@ so that machines which agree in accelerator, count and links are worked out once
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
 
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
+Taking = Callable[[int], tuple[float, float]]
+"""Of a pool of so many replicas, what each takes at most: its rate, and its share of the load as the spec states it."""
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
@@ -48,6 +51,7 @@ class FleetSearch:
     def __init__(self, need: Requirements, *, own_programs: bool = False) -> None:
         self._need, self._own_programs = need, own_programs
         self._replicas: dict[Alike, Replicas | None] = {}  # None: no room for a request
+        self._takes: dict[tuple[Alike, int], tuple[float, float]] = {}  # by kind and pool: rate, load
         self._loaded: dict[Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
         self._offline: dict[Alike, ServingEstimate | ServingRefusal] = {}
 
@@ -80,7 +84,9 @@ class FleetSearch:
         for tensor in tensor_sizes(machine, job):
             alike = alike_of(cluster, tensor)
             if alike not in self._replicas:
-                self._replicas[alike] = _replicas(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+                room = _room(job, cluster, tensor)
+                takes = self._taking(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+                self._replicas[alike] = replicas_for(arrivals.load, takes) if room else None
             replicas = self._replicas[alike]
             fits = fits or replicas is not None
             tried = self._need.simulated.get(alike)
@@ -121,7 +127,25 @@ class FleetSearch:
             devices_per_replica=tensor,
             replica_rate=replicas.rate,
         )
-        return (fleet,)
+        if not arrivals.follows:
+            return (fleet,)
+        takes = self._taking(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
+        return (following(fleet, arrivals, takes, per_node=machine.count // tensor, delay_s=start_up_s(job)),)
+
+    def _taking(
+        self, job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
+    ) -> Taking:
+        """What one of so many replicas takes within the level; each pool is worked out once."""
+        alike = alike_of(cluster, tensor)
+
+        def takes(pool: int) -> tuple[float, float]:
+            if (alike, pool) not in self._takes:
+                rate = largest_rate(job, cluster, tensor=tensor, level=level, pool=pool)
+                load = load_of_one(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level, pool=pool)
+                self._takes[alike, pool] = (rate, load)
+            return self._takes[alike, pool]
+
+        return takes
 
     def _batch(self, machine: Machine, job: ServingJob, batch: BatchWork) -> tuple[Fleet, ...] | FleetRefusal:
         """The nodes that finish the records inside the window, and larger numbers of them that finish sooner."""
@@ -209,24 +233,57 @@ def alike_of(cluster: Cluster, tensor: int) -> Alike:
     return (cluster.accelerator.key, tensor, cluster.scale_up)
 
 
-def _replicas(
-    job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
-) -> Replicas | None:
-    if not _room(job, cluster, tensor):
-        return None
+def replicas_for(load: float, takes: Taking) -> Replicas:
+    """The fewest replicas that take a load within the service level; more that queue together may each take more."""
     best = Replicas(0, 0.0)
     for pool in POOLS:
         if best.count and pool >= best.count:
             break  # a pool this large has as many replicas as already suffice without it
-        rate = largest_rate(job, cluster, tensor=tensor, level=level, pool=pool)
+        rate, one = takes(pool)
         if rate <= 0:
             continue
-        count = max(
-            pool, replicas_for(job, cluster, tensor=tensor, rate=rate, arrivals=arrivals, level=level, pool=pool)
-        )
+        count = max(pool, math.ceil(load / one))
         if not best.count or (count, -rate) < (best.count, -best.rate):
             best = Replicas(count, rate)
     return best
+
+
+def following(fleet: Fleet, arrivals: Arrivals, takes: Taking, *, per_node: int, delay_s: float) -> Fleet:
+    """The fleet with the nodes of each hour of the week, and how many have to be up because load may grow faster than
+    the `delay_s` in which a node starts.
+
+    Where a simulation asked for more replicas than the closed form, smaller loads get more in proportion.
+    """
+    assert arrivals.week is not None  # noqa: S101 - asked only then
+    shares = arrivals.week.shares
+    raised = fleet.replicas / replicas_for(arrivals.load, takes).count
+
+    def nodes(share: float) -> int:
+        replicas = math.ceil(replicas_for(arrivals.load * share, takes).count * raised) if share else 0
+        return min(fleet.nodes, math.ceil(replicas / per_node) + (arrivals.spare if share else 0))
+
+    known = {share: nodes(share) for share in set(shares)}
+    warm = nodes(_outgrown(shares, delay_s) * TARGET_LOAD)
+    return replace(fleet, by_hour=tuple(known[share] for share in shares), warm=warm)
+
+
+def _outgrown(shares: tuple[float, ...], delay_s: float) -> float:
+    """The largest load that is reached before the nodes are up that were ordered for it.
+
+    Load moves evenly from one hour to the next. Nodes for a load take 1 / TARGET_LOAD of it: too little where it grows
+    by more than that in the time that a node starts, which small loads do.
+
+    >>> flat, steep = (1.0,) * 168, (0.05,) * 84 + (1.0,) * 84
+    >>> _outgrown(flat, 450), round(_outgrown(steep, 450), 3)
+    (0.0, 0.594)
+    """
+    most = 0.0
+    for before, after in zip(shares, (*shares[1:], shares[0]), strict=True):
+        grown = (after - before) * min(1.0, delay_s / 3600)
+        slow = grown * TARGET_LOAD / (1 - TARGET_LOAD)  # below this load, so much growth is too fast
+        if before < slow:
+            most = max(most, min(after, slow + grown))
+    return most
 
 
 def _loaded(
@@ -261,24 +318,16 @@ def pool_of(replicas: int) -> int:
     return max(pool for pool in POOLS if pool <= max(1, replicas))
 
 
-def replicas_for(
-    job: ServingJob,
-    cluster: Cluster,
-    *,
-    tensor: int,
-    rate: float,
-    arrivals: Arrivals,
-    level: ServiceLevel,
-    pool: int = 1,
-) -> int:
-    """Replicas that take the whole load: by rate, or by the users that one replica at its limit keeps served."""
-    if arrivals.requests_per_s is not None:
-        return max(1, math.ceil(arrivals.requests_per_s / (rate * TARGET_LOAD)))
+def load_of_one(
+    job: ServingJob, cluster: Cluster, *, tensor: int, rate: float, arrivals: Arrivals, level: ServiceLevel, pool: int
+) -> float:
+    """What one replica of a pool is given: requests a second, or the users that it keeps served."""
     rate *= TARGET_LOAD
+    if rate <= 0 or arrivals.requests_per_s is not None:
+        return rate
     loaded = serving(job, cluster, tensor=tensor, rps=rate, percentile=level.percentile, pool=pool)
     assert isinstance(loaded, ServingEstimate)  # noqa: S101 - asked only where there is room
-    users = rate * (arrivals.think_s + loaded.e2e_s)
-    return max(1, math.ceil((arrivals.users or 1.0) / users))
+    return rate * (arrivals.think_s + loaded.e2e_s)
 
 
 def load_per_replica(

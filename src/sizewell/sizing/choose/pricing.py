@@ -95,6 +95,17 @@ class Option:
     def prepaid(self) -> bool:
         return self.deal.market in PREPAID
 
+    @property
+    def stands(self) -> bool:
+        """Whether its machines are paid for in every hour, needed or not."""
+        return self.deal.market in COMMITTED or self.managed in STANDING
+
+    @property
+    def nodes_mean(self) -> float:
+        """Machines that are up at the mean of the hours in which a service runs."""
+        follows = self.fleet.by_hour and not self.stands
+        return nodes_mean(self.setting.need, self.fleet, self.counts) if follows else float(self.counts.initial)
+
     @cached_property
     def footing(self) -> Footing:
         """Which standing parts its stack has because of it."""
@@ -431,7 +442,9 @@ def node_counts(fleet: Fleet, setting: Setting, managed: str = RAW) -> NodeCount
         least = max(1, least)
     elif _waits(need, managed):
         least = 0
-    if least and (need.arrivals.burstiness is not None or need.arrivals.spare):
+    if least and fleet.by_hour:
+        least = min(nodes, max(least + need.arrivals.spare, fleet.warm))
+    elif least and (need.arrivals.burstiness is not None or need.arrivals.spare):
         least = nodes  # no machine starts within a burst, nor while another is gone
     return NodeCounts(minimum=least, initial=nodes, maximum=most)
 
@@ -464,8 +477,11 @@ def _hours(
         if need.utilization is not None:
             expected = float(need.utilization) * whole
         return Interval(Decimal(0), costing.amount(min(expected, whole)), costing.amount(whole))
+    followed = Decimal(repr(nodes_mean(need, fleet, counts))) / counts.initial if fleet.by_hour else Decimal(1)
     if (managed, need.kind) in ALWAYS_ON:
-        return costing.node_hours(nodes_min=counts.minimum, nodes_initial=counts.initial, nodes_max=counts.maximum)
+        return costing.node_hours(
+            nodes_min=counts.minimum, nodes_initial=counts.initial, nodes_max=counts.maximum, utilization=followed
+        )
     used = need.utilization if need.utilization is not None else Decimal(1)
     if managed == "cloud-run" or served == "async":
         kept_s = services.KEPT_WARM_S if managed == "cloud-run" else services.ASYNC_KEPT_S
@@ -475,8 +491,26 @@ def _hours(
         nodes_initial=counts.initial,
         nodes_max=counts.maximum,
         hours_per_week=need.hours_per_week,
-        utilization=used,
+        utilization=used * followed,
     )
+
+
+def nodes_mean(need: Requirements, fleet: Fleet, counts: NodeCounts) -> float:
+    """Nodes that are up at the mean over the hours in which the service runs, where the fleet follows the week.
+
+    One that is not needed any more stands for a while: autoscaler and guard wait whether load comes back.
+    """
+    arrivals = need.arrivals
+    assert arrivals is not None  # noqa: S101 - only services have hours
+    assert arrivals.week is not None  # noqa: S101
+    hours = arrivals.week.open
+    needed = [max(nodes, counts.minimum) if part else 0 for nodes, part in zip(fleet.by_hour, hours, strict=True)]
+    back, part = divmod(arrivals.scale_in_s / 3600, 1.0)
+    total = 0.0
+    for hour, weight in enumerate(hours):
+        stood = max(needed[hour - step] for step in range(min(168, int(back) + 1)))
+        total += weight * (part * max(stood, needed[(hour - int(back) - 1) % 168]) + (1 - part) * stood)
+    return total / math.fsum(hours)
 
 
 def _machine_hours(option: Option) -> tuple[float, float]:

@@ -31,6 +31,7 @@ from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range
 from sizewell.sizing.workload.architecture import architecture_of
+from sizewell.sizing.workload.daily import Week, week
 from sizewell.sizing.workload.precision import Native, native_form
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
@@ -69,7 +70,9 @@ FINE_TUNING_SAMPLES_PER_STEP: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrivals:
-    """Load on a service: a rate, or users who wait for their answer and think."""
+    """Load on a service: a rate, or users who wait for their answer and think; of the busiest hour where the load of
+    each is known.
+    """
 
     requests_per_s: float | None
     users: float | None
@@ -78,6 +81,18 @@ class Arrivals:
     input_spread: float = 0.0  # standard deviation of the logarithm of prompt lengths
     output_spread: float = 0.0  # and of answers
     spare: int = 0  # machines beyond those that the load needs
+    week: Week | None = None  # None: the same load at every hour
+    scale_in_s: float = 0.0  # that a machine stays after it was needed
+
+    @property
+    def load(self) -> float:
+        """Requests a second, or users."""
+        return self.requests_per_s if self.requests_per_s is not None else self.users or 1.0
+
+    @property
+    def follows(self) -> bool:
+        """Whether the fleet follows the hours; no machine starts within a burst, so one for bursts stands."""
+        return self.week is not None and self.burstiness is None
 
     @property
     def simulated(self) -> bool:
@@ -146,6 +161,7 @@ class Runs:
 _STANDS_FOR: Final = re.compile("counted as one stack|equivalent|upper bound")
 """What the catalog says of a model whose layers stand for others: encoder-decoders and hybrids."""
 OTHER_RUNTIMES: Final = ("rocm", "tpu", "neuron", "gaudi")  # than CUDA, whose software a job is first made for
+STABILIZATION_S: Final = 300.0  # before replicas are taken away (Kubernetes' default); the guard's window comes after
 BLOCK_DRAIN_S = 2_400.0  # instances are reclaimed from 30 minutes before the end; 10 more to write the last checkpoint
 
 
@@ -546,12 +562,16 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths {lengths}")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
+    hours = None if traffic.daily is None else week(traffic.daily, spec.schedule.on if spec.schedule else None)
+    times = 1.0 if hours is None else hours.peak
     return replace(
         base,
         serving=job,
         arrivals=Arrivals(
-            requests_per_s=traffic.requests_per_s * windows if traffic.requests_per_s is not None else None,
-            users=float(traffic.concurrent_users) if traffic.concurrent_users is not None else None,
+            requests_per_s=traffic.requests_per_s * windows * times if traffic.requests_per_s is not None else None,
+            users=float(traffic.concurrent_users) * times if traffic.concurrent_users is not None else None,
+            week=hours,
+            scale_in_s=STABILIZATION_S + (spec.idle.window_s if spec.idle else 0.0),
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
             input_spread=spread_of(traffic.input_tokens or 0, traffic.input_tokens_p95),

@@ -136,8 +136,14 @@ def up_share(need: Requirements, kept_s: float) -> float:
 
     With arrivals at random at a rate r that is 1 - e^(-r x kept_s); with users who come and go it is all of them.
     """
-    rate = need.arrivals.requests_per_s if need.arrivals else None
-    return 1.0 if rate is None else -math.expm1(-rate * kept_s)
+    arrivals = need.arrivals
+    rate = arrivals.requests_per_s if arrivals else None
+    if arrivals is None or rate is None:
+        return 1.0
+    if arrivals.week is None:
+        return -math.expm1(-rate * kept_s)
+    hours = zip(arrivals.week.shares, arrivals.week.open, strict=True)
+    return math.fsum(-math.expm1(-rate * s * kept_s) * o for s, o in hours) / math.fsum(arrivals.week.open)
 
 
 def may_start_cold(need: Requirements, kept_s: float, start_s: float) -> bool:
@@ -146,4 +152,15 @@ def may_start_cold(need: Requirements, kept_s: float, start_s: float) -> bool:
     bounds = [bound for bound in (level.ttft_s, level.e2e_s) if bound is not None] if level else []
     if not level or (bounds and min(bounds) >= start_s):
         return True
-    return 1.0 - up_share(need, kept_s) <= 1.0 - level.percentile
+    return _cold_share(need, kept_s) <= 1.0 - level.percentile
+
+
+def _cold_share(need: Requirements, kept_s: float) -> float:
+    """Share of the requests before which none came within `kept_s`."""
+    week = need.arrivals.week if need.arrivals else None
+    rate = need.arrivals.requests_per_s if need.arrivals else None
+    if week is None or rate is None:
+        return 1.0 - up_share(need, kept_s)
+    hours = [share * part for share, part in zip(week.shares, week.open, strict=True)]
+    cold = (math.exp(-rate * share * kept_s) for share in week.shares)
+    return math.fsum(c * h for c, h in zip(cold, hours, strict=True)) / math.fsum(hours)

@@ -25,6 +25,7 @@ from sizewell.sizing.choose.choice import (
 )
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.nat_traffic import through_nat
+from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import SCARCE_DEVICES, Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible
@@ -491,7 +492,9 @@ def _units(chosen: Option) -> tuple[float, Decimal | None]:
     if need.batch is not None:
         return need.batch.samples * (_tokens(chosen) if _counts_tokens(chosen) else 1.0), chosen.run_usd
     if need.arrivals is not None and fleet.serving is not None and need.serving is not None:
-        hours = float(chosen.hours.expected) / max(1, fleet.nodes)
+        week = need.arrivals.week
+        nodes = chosen.nodes_mean if week else max(1, fleet.nodes)
+        hours = float(chosen.hours.expected) / nodes * (week.mean if week else 1.0)
         answers = fleet.serving.requests_per_s * fleet.replicas * hours * 3600
         tokens = need.serving.output_tokens if _counts_tokens(chosen) else 1.0
         return answers * tokens, chosen.cost.run_rate.usd_per_month.expected
@@ -531,6 +534,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
             f"{BATCH_EFFICIENCY:.0%} of the predicted speed: stragglers and scheduling take the rest (estimate)"
         )
     if need.arrivals is not None:
+        sentences += over_the_week(chosen)
         if chosen.counts.maximum > chosen.counts.initial:
             sentences.append("sized for up to 1.5 times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:

@@ -12,6 +12,7 @@ from sizewell.sizing.errors import Fault
 from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.units import show_count, show_duration
+from sizewell.sizing.workload.daily import week
 from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
 from sizewell.sizing.workload.sections import Adapters
 from sizewell.sizing.workload.software import SOFTWARE, named_for, work_of
@@ -270,6 +271,10 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
     if load.burstiness is not None and load.concurrent_users is not None:
         message = "is of arrivals at a rate; users send when they have read"
         faults.append(_fault("traffic.burstiness", message, "remove it, or state rps in place of concurrent_users"))
+    if load.daily is not None and week(load.daily, spec.schedule.on if spec.schedule else None) is None:
+        message = "has no load in the hours of the schedule" if len(load.daily) > 1 else "no such peak fits into the "
+        message += "" if len(load.daily) > 1 else "hours of the schedule"
+        faults.append(_fault("traffic.daily", message, "state the load of each hour"))
     for key in ("input_tokens", "output_tokens"):
         mean, p95 = getattr(load, key), getattr(load, f"{key}_p95")
         if p95 is not None and not mean:

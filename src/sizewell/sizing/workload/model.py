@@ -16,6 +16,8 @@ from sizewell.sizing import units
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog.records import ON_PREMISES
 from sizewell.sizing.records.registration import UNASSIGNED
+from sizewell.sizing.workload.daily import ALLOWED as ALLOWED_DAILY
+from sizewell.sizing.workload.daily import HOURS, PEAK_MAX, read_daily
 from sizewell.sizing.workload.fields import (
     Bytes,
     Count,
@@ -64,7 +66,7 @@ class Traffic(Section):
 
     `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random; `input_tokens_p95`
     and `output_tokens_p95` say how far lengths spread. A load that states one of them is simulated. With
-    `redundancy: n+1` one machine more than the load needs.
+    `redundancy: n+1` one machine more than the load needs. `daily` is how the load moves around its mean.
     """
 
     rps: PerSecond | None = None
@@ -80,6 +82,30 @@ class Traffic(Section):
     prefix: Share | None = None
     burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
     redundancy: Literal["n+1"] | None = None
+    daily: (
+        Annotated[
+            tuple[float, ...],
+            reading(read_daily),
+            WithJsonSchema(
+                {
+                    "anyOf": [
+                        {"type": "number", "minimum": 1, "maximum": PEAK_MAX},
+                        *(
+                            {
+                                "type": "array",
+                                "items": {"type": "number", "minimum": 0},
+                                "minItems": hours,
+                                "maxItems": hours,
+                            }
+                            for hours in HOURS
+                        ),
+                    ],
+                    "description": ALLOWED_DAILY,
+                }
+            ),
+        ]
+        | None
+    ) = default(None, "the same load at every hour")
 
     @property
     def requests_per_s(self) -> float | None:

@@ -45,6 +45,12 @@ class WeeklySchedule:
         """Hours covered, overlaps counted once (a week without a change of the clock)."""
         return Decimal(len(_minutes(self.windows))) / 60
 
+    @property
+    def open_hours(self) -> tuple[float, ...]:
+        """How much of each hour of the week is covered, from Monday 00:00."""
+        covered = _minutes(self.windows)
+        return tuple(sum(hour * 60 + minute in covered for minute in range(60)) / 60 for hour in range(168))
+
 
 def parse_schedule(value: object) -> WeeklySchedule:
     """Read windows and time zone.
