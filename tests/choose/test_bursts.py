@@ -11,7 +11,7 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.choice import Sizing, size
 from sizewell.sizing.choose.decide import size_one
-from sizewell.sizing.choose.simulated import deployed, judged, stated_load
+from sizewell.sizing.choose.simulated import deployed, judged, percentiles, stated_load
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.workload.read import parse_spec
 
@@ -144,3 +144,14 @@ def test_what_is_refused(traffic: str, says: str) -> None:
         parse_spec(
             f"name: c\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {traffic}\n", "c.yaml", catalog=CATALOG
         )
+
+
+def test_a_steady_load_waits_no_longer_later_on() -> None:
+    """Answers of exactly one length come in waves, in which each prompt waits longer from minute to minute."""
+    of = deployed(_chosen(_sized(rps=12)))
+    assert of is not None
+    load_ = stated_load(of)
+    assert len(set(load_.requests.output_tokens)) > 10
+    ttft = judged(of, stated_load(of, more=1.5), of.replicas).served.ttft_s
+    half = len(ttft) // 2
+    assert percentiles(ttft[half:])[0.95] == pytest.approx(percentiles(ttft[half // 2 : half])[0.95], rel=0.2)

@@ -117,12 +117,29 @@ def test_a_page_with_plots_over_time(simulate: Callable, project: Path) -> None:
     assert "NaN" not in page
 
 
+def test_a_day_with_the_autoscaler(project: Path, sizewell: Sizewell) -> None:
+    hours = [0, 0, 1, 2, 8, 10, 10, 8, 4, *[0] * 15]
+    text = CHAT.replace("rps: 4", f"rps: 0.2, daily: {hours}")
+    assert text != CHAT
+    (project / "day.yaml").write_text(text)
+    data = json.loads(sizewell("simulate", "day.yaml", *ON, "--day", "--json").out)["day"]
+    assert len(data["machines_by_hour"]) == len(data["ttft_s_by_hour"]) == 24
+    assert data["ttft_s_by_hour"][-1] is None, "nothing comes"
+    assert data["machine_hours"] >= 24
+    assert data["machines_usd"] <= data["always_at_peak_usd"] * 1.01
+    said = " ".join(sizewell("simulate", "day.yaml", *ON, "--day").out.split())
+    assert "the busiest day, with the autoscaler" in said
+    assert "in its worst hour, from 0" in said
+
+
 def test_what_cannot_be_simulated(simulate: Callable, project: Path, sizewell: Sizewell) -> None:
     for more, says in (
         (("--columns", "at=a,input=b,output=c"), "give the log with --requests"),
         (("--burstiness", "-1"), "--burstiness"),
         (("--requests", "nowhere.csv"), "nowhere.csv: No such file"),
         (("--requests", "chat.yaml", "--cached", "0.5"), "a log has its own"),
+        (("--day",), "state traffic: {rps: 4, daily"),
+        (("--day", "--replicas", "2"), "leave --replicas out"),
     ):
         done = simulate(*more)
         assert done.code == 64

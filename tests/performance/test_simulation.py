@@ -12,7 +12,7 @@ import pytest
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.performance.serving_load import saturated, waits_share
 from sizewell.sizing.predict.performance.serving_replica import Replica
-from sizewell.sizing.predict.simulation.fleet import LAUNCH_S, ReplicaLimits, Served, simulate
+from sizewell.sizing.predict.simulation.fleet import LAUNCH_S, ReplicaLimits, Scaling, Served, simulate
 from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
 from sizewell.sizing.records.jobs import ServingJob
 
@@ -204,6 +204,41 @@ def test_burstier_waits_longer_and_more_replicas_wait_less() -> None:
     by_count = [_p95(simulate(REAL, AMPLE, bursts, replicas=count)) for count in (1, 2, 4, 8)]
     assert by_count == sorted(by_count, reverse=True)
     assert by_count[0] > 2 * by_count[3]
+
+
+def _step_up(scaling: Scaling | None, replicas: int = 1) -> Served:
+    """A quarter of an hour at a low rate, half an hour at six times as much, and the rest of the hour as before."""
+    lengths = Lengths(prompt_tokens=500, output_tokens=100, output_spread=0.3)
+    low, high = (
+        arriving(rate=5, seconds=3600, lengths=lengths),
+        arriving(rate=25, seconds=1800, lengths=lengths, seed=1),
+    )
+    at_s = sorted([*low.at_s, *(900 + at for at in high.at_s)])
+    count = len(at_s)
+    made = Requests(at_s, [500] * count, [*low.output_tokens, *high.output_tokens], [0] * count)
+    return simulate(REAL, replace(AMPLE, sequences=40), made, replicas=replicas, scaling=scaling)
+
+
+def test_replicas_follow_the_load_once_they_have_started() -> None:
+    scaling = Scaling(least=1, most=6, target=20.0, start_s=120.0)
+    served = _step_up(scaling)
+    assert len(served.ttft_s) == len(_step_up(None).ttft_s)
+    numbers = [count for _, count in served.ordered]
+    assert numbers[0] == numbers[-1] < max(numbers) <= 6
+    first = next(at for at, count in served.ordered if count > 1)
+    assert 900 < first < 960
+    # Back to one only after the five minutes in which the load might have come back.
+    gone = [at for at, count in served.ordered if count == 1 and at > 900]
+    assert gone[0] >= 2700 + 240
+    late = _p95(_step_up(replace(scaling, start_s=600.0)))
+    assert _p95(_step_up(None, replicas=6)) <= _p95(served) < late
+    assert late <= _p95(_step_up(None))
+
+
+def test_replicas_stay_between_the_least_and_the_most() -> None:
+    numbers = [count for _, count in _step_up(Scaling(least=2, most=3, target=2.0, start_s=60.0), 2).ordered]
+    assert set(numbers) <= {2, 3}
+    assert max(numbers) == 3
 
 
 def test_what_the_prefix_cache_holds_is_not_read() -> None:

@@ -22,7 +22,7 @@ from sizewell.sizing.versions import schema_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.pricing import Option
-    from sizewell.sizing.choose.simulated import Deployed, Judged, Load
+    from sizewell.sizing.choose.simulated import Day, Deployed, Judged, Load
     from sizewell.sizing.predict.simulation.requests import Requests
 
 DESCRIPTION = """Run requests one by one over the fleet that `size` decides: time to the first token, between tokens and
@@ -36,6 +36,7 @@ EXAMPLES = """examples:
   sizewell simulate chat.yaml --requests log.csv.gz
   sizewell simulate chat.yaml --requests log.csv --columns at=ts:ms,input=prompt,output=answer
   sizewell simulate chat.yaml --replicas 3 --json
+  sizewell simulate chat.yaml --day              replicas over the hours of traffic.daily
   sizewell simulate chat.yaml --html page.html           plots over time
 
 exit code: 0 the fleet holds, 5 it does not, or nothing fits, 64 a spec, a log or the line is wrong
@@ -60,13 +61,14 @@ WAITS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer
     metavar="SHARE",
     help="share of each prompt that the prefix cache holds (default: the spec's, else 0)",
 )
+@click.option("--day", is_flag=True, help="also the busiest day of traffic.daily, with the autoscaler")
 @click.option("--on", type=iso_date, metavar="DATE", help="decide on this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
 @click.option("--html", type=PATH, metavar="FILE", help="write a page with plots over time; - prints it")
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
-    from sizewell.sizing.choose.simulated import Load, deployed, fewest, judged, stated_load
+    from sizewell.sizing.choose.simulated import Load, busiest_day, deployed, fewest, judged, over_the_day, stated_load
 
     if args.columns and not args.requests:
         raise UsageError("--columns names the columns of a log\n  fix: give the log with --requests FILE")
@@ -75,6 +77,9 @@ def command(args: Arguments) -> int:
         raise UsageError("--html and --json are two forms of one answer\n  fix: leave one of them out")
     if args.requests and stated:
         raise UsageError(f"--{stated[0]} is of a generated load; a log has its own\n  fix: leave --{stated[0]} out")
+    if args.day and (args.requests or args.replicas):
+        other = "requests" if args.requests else "replicas"
+        raise UsageError(f"--day is of the spec's own hours and replicas\n  fix: leave --{other} out")
     catalog = load()
     (spec,) = read_all([args.spec], catalog)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
@@ -103,24 +108,30 @@ def command(args: Arguments) -> int:
             "--burstiness is of arrivals at a rate; users send when they have read\n  fix: state traffic.rps, or leave "
             "it out"
         )
+    if args.day and (of.arrivals.week is None or of.arrivals.requests_per_s is None):
+        raise UsageError(
+            "--day needs requests at a rate that moves over the day\n  fix: state traffic: {rps: 4, daily: 2.5, ...}"
+        )
+    day = None
     with output.progress("simulating") as tell:
         if log is not None:
             what = Load(requests=log.requests)
         else:
             stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
-            what = stated_load(
-                of, burstiness=1.0 if stated_burstiness is None else stated_burstiness, cached=args.cached
-            )
+            bursts = 1.0 if stated_burstiness is None else stated_burstiness
+            what = stated_load(of, burstiness=bursts, cached=args.cached)
+            if args.day:
+                day = over_the_day(of, busiest_day(of, burstiness=bursts, cached=args.cached))
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
-    told = _Told(spec.name, option, of, what, asked, holds, fails, remarks)
+    told = _Told(spec.name, option, of, what, asked, holds, fails, remarks, day)
     if args.html is not None:
         _write_page(args.html, told)
     elif args.json:
         output.print_json(_document(told))
     else:
         _print(told)
-    return 0 if asked.holds else 5
+    return 0 if asked.holds and (day is None or day.judged.holds) else 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +146,7 @@ class _Told:
     holds: Judged | None
     fails: Judged | None
     remarks: tuple[str, ...]
+    day: Day | None = None
 
 
 class NothingToSimulateError(UsageError):
@@ -194,8 +206,38 @@ def _document(told: _Told) -> dict[str, Any]:
         },
         "result": _result(of, told.asked),
         "fewest": None if told.holds is None else _result(of, told.holds),
+        **({"day": _day_document(told, told.day)} if told.day else {}),
         "most_that_fail": None if told.fails is None else _result(of, told.fails),
     }
+
+
+def _day_document(told: _Told, day: Day) -> dict[str, Any]:
+    return {
+        **_result(told.of, day.judged),
+        "machine_hours": day.machine_hours,
+        "machines_by_hour": [max(day.machines[at : at + 60]) for at in range(0, len(day.machines), 60)],
+        "ttft_s_by_hour": [None if math.isnan(value) else value for value in day.at_s],
+        "machines_usd": day.machine_hours * told.option.usd_per_hour,
+        "always_at_peak_usd": 24 * _nodes(told.of, told.of.replicas) * told.option.usd_per_hour,
+    }
+
+
+def _day_lines(told: _Told, day: Day) -> list[str]:
+    of, usd = told.of, told.option.usd_per_hour
+    peak = _nodes(of, of.replicas)
+    most = max((value, hour) for hour, value in enumerate(day.at_s) if not math.isnan(value))
+    at = f"p{round(of.level.percentile * 100)}"
+    verdict = "holds" if day.judged.holds else f"does not hold: {'; '.join(day.judged.missed)}"
+    on = f"{min(day.machines)} to {plural(max(day.machines), 'machine')}"
+    cost = f"{day.machine_hours:,.0f} machine-hours for {day.machine_hours * usd:,.2f} USD"
+    cost += f" ({24 * peak * usd:,.2f} with {peak} in every hour)"
+    whole, worst = _ms(day.judged.ttft_s[of.level.percentile]), f"{most[1]:02d}:00, {_ms(most[0])} ms"
+    came = plural(len(day.judged.served.end_s), "request")
+    return [
+        f"the busiest day, with the autoscaler: {came} on {on}, {cost}",
+        f"first token after {whole} ms at {at} of the day; in its worst hour, from {worst}",
+        f"the day {verdict}",
+    ]
 
 
 def _result(of: Deployed, of_count: Judged) -> dict[str, Any]:
@@ -312,6 +354,9 @@ def _print(told: _Told) -> None:
     verdict = "holds" if asked.holds else f"does not hold: {'; '.join(asked.missed)}"
     console.print(f"{plural(asked.replicas, 'replica')}: {verdict}", style="bold" if asked.holds else "bold red")
     console.print(_sentence(of, told.holds, told.fails))
+    if told.day is not None:
+        for line in _day_lines(told, told.day):
+            console.print(line)
 
 
 def _ms(seconds: float) -> str:

@@ -19,13 +19,13 @@ from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.launching import in_flight_target
 from sizewell.sizing.units import GIB
 from sizewell.sizing.workload.precision import published_so
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
-FULL: Final = 0.8  # of a replica's concurrency, from which one more is started
 SIXTEEN_BIT: Final = ("fp16", "fp32", "bf16")
 
 
@@ -381,7 +381,7 @@ def _scaling(launch: Launch, engine: InferenceEngine, target: tuple[str, str, st
     metadata = {
         "serverAddress": launch.run.metrics,
         "query": engine.in_flight.format(match),
-        "threshold": f"{max(1.0, _concurrency(launch) * FULL):g}",
+        "threshold": f"{in_flight_target(_concurrency(launch)):g}",
         "ignoreNullValues": "false",
     }
     triggers = [{"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}]

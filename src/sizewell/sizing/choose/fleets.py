@@ -30,6 +30,7 @@ from sizewell.sizing.predict.performance.serving import (
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
+from sizewell.sizing.records.launching import in_flight_target
 from sizewell.sizing.units import Range, distinct_figures, plural
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
 Taking = Callable[[int], tuple[float, float]]
 """Of a pool of so many replicas, what each takes at most: its rate, and its share of the load as the spec states it."""
+HIGHEST = (
+    2.0  # deviations of a Poisson number above its mean: the most of twenty looks of an autoscaler in five minutes
+)
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
 TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
@@ -252,17 +256,25 @@ def following(fleet: Fleet, arrivals: Arrivals, takes: Taking, *, per_node: int,
     """The fleet with the nodes of each hour of the week, and how many have to be up because load may grow faster than
     the `delay_s` in which a node starts.
 
-    Where a simulation asked for more replicas than the closed form, smaller loads get more in proportion.
+    Where a simulation asked for more replicas than the closed form, smaller loads get more in proportion. The
+    autoscaler that is launched counts requests in flight and keeps what the highest count of some minutes asked for.
     """
+    assert fleet.serving is not None  # noqa: S101 - it serves
+    in_flight = fleet.serving.batch * fleet.replicas
+    target = in_flight_target(max(1, round(fleet.serving.batch)))
     assert arrivals.week is not None  # noqa: S101 - asked only then
     shares = arrivals.week.shares
     raised = fleet.replicas / replicas_for(arrivals.load, takes).count
 
-    def nodes(share: float) -> int:
-        replicas = math.ceil(replicas_for(arrivals.load * share, takes).count * raised) if share else 0
+    def nodes(share: float, least: int = 0) -> int:
+        replicas = max(least, math.ceil(replicas_for(arrivals.load * share, takes).count * raised)) if share else 0
         return min(fleet.nodes, math.ceil(replicas / per_node) + (arrivals.spare if share else 0))
 
-    known = {share: nodes(share) for share in set(shares)}
+    def wanted(share: float) -> int:
+        count = in_flight * share
+        return math.ceil((count + HIGHEST * math.sqrt(count)) / target)
+
+    known = {share: nodes(share, wanted(share)) for share in set(shares)}
     warm = nodes(_outgrown(shares, delay_s) * TARGET_LOAD)
     return replace(fleet, by_hour=tuple(known[share] for share in shares), warm=warm)
 

@@ -15,14 +15,16 @@ from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import Sizing, size
 from sizewell.sizing.choose.fleets import TARGET_LOAD, alike_of, job_on
 from sizewell.sizing.choose.requirements import Alike, Simulated
+from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import room_bytes, serving_parts
 from sizewell.sizing.predict.memory.serving import batched_tokens
 from sizewell.sizing.predict.performance.serving import is_language_model
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
-from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Served, simulate
-from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
+from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Scaling, Served, simulate
+from sizewell.sizing.predict.simulation.requests import SPREAD, Lengths, Requests, arriving, circulating, over_hours
+from sizewell.sizing.records.launching import in_flight_target
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ class Deployed:
     limits: ReplicaLimits
     level: ServiceLevel
     arrivals: Arrivals
+    scaling: Scaling
+    by_hour: tuple[int, ...]  # replicas of each hour of the week that the decision counts with; (): as many in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,19 @@ class Judged:
     @property
     def holds(self) -> bool:
         return not self.missed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """A day on replicas that the autoscaler adds and takes away."""
+
+    judged: Judged  # all requests of the day
+    at_s: tuple[float, ...]  # first token of each hour's requests, at the level's percentile; NaN without any
+    machines: tuple[int, ...]  # of each minute, those that are no longer needed and still stand as well
+
+    @property
+    def machine_hours(self) -> float:
+        return sum(self.machines) / 60
 
 
 def size_for_bursts(spec: WorkloadSpec, setting: Setting, *, apart: bool, clouds: Sequence[str]) -> Sizing:
@@ -195,16 +212,25 @@ def deployed(option: Option) -> Deployed | None:
         return None
     machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), need)
     cluster, tensor = machine.cluster(1), option.fleet.devices_per_replica
+    per_node = max(1, machine.count // tensor)
+    batch = option.fleet.serving.batch if option.fleet.serving else 1.0
     return Deployed(
         job=job,
         cluster=cluster,
         tensor=tensor,
         replicas=option.fleet.replicas,
-        per_node=max(1, machine.count // tensor),
+        per_node=per_node,
         replica=replica(job, cluster, tensor=tensor),
         limits=limits(job, cluster, tensor=tensor),
         level=need.level,
         arrivals=need.arrivals,
+        scaling=Scaling(
+            least=max(1, option.counts.minimum * per_node),
+            most=option.counts.maximum * per_node,
+            target=in_flight_target(max(1, round(batch))),
+            start_s=start_up_s(job),
+        ),
+        by_hour=tuple(nodes * per_node for nodes in option.fleet.by_hour),
     )
 
 
@@ -220,19 +246,25 @@ def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
     )
 
 
+def _lengths(of: Deployed, cached: float | None) -> Lengths:
+    """Lengths as stated; equal ones with a small spread. Answers of exactly one length end together, and within minutes
+    all requests come in waves that wait for themselves.
+    """
+    return Lengths(
+        prompt_tokens=of.job.input_tokens,
+        output_tokens=of.job.output_tokens,
+        prompt_spread=of.arrivals.input_spread or SPREAD,
+        output_spread=of.arrivals.output_spread or SPREAD,
+        cached=of.job.prefix if cached is None else cached,
+        together=of.job.architecture.max_sequence_length or 0,
+    )
+
+
 def stated_load(
     of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, more: float = 1.0, seed: int = 0
 ) -> Load:
     """The load that the spec states, as requests of its lengths; a rate of it `more` times as high."""
-    job, arrivals = of.job, of.arrivals
-    lengths = Lengths(
-        prompt_tokens=job.input_tokens,
-        output_tokens=job.output_tokens,
-        prompt_spread=arrivals.input_spread,
-        output_spread=arrivals.output_spread,
-        cached=job.prefix if cached is None else cached,
-        together=job.architecture.max_sequence_length or 0,
-    )
+    arrivals, lengths = of.arrivals, _lengths(of, cached)
     if arrivals.requests_per_s is None:
         clients = max(1, round(arrivals.users or 1.0))
         count = max(REQUESTS, 10 * clients)
@@ -248,10 +280,51 @@ def stated_load(
     return Load(requests=requests, warm_up=WARM_UP)
 
 
-def judged(of: Deployed, load: Load, replicas: int) -> Judged:
-    """So many replicas under the load."""
+def busiest_day(of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, seed: int = 0) -> Load:
+    """The day of the week on which most comes, as the spec states its hours."""
+    arrivals, rate = of.arrivals, of.arrivals.requests_per_s
+    assert arrivals.week is not None and rate is not None  # noqa: S101, PT018 - asked only for a rate of each hour
+    hours = [share * part for share, part in zip(arrivals.week.shares, arrivals.week.open, strict=True)]
+    day = max((hours[first : first + 24] for first in range(0, 168, 24)), key=sum)
+    rates = [rate * share for share in day]
+    return Load(requests=over_hours(rates, lengths=_lengths(of, cached), burstiness=burstiness, seed=seed))
+
+
+def over_the_day(of: Deployed, load: Load) -> Day:
+    """The load of a day on as many replicas as the autoscaler has."""
+    first = of.by_hour[0] if of.by_hour else of.replicas
+    scaling = of.scaling
+    day = judged(of, load, max(scaling.least, min(scaling.most, first)), scaling)
+    hours: list[list[float]] = [[] for _ in range(24)]
+    for end, whole, ttft in zip(day.served.end_s, day.served.e2e_s, day.served.ttft_s, strict=True):
+        hours[min(23, int((end - whole) / 3600))].append(ttft)
+    at = of.level.percentile
+    kept = round((of.arrivals.scale_in_s - scaling.wait_s) / 60)
+    ordered = list(day.served.ordered)
+    needed, count = [], 0
+    for minute in range(24 * 60):
+        now = count
+        while ordered and ordered[0][0] < (minute + 1) * 60:
+            count = ordered.pop(0)[1]
+            now = max(now, count)
+        needed.append(math.ceil(now / of.per_node))
+    return Day(
+        judged=day,
+        at_s=tuple(percentiles(each).get(at, math.nan) for each in hours),
+        machines=tuple(max(needed[max(0, minute - kept) : minute + 1]) for minute in range(24 * 60)),
+    )
+
+
+def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = None) -> Judged:
+    """So many replicas under the load; with `scaling`, at first."""
     served = simulate(
-        of.replica, of.limits, load.requests, replicas=replicas, clients=load.clients, think_s=load.think_s
+        of.replica,
+        of.limits,
+        load.requests,
+        replicas=replicas,
+        clients=load.clients,
+        think_s=load.think_s,
+        scaling=scaling,
     )
     first = int(len(served.ttft_s) * load.warm_up)
     figures = [percentiles(values[first:]) for values in (served.ttft_s, served.tpot_s, served.e2e_s)]

@@ -13,6 +13,12 @@ from typing import Final, Literal
 from sizewell.sizing.records.decision import Parallelism, Task
 
 Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
+_SCALE_OUT_AT: Final = 0.8  # of a replica's concurrency, from which one more is started
+
+
+def in_flight_target(concurrency: int) -> float:
+    """Requests in flight on each replica of a service, which its autoscaler holds."""
+    return max(1.0, concurrency * _SCALE_OUT_AT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

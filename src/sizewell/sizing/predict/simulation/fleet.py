@@ -4,7 +4,8 @@ A step of a replica adds one token to each sequence in flight and reads, within 
 in the order of their arrival; a long prompt is read in several steps. A prompt is admitted where its cache has room and
 the engine takes one more sequence. Where those in flight outgrow the cache, the sequence that was
 admitted last gives its room back, and is read again later with what it had said (as vLLM recomputes). A new request
-goes to the replica with the fewest in flight.
+goes to the replica with the fewest in flight. An autoscaler may add replicas, which serve once they have started, and
+take them away, which end what they have.
 
 Where the requests say which blocks of tokens their prompts begin with, each replica keeps the blocks of ended requests
 in what room is left, and drops the longest unused ones first. A block is counted for each request that uses it, though
@@ -43,6 +44,19 @@ class ReplicaLimits:
     step_tokens: int  # prompt and output tokens that one step works on
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """An autoscaler that counts requests in flight, as Kubernetes' does."""
+
+    least: int  # replicas, at least 1
+    most: int
+    target: float  # requests in flight on each
+    start_s: float  # from the order to the first request
+    look_s: float = 15.0
+    wait_s: float = 300.0  # replicas are taken away down to the most that were wanted in this time
+    tolerance: float = 0.1  # within which nothing changes
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """What happened to each request, in the order of arrival, and to the fleet."""
@@ -60,6 +74,7 @@ class Served:
     busy_s: float  # of all replicas together
     seconds: float  # to the last token
     waiting: Sequence[tuple[float, int]] = field(repr=False)  # requests that wait, at each arrival
+    ordered: Sequence[tuple[float, int]] = field(repr=False)  # replicas that serve or start, from each time on
 
 
 class _Costs:
@@ -148,6 +163,10 @@ class _Fleet:
         self.costs, self.limits, self.requests = costs, limits, requests
         count = len(requests)
         self.replicas = [_State(index) for index in range(replicas)]
+        self.serving = list(self.replicas)  # those that are given requests; others end what they have
+        self.starting: list[float] = []  # when those that were ordered can serve
+        self.wanted: deque[tuple[float, int]] = deque()  # numbers of replicas that were wanted, latest last
+        self.ordered = [(0.0, replicas)]
         self.arrived: list[float] = list(requests.at_s)
         self.left = [p - c for p, c in zip(requests.prompt_tokens, requests.cached_tokens, strict=True)]  # to read
         self.length = list(requests.prompt_tokens)  # of what has to be in the cache before the next token
@@ -168,8 +187,8 @@ class _Fleet:
         if self.length[request] + self.to_say[request] > limits.cache_tokens:
             self.refused += 1
             return
-        at = self.replicas[0]
-        for other in self.replicas:
+        at = self.serving[0]
+        for other in self.serving:
             if other.in_flight < at.in_flight:
                 at = other
         at.in_flight += 1
@@ -203,6 +222,33 @@ class _Fleet:
             at.plan = (whole, [])
             at.version += 1
             heappush(self.agenda, (at.start + linear * whole + square * whole * whole, at.index, at.version))
+
+    # Replicas --------------------------------------------------------------------------------------------------------
+
+    def scale(self, to: Scaling, now: float) -> None:
+        """Begin what was started, and order or take away replicas by the requests in flight."""
+        while self.starting and self.starting[0] <= now:
+            self.starting.pop(0)
+            self.replicas.append(_State(len(self.replicas)))
+            self.serving.append(self.replicas[-1])
+        current = len(self.serving) + len(self.starting)
+        in_flight = sum(at.in_flight for at in self.serving)
+        wanted = current
+        if abs(in_flight / to.target / current - 1) > to.tolerance:
+            wanted = math.ceil(in_flight / to.target)
+        wanted = max(to.least, min(to.most, wanted, max(2 * current, current + 4)))
+        self.wanted.append((now, wanted))
+        while self.wanted[0][0] < now - to.wait_s:
+            self.wanted.popleft()
+        kept = max(count for _, count in self.wanted)
+        if wanted > current:
+            self.starting += [now + to.start_s] * (wanted - current)
+        elif kept < current:
+            del self.starting[max(0, kept - len(self.serving)) :]  # those that do not serve yet first
+            del self.serving[kept - len(self.starting) :]
+        after = len(self.serving) + len(self.starting)
+        if after != current:
+            self.ordered.append((now, after))
 
     # Steps -----------------------------------------------------------------------------------------------------------
 
@@ -366,11 +412,13 @@ def simulate(
     replicas: int = 1,
     clients: int = 0,
     think_s: float = 0.0,
+    scaling: Scaling | None = None,
 ) -> Served:
     """The requests on `replicas` equal replicas, from an empty fleet to the last token.
 
-    With `clients` the times of `requests` are not used: so many clients send one each at the start, and the next one
-    `think_s` after its answer has ended.
+    With `scaling` that is how many there are at first, and the autoscaler adds and takes away. With `clients` the times
+    of `requests` are not used: so many clients send one each at the start, and the next one `think_s` after its
+    answer has ended.
     """
     fleet = _Fleet(_Costs(replica), limits, requests, replicas)
     agenda, arrived = fleet.agenda, fleet.arrived
@@ -382,12 +430,17 @@ def simulate(
         following = len(coming)
     waiting: list[tuple[float, int]] = []
     position = 0
+    look = scaling.look_s if scaling else math.inf
     while True:
         arrival = math.inf
         if clients:
             arrival = coming[0][0] if coming else math.inf
         elif position < count:
             arrival = arrived[position]
+        if scaling and look <= arrival < math.inf and not (agenda and agenda[0][0] <= look):
+            fleet.scale(scaling, look)
+            look += scaling.look_s
+            continue
         if agenda and agenda[0][0] <= arrival:
             now, index, version = heappop(agenda)
             at = fleet.replicas[index]
@@ -438,4 +491,5 @@ def _served(fleet: _Fleet, waiting: list[tuple[float, int]]) -> Served:
         busy_s=sum(replica.busy_s for replica in fleet.replicas),
         seconds=max(end, default=0.0),
         waiting=waiting,
+        ordered=fleet.ordered,
     )

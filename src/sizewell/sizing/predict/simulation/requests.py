@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-SPREAD: Final = 0.06  # of requests that circulate, as wide as a tenth to both sides
+SPREAD: Final = 0.06  # of lengths that are said to be equal, as wide as a tenth to both sides
 _Z95: Final = 1.6448536269514722
 P95_MAX: Final = math.exp(_Z95 * _Z95 / 2)  # times the mean: no log-normal length has a higher 95th percentile
 
@@ -56,6 +56,9 @@ class Lengths:
         return prompt, output, min(prompt - 1, int(prompt * self.cached))
 
 
+_NO_LENGTH: Final = Lengths(prompt_tokens=1, output_tokens=1)
+
+
 def around(mean: float, spread: float, draw: random.Random) -> float:
     """A log-normal length with that mean; the mean itself without a spread."""
     return mean * math.exp(draw.gauss(0.0, spread) - spread * spread / 2) if spread else mean
@@ -95,6 +98,29 @@ def arriving(*, rate: float, seconds: float, lengths: Lengths, burstiness: float
     made = [lengths.drawn(draw) for _ in times]
     prompts, outputs, held = ([each[part] for each in made] for part in range(3))
     return Requests(times, prompts, outputs, held)
+
+
+def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 1.0, seed: int = 0) -> Requests:
+    """Requests over hours that have such rates per second in their middle, even between; the last leads to the first.
+
+    Of arrivals at the highest rate stay as many as the time has.
+
+    >>> came = over_hours((2, 0, 2), lengths=Lengths(prompt_tokens=5, output_tokens=1))
+    >>> [round(sum(hour <= at / 3600 < hour + 1 for at in came.at_s), -2) for hour in range(3)]
+    [6200, 1900, 6300]
+    """
+    most, count = max(rates), len(rates)
+
+    def rate(at_s: float) -> float:
+        hour, part = divmod(at_s / 3600 - 0.5, 1.0)
+        return rates[int(hour) % count] * (1 - part) + rates[(int(hour) + 1) % count] * part
+
+    draw = random.Random(seed)  # noqa: S311 - arrivals, not secrets
+    times = arriving(rate=most, seconds=3600 * len(rates), lengths=_NO_LENGTH, burstiness=burstiness, seed=seed).at_s
+    kept = [at for at in times if draw.random() * most < rate(at)]
+    made = [lengths.drawn(draw) for _ in kept]
+    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
+    return Requests(kept, prompts, outputs, held)
 
 
 def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) -> Requests:
