@@ -117,6 +117,20 @@ def test_a_page_with_plots_over_time(simulate: Callable, project: Path) -> None:
     assert "NaN" not in page
 
 
+def test_the_log_of_a_spec_is_what_is_replayed(simulate: Callable, project: Path, sizewell: Sizewell) -> None:
+    (project / "own.csv").write_text(_log(600))
+    (project / "own.yaml").write_text(
+        CHAT.replace("rps: 4, input_tokens: 1500, output_tokens: 300", "requests: own.csv")
+    )
+    data = json.loads(sizewell("simulate", "own.yaml", *ON, "--json").out)
+    assert data["load"]["requests"] == 600
+    assert data["result"]["holds"], "it was chosen by a quarter more"
+    assert json.loads(simulate("--json", log=_log(600)).out)["load"] == data["load"]
+    refused = sizewell("simulate", "own.yaml", *ON, "--burstiness", "3")
+    assert refused.code == 64
+    assert "traffic.requests has its own" in refused.err
+
+
 def test_a_day_with_the_autoscaler(project: Path, sizewell: Sizewell) -> None:
     hours = [0, 0, 1, 2, 8, 10, 10, 8, 4, *[0] * 15]
     text = CHAT.replace("rps: 4", f"rps: 0.2, daily: {hours}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Run requests one by one over the fleet that `size` decides: time to the first token, between tokens and
 to the whole answer, what waits and what the cache holds; then the fewest replicas that hold the service level.
 
-Without --requests they arrive as the spec states: at a rate or from users, of its mean lengths.
+Without --requests they arrive as the spec states: as its log has them, at a rate or from users.
 """
 EXAMPLES = """examples:
   sizewell simulate chat.yaml
@@ -82,17 +82,19 @@ def command(args: Arguments) -> int:
         raise UsageError(f"--day is of the spec's own hours and replicas\n  fix: leave --{other} out")
     catalog = load()
     (spec,) = read_all([args.spec], catalog)
+    if spec.log is not None and stated:
+        raise UsageError(
+            f"--{stated[0]} is of a generated load; traffic.requests has its own\n  fix: leave --{stated[0]} out"
+        )
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     if spec.kind != "inference":
         raise UsageError(f"{spec.name} is {spec.kind}: requests arrive at services\n  fix: name a spec of inference")
-    remarks: tuple[str, ...] = ()
-    log = None
+    log = spec.log
     if args.requests:
         from sizewell.sizing.workload.request_log import columns_of, read_log
 
         with output.progress(f"reading {args.requests}"):
             log = read_log(args.requests, columns_of(args.columns) if args.columns else None)
-        remarks = log.remarks
     with output.progress(f"sizing {spec.name}"):
         _, option = sized(spec, catalog, stack="", on=on)
     if option is None:
@@ -124,7 +126,7 @@ def command(args: Arguments) -> int:
                 day = over_the_day(of, busiest_day(of, burstiness=bursts, cached=args.cached))
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
-    told = _Told(spec.name, option, of, what, asked, holds, fails, remarks, day)
+    told = _Told(spec.name, option, of, what, asked, holds, fails, log.remarks if log else (), day)
     if args.html is not None:
         _write_page(args.html, told)
     elif args.json:

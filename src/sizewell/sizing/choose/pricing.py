@@ -444,7 +444,7 @@ def node_counts(fleet: Fleet, setting: Setting, managed: str = RAW) -> NodeCount
         least = 0
     if least and fleet.by_hour:
         least = min(nodes, max(least + need.arrivals.spare, fleet.warm))
-    elif least and (need.arrivals.burstiness is not None or need.arrivals.spare):
+    elif least and (need.arrivals.bursts or need.arrivals.spare):
         least = nodes  # no machine starts within a burst, nor while another is gone
     return NodeCounts(minimum=least, initial=nodes, maximum=most)
 

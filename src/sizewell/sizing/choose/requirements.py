@@ -22,7 +22,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.simulation.requests import spread_of
+from sizewell.sizing.predict.simulation.requests import Requests, spread_of
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -83,6 +83,7 @@ class Arrivals:
     spare: int = 0  # machines beyond those that the load needs
     week: Week | None = None  # None: the same load at every hour
     scale_in_s: float = 0.0  # that a machine stays after it was needed
+    log: Requests | None = None  # as they came, at whatever rate
 
     @property
     def load(self) -> float:
@@ -92,12 +93,17 @@ class Arrivals:
     @property
     def follows(self) -> bool:
         """Whether the fleet follows the hours; no machine starts within a burst, so one for bursts stands."""
-        return self.week is not None and self.burstiness is None
+        return self.week is not None and not self.bursts
+
+    @property
+    def bursts(self) -> bool:
+        """Whether requests come in bursts."""
+        return self.burstiness is not None or self.log is not None
 
     @property
     def simulated(self) -> bool:
         """Whether more is known of the load than the closed form can say."""
-        return self.burstiness is not None or self.input_spread > 0 or self.output_spread > 0
+        return self.bursts or self.input_spread > 0 or self.output_spread > 0
 
 
 Alike = tuple[str, int, int]
@@ -556,9 +562,15 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             latency = SAMPLE_LATENCY_S.get(work, SAMPLE_LATENCY_S["encoder"])
             notes.append(f"an answer within {latency:g} s (slo is not stated)")
     come = "at random (Poisson)" if traffic.burstiness is None else "in bursts, as stated"
-    if traffic.prefix:
+    if traffic.requests is not None:
+        come = f"as in {traffic.requests.file}"
+        rate = f"{traffic.rps:.3g} requests/s of {prompt:,.0f} tokens in and {answer:,.0f} out at the mean"
+        notes.append(f"load of {traffic.requests.file}: {rate}")
+        notes += spec.log.remarks if spec.log else ()
+    elif traffic.prefix:
         notes.append(f"{traffic.prefix:.0%} of each prompt is in the prefix cache, as stated, on whichever replica")
-    lengths = "spread as stated" if traffic.input_tokens_p95 or traffic.output_tokens_p95 else "near their means"
+    recorded = "as recorded" if traffic.requests else "near their means"
+    lengths = "spread as stated" if traffic.input_tokens_p95 or traffic.output_tokens_p95 else recorded
     notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths {lengths}")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
@@ -571,6 +583,7 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             requests_per_s=traffic.requests_per_s * windows * times if traffic.requests_per_s is not None else None,
             users=float(traffic.concurrent_users) * times if traffic.concurrent_users is not None else None,
             week=hours,
+            log=spec.log.requests if spec.log else None,
             scale_in_s=STABILIZATION_S + (spec.idle.window_s if spec.idle else 0.0),
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,

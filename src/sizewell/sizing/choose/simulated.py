@@ -38,6 +38,7 @@ PERCENTILES: Final = (0.5, 0.9, 0.95, 0.99)
 REPLICAS_MAX: Final = 1024
 SECONDS: Final = 600.0  # of a generated load, at least
 REQUESTS: Final = 3000  # of a generated load, at least: below, its 95th percentile moves from seed to seed
+RECORDED_MAX: Final = 50_000  # consecutive requests of a log that a fleet is chosen by: those that come fastest
 WARM_UP: Final = 0.1  # of a generated load, that fills the empty fleet and is not judged
 
 
@@ -184,6 +185,8 @@ def _simulated(option: Option) -> Simulated:
     percentile = of.level.percentile
     what = [] if of.arrivals.burstiness is None else [f"arrivals of burstiness {of.arrivals.burstiness:g}"]
     what += ["spread lengths"] if of.arrivals.input_spread or of.arrivals.output_spread else []
+    if of.arrivals.log is not None:
+        what = [f"{plural(len(load.requests), 'recorded request')} that come {1 / TARGET_LOAD:g} times as fast"]
     says = f"simulated with {' and '.join(what)}: {plural(holds.replicas, 'replica')} hold"
     says += "s" if holds.replicas == 1 else ""
     if fails is not None:
@@ -198,8 +201,31 @@ def _simulated(option: Option) -> Simulated:
 
 
 def _bursts(of: Deployed) -> Load:
+    if of.arrivals.log is not None and of.arrivals.requests_per_s is not None:
+        return _recorded(of.arrivals.log, of.arrivals.requests_per_s / TARGET_LOAD)
     burstiness = 1.0 if of.arrivals.burstiness is None else of.arrivals.burstiness
     return stated_load(of, burstiness=burstiness, more=1 / TARGET_LOAD)
+
+
+def _recorded(log: Requests, rate: float) -> Load:
+    """The log at so many requests per second: as they came, faster or slower. Of a long one, its busiest part."""
+    faster = rate * log.seconds / len(log)
+    first, last = 0, len(log)
+    if len(log) > RECORDED_MAX:
+        spans = (log.at_s[at + RECORDED_MAX - 1] - log.at_s[at] for at in range(len(log) - RECORDED_MAX + 1))
+        first = min(enumerate(spans), key=lambda span: span[1])[0]
+        last = first + RECORDED_MAX
+    start = log.at_s[first]
+    return Load(
+        requests=Requests(
+            [(at - start) / faster for at in log.at_s[first:last]],
+            log.prompt_tokens[first:last],
+            log.output_tokens[first:last],
+            log.cached_tokens[first:last],
+            blocks=log.blocks[first:last],
+            block_tokens=log.block_tokens,
+        )
+    )
 
 
 def deployed(option: Option) -> Deployed | None:

@@ -61,8 +61,16 @@ class Images(Section):
     guidance: bool | None = default(None, "the model's own; guidance evaluates each step twice")
 
 
+class RequestLog(Section):
+    """A recorded log beside the spec: rates, lengths, bursts and shared prefixes are its own."""
+
+    file: Annotated[str, Field(min_length=1, max_length=300)]
+    columns: Annotated[str, Field(max_length=300)] | None = default(None, "those of a log that is known")
+    sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 of 0-9 and a-f", 64)] | None = None
+
+
 class Traffic(Section):
-    """Load on a service, in exactly one of the first three; tokens are means per request.
+    """Load on a service, in exactly one of the first three, or recorded; tokens are means per request.
 
     `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random; `input_tokens_p95`
     and `output_tokens_p95` say how far lengths spread. A load that states one of them is simulated. With
@@ -72,6 +80,7 @@ class Traffic(Section):
     rps: PerSecond | None = None
     requests_per_hour: Count | None = None
     concurrent_users: Count | None = None
+    requests: Annotated[RequestLog | None, BeforeValidator(lambda v: {"file": v} if isinstance(v, str) else v)] = None
     think_time_s: SecondsOrZero = default(0.0, "each user sends the next request at once", alias="think_time")
     input_tokens: CountOrZero | None = None
     output_tokens: CountOrZero | None = None
@@ -423,6 +432,8 @@ def _managed(value: object) -> object:
 
 
 if TYPE_CHECKING:
+    from sizewell.sizing.workload.request_log import Log
+
     EngineName = str
 else:
     EngineName = Literal[tuple(SOFTWARE)]
@@ -495,6 +506,7 @@ class WorkloadSpec(Section):
 
     _given: frozenset[str] = PrivateAttr(default=frozenset())
     _origin: str = PrivateAttr(default="")
+    _log: Log | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -511,6 +523,11 @@ class WorkloadSpec(Section):
         """The file (or other origin) that the spec was read from, as it was named."""
         return self._origin
 
+    @property
+    def log(self) -> Log | None:
+        """The requests that `traffic.requests` names."""
+        return self._log
+
     def digest(self) -> str:
         """sha256 of the resolved content: the same for `1h` and `60m`, other when a default changes."""
         return hashlib.sha256(self.canonical_json().encode()).hexdigest()
@@ -520,4 +537,6 @@ class WorkloadSpec(Section):
         data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         if data.get("model", {}).get("config_content") is not None:
             data["model"].pop("config", None)  # the content counts, not where the file lies
+        if data.get("traffic", {}).get("requests") is not None:
+            data["traffic"]["requests"].pop("file")
         return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

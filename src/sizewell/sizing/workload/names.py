@@ -149,7 +149,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
     speaks = architecture.kind == "decoder"
     faults += _without_adapters(spec, architecture.kind, spec.model.name)
-    if speaks and spec.traffic and spec.traffic.input_tokens is None:
+    if speaks and spec.traffic and spec.traffic.input_tokens is None and spec.traffic.requests is None:
         faults.append(
             Fault(
                 path="traffic.input_tokens",
@@ -158,6 +158,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     speaking = {
+        "requests": "others are sized for random arrivals",
         "burstiness": "others are sized for random arrivals",
         "prefix": "others read each request whole",
         "input_tokens_p95": "others are sized for requests of one length",

@@ -29,6 +29,13 @@ from sizewell.sizing.workload.text import load_mapping, read_text
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.workload.request_log import Log
+
+RECORDED = (
+    *("rps", "requests_per_hour", "concurrent_users", "daily", "burstiness", "prefix", "images", "audio"),
+    *("input_tokens", "output_tokens", "input_tokens_p95", "output_tokens_p95"),
+)
+"""What a log says of traffic, and a spec beside it does not."""
 
 __all__ = ["WorkloadSpec", "parse_spec", "read_spec", "spec_schema"]
 
@@ -59,6 +66,8 @@ def parse_spec(
     given = frozenset(_leaf_paths(raw))
     if folder is not None:
         faults += _read_config(raw, folder)
+    log, unread = _read_requests(raw, folder or Path())
+    faults += unread
     try:
         spec, invalid = _validate(raw)
     except SpecError as error:  # of a configuration that the model is read from
@@ -88,6 +97,7 @@ def parse_spec(
         raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
+    spec._log = log  # noqa: SLF001
     return spec
 
 
@@ -153,6 +163,44 @@ def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:
         ]
     raw["model"] = {**(model if isinstance(model, dict) else {"config": path}), "config_content": content}
     return []
+
+
+def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[Fault]]:
+    """The log that `traffic.requests` names, and the rate and lengths of it put into the raw spec."""
+    traffic = raw.get("traffic")
+    named = traffic.get("requests") if isinstance(traffic, dict) else None
+    form = {"file": named} if isinstance(named, str) else named
+    if not isinstance(traffic, dict) or not isinstance(form, dict) or not isinstance(form.get("file"), str):
+        return None, []
+    from sizewell.sizing.workload.request_log import columns_of, read_log
+
+    columns = form.get("columns")
+    try:
+        log = read_log(
+            folder / Path(form["file"]).expanduser(), columns_of(columns) if isinstance(columns, str) else None
+        )
+    except SpecError as error:
+        fault = error.faults[0]
+        message = fault.message or f"{fault.found} is not {fault.allowed}"
+        named = f'name them: requests: {{file: {form["file"]}, columns: "at=NAME,input=NAME,output=NAME"}}'
+        fix = named if "--columns" in (fault.path, *fault.fix.split()) else fault.fix
+        return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix=fix)]
+    found = log.sha256
+    if not log.requests.seconds:
+        message = "all its requests come at one time, which is no rate"
+        return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix="name a longer log")]
+    means = log.means()
+    own = [key for key in RECORDED if traffic.get(key, means.get(key)) != means.get(key)]  # `--show-spec` writes them
+    faults = [
+        Fault(path=f"traffic.{key}", message="is stated, and the log of traffic.requests has its own", fix="remove it")
+        for key in own
+    ]
+    if form.get("sha256") not in (None, found):
+        fix = f"write sha256: {found}, and decide again"
+        faults.append(Fault(path="traffic.requests.sha256", message="the log has other requests", fix=fix))
+    kept = {key: value for key, value in traffic.items() if key not in own}
+    raw["traffic"] = {**kept, "requests": {**form, "sha256": found}, **means}
+    return log, faults
 
 
 def _fetched(path: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import itertools
 import json
 import math
@@ -52,6 +53,39 @@ class Log:
 
     requests: Requests
     remarks: tuple[str, ...]
+
+    @property
+    def sha256(self) -> str:
+        """Of what was read: the same for a log that is compressed or named otherwise."""
+        digest = hashlib.sha256()
+        for values in (self.requests.at_s, self.requests.prompt_tokens, self.requests.output_tokens):
+            digest.update(array("d", values).tobytes())
+        digest.update(repr([list(blocks) for blocks in self.requests.blocks]).encode())
+        return digest.hexdigest()
+
+    def means(self) -> dict[str, float | str]:
+        """Rate, lengths and what a prefix cache without limits would hold: the keys of `traffic` that say so."""
+        requests = self.requests
+        prompts = sum(requests.prompt_tokens)
+        held = requests.block_tokens * sum(_held(requests.blocks))
+        means: dict[str, float | str] = {
+            "rps": float(f"{len(requests) / requests.seconds:.6g}"),
+            "input_tokens": max(1, round(prompts / len(requests))),
+            "output_tokens": max(1, round(sum(requests.output_tokens) / len(requests))),
+        }
+        return means | ({"prefix": f"{min(99.0, 100 * held / prompts):.4g}%"} if held else {})
+
+
+def _held(prompts: Sequence[Sequence[int]]) -> Iterator[int]:
+    """How many blocks at the beginning of each prompt came before.
+
+    >>> list(_held([(1, 2), (1, 2, 3), (4, 2)]))
+    [0, 2, 0]
+    """
+    seen: set[int] = set()
+    for blocks in prompts:
+        yield next((position for position, block in enumerate(blocks) if block not in seen), len(blocks))
+        seen.update(blocks)
 
 
 def columns_of(text: str) -> Columns:

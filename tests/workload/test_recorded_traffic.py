@@ -1,0 +1,123 @@
+"""`traffic.requests`: a log beside the spec says rate, lengths and bursts, and the fleet is chosen by replaying it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.choose.decide import size_one
+from sizewell.sizing.choose.fleets import TARGET_LOAD
+from sizewell.sizing.choose.simulated import Load, deployed, judged
+from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.simulation.requests import Requests
+from sizewell.sizing.workload.read import WorkloadSpec, read_spec
+from sizewell.sizing.workload.resolved import as_yaml
+
+CATALOG = load()
+HEAD = "TIMESTAMP,ContextTokens,GeneratedTokens"
+
+
+def _bursts(seed: int = 1) -> str:
+    """Twenty minutes: thirty requests within a second, every half a minute."""
+    draw = random.Random(seed)  # noqa: S311 - arrivals
+    rows = []
+    for burst in range(40):
+        for at in sorted(draw.random() for _ in range(30)):
+            rows += [f"{burst * 30 + at:.3f},{draw.randint(500, 2500)},{draw.randint(20, 200)}"]
+    return "\n".join([HEAD, *rows])
+
+
+def _read(folder: Path, traffic: str = "{requests: log.csv}") -> WorkloadSpec:
+    (folder / "chat.yaml").write_text(
+        f"name: chat\nkind: inference\nmodel: meta-llama/Llama-3.1-8B\ntraffic: {traffic}\n"
+        "slo: {ttft: 1s, tpot: 50ms}\nresources: {accelerators: [l40s, h100]}\n"
+    )
+    return read_spec(folder / "chat.yaml", CATALOG)
+
+
+def test_rate_and_lengths_are_those_of_the_log(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(f"{HEAD}\n0,100,10\n2,300,30\n4,200,20")
+    traffic = _read(tmp_path).traffic
+    assert traffic is not None
+    assert (traffic.rps, traffic.input_tokens, traffic.output_tokens, traffic.prefix) == (0.75, 200, 20, None)
+
+
+def test_the_content_counts_and_not_where_the_log_lies(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(_bursts())
+    (tmp_path / "other.csv.gz").write_bytes(gzip.compress(_bursts().encode()))
+    first = _read(tmp_path)
+    assert first.digest() == _read(tmp_path, "{requests: other.csv.gz}").digest()
+    assert first.traffic is not None
+    assert first.traffic.requests is not None
+    pinned = f"{{requests: {{file: log.csv, sha256: {first.traffic.requests.sha256}}}}}"
+    assert _read(tmp_path, pinned).digest() == first.digest()
+    (tmp_path / "log.csv").write_text(_bursts(seed=2))
+    assert _read(tmp_path).digest() != first.digest()
+    with pytest.raises(SpecError, match=r"traffic\.requests\.sha256: the log has other requests"):
+        _read(tmp_path, pinned)
+
+
+def test_what_show_spec_writes_reads_back(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(_bursts())
+    spec = _read(tmp_path)
+    (tmp_path / "again.yaml").write_text(as_yaml(spec))
+    assert read_spec(tmp_path / "again.yaml", CATALOG).digest() == spec.digest()
+
+
+def test_prompts_that_share_blocks_are_read_once(tmp_path: Path) -> None:
+    rows = [{"timestamp": t * 1000, "input_length": 1024, "output_length": 8, "hash_ids": [1, t]} for t in range(5)]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    traffic = _read(tmp_path, "{requests: log.jsonl}").traffic
+    assert traffic is not None
+    # The first block of four prompts of five, and the whole of the second, whose two blocks are one.
+    assert traffic.prefix == pytest.approx((4 * 512 + 512) / (5 * 1024))
+
+
+def test_the_fleet_holds_the_log_a_quarter_faster_and_one_fewer_does_not(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(_bursts())
+    spec = _read(tmp_path)
+    option = size_one(spec, CATALOG, stack="", on=date(2026, 11, 22)).best()
+    assert option is not None
+    of = deployed(option)
+    assert of is not None
+    assert spec.log is not None
+    log = spec.log.requests
+    faster = Requests([at * TARGET_LOAD for at in log.at_s], log.prompt_tokens, log.output_tokens, log.cached_tokens)
+    assert judged(of, Load(requests=faster), of.replicas).holds
+    assert of.replicas == 1 or not judged(of, Load(requests=faster), of.replicas - 1).holds
+    says = " ".join((*option.setting.need.assumptions, *option.fleet.serving.assumptions))
+    assert "load of log.csv: 1.02 requests/s" in says
+    assert "1,200 recorded requests that come 1.25 times as fast" in says
+
+
+@pytest.mark.parametrize(
+    ("traffic", "says"),
+    [
+        ("{requests: log.csv, rps: 4}", r"traffic\.rps: is stated, and the log"),
+        ("{requests: log.csv, burstiness: 4, input_tokens: 5}", r"traffic\.burstiness: is stated"),
+        ("{requests: nowhere.csv}", r"traffic\.requests: No such file"),
+        ("{requests: {file: log.csv, columns: 'at=a'}}", r"traffic\.requests: at=a is not at=NAME"),
+        ("{requests: {file: log.csv, colums: x}}", r"traffic\.requests\.colums: unknown key"),
+        ("{requests: [log.csv]}", r"traffic\.requests"),
+        ("{requests: broken.csv}", r"traffic\.requests: 1 of 1 rows are no requests: line 2"),
+        ("{requests: once.csv}", r"traffic\.requests: all its requests come at one time"),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, traffic: str, says: str) -> None:
+    (tmp_path / "log.csv").write_text(_bursts())
+    (tmp_path / "broken.csv").write_text(f"{HEAD}\nnow,1,1")
+    (tmp_path / "once.csv").write_text(f"{HEAD}\n5,1,1\n5,1,1")
+    with pytest.raises(SpecError, match=says):
+        _read(tmp_path, traffic)
+
+
+def test_of_a_log_that_cannot_be_read_no_lengths_are_missed(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        _read(tmp_path)
+    assert [fault.path.rsplit(" ")[-1] for fault in caught.value.faults] == ["traffic.requests"]
