@@ -341,7 +341,7 @@ def test_a_plan_of_an_older_state_destroys_nothing(house: House) -> None:
     house.tell()  # of the stack as it stands now
     ((action, outcome, detail),) = house.run(chosen)
     assert (action, outcome) == ("destroy", "held back")
-    assert detail == "it was updated after the plan was made: plan again"
+    assert detail == "its state was written after the plan was made: plan again"
     assert house.standing() == before
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from sizewell.teardown import enginelocks, gather, processes
+from sizewell.sizing.errors import ServiceError
+from sizewell.teardown import act, enginelocks, gather, processes
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.enginelocks import EngineLock, locks, update_of
 from sizewell.teardown.journal import HeldError, Journal
@@ -186,9 +187,77 @@ def test_a_plan_of_an_older_state_is_not_acted_on(evening):
     chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
     evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:])  # somebody updates it
     (result,) = evening.run(chosen)
-    assert (result.outcome, result.detail) == ("held back", "it was updated after the plan was made: plan again")
+    assert (result.outcome, result.detail) == ("held back", "its state was written after the plan was made: plan again")
     assert described(GROUP)["DesiredCapacity"] == 1
     assert [result.outcome for result in evening.run()] == ["done"]
+
+
+def test_a_state_that_was_changed_without_a_new_time_is_not_acted_on(evening):
+    """`pulumi state protect` and an import leave the time of a state as it was."""
+    stack(evening)
+    evening.told()
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    evening.shelf.states["dev-aws"][-1]["protect"] = True
+    (result,) = evening.run(chosen)
+    assert (result.outcome, result.detail) == ("held back", "its state was written after the plan was made: plan again")
+
+
+def test_a_given_plan_notifies_no_owner_of_another_stack(evening):
+    for name in ("dev-aws", "dev-b"):
+        stack(evening, name)
+    evening.told()
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    assert [(each.stack, each.action, each.outcome) for each in evening.run(chosen)] == [("dev-aws", "empty", "done")]
+    assert ("dev-b", "notice", "told") in evening.outcomes()  # a run without one does
+
+
+def test_the_grace_of_a_notice_runs_from_when_it_is_sent(evening):
+    stack(evening)
+    look = evening.now
+    (result,) = evening.run(now=lambda: look + timedelta(minutes=10))
+    due = look + timedelta(minutes=10, seconds=world.GUARD["grace_s"])
+    assert f"is emptied from {due:%Y-%m-%d %H:%M} UTC" in result.detail
+
+
+def test_another_run_that_does_it_is_no_news_for_the_owner(evening):
+    stack(evening)
+    evening.told()
+    evening.journal.lock("dev-aws", evening.now)
+    assert evening.outcomes() == [("dev-aws", "empty", "held back")]
+    assert [record["kind"] for record in evening.journal.records] == ["notice"]
+
+
+def test_a_message_for_which_nobody_is_named_is_printed(evening):
+    stack(evening, values={0: 0.0})  # of three accelerators nothing is known
+    evening.shelf.configurations["dev-aws"] = {}
+    (result,) = evening.run()
+    assert (result.action, result.outcome) == ("message", "unheard")
+    assert "names a receiver; nobody heard: " in result.detail
+    assert evening.run() == []  # once a day
+
+
+def test_a_destroy_goes_on_from_where_it_failed(evening, monkeypatch):
+    """The group went before it failed: what is not there has no machines, as nobody but the destroy took it."""
+    expired(evening)
+
+    def fails(*_: Any, **__: Any) -> None:
+        client("autoscaling", REGION).delete_auto_scaling_group(AutoScalingGroupName=GROUP, ForceDelete=True)
+        raise ServiceError("kms: AccessDenied\n  fix: grant kms:ScheduleKeyDeletion")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(act, "destroy", fails)
+        assert evening.outcomes() == [("dev-aws", "destroy", "failed")]
+    evening.now += timedelta(hours=1)
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+
+
+def test_a_group_that_is_missing_without_a_destroy_is_unknown(evening):
+    expired(evening)
+    client("autoscaling", REGION).delete_auto_scaling_group(AutoScalingGroupName=GROUP, ForceDelete=True)
+    assert evening.pool().action == "unknown"
+    assert ("dev-aws", "destroy", "done") not in evening.outcomes()
 
 
 def test_what_fails_does_not_starve_the_others(evening, monkeypatch):

@@ -120,7 +120,7 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         environment=parts.environment,
         row=row,
         pools=pools,
-        updated=listed[name].updated,
+        updated=status.updated,
         bills_on_usd_per_month=bills,
         bills_on=tuple(words),
         kept=tuple(kept),

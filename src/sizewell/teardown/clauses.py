@@ -29,9 +29,15 @@ def job_queued(look: Look) -> str | None:
 
 
 def just_started(look: Look) -> str | None:
-    """Machines younger than the grace are set up, or load what they work on."""
-    youngest_s = look.at_s - max((look.joined_s(machine) for machine in look.machines), default=-math.inf)
-    return None if youngest_s > look.pool.guard.grace_s else f"a machine was started {minutes(youngest_s)} ago"
+    """Machines younger than the grace are set up, or load what they work on. Nor is one idle that reported from its
+    start on, and not yet for the window: samples come late.
+    """
+    joined_s = max((look.joined_s(machine) for machine in look.machines), default=-math.inf)
+    began = f"a machine was started {minutes(look.at_s - joined_s)} ago" if look.machines else ""
+    if look.at_s - joined_s <= look.pool.guard.grace_s:
+        return began
+    young = look.seen_s - joined_s < look.pool.guard.window_s
+    return began if young and look.reporting() and look.seen_for(look.pool.guard.window_s) else None
 
 
 def woken(look: Look) -> str | None:

@@ -64,6 +64,7 @@ from sizewell.teardown.usage import (
 
 LOG: Final = logging.getLogger(__name__)
 SEEN_S_MAX: Final = 86_400.0  # samples are asked for no further back, to find out whether a notice still counts
+_HOLD_MACHINES: Final = frozenset({"autoscaling", "ec2", "azure", "compute", "container", "teardown"})  # not samples
 _REFERENCE: Final = "pulumi:pulumi:StackReference"
 
 
@@ -111,7 +112,7 @@ class StackStatus:
     verdict: Verdict
     pools: tuple[PoolStatus, ...] = ()
     fault: str = ""
-    updated: str = ""  # when its state was written last, as the backend says it
+    updated: str = ""  # when its state was written last, as the backend says it, and what stood in it
     beside: tuple[str, ...] = ()  # stacks that stand beside it: its end, its images, its checkpoints
     stores: tuple[str, ...] = ()
 
@@ -213,7 +214,7 @@ class StatusReader:
         observed = together({unit.urn: partial(self.observe, unit, name, at) for unit in parts.units}, at_once=4)
         pools = []
         for unit in parts.units:
-            observation = observed[unit.urn]
+            observation = self._without_what_is_gone(unit, observed[unit.urn], name, at)
             pool = self._pool(unit, observation, saved, at, stack=name)
             pools.append((unit, pool, _evidence(pool, observation, at)))
         facts = Stack(
@@ -244,7 +245,7 @@ class StatusReader:
                 )
                 for unit, pool, evidence in pools
             ),
-            updated=listed[name].updated,
+            updated=f"{listed[name].updated} {parts.digest}",
             beside=beside,
             stores=stores,
         )
@@ -325,6 +326,25 @@ class StatusReader:
         must_be_own(unit, self.accounts(stack))
         stated = self.config.prometheus.get(stack)
         return telemetry.observe(client, Question(unit=unit, stack=stack, at=at, seconds=seconds, prometheus=stated))
+
+    def _without_what_is_gone(
+        self, unit: Unit, observation: Observation | CloudError, stack: str, at: datetime
+    ) -> Observation | CloudError:
+        """A pool that a destroy took before it failed or was killed has no machines: the destroy continues from there.
+
+        Only what its cloud does not have counts, or the state; a pool that is missing without a destroy is unknown.
+        """
+        began_s = self.journal.destroying_s(stack) if self.journal else None
+        measured = unit.kind == "pool" and unit.sized_by and not unit.serving and not unit.managed
+        if began_s is None or not measured or not isinstance(observation, CloudError):
+            return observation
+        if observation.reason != "missing" or observation.service not in _HOLD_MACHINES:
+            return observation
+        idle = self._kept(at).idle.get((stack, unit.name))  # since a look that found it idle nobody has counted it
+        since_s = min(began_s, idle.until_s) if idle else began_s
+        since = f"{datetime.fromtimestamp(began_s, at.tzinfo):%Y-%m-%d %H:%M} UTC"
+        empty = Counted(start_s=since_s, end_s=at.timestamp(), machines=frozenset())
+        return Observation(source=f"the destroy that began on {since}, which took it", counted=(empty,))
 
     def _unseen_s(self, unit: Unit, stack: str, at: datetime) -> float:
         """Since when samples say whether a notice still counts: since the last run saw the pool idle, or else since the

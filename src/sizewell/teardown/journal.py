@@ -284,6 +284,17 @@ class Journal:
                 began = math.inf
         return began - 60 <= at_s <= began + LOCK.total_seconds()  # it was killed: until when its lock would have held
 
+    def destroying_s(self, stack: str) -> float | None:
+        """Since when a destroy of a stack has been going on that did not come to its end: it failed, or was killed."""
+        began: float | None = None
+        for record in self.records:
+            if record["stack"] == stack and record.get("action") == "destroy":
+                if record["kind"] == "begin" and began is None:
+                    began = datetime.fromisoformat(record["at"]).timestamp()
+                elif record["kind"] == "done":
+                    began = None
+        return began
+
     def lock(self, stack: str, at: datetime, *, holder: str = "") -> Lock:
         """Hold a stack. HeldError where another does."""
         numbers, released = self._locks(stack)

@@ -128,6 +128,11 @@ class Look:
             for device in self.devices
         )
 
+    def reporting(self) -> bool:
+        """Whether the newest sample of every accelerator is fresh."""
+        use = self.pool.utilization_percent
+        return all(device in use and len(use[device].at_s) and self.fresh(use[device]) for device in self.devices)
+
     def idle_values(self, percent: Values) -> NDArray[np.bool_]:
         """Which samples say idle: one that is no number or below 0 does not, and says nothing about use."""
         return (percent >= 0) & (percent < self.pool.guard.min_utilization_percent)

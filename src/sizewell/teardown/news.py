@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from sizewell.sizing.records.stackname import cluster_of
+from sizewell.teardown import processes
 from sizewell.teardown.planning import HOURS_PER_MONTH, Plan, Row
 from sizewell.teardown.savings import Stop, stops
 
@@ -89,7 +90,8 @@ def happened(records: Sequence[Mapping[str, Any]], at: datetime) -> list[News]:
             news.pop((each.stack, each.key), None)  # of several the newest
             news[each.stack, each.key] = each
     for record in open_.values():
-        if ENDED_AFTER <= at - _at(record) <= RECENT:
+        killed = processes.gone(record.get("process"))  # known on the machine that it ran on
+        if (killed or at - _at(record) >= ENDED_AFTER) and at - _at(record) <= RECENT:
             each = _begun(record)
             news[each.stack, each.key] = each
     for stop in stops(records):

@@ -62,7 +62,7 @@ class StackPlan:
     environment: str
     row: Row
     pools: tuple[Row, ...] = ()
-    updated: str = ""  # when its state was written: what is planned of it holds for no later one
+    updated: str = ""  # when its state was written, and what stood in it: what is planned holds for no other
     bills_on_usd_per_month: Decimal | None = None  # after what is planned; None: not known
     bills_on: tuple[str, ...] = ()  # what that is, in words
     kept: tuple[str, ...] = ()  # protected resources and stacks beside it

@@ -9,7 +9,7 @@ import logging
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -68,6 +68,7 @@ class Runner:
     statuses: Sequence[StackStatus] = ()  # what the plan rests on: its samples are kept for `size --observed`
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
+    _unnoted: set[tuple[str, str]] = field(default_factory=set)  # held back, and nothing that an owner has to hear
     _undelivered: set[tuple[str, str]] = field(default_factory=set)  # messages of this run that nobody took
 
     def run(self, plan: Plan, chosen: Mapping[tuple[str, str], Approved] | None = None) -> list[Result]:
@@ -84,8 +85,9 @@ class Runner:
                 self._hear([news.halted(plan)])
             raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: {plan.way_out}")
         self._end_stops(plan)
-        self._notices(plan)
-        self._observe(plan)
+        given = plan if chosen is None else replace(plan, stacks=_of(plan, chosen))
+        self._notices(given)
+        self._observe(given)
         due = [stack for stack in plan.stacks if self._acts(stack)]
         allowed = self._allowed(len(plan.stacks))
         LOG.info("%d of %d stacks have something due; at most %d in this run", len(due), len(plan.stacks), allowed)
@@ -97,7 +99,7 @@ class Runner:
             rows = [row for row in self._acts(stack) if chosen is None or _approved(chosen, row)]
             for row in self._acts(stack):
                 if row not in rows:
-                    self._say(row, "held back", "it is not in the given plan")
+                    self._say(row, "held back", "it is not in the given plan", noted=False)
             if not rows:
                 continue
             if acted >= allowed or failed >= allowed:
@@ -215,9 +217,9 @@ class Runner:
             return {"would"}
         try:
             lock = self.journal.lock(stack.stack, self.now())
-        except HeldError as error:
+        except HeldError as error:  # another run does it, and says so
             for row in states:
-                self._say(row, "held back", str(error).partition("\n")[0])
+                self._say(row, "held back", str(error).partition("\n")[0], noted=False)
             return set()
         row = next(iter(states))
         try:
@@ -240,13 +242,13 @@ class Runner:
             if row.stack not in listed:
                 self._say(row, "done", "it is already gone")
                 return
-            if listed[row.stack].updated != state:
-                self._say(row, "held back", "it was updated after the plan was made: plan again")
-                return
             # The plan is minutes or hours old, and may come from a file. What is acted on is read under the lock, by a
             # reader without any earlier answer: a cache here would act on what a person has taken back meanwhile.
             at = self.now()
-            status = reader.one(listed, row.stack, at)
+            status = replace(reader, cache=None).one(listed, row.stack, at)
+            if not status.fault and status.updated != state:
+                self._say(row, "held back", "its state was written after the plan was made: plan again")
+                return
             if not self._still(row, status):
                 return
             if status.parts is not None and self.cluster and self.cluster in status.parts.clusters:
@@ -482,7 +484,17 @@ class Runner:
                 elif row.tell:
                     self._say(row, "would", f"tell {stack.owner or 'its owner'}: {row.why}")
 
+    def _due(self, stack: StackPlan, row: Row, at: datetime) -> datetime | None:
+        """When what a notice announces is due: its grace runs from the notice, which is sent after the look."""
+        rules = self.config.limits().rules(stack.environment)
+        if row.next_at is None or rules is None:
+            return row.next_at
+        if rules.opens(row.next_at - timedelta(seconds=1)) == row.next_at:  # it waits for its hours, not for its grace
+            return max(row.next_at, self.now())
+        return rules.opens(row.next_at + (self.now() - at)) or row.next_at
+
     def _tell(self, stack: StackPlan, row: Row, at: datetime) -> None:
+        row = replace(row, next_at=self._due(stack, row, at))
         text = notice(stack, row, acts=self.config.acts(stack.environment, row.next_step))
         try:
             if not self._channels.receivers(stack.stack).count:
@@ -527,7 +539,9 @@ class Runner:
         held = [
             (each.stack, each.pool, each.action, f"{each.outcome}: {each.detail}")
             for each in self.results
-            if each.outcome in ("held back", "left over", "unheard") and each.action != "message"
+            if each.outcome in ("held back", "left over", "unheard")
+            and each.action != "message"
+            and (each.stack, each.pool) not in self._unnoted
         ]
         self._hear(news.stands(plan, held))
         if (stuck := news.stuck(self.journal.read().records, self.now())) is not None:
@@ -553,6 +567,9 @@ class Runner:
                 if stack:
                     self._undelivered |= {(each.stack, each.key) for each in own}
                     continue
+            elif not heard and not any(each.stack == stack and each.outcome == "unheard" for each in self.results):
+                nobody = f"neither sizewell:notify of {stack} nor teardown.yaml names a receiver"
+                self._say(row, "unheard", f"{nobody}; nobody heard: {text}", action="message")
             LOG.info("%s: %s; %s", stack or "the operators", text, f"told {', '.join(heard)}" if heard else "unheard")
             self._record("message", row, keys=[each.key for each in own], heard=heard, unheard=failed, text=text)
 
@@ -566,14 +583,23 @@ class Runner:
         self._record("failed", row, detail=why[:2000])
         self._say(row, "failed", why.partition("\n")[0])
 
-    def _say(self, row: Row, outcome: Outcome, detail: str, *, action: str = "") -> None:
+    def _say(self, row: Row, outcome: Outcome, detail: str, *, action: str = "", noted: bool = True) -> None:
+        """A line of this run's answer; what is held back is noted in the journal too, for its owner and the report."""
         subject = f"{row.stack}/{row.pool}" if row.pool else row.stack
         LOG.info("%s: %s: %s: %s", subject, action or row.action, outcome, detail)
-        if outcome == "held back" and self.yes:
+        if outcome == "held back" and not noted:
+            self._unnoted.add((row.stack, row.pool))
+        elif outcome == "held back" and self.yes:
             self._record("held", row, detail=detail)
         self.results.append(
             Result(stack=row.stack, pool=row.pool, action=action or row.action, outcome=outcome, detail=detail)
         )
+
+
+def _of(plan: Plan, chosen: Mapping[tuple[str, str], Approved]) -> tuple[StackPlan, ...]:
+    """The stacks of which an earlier plan was approved: nothing is done with others, and their owners hear nothing."""
+    named = {stack for stack, _ in chosen}
+    return tuple(stack for stack in plan.stacks if stack.stack in named)
 
 
 def _listing(left: Sequence[Leftover]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -85,6 +87,7 @@ class StackParts:
     clouds: tuple[str, ...]  # that its resources stand on
     regions: tuple[str, ...]  # that its components name
     going: int  # resources that a destroy would take
+    digest: str = ""  # of what stands: `pulumi state protect` and an import leave the time of a state as it was
     clusters: tuple[str, ...] = ()  # names of Kubernetes clusters that a destroy would take
 
 
@@ -129,8 +132,15 @@ def stack_parts(state: State, stack: str) -> StackParts:
             resource.custom and not resource.protect and not resource.type.startswith("pulumi:")
             for resource in state.resources
         ),
+        digest=_digest(state),
         clusters=clusters_of(state),
     )
+
+
+def _digest(state: State) -> str:
+    """A few letters that differ where a resource, its id or what becomes of it at a destroy does."""
+    stands = [[each.urn, each.id, each.protect, each.retain_on_delete, each.delete] for each in state.resources]
+    return hashlib.sha256(json.dumps(stands).encode()).hexdigest()[:12]
 
 
 def clusters_of(state: State) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def group_of(unit: Unit) -> str:
         for held in resource.outputs.get("resources") or []:
             for group in held.get("autoscalingGroups") or []:
                 return str(group["name"])
-        raise CloudError("autoscaling", "missing", f"the state has no Auto Scaling group of node group {resource.id}")
+        raise CloudError("autoscaling", "refused", f"the state has no Auto Scaling group of node group {resource.id}")
     return ""
 
 
