@@ -13,11 +13,10 @@ from situations import ON, PROVENANCE, Sketch, one, plain
 
 from sizewell.preview.assemble import assemble
 from sizewell.preview.diff import compare
-from sizewell.preview.pipeline import Request, run_preview, unmatched
+from sizewell.preview.pipeline import Request, run_preview
 from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
-from sizewell.resources import Plan, RecordedResource, price
-from sizewell.sizing.catalog import history, load
+from sizewell.sizing.catalog import history
 from sizewell.sizing.catalog.rates import parse_discounts
 from sizewell.sizing.money import Priced, Unpriced
 
@@ -115,27 +114,3 @@ def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_pri
     listed = Priced(Decimal(100), "list", "2026-09-01")
     assert discounts.machine(listed, "gcp", "a2-highgpu-1g", "us-central1", "on-demand").amount == 88
     assert discounts.commitments[0].until == date(2027, 6, 30)
-
-
-def test_own_rates_that_decide_no_price_of_the_plan_are_named():
-    rates = parse_discounts({"rates": [
-        {"cloud": "aws", "instance_type": "g6.xlarge", "percent": 5},
-        {"cloud": "aws", "instance_type": "g6.xlrge", "region": "us-east-1", "usd": 0.7},
-        {"cloud": "aws", "instance_type": "g6.xlarge", "region": "us-east-1", "percent": 9},
-        {"cloud": "aws", "fee": "ebs.gp3.*", "percent": 5},
-        {"cloud": "aws", "fee": "eks.clutser", "usd": 0.1},
-    ]})  # fmt: skip
-    root = {"volumeSize": 100, "volumeType": "gp3"}
-    box = RecordedResource(
-        urn="urn:pulumi:dev::t::aws:ec2/instance:Instance::box",
-        type="aws:ec2/instance:Instance",
-        name="box",
-        inputs={"instanceType": "g6.xlarge", "rootBlockDevice": root},
-    )
-    plan = Plan(project="t", stack="dev", resources=(box,), config={"aws:region": "us-east-1"})
-    pricing = price(plan, load(), on=ON, discounts=rates)
-    assert unmatched(rates, [pricing]) == (
-        "own rates that match nothing here: aws g6.xlrge us-east-1, 0.7 USD; aws g6.xlarge us-east-1, 9 %; "
-        "aws fee eks.clutser, 0.1 USD"
-    )
-    assert unmatched(parse_discounts({"rates": [{"percent": 5}]}), [pricing]) == ""

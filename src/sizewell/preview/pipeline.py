@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from sizewell.resources.usage import Usage
     from sizewell.sizing.catalog.catalog import Catalog
     from sizewell.sizing.money import LineItem
-
-_SHOWN_RATES: Final = 5  # own rates that match nothing, in the line that names them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,7 +362,7 @@ class _Sides:
     failed: str = ""
     gone: bool = False
     replaced: frozenset[str] | None = None
-    note: str = ""  # on commitments
+    notes: tuple[str, ...] = ()  # on own rates and commitments
 
 
 def _sides_of(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
@@ -420,22 +418,17 @@ def _compared(stacks: list[_Sides], request: Request, pricing: _Pricing) -> list
         _share(shown, request, pricing)
     for plan in pricing.rates.plans(request.on) if shown else ():
         _spend(plan, shown, request)
-    if shown and (idle := unmatched(pricing.rates, [each.after.pricing for each in shown if each.after is not None])):
-        shown[0].note = "; ".join(filter(None, (shown[0].note, idle)))
+    if shown and pricing.rates:
+        from sizewell.preview.own_rates import remarks
+
+        after: list[Any] = [each.after.pricing for each in shown if each.after is not None]
+        shown[0].notes += tuple(remarks(pricing.catalog, pricing.rates, after, request.on))
     return [
         _stack(request, each, each.after, pricing)
         if each.after is not None
         else failed_stack(each.name, _project(request.root), each.failed_as, each.cause)
         for each in stacks
     ]
-
-
-def unmatched(rates: Discounts, after: Sequence[Any]) -> str:
-    """Which own rates decide no price of these plans: misspelled, hidden by an earlier one, or for something else."""
-    matched = rates.matched(asked for pricing in after for asked in pricing.asked)
-    idle = [rate.shown for number, rate in enumerate(rates.rates) if number not in matched]
-    more = f" and {len(idle) - _SHOWN_RATES:,} more" if len(idle) > _SHOWN_RATES else ""
-    return f"own rates that match nothing here: {'; '.join(idle[:_SHOWN_RATES])}{more}" if idle else ""
 
 
 def _pay_blocks_once(stacks: list[_Sides]) -> None:
@@ -483,7 +476,8 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
             own = tuple(rates.with_commitments(each.base_at_own_prices.items, on, held[number]))
             each.base_at_own_prices = replace(each.base_at_own_prices, items=own)
         own_use = [said for what, said in used.items() if given[number].get(what)]
-        each.note = "; ".join((*own_use, *([note] if note else ()))) if any(given[number].values()) else ""
+        if any(given[number].values()):
+            each.notes += (*own_use, *([note] if note else ()))
 
 
 def _spend(plan: SavingsPlan, stacks: list[_Sides], request: Request) -> None:
@@ -505,7 +499,7 @@ def _spend(plan: SavingsPlan, stacks: list[_Sides], request: Request) -> None:
             each.base_at_own_prices = replace(each.base_at_own_prices, items=tuple(own))
     uses = [each for each, items in zip(stacks, after, strict=True) if spent(plan, items)] or stacks[:1]
     for each in uses:
-        each.note = "; ".join(filter(None, (each.note, said)))
+        each.notes += (said,)
 
 
 def _with(side: Side, items: tuple[LineItem, ...]) -> Side:
@@ -542,7 +536,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     )
     if gone and after.resources:
         result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
-    notes = tuple(each for each in (note, sides.note) if each)
+    notes = ((note,) if note else ()) + sides.notes
     reasons: dict[str, object] = {"notes": (*result.notes, *notes)} if notes else {}
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts

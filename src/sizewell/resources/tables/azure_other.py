@@ -12,6 +12,8 @@ from sizewell.resources.values import get, items, number, text
 
 
 def _account(resource: RecordedResource, context: Context) -> Outcome:
+    if resource.inputs.get("kind") == "FileStorage":
+        return ()  # holds file shares alone: what they provision is a row of meters.csv
     sku = text(get(resource.inputs, "sku", "name"), "Standard_LRS")
     if isinstance(sku, Unknown):
         return (context.unpriced(resource, "object storage", "the redundancy is known only after deployment"),)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -109,7 +109,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commitment:
-    """Capacity that is bought already: `count` machines at `usd_per_hour` until a date."""
+    """Capacity that is bought already: `count` machines at `usd_per_hour` from one date to another."""
 
     cloud: str
     instance_type: str
@@ -117,6 +117,23 @@ class Commitment:
     count: int
     usd_per_hour: Decimal
     until: date
+    since: date = date.min
+
+    @property
+    def covers(self) -> str:
+        """What a line of a bill calls the machines."""
+        return f"{self.instance_type}, on-demand, {self.region}"
+
+    @property
+    def shown(self) -> str:
+        """Which commitment it is, in words."""
+        return f"{self.count} x {self.instance_type} in {self.region}"
+
+    def together(self, other: Commitment) -> Commitment:
+        """Both as one, where they are to the same machines: at the middle price, until the first of them ends."""
+        count = self.count + other.count
+        usd = (self.count * self.usd_per_hour + other.count * other.usd_per_hour) / count
+        return replace(self, count=count, usd_per_hour=usd, until=min(self.until, other.until))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +148,7 @@ class SavingsPlan:
     usd_per_hour: Decimal
     percents: tuple[tuple[str, Decimal], ...]
     until: date
+    since: date = date.min
     region: str = ""
 
     def percent(self, cloud: str, instance_type: str, region: str) -> Decimal | None:
@@ -200,24 +218,23 @@ class Discounts:
                 return rate.applied(listed)
         return listed
 
-    def matched(self, asked: Iterable[Asked]) -> frozenset[int]:
-        """The positions of the rates that decide a price of these."""
-        return frozenset(
-            number
-            for each in asked
-            for number in (next((n for n, rate in enumerate(self.rates) if rate.decides(each)), None),)
-            if number is not None
-        )
+    def deciding(self, asked: Asked) -> Rate | None:
+        """The rate that decides a price; None where none does."""
+        return next((rate for rate in self.rates if rate.decides(asked)), None)
 
     def plans(self, on: date) -> tuple[SavingsPlan, ...]:
-        """Savings plans that have not ended: those of one region before others, as they are used up, else as stated."""
-        return tuple(
-            sorted((plan for plan in self.savings_plans if plan.until >= on), key=lambda plan: not plan.region)
-        )
+        """Savings plans in force: those of one region before others, as they are used up, else as stated."""
+        in_force = (plan for plan in self.savings_plans if plan.since <= on <= plan.until)
+        return tuple(sorted(in_force, key=lambda plan: not plan.region))
 
     def standing(self, on: date) -> dict[str, Commitment]:
-        """Commitments that have not ended, by what a line of a bill calls the machines that they cover."""
-        return {f"{c.instance_type}, on-demand, {c.region}": c for c in self.commitments if c.until >= on}
+        """Commitments in force, by what a line of a bill calls the machines; those to the same ones together."""
+        by_machine: dict[str, Commitment] = {}
+        for each in self.commitments:
+            if each.since <= on <= each.until:
+                other = by_machine.get(each.covers)
+                by_machine[each.covers] = each if other is None else other.together(each)
+        return by_machine
 
     def with_commitments(
         self, items: Iterable[LineItem], on: date, granted: Mapping[str, Decimal] | None = None
@@ -359,14 +376,14 @@ def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | N
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
         return None
     before = len(faults)
-    faults.extend(unknown_key(path, str(key), keys) for key in entry if key not in keys)
+    faults.extend(unknown_key(path, str(key), (*keys, "from")) for key in entry if key not in (*keys, "from"))
     faults.extend(
         Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in keys if key not in entry
     )
     machines = _bounded(f"{path}.count", entry.get("count"), Decimal(1), Decimal(100_000), faults)
     usd = _bounded(f"{path}.usd_per_hour", entry.get("usd_per_hour"), Decimal(0), Decimal(100_000), faults)
-    until = _until(path, entry, faults)
-    if len(faults) > before or machines is None or usd is None or not isinstance(until, date):
+    since, until = _term(path, entry, faults)
+    if len(faults) > before or machines is None or usd is None:
         return None
     return Commitment(
         cloud=str(entry["cloud"]),
@@ -374,21 +391,32 @@ def _commitment(path: str, entry: object, faults: list[Fault]) -> Commitment | N
         region=str(entry["region"]),
         count=int(machines),
         usd_per_hour=usd,
+        since=since,
         until=until,
     )
 
 
-def _until(path: str, entry: Mapping[object, object], faults: list[Fault]) -> date | None:
-    until = entry.get("until")
-    if isinstance(until, str):
+def _term(path: str, entry: Mapping[object, object], faults: list[Fault]) -> tuple[date, date]:
+    """The first and the last day of a commitment; without `from` it has begun."""
+    before = len(faults)
+    since = _day(path, "from", entry, faults) if "from" in entry else date.min
+    until = _day(path, "until", entry, faults)
+    if since > until and len(faults) == before:
+        faults.append(Fault(path=f"{path}.until", found=f"{until}", allowed=f"a date from {since} on"))
+    return since, until
+
+
+def _day(path: str, key: str, entry: Mapping[object, object], faults: list[Fault]) -> date:
+    day = entry.get(key)
+    if isinstance(day, str):
         try:
-            until = date.fromisoformat(until)
+            day = date.fromisoformat(day)
         except ValueError:
-            until = None
-    if isinstance(until, date):
-        return until
-    faults.append(Fault(path=f"{path}.until", found=entry.get("until"), allowed="a date, YYYY-MM-DD"))
-    return None
+            day = None
+    if isinstance(day, date) and not isinstance(day, datetime):
+        return day
+    faults.append(Fault(path=f"{path}.{key}", found=entry.get(key), allowed="a date, YYYY-MM-DD"))
+    return date.max
 
 
 def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan | None:
@@ -397,7 +425,8 @@ def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan 
         faults.append(Fault(path=path, found=entry, allowed="a mapping"))
         return None
     before = len(faults)
-    faults.extend(unknown_key(path, str(key), (*needed, "region")) for key in entry if key not in (*needed, "region"))
+    allowed = (*needed, "from", "region")
+    faults.extend(unknown_key(path, str(key), allowed) for key in entry if key not in allowed)
     faults.extend(
         Fault(path=f"{path}.{key}", message="is missing", fix=f"add {key}") for key in needed if key not in entry
     )
@@ -410,13 +439,14 @@ def _savings_plan(path: str, entry: object, faults: list[Fault]) -> SavingsPlan 
     ]
     if "percent" in entry and (not by_type or None in by_type.values()):
         faults.append(Fault(path=f"{path}.percent", message="is empty", fix='percent: 27, or {"m5.*": 37, "*": 27}'))
-    until = _until(path, entry, faults)
-    if len(faults) > before or usd is None or until is None:
+    since, until = _term(path, entry, faults)
+    if len(faults) > before or usd is None:
         return None
     return SavingsPlan(
         cloud=str(entry["cloud"]),
         usd_per_hour=usd,
         percents=tuple((pattern, off) for pattern, off in percents if off is not None),
+        since=since,
         until=until,
         region=str(entry.get("region", "")),
     )
