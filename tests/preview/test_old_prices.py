@@ -94,14 +94,32 @@ def test_many_old_prices_are_one_sentence():
     assert preview(*spot).provenance.stale == ("2 spot prices are older than 30 days, the oldest of 2026-07-20",)
 
 
-def test_a_limit_on_the_age_of_prices_is_an_exit_code(tmp_path):
-    state = json.dumps({"deployment": {"resources": []}})
-    (tmp_path / "state.json").write_text(state)
-    request = Request(root=tmp_path, on=date(2027, 6, 1), plan_files=(tmp_path / "state.json",))
-    assert run_preview(request).exit_code == 0
-    late = run_preview(replace(request, max_age_s=30 * 86_400))
-    assert (late.exit_code, "older than --max-age of 30 days" in late.exit_reason) == (4, True)
+def test_a_limit_on_the_age_of_prices_is_an_exit_code(tmp_path, monkeypatch):
+    """It judges prices that the bills rest on: where those are fresh, the age of the others stops nobody."""
+    disk = {"urn": "urn:pulumi:dev::t::aws:ebs/volume:Volume::v", "custom": True, "type": "aws:ebs/volume:Volume",
+            "inputs": {"region": "us-east-1", "availabilityZone": "us-east-1a", "type": "gp3", "size": 100}}  # fmt: skip
+    (tmp_path / "state.json").write_text(json.dumps({"deployment": {"resources": [disk]}}))
+    on = date(2027, 6, 1)
+    request = Request(root=tmp_path, on=on, plan_files=(tmp_path / "state.json",), max_age_s=30 * 86_400)
+    late = run_preview(request)
+    assert late.exit_code == 4
+    assert "older than --max-age of 30 days, and a price used here is of 2024-07-01" in late.exit_reason
     assert run_preview(replace(request, max_age_s=3000 * 86_400)).exit_code == 0
+    (tmp_path / "catalog").mkdir()
+    header = "cloud,key,name,unit,region,usd,from_quantity,effective_from,source,confidence"
+    row = f"aws,ebs.gp3.gb_month,gp3,GB-month,us-east-1,0.08,0,{on},ours,high"
+    (tmp_path / "catalog/fees.csv").write_text(f"{header}\n{row}\n")
+    monkeypatch.setenv("SIZEWELL_CATALOG", str(tmp_path / "catalog"))
+    assert run_preview(request).exit_code == 0
+
+
+def test_the_last_line_dates_the_prices_that_are_used():
+    machines = [
+        dated(f"g6.{size}, on-demand, us-east-1", day)
+        for size, day in (("xlarge", "2026-07-20"), ("2xlarge", "2026-08-01"))
+    ]
+    own = dated("g6.4xlarge, on-demand, us-east-1", "2020-01-01", source="own rate")
+    assert "those used here of 2026-07-20 to 2026-08-01;" in terminal.render(preview(*machines, own), width=400)
 
 
 def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_price():

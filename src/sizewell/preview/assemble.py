@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Final
@@ -44,6 +44,7 @@ def assemble(
     failed = [stack for stack in stacks if stack.failed]
     uncompared = [stack for stack in stacks if stack.base_failed]
     old = stale_prices(stacks, provenance, on)
+    days = {line.date for line in _lines(stacks) if line.date and not line.source.startswith("own ")}
     if failed:
         exit_code = max((codes or {}).get(stack.stack, 69) for stack in failed)
         reason = f"no price for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
@@ -61,7 +62,9 @@ def assemble(
         bought=sum((stack.bought for stack in stacks), ZERO),
         prices_moved_usd_per_month=sum(moved, Decimal(0)) if moved else None,
         guardrails=guardrails,
-        provenance=provenance.model_copy(update={"stale": old}),
+        provenance=provenance.model_copy(
+            update={"stale": old, "used_from": min(days, default=""), "used_until": max(days, default="")}
+        ),
         silent=is_silent(stacks, guardrails, limits),
         exit_code=exit_code,
         exit_reason=reason,
@@ -73,9 +76,8 @@ def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance
     notes = []
     if provenance.age_days is not None and provenance.age_days > fresh_days(LISTED):
         notes.append(f"the newest accelerator price is from {provenance.catalog_as_of}, {provenance.age_days} days ago")
-    lines = [line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines]
     moving: dict[str, set[tuple[str, str]]] = {}
-    for line in lines:
+    for line in _lines(stacks):
         market = next((name for name in MARKETS if name.replace("-", " ") in line.what.replace("-", " ")), None)
         if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > fresh_days(market):
             moving.setdefault(market, set()).add((line.date, line.what))
@@ -85,6 +87,10 @@ def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance
         since = f"{'the oldest ' if len(prices) > 1 else ''}of {oldest}"
         notes.append(f"{many} older than {fresh_days(market)} days, {since}")
     return tuple(notes)
+
+
+def _lines(stacks: Iterable[records.Stack]) -> Iterator[records.Line]:
+    return (line for stack in stacks for row in (*stack.rows, *stack.unchanged.rows) for line in row.lines)
 
 
 def _days(day: str, on: date) -> int:

@@ -1,4 +1,4 @@
-"""What is to be said of own rates and commitments beside the figures: those that match nothing, are over, or look wrong.
+"""What is to be said of own rates and commitments beside the figures: which match nothing, are over, or look wrong.
 
 A rate is a contract that nobody else can read, so none is refused; a misplaced comma is seen where the factor is said.
 """

@@ -5,7 +5,7 @@ The rooms above are not known here: policies come back from a function that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -56,7 +56,7 @@ class Request:
     engine: Engine = "auto"
     limits: Limits = NO_LIMITS
     unblocked: str = ""
-    max_age_s: float | None = None  # of the newest price; None: any age is only said
+    max_age_s: float | None = None  # of the newest price and of those used; None: any age is only said
     usage: Path | None = None
     discounts: Path | None = None
     policies: Callable[[Plan, Decision | None, Mapping[str, str], Plan | None], records.PolicyReport | None] | None = (
@@ -117,15 +117,14 @@ def run_preview(request: Request) -> records.Preview:
     )
     if request.judge:
         preview = preview.model_copy(update={"judge": request.judge, "silent": False})
-    age = preview.provenance.age_days
-    if (
-        preview.exit_code == 0
-        and age is not None
-        and request.max_age_s is not None
-        and age * 86_400 > request.max_age_s
-    ):
+    used = preview.provenance.used_from
+    ages = (preview.provenance.age_days, _age(used, request.on))
+    # Both: a refresh writes no new row for a price that stands, so one that is used may be old in a fresh catalog.
+    old = [age for age in ages if age is not None and age * 86_400 > (request.max_age_s or 0)]
+    if preview.exit_code == 0 and request.max_age_s is not None and len(old) == len(ages):
         limit = f"{request.max_age_s / 86_400:g} days"
-        reason = f"the newest accelerator price is {age} days old, older than --max-age of {limit}"
+        newest = f"the newest accelerator price is {ages[0]} days old, older than --max-age of {limit}"
+        reason = f"{newest}, and a price used here is of {used}"
         return preview.model_copy(update={"exit_code": 4, "exit_reason": reason})
     return preview
 

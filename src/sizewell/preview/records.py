@@ -320,6 +320,8 @@ class Provenance(_Record):
     catalog_digest: str = ""
     catalog_as_of: str = ""
     age_days: int | None = None
+    used_from: str = ""  # the oldest and the newest date of the list prices in these bills
+    used_until: str = ""
     stale: tuple[str, ...] = ()  # in words: prices of this preview that are too old to be relied on
     discounts: str = ""  # file names of own rates and usage
     usage: str = ""

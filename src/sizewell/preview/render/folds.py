@@ -242,8 +242,7 @@ def _provenance(preview: records.Preview, stack: records.Stack, *, last: bool) -
 
 def provenance_in_words(source: records.Provenance) -> str:
     """Which prices: list prices of the catalog of a date, own rates, who evaluated the program."""
-    age = f" ({plural(source.age_days, 'day')} old)" if source.age_days is not None and source.age_days >= 0 else ""
-    parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])} as of {words(source.catalog_as_of)}{age}"]
+    parts = [f"Prices: list, catalog {words(source.catalog_digest[:12])}{_days_of(source)}"]
     parts.append(f"own rates from {words(source.discounts)}" if source.discounts else "no own rates loaded")
     if source.usage:
         parts.append(f"usage from {words(source.usage)}")
@@ -251,3 +250,11 @@ def provenance_in_words(source: records.Provenance) -> str:
     parts.append(f"engine {words(source.engine)}")
     parts.append("a month has 730 hours, 52/12 weeks")
     return f"{'; '.join(parts)}."
+
+
+def _days_of(source: records.Provenance) -> str:
+    """Of which days the prices are that are in the bills: the catalog's newest alone where nothing has a price."""
+    if not source.used_from:
+        return f" as of {words(source.catalog_as_of)}"
+    first, last = source.used_from, source.used_until
+    return f", those used here of {words(first)}" + (f" to {words(last)}" if last != first else "")
