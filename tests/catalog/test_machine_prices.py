@@ -26,6 +26,7 @@ def test_the_digest_of_the_catalog_covers_the_files(cloud: str) -> None:
     [  # as the providers' price lists have them
         ("aws", "t3.micro", "us-east-1", "on-demand", "0.0104"),
         ("aws", "m5.large", "us-east-1", "on-demand", "0.096"),
+        ("aws", "m6i.large", "eu-west-1", "on-demand", "0.107"),
         ("azure", "Standard_D2s_v3", "eastus", "on-demand", "0.096"),
         ("azure", "standard_b2s", "westeurope", "on-demand", "0.048"),
         ("gcp", "e2-medium", "us-central1", "on-demand", "0.03350571"),
@@ -43,7 +44,7 @@ def test_a_type_without_a_shape_has_its_list_price(cloud: str, kind: str, region
 @pytest.mark.parametrize(
     ("cloud", "kind", "region", "on"),
     [
-        ("aws", "t3.micro", "eu-west-1", ON),  # nobody published it
+        ("aws", "m1.small", "eu-central-2", ON),  # not sold there
         ("aws", "t3.micro", "../aws/us-east-1", ON),
         ("aws", "t9.micro", "us-east-1", ON),
         ("aws", "t3.micro", "us-east-1", date(2026, 1, 1)),  # before the day on which it was seen

@@ -28,12 +28,12 @@ model: meta-llama/Llama-3.1-8B
 traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
 infra: [aws/eu-west-1]
 resources: {instance_type: [p4d.24xlarge]}
-"""  # sold in Ireland, where nobody has the price
+"""  # sold in Ireland; without AWS's own list nobody has the price
 
 
 @pytest.fixture(scope="module")
-def decided(facts) -> Decision:
-    answer = decide([parse_spec(CHAT)], facts, stack="", on=ON)
+def decided(unlisted) -> Decision:
+    answer = decide([parse_spec(CHAT)], unlisted, stack="", on=ON)
     assert isinstance(answer, Decision)
     return answer
 
@@ -59,15 +59,15 @@ def test_a_decision_that_has_all_prices_states_their_sum(facts):
     assert cost.run_rate.interval() == answer.workloads[0].bill().run_rate.whole
 
 
-def test_what_is_derived_of_an_unknown_sum_is_unknown(decided, facts):
+def test_what_is_derived_of_an_unknown_sum_is_unknown(decided, unlisted):
     spec = parse_spec(CHAT)
     now = Priced(Decimal(9000), "list", "2026-09-01")
     sized = RightSizing(workload="chat", verdict="right", findings=(), now_usd_per_month=now, answer=decided)
     assert sized.saving_usd_per_month is None
-    effects = explain(spec, facts, stack="", on=ON).sensitivity
+    effects = explain(spec, unlisted, stack="", on=ON).sensitivity
     assert effects
     assert {(effect.usd, effect.change_percent) for effect in effects} == {(None, None)}
-    sizing = size_one(spec, facts, stack="", on=ON)
+    sizing = size_one(spec, unlisted, stack="", on=ON)
     [choice] = [v for v in verdicts(sizing, sizing.best()) if v.outcome == "choice"]
     assert choice.reason.endswith(": ? a month")
     best = sizing.best()

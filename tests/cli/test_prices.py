@@ -57,10 +57,10 @@ def test_show_has_the_earlier_prices_as_json(capsys, project):
 
 
 def test_an_unknown_price_is_a_question_mark_with_the_estimate_and_exit_code_3(capsys, project):
-    code, out, _ = said(capsys, "show", "g5.2xlarge", "--region", "eu-west-1", "--on", "2026-11-20")
+    code, out, _ = said(capsys, "show", "g5.2xlarge", "--region", "us-west-1", "--on", "2026-11-20")
     assert code == 3
-    assert "aws eu-west-1 on-demand          ?" in out
-    assert "about 1.3509 USD an hour by us-east-1 alone" in " ".join(out.split())
+    assert "aws us-west-1 on-demand          ?" in out
+    assert "about 1.4545 USD an hour, 1.4074 to 1.5866 by 19 sister regions" in " ".join(out.split())
 
 
 def test_show_of_a_fee_and_of_nothing_known(capsys, project):

@@ -11,6 +11,7 @@ from typing import Any
 
 from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
+from sizewell.sizing.catalog.fee_lists import FeeList
 from sizewell.sizing.catalog.machine_prices import MachinePrices
 from sizewell.sizing.catalog.rates import (
     OWN_RATE,
@@ -57,6 +58,7 @@ class Catalog:
     models: Mapping[str, Architecture]
     owned: frozenset[tuple[str, str]]  # cloud and type of machines that a rate or price of the project's own names
     machine_prices: Mapping[str, MachinePrices]  # by cloud: of types without accelerators that have no offer
+    fee_lists: tuple[FeeList, ...]  # of fees by class that have no row of their own, or an older one
     rates: Discounts  # of the project's own: `price`, `fee` and `fee_tiers` have them applied, `offers` has list prices
     withheld: tuple[Withheld, ...]
     sold: Mapping[tuple[str, str], tuple[Sold, ...]]  # cloud and type -> regions without a price that have it
@@ -354,8 +356,14 @@ class Catalog:
                 if fee.region == place and fee.effective_from <= day:
                     tiers[fee.from_quantity] = fee
             if tiers:
-                return tuple(sorted(tiers.values(), key=lambda fee: fee.from_quantity))
-        return ()
+                return self._newest(cloud, key, region, day, sorted(tiers.values(), key=lambda fee: fee.from_quantity))
+        return self._newest(cloud, key, region, day, ())
+
+    def _newest(self, cloud: str, key: str, region: str, day: str, rows: Sequence[Fee]) -> tuple[Fee, ...]:
+        """The rows of a fee, or what a list says of it since."""
+        since = max((row.effective_from for row in rows), default="")
+        listed = (each.fee(key, region, day) for each in self.fee_lists if each.cloud == cloud)
+        return next(((fee,) for fee in listed if fee is not None and fee.effective_from > since), tuple(rows))
 
     def fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
         """Every row of a fee, in all regions, tiers and dates; worked out once."""

@@ -21,6 +21,7 @@ from sizewell import csvtables, logs
 from sizewell.sizing.catalog import compact, table
 from sizewell.sizing.catalog import overlay as overlays
 from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog, spelling
+from sizewell.sizing.catalog.fee_lists import FeeList
 from sizewell.sizing.catalog.lineage import lineage
 from sizewell.sizing.catalog.machine_prices import MachinePrices
 from sizewell.sizing.catalog.rates import (
@@ -158,6 +159,7 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
     tokens = records("token_prices", TokenPrice)
     premiums = records("sagemaker", SagemakerPremium)
     machine_prices = records("machine_prices", MachinePrices)
+    fee_lists = records("fee_lists", FeeList)
     offers: list[Offer] = []
     for path, text in texts.items() if known is None else ():
         if path.startswith("offers/"):
@@ -236,6 +238,7 @@ def _read_all(directory: Path, overlay: Path | None, *, tables_alone: bool) -> C
         sellers=MappingProxyType({s.seller: s for s in sorted(sellers, key=attrgetter("seller"))}),
         token_prices=tuple(sorted(tokens, key=attrgetter("model", "seller", "listed_as", "effective_from"))),
         machine_prices=MappingProxyType({each.cloud: each for each in machine_prices}),
+        fee_lists=tuple(fee_lists),
         digest=digest,
         as_of=as_of,
         all_offers=all_offers,

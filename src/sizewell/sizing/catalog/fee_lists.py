@@ -1,0 +1,79 @@
+"""List prices of fees by class and region, such as database machines: a file per list and region, read when asked.
+
+As of machines (`machine_prices.py`), tens of thousands of prices that a load does not read. `data/fee_lists.csv` says
+how the keys of a list begin, where it was seen and when, with a checksum, so that the catalog's digest covers it.
+`tools/price_lists.py` writes the files: a column for each fee, whose key ends with the class of the row.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from sizewell.csvtables import Day
+from sizewell.sizing.catalog.records import Cloud, Fee, Grade
+from sizewell.sizing.catalog.table import Source
+
+FOLDER: Final = Path(__file__).parent / "fee_lists"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeeList:
+    """A list of fees of a cloud: which keys it prices, where it was seen, and when."""
+
+    cloud: Cloud
+    name: str  # of its folder, and how its keys begin
+    what: str
+    unit: str
+    effective_from: Day
+    sha256: str  # of its files, as `checksum` says it
+    source: Source
+    confidence: Grade
+
+    def fee(self, key: str, region: str, day: str) -> Fee | None:
+        """The fee in a region from the list's day on; None where no file has it."""
+        if not key.startswith(f"{self.name}.") or day < self.effective_from:
+            return None
+        usd = _region(self.name, region).get(key)
+        if usd is None:
+            return None
+        return Fee(
+            cloud=self.cloud,
+            key=key,
+            name=f"{self.what}, {key}",
+            unit=self.unit,
+            region=region,
+            usd=usd,
+            from_quantity=Decimal(0),
+            effective_from=self.effective_from,
+            source=self.source,
+            confidence=self.confidence,
+        )
+
+
+@lru_cache(maxsize=64)
+def _region(name: str, region: str) -> Mapping[str, Decimal]:
+    path = FOLDER / name / f"{region}.csv"
+    if not path.is_file() or path.parent != FOLDER / name:
+        return {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        return {
+            f"{column}.{row['class']}": Decimal(usd)
+            for row in csv.DictReader(stream)
+            for column, usd in row.items()
+            if column != "class" and usd
+        }
+
+
+def checksum(name: str) -> str:
+    """SHA-256 over the files of a list, by name."""
+    whole = hashlib.sha256()
+    for path in sorted((FOLDER / name).glob("*.csv")):
+        whole.update(path.name.encode() + path.read_bytes())
+    return whole.hexdigest()
