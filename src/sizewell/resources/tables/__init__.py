@@ -15,6 +15,7 @@ from sizewell.resources.tables import (
     azure_compute,
     azure_managed,
     azure_other,
+    caches,
     databases,
     gaps,
     gcp_compute,
@@ -27,7 +28,7 @@ from sizewell.sizing.providers.cloud import PerCloud
 
 Tables = tuple[Mapping[str, Pricer], ...]
 TABLES: Final = PerCloud[Tables](
-    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS),
+    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS),
     gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP),
     azure=(azure_compute.TABLE, azure_managed.TABLE, azure_other.TABLE, databases.AZURE),
 )
