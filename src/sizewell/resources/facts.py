@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from sizewell.resources.controlled import CLOUD_CONTROL, ENDPOINT_CONFIGURATION, HYPERPOD
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.not_shown import hidden_of
@@ -177,7 +178,10 @@ def _unread(graph: Graph, resource: RecordedResource) -> bool:
 
     kind = canonical(resource.type)
     known = (
-        kind in _READ or kind in FREE or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))
+        (kind in _READ and kind != CLOUD_CONTROL)
+        or resource.inputs.get("typeName") in (HYPERPOD, ENDPOINT_CONFIGURATION)
+        or kind in FREE
+        or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))
     )
     if known or free_reason(kind) or kind.startswith("kubernetes:"):
         return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.resources.expiry import NO_EXPIRY, Expiries, Expiry
 from sizewell.resources.recorded import Hidden, Inapplicable, RecordedResource, Unknown
@@ -69,6 +69,9 @@ class Thing(Fact):
     expiries: Expiries = field(default_factory=Expiries)
 
 
+PAID: Final = "training-plan"  # a market: its machines are paid before they start, and end with what was bought
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool(Fact):
     """Machines that are started together: a group, node pool, fleet, scale set, instance or TPU slice."""
@@ -110,6 +113,11 @@ class Pool(Fact):
     declared_disk_gib: Count = None
     declared_zones: Count = None
     declared_topology: Text = ""  # of a TPU slice
+
+    @property
+    def paid(self) -> bool:
+        """Whether stopping it saves nothing, and it ends by itself."""
+        return self.market == PAID
 
     @property
     def accelerated(self) -> Flag:

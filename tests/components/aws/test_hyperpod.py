@@ -14,9 +14,13 @@ from sizewell.components.aws.hyperpod import desired_state
 from sizewell.components.aws.hyperpod.agents import HyperPodAgents
 from sizewell.components.aws.hyperpod.cluster import HyperPodCluster
 from sizewell.components.aws.places import places_of, zones_with
+from sizewell.policy import engine as policies
+from sizewell.policy.config import Config
 from sizewell.recording.evaluate import evaluate
+from sizewell.resources.facts import facts
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.money import Unpriced
 
 EKS = {
     "eks_cluster_arn": "arn:aws:eks:us-east-1:123456789012:cluster/sizewell-dev-aws-eks",
@@ -157,13 +161,35 @@ def test_the_agents_refuse(change, path, sentence):
     assert any(at == path and sentence in text for at, text in found), found
 
 
-def test_a_group_is_priced_and_one_of_a_plan_is_paid_already():
+def test_a_group_is_priced_and_what_a_plan_costs_is_not_known():
     plan = evaluate(ROOT, "prod-aws", program=lambda: HyperPodCluster("train", LIVE))
     pricing = resources.price(plan, catalog.load(), on=date(2026, 11, 21))
     assert not pricing.unknown
     machines = [one for one in pricing.items if "machine-hour" in one.unit]
     assert [one.what.partition(",")[0] for one in machines] == ["ml.g5.12xlarge"]
     assert machines[0].quantity.expected == 2 * 730
+    unpriced = [one for one in pricing.items if isinstance(one.price, Unpriced)]
+    assert [one.what for one in unpriced] == ["16 x ml.p5.48xlarge, training plan pretrain-2026"]
+
+
+@pytest.mark.parametrize(
+    ("change", "market", "failed"),
+    [
+        ({}, "on-demand", {"idle-exposure", "minimum-above-zero-in-dev"}),
+        ({"training_plan_arn": PLAN}, "training-plan", set()),
+    ],
+)
+def test_what_is_priced_as_machines_with_accelerators_is_judged_as_such(change, market, failed):
+    args = {key: value for key, value in DEV.items() if key not in ("guard", "writer")}
+    args["groups"] = [{**GROUP, "instance_type": "p5.48xlarge", "zone": "us-east-1a", **change}]
+    plan = evaluate(ROOT, "dev-aws", program=lambda: HyperPodCluster("train", args))
+    stack = facts(plan, catalog.load(), environment="dev")
+    assert [(pool.accelerator, pool.nodes_min, pool.market) for pool in stack.pools] == [("h100-sxm", 2, market)]
+    (registered,) = [each.inputs["sizewell"] for each in plan.resources if "sizewell" in each.inputs]
+    assert registered["market"] == market
+    report = policies.evaluate(stack, Config(profile="accelerators"), on=date(2026, 11, 21))
+    assert report.accelerators is True
+    assert {each.rule for each in report.failed() if each.resource == "train-cluster"} == failed
 
 
 def test_its_machines_change_addresses_in_their_own_network_only():

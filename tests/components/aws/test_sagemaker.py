@@ -11,6 +11,7 @@ from aws_recording import (
     OWNED,
     PLACE,
     PROD,
+    ROOT,
     check_right,
     component,
     golden,
@@ -25,6 +26,8 @@ from sizewell.components.aws.sagemaker import documents as sagemaker_documents
 from sizewell.components.aws.sagemaker.endpoints import AsyncEndpoint, RealtimeEndpoint, ServerlessEndpoint
 from sizewell.components.aws.sagemaker.notebooks import Notebook, StudioDomain
 from sizewell.components.aws.sagemaker.training import TrainingPipeline
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources.facts import facts
 from sizewell.sizing import catalog
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
@@ -175,6 +178,9 @@ def test_zero_goes_by_an_inference_component():
     assert target["scalableDimension"] == "sagemaker:inference-component:DesiredCopyCount"
     alarm = only(resources, "aws:cloudwatch/metricAlarm:MetricAlarm").inputs
     assert alarm["metricName"] == "NoCapacityInvocationFailures"
+    plan = evaluate(ROOT, "dev-aws", program=lambda: RealtimeEndpoint("work", SERVING))
+    (judged,) = facts(plan, catalog.load(), environment="dev").endpoints
+    assert (judged.accelerated, judged.scales, judged.nodes_min) == (True, True, 0)
     text = sagemaker_documents.zero_config(
         config="c", args=SERVING, role_arn="r", subnet_ids=["s"], security_group_id="g", key_arn="", tags={}
     )

@@ -200,6 +200,17 @@ def silence_is_not_idleness(thing: Thing, _: Parameters) -> Verdict:
     return Violation("missing data counts as idle: if the agent dies, the guard stops machines that are working", fix)
 
 
+_AT_BOOT: Final = "install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)"
+_IN_EKS: Final = (
+    "add the add-on amazon-cloudwatch-observability to its cluster, as EksCluster does, or a DCGM exporter; where "
+    "another program brings it, waive the rule for this pool"
+)
+_AGENTS: Final = {  # what measures a pool whose machines take no start script
+    "aws:eks/nodeGroup:NodeGroup": _IN_EKS,
+    "aws:cloudcontrol/resource:Resource": _IN_EKS,
+}
+
+
 @rule(
     "guard-without-metric",
     area="spend",
@@ -228,7 +239,7 @@ def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
         message=(
             "the idle guard has no data: accelerator utilization is not reported, so idle machines are still billed"
         ),
-        fix="install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)",
+        fix=_AGENTS.get(pool.type, _AT_BOOT),
         unknown="the start script",
     )
 
@@ -254,6 +265,6 @@ def accelerator_metrics_missing(pool: Pool, _: Parameters) -> Verdict:
     return require(
         pool.metrics,
         message="accelerator utilization is not reported: no metrics agent is installed",
-        fix="install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)",
+        fix=_AGENTS.get(pool.type, _AT_BOOT),
         unknown="the start script",
     )

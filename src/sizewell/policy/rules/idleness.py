@@ -65,7 +65,7 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     if pool.environment in parameters["baseline"]:
         reserved: Flag = UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
         served = either(pool.scales, reserved)
-    stops = either(falls, pool.scheduled, pool.expiry.counts, pool.guarded, obeyed, served)
+    stops = either(falls, pool.scheduled, pool.expiry.counts, pool.guarded, obeyed, served, pool.paid)
     if stops is True:
         return None
     if isinstance(pool.accelerated, Unknown) or isinstance(stops, Unknown):

@@ -66,7 +66,7 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
     >>> minimum_above_zero_in_dev(pool(accelerator="l4", environment="prod", nodes_min=1), dev) is None
     True
     """
-    if pool.accelerated is False or pool.single or pool.nodes_min in (0, None):
+    if pool.accelerated is False or pool.single or pool.paid or pool.nodes_min in (0, None):
         return None
     if isinstance(pool.environment, Unknown):
         return Undetermined("the environment")

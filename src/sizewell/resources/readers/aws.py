@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from sizewell.resources import controlled
 from sizewell.resources.readers import holdings, identity, network, pools_aws, services, stores
 from sizewell.resources.readers.cloud import Types
 
@@ -21,6 +22,7 @@ TYPES: Final = Types(
     },
     endpoints={
         "aws:sagemaker/endpointConfiguration:EndpointConfiguration": services.sagemaker_endpoint,
+        controlled.CLOUD_CONTROL: services.controlled_endpoint,
         "aws:ecs/service:Service": services.ecs_service,
     },
     notebooks={

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from sizewell.resources import aws_nodes
+from sizewell.resources import aws_nodes, controlled
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.sizes import Size
+from sizewell.resources.stackfacts import PAID
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
@@ -379,6 +380,55 @@ def _ends_idle(least: Count) -> Flag:
     return UNKNOWN if isinstance(least, Unknown) else not least
 
 
+def _hyperpod(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
+    """Groups of a HyperPod cluster: each keeps its number of machines, whatever works on them."""
+    made = resource.inputs.get("typeName")
+    if made not in (controlled.HYPERPOD, UNKNOWN):
+        return []
+    state = controlled.state_of(resource)
+    groups = UNKNOWN if made is UNKNOWN else controlled.groups(graph, resource)
+    guarded = get(graph.registration(resource), "guard")
+    common: dict[str, Any] = {
+        "kubernetes": True,  # or Slurm, whose machines nothing in a program measures either
+        "guarded": UNKNOWN if isinstance(guarded, Unknown) else guarded is not None,
+        "disks_encrypted": True,  # by the service where no key is named
+        "own_key": True,
+    }
+    if state is not UNKNOWN:
+        tags = items(get(state, "tags"))
+        common["tags"] = UNKNOWN if isinstance(tags, Unknown) else {str(get(t, "key")): get(t, "value") for t in tags}
+    elif graph.owner(resource) is None:
+        common["tags"] = UNKNOWN
+    else:
+        common["tags"] = None  # a component writes them into the text that is not known yet
+    if isinstance(groups, Unknown):
+        sizes = dict.fromkeys(("nodes_min", "nodes_wanted", "nodes_max"), UNKNOWN)
+        return [{**common, "kinds": UNKNOWN, "own_key": UNKNOWN, "reserved": UNKNOWN, **sizes}]
+    return [
+        {
+            **common,
+            "kinds": UNKNOWN if isinstance(kind := text(get(group, "instanceType")), Unknown)
+            else (kind.removeprefix("ml."),),
+            "market": "on-demand" if plan == "" else PAID,
+            "reserved": plan,
+            "nodes_min": size,
+            "nodes_wanted": size,
+            "nodes_max": size,
+            "zones": 1,
+            **({} if state is UNKNOWN else {"own_key": _volume_keys(group)}),
+        }
+        for group in groups
+        for plan, size in [(controlled.plan_of(group), controlled.group_size(group))]
+    ]  # fmt: skip
+
+
+def _volume_keys(group: object) -> Flag:
+    volumes = items(get(group, "instanceStorageConfigs"))
+    if isinstance(volumes, Unknown):
+        return UNKNOWN
+    return bool(volumes) and every(*(plain(get(each, "ebsVolumeConfig", "volumeKmsKeyId")) for each in volumes))
+
+
 _INSTANCE: Final = "aws:ec2/instance:Instance"
 
 READERS: Final = {
@@ -389,4 +439,5 @@ READERS: Final = {
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
     "aws:eks/nodeGroup:NodeGroup": _node_group,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
+    controlled.CLOUD_CONTROL: _hyperpod,
 }

@@ -6,7 +6,7 @@ import ipaddress
 import json
 from typing import Final, TypeVar
 
-from sizewell.resources import azure_nodes
+from sizewell.resources import azure_nodes, controlled
 from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
@@ -59,6 +59,22 @@ def _ml_accelerated(kind: object) -> Flag:
 
 def sagemaker_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     production, shadow = (items(resource.inputs.get(f"{word}Variants")) for word in ("production", "shadowProduction"))
+    return _sagemaker_variants(graph, resource, production, shadow)
+
+
+def controlled_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
+    """An endpoint's configuration that Cloud Control makes: one that reaches zero."""
+    if resource.inputs.get("typeName") != controlled.ENDPOINT_CONFIGURATION:
+        return None
+    return _sagemaker_variants(graph, resource, controlled.variants(graph, resource), ())
+
+
+def _sagemaker_variants(
+    graph: Graph,
+    resource: RecordedResource,
+    production: tuple[object, ...] | Unknown,
+    shadow: tuple[object, ...] | Unknown,
+) -> dict[str, object] | None:
     if isinstance(production, Unknown) or isinstance(shadow, Unknown) or UNKNOWN in (*production, *shadow):
         return {"accelerated": UNKNOWN, "scales": UNKNOWN, "kinds": UNKNOWN}
     variants = (*production, *shadow)  # a shadow answers nobody, and its machines are billed like the others

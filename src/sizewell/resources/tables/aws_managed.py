@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
-from sizewell.resources import pools
+from sizewell.resources import controlled, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import count, get, items, number, text
+from sizewell.resources.values import Text, count, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import Interval, LineItem
 
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
-CLOUD_CONTROL: Final = "aws:cloudcontrol/resource:Resource"
-_CONTROLLED: Final = "AWS::SageMaker::"
 
 
 def ec2_type(ml_type: object) -> Any:
@@ -91,89 +87,58 @@ def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem,
 
 
 def _controlled_variants(resource: RecordedResource, context: Context) -> tuple[object, ...] | Unknown | None:
-    """Variants of an endpoint whose configuration Cloud Control makes: its text where it is known (a state), else as
-    the endpoint's own component registered its machines; None where neither is there.
-    """
-    registration = context.graph.registration(resource)
+    """Variants of an endpoint whose configuration Cloud Control makes: the named one, else the one beside it."""
     wanted = resource.inputs.get("endpointConfigName")
-    configured = f"{_CONTROLLED}EndpointConfig"
-    for other in context.graph.of(CLOUD_CONTROL):
-        if other.inputs.get("typeName") != configured:
+    for other in context.graph.of(controlled.CLOUD_CONTROL):
+        if other.inputs.get("typeName") != controlled.ENDPOINT_CONFIGURATION:
             continue
-        state = _desired(other)
-        if state is not UNKNOWN and get(state, "EndpointConfigName") == wanted:
-            return items(_camel(get(state, "ProductionVariants")))
-    sibling = any(other.inputs.get("typeName") == configured for other in context.graph.beside(resource, CLOUD_CONTROL))
-    if not sibling or get(registration, "kind") != "endpoint" or get(registration, "instanceType") is None:
-        return None
-    scaling = {
-        "minInstanceCount": get(registration, "nodesMin"),
-        "maxInstanceCount": get(registration, "nodesMax"),
-    }
-    initial = get(registration, "nodesInitial")
-    kind = get(registration, "instanceType")
-    return (
-        {
-            "instanceType": kind if kind is UNKNOWN else f"ml.{kind}",
-            "initialInstanceCount": initial,
-            "managedInstanceScaling": scaling,
-        },
-    )
-
-
-def _desired(resource: RecordedResource) -> object:
-    """What a Cloud Control resource asks for; UNKNOWN where a part of its text is."""
-    stated = resource.inputs.get("desiredState")
-    if not isinstance(stated, str):
-        return UNKNOWN
-    try:
-        return json.loads(stated)
-    except ValueError:
-        return UNKNOWN
-
-
-def _camel(value: object) -> object:
-    """CloudFormation's keys in the provider's spelling: "InstanceType" is "instanceType"."""
-    if isinstance(value, Mapping):
-        return {f"{key[:1].lower()}{key[1:]}": _camel(part) for key, part in value.items()}
-    return [_camel(part) for part in value] if isinstance(value, list) else value
+        state = controlled.state_of(other)
+        beside = other.parent == resource.parent
+        if get(state, "endpointConfigName") == wanted if state is not UNKNOWN else beside:
+            return controlled.variants(context.graph, other)
+    return None
 
 
 def _controlled(resource: RecordedResource, context: Context) -> Outcome:
     """A resource that AWS Cloud Control makes: what it is stands in `typeName`."""
     kind = text(resource.inputs.get("typeName"))
-    if kind == f"{_CONTROLLED}EndpointConfig":
+    if kind == controlled.ENDPOINT_CONFIGURATION:
         return Free("priced with the endpoint that uses it")
-    if kind == f"{_CONTROLLED}InferenceComponent":
+    if kind == "AWS::SageMaker::InferenceComponent":
         return Free("runs on the endpoint's machines")
-    if kind == f"{_CONTROLLED}Cluster":
+    if kind == controlled.HYPERPOD:
         return _hyperpod(resource, context)
     what = "Cloud Control resource" if isinstance(kind, Unknown) or not kind else kind
     return (context.unpriced(resource, what, "no price rule for this Cloud Control resource"),)
 
 
 def _hyperpod(resource: RecordedResource, context: Context) -> Outcome:
-    """Machines of a HyperPod cluster by group, as its text or its component says them; a plan's are paid with it."""
-    state = _desired(resource)
-    if state is UNKNOWN:
-        stated = [parent.inputs.get("groups") for parent in context.graph.ancestors(resource)]
-        groups = items(next((parent_groups for parent_groups in stated if parent_groups), UNKNOWN))
-    else:
-        groups = items(_camel(get(state, "InstanceGroups")))
+    """Machines of a HyperPod cluster by group; what a training plan costs was settled when it was bought."""
+    groups = controlled.groups(context.graph, resource)
     if isinstance(groups, Unknown):
         return (context.unpriced(resource, "HyperPod cluster", "its groups are known only after deployment"),)
     lines: list[LineItem] = []
     for group in groups:
-        if get(group, "trainingPlanArn") is not None:
-            continue
         kind = get(group, "instanceType", default=UNKNOWN)
-        size = fixed(count(get(group, "instances", default=get(group, "instanceCount", default=0))))
+        size = fixed(controlled.group_size(group))
+        if (plan := controlled.plan_of(group)) != "":
+            lines.append(_planned(resource, context, kind, size, plan))
+            continue
         lines.append(_machines(resource, context, kind, size))
         if not isinstance(ec2_type(kind), Unknown):
             gigabytes = number(get(group, "diskGib", default=500)) or Decimal(500)
             hours = pools.pool_hours(resource, context, size, str(ec2_type(kind)))
             lines.append(pools.disk(resource, context, gigabytes=gigabytes, key="ebs.gp3.gb_month", hours=hours))
-    return tuple(lines) or Free("its machines are paid for by their training plan")
+    return tuple(lines) or Free("it has no machines")
+
+
+def _planned(resource: RecordedResource, context: Context, kind: Any, size: Size, plan: Text) -> LineItem:
+    """Machines of a training plan: AWS says its price when it offers the plan, and lists none."""
+    number_of = "?" if isinstance(size.most, Unknown) else size.most
+    name = "a training plan" if isinstance(plan, Unknown) else f"training plan {plan.rpartition('/')[2]}"
+    machine = "machine" if isinstance(ec2_type(kind), Unknown) else f"ml.{ec2_type(kind)}"
+    why = "AWS lists no price of a training plan: it is on the offer that was bought"
+    return context.unpriced(resource, f"{number_of} x {machine}, {name}", why)
 
 
 def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
@@ -322,7 +287,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:sagemaker/notebookInstance:NotebookInstance": _notebook,
     "aws:sagemaker/app:App": _app,
     "aws:sagemaker/pipeline:Pipeline": _pipeline,
-    CLOUD_CONTROL: _controlled,
+    controlled.CLOUD_CONTROL: _controlled,
     "aws:sagemaker/trainingJob:TrainingJob": _training,
     "aws:batch/computeEnvironment:ComputeEnvironment": _batch,
 }

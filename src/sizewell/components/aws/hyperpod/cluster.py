@@ -123,4 +123,7 @@ def _machines(groups: Sequence[HyperPodGroupArgs]) -> dict[str, Any]:
     if len(groups) > 1 or shape is None:
         return {}
     sizes = of_sizes(groups[0]["instances"])
-    return {**of_machines(shape), "market": "on-demand", **sizes, **eks_node_config.measured(shape)}
+    market = {"market": "on-demand"}
+    if "training_plan_arn" in groups[0]:
+        market = dict.fromkeys(("market", "capacityMode"), "training-plan")
+    return {**of_machines(shape), **market, **sizes, **eks_node_config.measured(shape)}
