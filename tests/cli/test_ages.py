@@ -45,6 +45,8 @@ def test_versions_are_shown_with_their_ends(project, capsys):
     shown = capsys.readouterr().out
     assert "2026-06-01 (ended)" in shown
     assert "unknown" in shown
+    assert main(["ages", "show", "--on", "2026-11-27"]) == 0
+    assert "2026-11-26 (ended)" in capsys.readouterr().out  # EKS's extended support of 1.31
 
 
 def test_a_refresh_writes_what_is_new_and_the_rest_of_the_command_line_uses_it(project, capsys, monkeypatch):

@@ -13,6 +13,11 @@ KNOWN = lifetimes.load()
 ON = date(2026, 11, 26)
 
 
+AKS, AGENTS = (f"azure-native:containerservice:{kind}" for kind in ("ManagedCluster", "AgentPool"))
+GKE = "gcp:container/cluster:Cluster"
+EKS_NODES = "aws:eks/nodeGroup:NodeGroup"
+
+
 def made(type_, name="x", **inputs):
     return RecordedResource(urn=f"urn:{name}", type=type_, name=name, inputs=inputs)
 
@@ -50,6 +55,79 @@ def test_the_command_that_mends_it_raises_one_minor_version():
     assert found.when == "in 30 days"
     assert found.fix == "pulumi config set -s prod-azure sizewell:kubernetesVersion 1.35, then pulumi up"
     assert "Azure builds no such cluster" in found.detail
+
+
+STANDARD = {"upgradePolicy": {"supportType": "STANDARD"}}
+LTS = {"supportPlan": "AKSLongTermSupport", "sku": {"name": "Base", "tier": "Premium"}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "end", "said", "fix"),
+    [
+        ("aws:eks/cluster:Cluster", {"version": "1.31"}, ("2026-11-26", "ended"),
+         "extended support on 2026-11-26; AWS builds no such cluster",
+         "one that stands takes each minor version by `aws eks update-cluster-version` before that: 1.32, 1.33, 1.34"),
+        ("aws:eks/cluster:Cluster", {"version": "1.33"}, ("2026-07-29", "ended"),
+         "extended support is billed at six times the fee until 2027-07-29", "1.34"),
+        ("aws:eks/cluster:Cluster", {"version": "1.33", **STANDARD},
+         ("2026-07-29", "ended"), "its upgrade policy STANDARD has no extended support", "1.34"),
+        ("aws:eks/cluster:Cluster", {"version": "1.34", **STANDARD},
+         ("2026-12-02", "in 30 days"), "then AWS upgrades the cluster by itself", "set its version to 1.35, then pulumi up"),
+        (AKS, {"kubernetesVersion": "1.32.9"}, ("2026-03-31", "ended"), "Azure builds no such cluster",
+         "or its plan for long-term support, in the Premium tier, until 2027-03-31"),
+        (AKS, {"kubernetesVersion": "1.32.9", **LTS}, ("2027-03-31", "later"), "support ends in 124 days", ""),
+        (AKS, {"kubernetesVersion": "1.34", **LTS}, ("2027-11-30", "later"), "on 2027-11-30", ""),
+        (GKE, {"minMasterVersion": "1.33", "releaseChannel": {"channel": "EXTENDED"}}, ("", "unknown"),
+         "until when it is supported is unknown", "gcloud container clusters upgrade x --master"),
+    ],
+)  # fmt: skip
+def test_a_version_goes_by_the_support_that_its_cluster_has(type_, inputs, end, said, fix):
+    (found,) = aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27))
+    assert (found.until, found.when) == end
+    assert said in found.detail
+    assert fix in found.fix
+
+
+@pytest.mark.parametrize(
+    ("cluster", "nodes", "said", "fix"),
+    [
+        (("aws:eks/cluster:Cluster", "version", "1.36"), (EKS_NODES, "version", "clusterName", "1.32"),
+         "too old for its control plane, which is on 1.36 and takes 1.33 and newer", "set its version to 1.36"),
+        (("aws:eks/cluster:Cluster", "version", "1.35"), (EKS_NODES, "version", "clusterName", "1.36"),
+         "newer than its control plane, which is on 1.35", "set its version to 1.35"),
+        ((AKS, "kubernetesVersion", "1.36"), (AGENTS, "orchestratorVersion", "resourceName", "1.32"),
+         "too old for its control plane", "set its version to 1.36"),
+        ((AKS, "kubernetesVersion", "1.36"), (AGENTS, "orchestratorVersion", "resourceName", "1.33"),
+         "support ended on 2026-07-31", "set its version to 1.36"),
+        ((GKE, "minMasterVersion", "1.35.2-gke.1"), ("gcp:container/nodePool:NodePool", "version", "cluster", "1.36"),
+         "newer than its control plane", "set its version to 1.35"),
+        ((AKS, "kubernetesVersion", "1.36"), (AGENTS, "orchestratorVersion", "resourceName", "1.36.1"), "", ""),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("linked", ["by name", "by the engine"])
+def test_nodes_are_compared_with_their_control_plane(cluster, nodes, said, fix, linked):
+    type_, key, runs = cluster
+    control = made(type_, "c", **{key: runs, "resourceName": "c"})
+    other = made(type_, "other", **{key: "1.34"})  # a second cluster beside it
+    kind, version_key, link, version = nodes
+    pool = made(kind, "pool", **{version_key: version, link: "c" if linked == "by name" else UNKNOWN})
+    if linked == "by the engine":
+        pool = replace(pool, property_dependencies={link: (control.urn,)})
+    found = [each for each in aging([control, other, pool], KNOWN, date(2026, 11, 27)) if each.resource == "pool"]
+    assert bool(found) is bool(said)
+    for each in found:
+        assert said in each.detail
+        assert each.fix == fix
+        assert pressing([each])
+
+
+def test_pools_inside_of_a_cluster_are_compared_too_and_ended_ones_of_an_unknown_cluster_are_said():
+    inside = made(AKS, kubernetesVersion="1.35", agentPoolProfiles=[{"name": "system", "orchestratorVersion": "1.36"}])
+    found = next(each for each in aging([inside], KNOWN, ON) if each.resource == "system")
+    assert "on the nodes of system: newer than its control plane, which is on 1.35" in found.detail
+    alone = made("aws:eks/nodeGroup:NodeGroup", "g", version="1.31", clusterName="elsewhere")
+    (found,) = aging([alone], KNOWN, date(2026, 11, 27))
+    assert (found.resource, found.when, found.fix) == ("g", "ended", "set its version to its control plane's")
 
 
 def test_a_version_beyond_the_table_is_unknown_and_told():

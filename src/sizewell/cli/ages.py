@@ -82,9 +82,8 @@ def _show(args: Arguments) -> int:
         return 0
     table = output.table("", "version", "supported until", "extended", "checked")
     for name, version, until, extended, _, checked in rows:
-        shown = until or "unknown"
-        ended = lifetimes.ended(until, on)
-        table.add_row(name, version, f"{shown} (ended)" if ended else shown, extended, checked)
+        ends = [f"{day} (ended)" if lifetimes.ended(day, on) else day for day in (until, extended)]
+        table.add_row(name, version, ends[0] or "unknown", ends[1], checked)
     output.console().print(table)
     wrong, fix = table_age(known, on)
     if wrong:

@@ -6,12 +6,13 @@ Read from the resources themselves, ours and anybody's: clusters, charts, add-on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal
 
-from sizewell.resources.recorded import RecordedResource
-from sizewell.resources.values import get
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import Plan, RecordedResource, Unknown
+from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
 
 SOON_DAYS, NEAR_DAYS = 90, 30
@@ -24,12 +25,37 @@ CLUSTERS: Final = {
     "azure:containerservice/kubernetesCluster:KubernetesCluster": ("aks", "kubernetesVersion"),
     "gcp:container/cluster:Cluster": ("gke", "minMasterVersion"),
 }
+# Type -> (service, input with its version, input that names its cluster, type of that).
+POOLS: Final = {
+    "aws:eks/nodeGroup:NodeGroup": ("eks", "version", "clusterName", "aws:eks/cluster:Cluster"),
+    "azure-native:containerservice:AgentPool": (
+        "aks", "orchestratorVersion", "resourceName", "azure-native:containerservice:ManagedCluster",
+    ),
+    "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool": (
+        "aks", "orchestratorVersion", "kubernetesClusterId",
+        "azure:containerservice/kubernetesCluster:KubernetesCluster",
+    ),
+    "gcp:container/nodePool:NodePool": ("gke", "version", "cluster", "gcp:container/cluster:Cluster"),
+}  # fmt: skip
+OLDEST_NODES: Final = 3
+"""Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
 DATABASES: Final = {"aws:rds/instance:Instance": "aws:rds", "aws:rds/cluster:Cluster": "aws:rds"}
 THEN: Final = {
     "eks": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
     "hyperpod": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
     "aks": "then Azure builds no such cluster, and upgrades those that stand without asking",
     "gke": "then Google upgrades the cluster by itself, maintenance exclusions or not",
+}
+OVER: Final = {  # once no support is left that the cluster may have
+    "eks": "AWS builds no such cluster, and upgrades those that stand by itself",
+    "hyperpod": "AWS builds no such cluster, and upgrades those that stand by itself",
+    "aks": "Azure builds no such cluster, and upgrades those that stand without asking",
+    "gke": "Google upgrades the cluster by itself, maintenance exclusions or not",
+}
+STEPS: Final = {  # how a cluster that stands is taken through the versions between
+    "eks": "aws eks update-cluster-version",
+    "hyperpod": "aws eks update-cluster-version",
+    "aks": "az aks upgrade",
 }
 
 When = Literal["ended", "in 30 days", "in 90 days", "later", "unknown"]
@@ -55,8 +81,9 @@ def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, 
     `stack`: the sized stack that they are of; "" where a program of its own makes them.
     """
     found: dict[str, Aging] = {}
-    for resource in resources:
-        for each in _of(resource, known, on, stack):
+    graph = Graph(Plan(project="", stack=stack, resources=tuple(resources)))
+    for resource in graph.plan.resources:
+        for each in (*_of(resource, known, on, stack), *_of_nodes(graph, resource, known, on)):
             found.setdefault(each.what, each)
     return tuple(sorted(found.values(), key=lambda each: (each.until or "9999", each.what)))
 
@@ -70,48 +97,84 @@ def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
     )
 
 
-def kubernetes(service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str) -> Aging:
+Support = Literal["usual", "standard alone", "long-term", "other"]
+"""Which support a cluster has: what its cloud gives by itself, only the standard one, that of AKS's plan for long-term
+support, or one whose ends are in no table."""
+
+
+def kubernetes(
+    service: str, version: str, known: Lifetimes, on: date, *, stack: str, resource: str, support: Support = "usual"
+) -> Aging:
     """A cluster's version; of a default that is not stated as of one that is.
 
     `stack`: the sized one that makes it, whose configuration sets it; "" where a program of its own does.
     """
     rows = known.versions(service)
     row = rows.get(minor(version))
-    where = f"-s {stack} "
-    newer = _next(rows, version)
-    fix = "sizewell ages refresh"
-    if newer:
-        set_it = (
-            f"pulumi config set {where}{CONFIG} {newer.version}" if stack else f"set its version to {newer.version}"
-        )
-        fix = f"{set_it}, then pulumi up"
-    if service == "gke":
-        fix = f"gcloud container clusters upgrade {resource} --master"
     what = f"Kubernetes {version} on {service}"
     if row is None:
         detail = f"{what} is not in the table of versions"
         return Aging(resource=resource, what=what, kind="kubernetes", until="", when="unknown", detail=detail,
                      fix="sizewell ages refresh", checked="")  # fmt: skip
-    when = _when(row.supported_until, on)
-    detail = f"{what}: {_ends(row.supported_until, on)}"
+    until = row.supported_until
+    if support == "other":
+        until = ""
+    elif support == "long-term":
+        until = row.extended_until
+    when, fix = _when(until, on), _upgrade(service, version, rows, on, stack=stack, resource=resource)
+    detail = f"{what}: {_ends(until, on)}"
     if when == "later" and (days := age_days(row.checked, on)) > OLD_DAYS:
         when, fix = "unknown", "sizewell ages refresh"  # ends move
         detail += f", as far as was known on {row.checked}, {days} days ago"
-    if when in ("ended", "in 30 days", "in 90 days"):
-        detail += f"; {THEN[service]}"
-    return Aging(resource=resource, what=what, kind="kubernetes", until=row.supported_until, when=when,
+    if when == "ended":
+        then, until = _ended(service, row, on, support)
+        detail += then
+        if service == "aks" and support == "usual" and _when(row.extended_until, on) not in ("ended", "unknown"):
+            fix += f"; or its plan for long-term support, in the Premium tier, until {row.extended_until}"
+    elif when in ("in 30 days", "in 90 days"):
+        detail += f"; {'then AWS upgrades the cluster by itself' if support == 'standard alone' else THEN[service]}"
+    return Aging(resource=resource, what=what, kind="kubernetes", until=until, when=when,
                  detail=detail, fix=fix if when != "later" else "", checked=row.checked)  # fmt: skip
 
 
-def _next(rows: Mapping[str, KubernetesVersion], version: str) -> KubernetesVersion | None:
-    """The version after this one: a control plane goes up by one minor version at a time."""
-    names = list(rows)
-    at = names.index(minor(version)) + 1 if minor(version) in names else len(names)
-    return rows[names[at]] if at < len(names) else None
+def _ended(service: str, row: KubernetesVersion, on: date, support: Support) -> tuple[str, str]:
+    """What the end of a cluster's support means, and the day on which the last of it ended."""
+    until = row.extended_until if support == "long-term" else row.supported_until
+    if service not in ("eks", "hyperpod") or not row.extended_until:
+        return f"; {OVER[service]}", until
+    if _when(row.extended_until, on) == "ended":
+        return f", extended support on {row.extended_until}; {OVER[service]}", row.extended_until
+    if support == "standard alone":
+        return "; its upgrade policy STANDARD has no extended support: AWS upgrades it by itself", until
+    billed = f"extended support is billed at six times the fee until {row.extended_until}"
+    return f"; {billed}, then AWS upgrades it by itself", until
+
+
+def _upgrade(
+    service: str, version: str, rows: Mapping[str, KubernetesVersion], on: date, *, stack: str, resource: str
+) -> str:
+    """To which version a new cluster goes, and by which steps one that stands: one minor version at a time.
+
+    That is the oldest whose standard support lasts; one that ends within a month would be left again at once.
+    """
+    if service == "gke":
+        return f"gcloud container clusters upgrade {resource} --master"
+    newer = [row for row in rows.values() if number(row.version) > number(minor(version))]
+    lasting = [row for row in newer if _when(row.supported_until, on) in ("later", "in 90 days")]
+    if not lasting:
+        return "sizewell ages refresh"
+    target = lasting[0].version
+    where = f"pulumi config set -s {stack} {CONFIG}" if stack else "set its version to"
+    to = f"{where} {target}, then pulumi up"
+    between = [row.version for row in newer if number(row.version) < number(target)]
+    if not between:
+        return to
+    steps = f"takes each minor version by `{STEPS[service]}` before that: {', '.join(between)}"
+    return f"a new cluster: {to}; one that stands {steps}"
 
 
 def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> Iterator[Aging]:
-    type_ = _unversioned(resource.type)
+    type_ = canonical(resource.type)
     inputs = resource.inputs
     if type_ in CLUSTERS:
         service, key = CLUSTERS[type_]
@@ -119,7 +182,9 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         if isinstance(version, str) and version:
             name = inputs.get("name") or inputs.get("resourceName")
             shown = name if isinstance(name, str) else resource.name
-            yield kubernetes(service, version, known, on, stack=stack, resource=shown)
+            yield kubernetes(
+                service, version, known, on, stack=stack, resource=shown, support=_support(service, inputs)
+            )
     elif type_ in DATABASES:
         engine, version = inputs.get("engine"), inputs.get("engineVersion")
         if isinstance(engine, str) and isinstance(version, str):
@@ -145,27 +210,84 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield from _release(resource, image_row(known, image), on)
 
 
+def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:
+    """Versions of nodes that differ from their control plane's: ended ones, and pairs that the cloud refuses."""
+    type_, inputs = canonical(resource.type), resource.inputs
+    cluster: RecordedResource | None = resource
+    if type_ in POOLS:
+        service, key, link, kind = POOLS[type_]
+        clusters = graph.referenced(resource, link, kind)
+        cluster = clusters[0] if isinstance(clusters, tuple) and len(clusters) == 1 else None
+        stated = {resource.name: resource.outputs.get(key) or inputs.get(key)}
+    elif type_ in CLUSTERS:
+        service = CLUSTERS[type_][0]
+        listed = items(inputs.get("agentPoolProfiles"))
+        profiles = () if isinstance(listed, Unknown) else listed
+        stated = {str(get(each, "name")): get(each, "orchestratorVersion") for each in profiles}
+        if inputs.get("nodeVersion"):
+            stated[resource.name] = inputs["nodeVersion"]
+    else:
+        return
+    control = None if cluster is None else _version_of(cluster)
+    support = "usual" if cluster is None else _support(service, cluster.inputs)
+    for name, version in stated.items():
+        if not isinstance(version, str) or not number(minor(version)):
+            continue
+        nodes, what = number(minor(version)), f"Kubernetes {version} on the nodes of {name}"
+        if control and (fault := _skew(nodes, number(minor(control)), control)):
+            yield Aging(resource=name, what=what, kind="kubernetes", until="", when="unknown",
+                        detail=f"{what}: {fault}", fix=f"set its version to {minor(control)}", checked="")  # fmt: skip
+        elif control is None or nodes != number(minor(control)):
+            age = kubernetes(service, version, known, on, stack="", resource=name, support=support)
+            if age.when == "ended":
+                detail = age.detail.replace(age.what, what, 1).partition(";")[0]
+                newer = minor(control) if control else "its control plane's"
+                yield replace(age, what=what, detail=detail, fix=f"set its version to {newer}")
+
+
+def _version_of(cluster: RecordedResource) -> str | None:
+    """The version that a cluster runs, as its state or its program says; None where neither does."""
+    key = CLUSTERS[canonical(cluster.type)][1]
+    version = cluster.outputs.get(key) or cluster.inputs.get(key)
+    return version if isinstance(version, str) and number(minor(version)) else None
+
+
+def _skew(nodes: tuple[int, ...], control: tuple[int, ...], runs: str) -> str:
+    """What is wrong with nodes beside their control plane; "" where the cloud takes the pair.
+
+    >>> _skew((1, 36), (1, 35), "1.35"), _skew((1, 33), (1, 36), "1.36")
+    ('newer than its control plane, which is on 1.35: the cloud refuses such nodes', '')
+    """
+    if nodes > control:
+        return f"newer than its control plane, which is on {runs}: the cloud refuses such nodes"
+    if nodes[0] == control[0] and control[1] - nodes[1] > OLDEST_NODES:
+        oldest = f"{control[0]}.{control[1] - OLDEST_NODES}"
+        return f"too old for its control plane, which is on {runs} and takes {oldest} and newer: the cloud refuses them"
+    return ""
+
+
+def _support(service: str, inputs: Mapping[str, Any]) -> Support:
+    """Which support a cluster asks for (docs.aws.amazon.com/eks/latest/userguide/extended-support-control.html;
+    learn.microsoft.com/azure/aks/long-term-support).
+
+    >>> _support("aks", {"supportPlan": "AKSLongTermSupport", "sku": {"tier": "Premium"}}), _support("aks", {})
+    ('long-term', 'usual')
+    """
+    if service == "eks":
+        return "standard alone" if get(inputs, "upgradePolicy", "supportType") == "STANDARD" else "usual"
+    if service == "gke":
+        return "other" if get(inputs, "releaseChannel", "channel") == "EXTENDED" else "usual"
+    return "long-term" if inputs.get("supportPlan") == "AKSLongTermSupport" else "usual"
+
+
 def cluster_version(resource: RecordedResource) -> tuple[int, ...] | None:
     """The minor version that a program asks of a cluster; None where it asks for none, or leaves what runs."""
-    if (of := CLUSTERS.get(_unversioned(resource.type))) is None:
+    if (of := CLUSTERS.get(canonical(resource.type))) is None:
         return None
     version = resource.inputs.get(of[1])
     if not isinstance(version, str) or not version or {of[1], "*"} & set(resource.ignore_changes):
         return None
     return number(minor(version)) or None
-
-
-def _unversioned(type_: str) -> str:
-    """Azure's types without the version of their interface.
-
-    >>> _unversioned("azure-native:containerservice/v20250501:ManagedCluster")
-    'azure-native:containerservice:ManagedCluster'
-    """
-    package, _, rest = type_.partition(":")
-    if package != "azure-native":
-        return type_
-    module, _, name = rest.rpartition(":")
-    return f"{package}:{module.partition('/')[0]}:{name}"
 
 
 def _row(known: Lifetimes, kind: str, name: object, version: object) -> Release | None:
