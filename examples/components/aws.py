@@ -25,6 +25,8 @@ machines = GpuNodeGroup(
         "capacity_mode": "spot",
         "fallback_types": ["g5.xlarge"],
         "disk_gib": 100,
+        # what keeps no state may be interrupted; training names its store: "writer"
+        "facts": {"workloadKind": "batch-inference"},
         "guard": {
             "signal": "accelerator_utilization",
             "min_utilization_percent": 5,

@@ -25,6 +25,15 @@ machines = GpuScaleSet(
         "nodes_max": 4,
         "capacity_mode": "spot",
         "disk_gib": 200,
+        # what keeps no state may be interrupted; training names its store: "writer"
+        "facts": {"workloadKind": "batch-inference"},
+        "guard": {
+            "signal": "accelerator_utilization",
+            "min_utilization_percent": 5,
+            "window_s": 2700,
+            "grace_s": 3600,
+            "action": "scale-to-zero",
+        },
     },
 )
 pulumi.export("machines", machines.scale_set_name)

@@ -102,9 +102,12 @@ def _show(args: Arguments) -> int:
 @_on
 @_json
 def _refresh(args: Arguments) -> int:
+    from difflib import get_close_matches
+
     from sizewell.clouds.calls import CloudError, Deadline
     from sizewell.clouds.clients import CLIENTS
     from sizewell.clouds.preflight.versions import LISTINGS
+    from sizewell.sizing.catalog import load as load_catalog
     from sizewell.sizing.catalog.overlay import FOLDER, current
     from sizewell.sizing.files import write_whole
 
@@ -112,7 +115,10 @@ def _refresh(args: Arguments) -> int:
     regions, accounts = _named("--region", args.region), _named("--account", args.account)
     if not regions:
         raise UsageError(f"--region: names no cloud\n  fix: sizewell ages refresh {' '.join(_asked_here(accounts))}")
-    for cloud in regions:
+    for cloud, region in regions.items():
+        if region not in (sold := load_catalog().regions(cloud)):  # it may be one without accelerators, or a new one
+            near = ", ".join(get_close_matches(region, sold, n=3))
+            output.note(f"--region: {region} is no region of {cloud} in the catalog" + (f"; near: {near}" * bool(near)))
         account = LISTINGS[cloud].account
         if account and cloud not in accounts:
             raise UsageError(f"--account: {cloud} is missing\n  fix: add --account {cloud}={account}")

@@ -118,8 +118,10 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     then = "nobody is told what becomes of it" if ends else "it will not be taken down automatically"
     fix = f"tag it {tags}"
     if thing.tags.get("managed-by") == "sizewell":  # its tags are made of the specs of its stack
-        keys_of_specs = " and ".join({"owner": "owner", "expires": "ttl"}[key] for key in lacks)
-        fix = f"set {keys_of_specs} in every spec of the stack, then run `sizewell size --stack STACK`"
+        fix = f"set {' and '.join(lacks)} among the arguments of its component"
+        if get(thing.registration, "decisionDigest") is not None:
+            keys_of_specs = " and ".join({"owner": "owner", "expires": "ttl"}[key] for key in lacks)
+            fix = f"set {keys_of_specs} in every spec of the stack, then run `sizewell size --stack STACK`"
     shown = f"the tags for {words} are" if len(lacks) > 1 else f"the tag for {words} is"
     return Violation(f"{shown} missing: {then}", fix)
 

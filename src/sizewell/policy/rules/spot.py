@@ -286,10 +286,10 @@ def spot_without_checkpoints(pool: Pool, _: Parameters) -> Verdict:
         return None
     if UNKNOWN in (pool.market, pool.workload_kind, pool.checkpoints):
         return Undetermined("the market, the workload and its checkpoint store")
-    return Violation(
-        "no checkpoint store is declared: a spot interruption loses the whole run",
-        "add a checkpoint store and tag the pool sizewell-checkpoint-store, or sizewell-workload=inference",
-    )
+    fix = "add a checkpoint store and tag the pool sizewell-checkpoint-store, or sizewell-workload=inference"
+    if pool.registration is not None:
+        fix = 'name its checkpoint store in `writer`; for what keeps no state, add facts {"workloadKind": "inference"}'
+    return Violation("no checkpoint store is declared: a spot interruption loses the whole run", fix)
 
 
 @rule(
