@@ -163,6 +163,12 @@ def test_an_overlay_is_held_to_what_a_refresh_is_held_to(project, capsys, monkey
         assert "catalog/ages/kubernetes.csv row" in shown
 
 
+def test_a_region_that_nobody_knows_is_said_before_the_cloud_is_asked(project, capsys, monkeypatch):
+    listed(monkeypatch, *EKS)
+    assert main(["ages", "refresh", "--region", "aws=us-east-9", "--dry-run", "--on", ON]) == 0
+    assert "us-east-9 is no region of aws in the catalog; near: us-east-2" in capsys.readouterr().err
+
+
 def test_a_version_that_one_region_does_not_list_yet_was_looked_at(project, monkeypatch):
     """Else its row would be called old for ever, however often somebody asks."""
     listed(monkeypatch, at("1.35", "2027-03-27", "2028-03-27"), at("1.36"))

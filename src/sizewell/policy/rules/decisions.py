@@ -78,6 +78,9 @@ def more_than_decided(pool: Pool, _: Parameters) -> Verdict:
     >>> decided = {"instanceType": "g6.xlarge", "nodesMax": 2, "nodesMin": 0, "decisionDigest": "1f"}
     >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=0, nodes_max=8, registration=decided), {}).message
     'up to 8 machines, but the decision says 2: up to 4 times the reviewed cost'
+    >>> alone = {"instanceType": "g6.xlarge", "nodesMax": 2, "nodesMin": 0}
+    >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=1, nodes_max=2, registration=alone), {}).message
+    'at least 1 machine, but its component says 0'
     >>> more_than_decided(pool(kinds=("g6.xlarge",), nodes_min=0, nodes_max=2, registration=decided), {}) is None
     True
     """

@@ -96,6 +96,9 @@ def owner_and_expiry_tags(thing: Thing, parameters: Parameters) -> Verdict:
     >>> rule = {"owner": ["sizewell-owner", "owner"], "expires": ["sizewell-expires"], "permanent": ["prod"]}
     >>> owner_and_expiry_tags(thing(bills=True, environment="dev"), rule).fix
     'tag it sizewell-owner and sizewell-expires'
+    >>> alone = {"owner": "ml", "managed-by": "sizewell"}
+    >>> owner_and_expiry_tags(thing(bills=True, environment="dev", tags=alone, registration={}), rule).fix
+    'set expires among the arguments of its component'
     >>> tagged = {"owner": "ml", "sizewell-expires": "2026-12-31"}
     >>> owner_and_expiry_tags(thing(bills=True, environment="dev", tags=tagged), rule) is None
     True

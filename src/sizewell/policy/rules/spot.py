@@ -277,6 +277,8 @@ def spot_without_checkpoints(pool: Pool, _: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import pool
     >>> spot_without_checkpoints(pool(accelerator="l4", market="spot"), {}).fix
     'add a checkpoint store and tag the pool sizewell-checkpoint-store, or sizewell-workload=inference'
+    >>> spot_without_checkpoints(pool(accelerator="l4", market="spot", registration={"kind": "pool"}), {}).fix
+    'name its checkpoint store in `writer`; for what keeps no state, add facts {"workloadKind": "inference"}'
     >>> spot_without_checkpoints(pool(accelerator="l4", market="spot", workload_kind="inference"), {}) is None
     True
     """
