@@ -31,6 +31,7 @@ from sizewell.resources.hidden import HidingType
 from sizewell.resources.kinds import KubernetesKind
 from sizewell.resources.readers.devices import DeviceName
 from sizewell.resources.readers.identity import PolicyDocument
+from sizewell.resources.readers.network import Firewall
 from sizewell.resources.readers.pools import Measured
 from sizewell.resources.spellings import CloudFormationType, Spelling
 from sizewell.resources.standing import AcceleratorName
@@ -72,6 +73,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
     "resources/data/accelerator_names.csv": (AcceleratorName, ("pattern",)),
     "resources/data/spellings.csv": (Spelling, ("type",)),
+    "resources/data/firewalls.csv": (Firewall, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
