@@ -36,7 +36,8 @@ EXAMPLES = """examples:
   sizewell policy --pack policy                   the pack for `pulumi up --policy-pack policy`
 
 exit code: 0 nothing mandatory failed, 1 something did, 4 a decision is missing or out of date
-(its specs name other workloads or cannot be read), 64 a wrong configuration or usage, 69 a program failed
+(its specs name other workloads or cannot be read), 64 a wrong configuration or usage, 69 a
+program failed
 """
 
 

@@ -40,7 +40,7 @@ EXAMPLES = """examples:
   sizewell size chat.yaml                         one workload, in full; `sizewell new` writes it
   sizewell size specs/*.yaml                      many, one line each
   sizewell size chat.yaml --json                  the decision as JSON
-  sizewell size chat.yaml --html page.html        a page with cost against speed and memory by device
+  sizewell size chat.yaml --html page.html      a page: cost against speed, memory by device
   sizewell size chat.yaml --show-spec             the spec with every default
   sizewell size SPEC --observed FILE              is what runs now larger than it needs to be?
   sizewell size --stack dev-aws                   decide its specs, write the decision

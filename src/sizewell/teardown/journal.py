@@ -371,9 +371,9 @@ class Journal:
             return {}, "is not JSON"
         if not isinstance(document, dict):
             return {}, "is no JSON object"
-        if schema and "schema" not in document:
-            return document, "names no schema"
         wrong, fix = refusal(schema, document.get("schema")) if schema else ("", "")
+        if wrong and "schema" not in document:
+            return document, "names no schema"
         return document, f"has a schema that is not read: {wrong}; {fix}" if wrong else ""
 
     def _put(self, name: str, data: bytes) -> bool:
