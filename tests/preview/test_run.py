@@ -134,12 +134,27 @@ def test_a_new_stack_and_one_that_is_gone(repository):
     assert stacks["new"].before.usd_per_month.expected == 0
     assert stacks["new"].change_usd_per_month == stacks["new"].after.usd_per_month.expected
     assert stacks["old"].change_usd_per_month == 0  # nothing destroys what was built
-    assert "files are removed from the repository" in stacks["old"].notes[0]
+    assert "has lost its files; its resources remain" in stacks["old"].notes[0]
     (need,) = stacks["old"].needs
     assert need.kind == "keeps"
     assert f"{stacks['old'].before.usd_per_month.expected:,.2f} USD a month until `pulumi destroy -s old`" in need.text
     assert not preview.silent
     assert preview.change_usd_per_month == stacks["new"].after.usd_per_month.expected
+
+
+@pytest.mark.parametrize("change", [("name: ", "name: renamed-"), ("runtime:", "backend: {url: s3://other}\nruntime:")])
+def test_what_another_project_or_backend_begins_anew_stands_on_in_the_old_one(repository, change):
+    """The engine knows a stack by both: nothing of the old one is destroyed, and no saving is one."""
+    file = repository.root / "Pulumi.yaml"
+    file.write_text(file.read_text().replace(*change, 1))
+    preview = repository.preview(base="main")
+    new, old = preview.stacks
+    assert (new.before.usd_per_month.expected, old.change_usd_per_month) == (0, 0)
+    assert preview.change_usd_per_month == new.after.usd_per_month.expected > 0
+    (need,) = old.needs
+    assert "is not destroyed by another name or backend of its project" in need.text
+    assert f"until `pulumi destroy -s {old.stack}`" in need.text
+    assert old.stack.endswith("/dev")
 
 
 @pytest.mark.parametrize("text", ["raise ValueError('broken at the base')", "x = = 1", "import not_there_at_all"])

@@ -66,14 +66,14 @@ def needs_of(
     return tuple(sorted(needs, key=lambda need: (not need.data, order.index(need.kind), need.component)))
 
 
-def left_behind(stack: records.Stack) -> records.Need:
-    """What remains of a stack whose files leave the repository: everything, since nothing destroys it."""
+def left_behind(stack: records.Stack, *, by: str = "deleting its files") -> records.Need:
+    """What remains of a stack that leaves the repository: everything, since nothing destroys it."""
     spend = stack.after.usd_per_month.expected if stack.after else Decimal(0)
     return records.Need(
         kind="keeps",
         component=stack.stack,
         text=(
-            f"is not destroyed by deleting its files: {_count(stack.coverage.detected, 'resource')} remain and "
+            f"is not destroyed by {by}: {_count(stack.coverage.detected, 'resource')} remain and "
             f"cost {spend:,.2f} USD a month until `pulumi destroy -s {stack.stack}` is run, with the program of "
             "the base"
         ),

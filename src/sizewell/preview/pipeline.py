@@ -98,6 +98,11 @@ def run_preview(request: Request) -> records.Preview:
         if base is not None and base.tree is not None and not request.stacks:
             names += [name for name in stacks_of(base.tree.root) if name not in heads]
         sides = [_sides_of(request, name, heads.get(name), base, pricing) for name in names]
+        sides += [
+            _sides_of(request, name, None, base, pricing, shown=f"{_owner(base.tree.root)[0]}/{name}")
+            for name in names
+            if base is not None and base.tree is not None and name in heads and _elsewhere(request, base, name)
+        ]
         stacks = _compared(sides, request, pricing)
     preview = assemble(
         stacks,
@@ -360,33 +365,36 @@ class _Sides:
     label: str = ""
     failed: str = ""
     gone: bool = False
+    moved: bool = False  # it is of the project as it was called before, or of its backend
     replaced: frozenset[str] | None = None
     notes: tuple[str, ...] = ()  # on own rates and commitments
 
 
-def _sides_of(request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing) -> _Sides:
+def _sides_of(
+    request: Request, name: str, head: _Head | None, base: _Base | None, pricing: _Pricing, *, shown: str = ""
+) -> _Sides:
+    """`shown`: what a stack is called that stays behind under the project's old name."""
     if head is not None and head.after is None:
         return _Sides(name=name, failed_as=head.failed, cause=head.cause)
     before, label, failed = _before(request, name, head, base)
     if head is not None and head.after is not None:
         gone, after = False, as_it_stands(before, head.after)
     else:
-        note = (
-            "the stack's files are removed from the repository; its resources remain and are billed until `pulumi "
-            f"destroy -s {name}`"
-        )
+        why = "is of the project or backend before the change" if shown else "has lost its files"
+        note = f"the stack {why}; its resources remain and are billed until `pulumi destroy -s {shown or name}`"
         gone, after = True, replace(before or Plan(project="", stack=name, resources=()), notes=(note,))
     own = None
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
     return _Sides(
-        name=name,
+        name=shown or name,
         before=pricing.side(before) if before is not None else None,
         after=pricing.side(after),
         base_at_own_prices=own,
         label=label,
         failed=failed,
         gone=gone,
+        moved=bool(shown),
         replaced=head.replaced if head is not None else None,
     )
 
@@ -534,7 +542,8 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
         budget=request.limits.budgets.get(name, budget_of(decision)),
     )
     if gone and after.resources:
-        result = result.model_copy(update={"needs": (*result.needs, left_behind(result))})
+        by = "another name or backend of its project" if sides.moved else "deleting its files"
+        result = result.model_copy(update={"needs": (*result.needs, left_behind(result, by=by))})
     notes = ((note,) if note else ()) + sides.notes
     reasons: dict[str, object] = {"notes": (*result.notes, *notes)} if notes else {}
     if accounts := billing_accounts(after.config, pricing.rates):
@@ -587,7 +596,8 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
         return base.state, base.label, ""
     if base.tree is None:
         return None, "", ""
-    if not (base.tree.root / "Pulumi.yaml").exists() or not _knows(base.tree.root, name):
+    new = not (base.tree.root / "Pulumi.yaml").exists() or not _knows(base.tree.root, name)
+    if new or (head is not None and _elsewhere(request, base, name)):
         return Plan(project="", stack=name, resources=(), origin=base.label), base.label, ""  # a new stack
     request.progress(f"evaluating {name} at {base.label}")
     from sizewell.recording.plans import before_change
@@ -597,6 +607,29 @@ def _before(request: Request, name: str, head: _Head | None, base: _Base | None)
     except SizewellError as error:
         return None, base.label, f"the base {base.label} does not build: {error}"
     return replace(plan, origin=f"base {base.label}"), base.label, ""
+
+
+def _elsewhere(request: Request, base: _Base, name: str) -> bool:
+    """Whether the change gives a stack to another project or backend: the engine then begins with an empty one, and
+    what stood stands on.
+    """
+    if base.tree is None or not (base.tree.root / "Pulumi.yaml").exists() or not _knows(base.tree.root, name):
+        return False
+    return _owner(base.tree.root) != _owner(request.root)
+
+
+def _owner(root: Path) -> tuple[str, str]:
+    """The project's name and backend, as Pulumi.yaml states them."""
+    import yaml
+
+    try:
+        stated = yaml.safe_load((root / "Pulumi.yaml").read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError):
+        return "", ""
+    if not isinstance(stated, Mapping):
+        return "", ""
+    backend = stated.get("backend")
+    return str(stated.get("name") or ""), str(backend.get("url") or "") if isinstance(backend, Mapping) else ""
 
 
 def _only_new(now: records.PolicyReport, earlier: records.PolicyReport) -> records.PolicyReport:
