@@ -66,6 +66,8 @@ def test_an_unknown_price_is_a_question_mark_with_the_estimate_and_exit_code_3(c
 def test_show_of_a_fee_and_of_nothing_known(capsys, project):
     code, out, _ = said(capsys, "show", "ebs.gp3.gb_month", "--region", "us-east-1", "--on", "2026-11-20")
     assert (code, "0.08" in out) == (0, True)
+    code, out, _ = said(capsys, "show", "rds.postgresql.single_az.db.r6g.large", "--region", "eu-west-1")
+    assert (code, "0.25" in out) == (0, True)  # of a list by class, which no table has
     code, _, err = said(capsys, "show", "p5.48xlrge")
     assert code == 64
     assert "did you mean p5.48xlarge" in err

@@ -77,7 +77,7 @@ def _show(args: Arguments) -> int:
         offered += priced
         of_fee = _fees(catalog, name, args, on) if not clouds else []
         fees += of_fee
-        places = {fee.region for fee in catalog.fees if fee.key == name and args.cloud in (None, fee.cloud)}
+        places = {fee.region for fee in catalog.every_fee(name, on) if args.cloud in (None, fee.cloud)}
         if name.lower() in catalog.sellers:
             sellers.append(name.lower())
         elif not clouds and not places:
@@ -127,7 +127,7 @@ def _unpriced(name: str, args: Arguments, places: list[str]) -> str:
 
 
 def _fees(catalog: Catalog, key: str, args: Arguments, on: date) -> list[dict[str, Any]]:
-    rows = [fee for fee in catalog.fees if fee.key == key and args.cloud in (None, fee.cloud)]
+    rows = [fee for fee in catalog.every_fee(key, on) if args.cloud in (None, fee.cloud)]
     places = sorted({(fee.cloud, fee.region) for fee in rows if args.region in ("", fee.region, "all")})
     return [
         {

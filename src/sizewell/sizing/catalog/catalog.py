@@ -365,6 +365,11 @@ class Catalog:
         listed = (each.fee(key, region, day) for each in self.fee_lists if each.cloud == cloud)
         return next(((fee,) for fee in listed if fee is not None and fee.effective_from > since), tuple(rows))
 
+    def every_fee(self, key: str, on: date) -> tuple[Fee, ...]:
+        """The rows of a fee in all clouds and regions, and what the lists say of it."""
+        rows = (fee for fee in self.fees if fee.key == key)
+        return (*rows, *(fee for each in self.fee_lists for fee in each.everywhere(key, on.isoformat())))
+
     def fees_of(self, cloud: str, key: str) -> tuple[Fee, ...]:
         """Every row of a fee, in all regions, tiers and dates; worked out once."""
         by_key = self.memo.get(("fees",))

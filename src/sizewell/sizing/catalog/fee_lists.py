@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -55,6 +55,11 @@ class FeeList:
             source=self.source,
             confidence=self.confidence,
         )
+
+    def everywhere(self, key: str, day: str) -> Iterator[Fee]:
+        """The fee in each region that has it. Reads every file of the list."""
+        regions = sorted(path.stem for path in (FOLDER / self.name).glob("*.csv")) if key.startswith(self.name) else []
+        return (fee for region in regions if (fee := self.fee(key, region, day)) is not None)
 
 
 @lru_cache(maxsize=64)
