@@ -409,3 +409,11 @@ def test_an_accelerator_beyond_the_registered_ones_keeps_its_stack(percent: floa
     samples["b/7"] = [[start, end, percent] for start, end, _ in samples["b/3"]]
     stack, _ = decide(facts_at(parse_timeline(made, "one more"), NOON), Limits(), NOON)
     assert stack.action == "warn"
+
+
+def test_a_pool_that_was_not_seen_for_long_enough_names_no_time():
+    """It was due at once at each look, and was not taken."""
+    case = next(case for case in CASES if case["name"] == "samples were lost within the grace")
+    ((_, _, (pool,)),) = replay(parse_timeline(document(case), "x"), Limits())
+    assert "seen for 94% of the last 105 minutes" in pool.reason
+    assert (pool.next_step, pool.next_at) == ("empty", None)

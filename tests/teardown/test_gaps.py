@@ -49,6 +49,7 @@ def rewritten(**change: Any) -> Callable[[Path], object]:
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut": (lambda path: path.write_bytes(path.read_bytes()[:40]), "is not JSON"),
     "empty": (lambda path: path.write_bytes(b""), "is not JSON"),
+    "nested beyond what is read": (lambda path: path.write_text("[" * 100_000), "is not JSON"),
     "no text": (lambda path: path.write_bytes(b"\xff\xfe\x00"), "is not JSON"),
     "deleted": (Path.unlink, "is missing"),
     "an end of null": (rewritten(until=None), "has an `until` that is no text: null"),

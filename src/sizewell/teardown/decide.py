@@ -327,9 +327,11 @@ def _goes(subject: Subject) -> Verdict:
     )
     # A pool has to have been idle for its grace before the notice's grace is over: told and idle are two conditions.
     look = subject.pools[0] if subject.pool else None
-    ready = look is None or (look.seen_for(look.needed_s) and not look.used_for(look.needed_s))
-    if heard is None or at_s < goes_s or not ready:
-        goes = _opens(subject, max(datetime.fromtimestamp(goes_s, UTC), subject.at))
+    unready = "" if look is None else look.unready()
+    if heard is None or at_s < goes_s or unready:
+        goes = _opens(subject, datetime.fromtimestamp(goes_s, UTC)) if at_s <= goes_s else None
+        if unready and goes is None:  # no time is named: it depends on samples that nobody has yet
+            verdict = replace(verdict, reason=f"{verdict.reason}; {unready}")
         clause = "told" if subject.pool else subject.due
         waits = replace(verdict, clause=clause, about=about, next_step=act, next_at=goes)
         return _telling(subject, waits, since_s=episode.since_s, prefix=prefix)

@@ -367,7 +367,7 @@ class Journal:
             if self.store.uri.startswith("file:"):  # the folder was listed: it is this one that does not open
                 return {}, f"cannot be opened: {str(error).partition(';')[0].rpartition(': ')[2]}"
             raise ServiceError(_unanswered(error)) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}, "is not JSON"
         if not isinstance(document, dict):
             return {}, "is no JSON object"

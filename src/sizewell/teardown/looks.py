@@ -133,6 +133,34 @@ class Look:
         use = self.pool.utilization_percent
         return all(device in use and len(use[device].at_s) and self.fresh(use[device]) for device in self.devices)
 
+    def _worked(self, series: Series, watts: float) -> NDArray[np.bool_]:
+        """Which samples of power are above idleness like a tenth of the window before them: shorter is no work, and
+        ends no time of idleness either (an accelerator wakes up whenever it is polled).
+        """
+        over = series.values > watts
+        first = np.searchsorted(series.at_s, series.at_s - self.pool.guard.window_s, side="right")
+        number = np.arange(1, len(over) + 1)
+        seen = np.concatenate([[0], np.cumsum(over)])
+        expected = self.pool.guard.window_s / self.pool.period_s / 2  # half of a window may be lost
+        worked: NDArray[np.bool_] = over & (
+            (seen[number] - seen[first]) / np.maximum(number - first, expected) >= WORKING
+        )
+        return worked
+
+    def unready(self) -> str:
+        """Why a pool cannot be emptied yet that is idle for its window; "" where it was for its grace before, too."""
+        if self.used_for(self.needed_s):
+            return f"used within {minutes(self.pool.guard.grace_s)} before"
+        if self.seen_for(self.needed_s):
+            return ""
+        start_s = self.seen_s - self.needed_s
+        shares = [
+            self.coverage(series, self.seen_s - max(start_s, self.joined_s(device[0])))
+            for device in self.devices
+            if (series := self.pool.utilization_percent.get(device)) is not None
+        ]
+        return f"seen for {min(shares, default=0.0):.0%} of the last {minutes(self.needed_s)}"
+
     def idle_values(self, percent: Values) -> NDArray[np.bool_]:
         """Which samples say idle: one that is no number or below 0 does not, and says nothing about use."""
         return (percent >= 0) & (percent < self.pool.guard.min_utilization_percent)
@@ -224,7 +252,7 @@ class Look:
             yield from _last(pool.requests_per_s, ~(pool.requests_per_s.values <= 0))
         if pool.idle_power_w is not None:
             for series in pool.power_w.values():
-                yield from _last(series, series.values > self.limits.idle_power_factor * pool.idle_power_w)
+                yield from _last(series, self._worked(series, self.limits.idle_power_factor * pool.idle_power_w))
         for series in pool.processes.values():
             yield from _last(series, np.diff(series.values, prepend=series.values[:1]) > 0)
         for series in pool.memory_percent.values():
