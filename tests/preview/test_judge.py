@@ -371,6 +371,19 @@ def test_the_policies_alone_judge_what_a_change_ignores_and_keeps_as_a_preview_d
     assert alone == failed(found)
 
 
+def test_the_policies_alone_hold_at_the_prices_before_the_change_as_well(preview, capsys):
+    repository, run = preview
+    (repository.root / RULES).write_text("levels: {hourly-budget: mandatory}\n")
+    repository.commit()
+    repository.program("p5.48xlarge", 100)
+    priced_anew(repository)
+    assert "hourly-budget" in failed(run()[1])
+    code, report = policy(capsys, "--base", "HEAD")
+    assert code == 1
+    assert "hourly-budget" in {each["rule"] for each in report["results"] if each["level"] == "mandatory"}
+    assert any(line.startswith(f"{RATES}: changes prices") for line in report["judge"])
+
+
 def test_a_base_that_cannot_be_evaluated_leaves_what_stands_not_judged(preview, capsys):
     repository, _ = preview
     repository.program(text="raise ValueError('of the base')")

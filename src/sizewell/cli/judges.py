@@ -13,6 +13,7 @@ from sizewell.sizing.records.stackname import ENVIRONMENT_KEY
 
 if TYPE_CHECKING:
     from sizewell.policy.config import Config
+    from sizewell.preview.base_prices import BasePrices
 
 
 def policies_at(root: Path, ref: str, path: Path | None, now: Config) -> tuple[Config, list[str]]:
@@ -106,3 +107,33 @@ def from_top(root: Path, name: str) -> str:
     """A path of the project as a path of its repository."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     return Path(os.path.relpath((root / name).resolve(), top.resolve())).as_posix()
+
+
+def base_prices(
+    root: Path, ref: str | None, *, usage: Path | None, discounts: Path | None, unblock: str = ""
+) -> tuple[BasePrices | None, list[str]]:
+    """The prices before the change where it changes them, and the note on that.
+
+    The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.
+    """
+    from sizewell.preview.base import changed_files
+    from sizewell.preview.base_prices import prices_at
+    from sizewell.sizing.catalog import overlay
+
+    if not ref:
+        return None, []
+    places = {"folder": overlay.current() or root / overlay.FOLDER, "usage": usage, "discounts": discounts}
+    names = {kind: inside(root, path) if path is not None else "" for kind, path in places.items()}
+    changed = changed_files(root, ref, *(from_top(root, name) for name in names.values() if name))
+    if not changed:
+        return None, []
+    label = ref[:40]
+    if unblock:
+        return None, [f"{name}: changes prices (let pass: {unblock})" for name in changed]
+    try:
+        made = prices_at(root, ref, label=label, **names)
+    except SizewellError as error:
+        why = str(error).splitlines()[0]
+        return None, [f"{name}: changes prices; those of {label} cannot be read: {why}" for name in changed]
+    later = f"limits and policies also hold at the prices of {label} until this change is approved or merged"
+    return made, [f"{name}: changes prices ({later})" for name in changed]

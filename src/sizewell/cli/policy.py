@@ -87,9 +87,11 @@ def command(args: Arguments) -> int:
     known = () if args.plan else stacks_of(root)
     if not args.plan:
         project.must_be_stacks(args.stack, known)
-    prices = judging.own_prices(args.usage, args.discounts)
+    at_base, said_of_prices = judges.base_prices(root, args.base, usage=args.usage, discounts=args.discounts)
+    prices = judging.at_prices(at_base) if at_base else judging.own_prices(args.usage, args.discounts)
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     settings, environments, said = _judges(args, root, settings, known)
+    said = (*said, *said_of_prices)
     reports: dict[str, Report | SizewellError] = {}
     state = state_of(args.state) if args.state else None
     with output.progress("evaluating") as tell:

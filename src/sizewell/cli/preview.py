@@ -14,13 +14,12 @@ from sizewell.cli import judges, judging, output, project
 from sizewell.cli.answers import max_age_s
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import INPUT, PATH, Choice, iso_date, stacks
-from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sizewell.policy.config import Config
-    from sizewell.preview.base_prices import BasePrices
     from sizewell.preview.guardrails import Limits
     from sizewell.preview.records import Preview
 
@@ -81,7 +80,9 @@ def command(args: Arguments) -> int:
         if path is not None and not path.exists():
             raise UsageError(f"--{flag.replace('_', '-')}: {path}: no such file")
     limits, settings, environments, judge = _judges(args, root)
-    base_prices, rows = _base_prices(args, root)
+    base_prices, rows = judges.base_prices(
+        root, args.judge or args.base, usage=args.usage, discounts=args.discounts, unblock=args.unblock or ""
+    )
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
     with output.progress("reading the catalog") as tell:
         preview = run_preview(
@@ -184,35 +185,6 @@ def _judges(args: Arguments, root: Path) -> tuple[Limits, Config, dict[str, str]
     others = [path for path in changed_files(root, ref, *_OTHER_JUDGES) if path not in listed and _is_judge(root, path)]
     rows += [f"{path}: changes what runs these checks or who owns them: it needs a human review" for path in others]
     return limits, settings, {} if args.unblock else base_environments, tuple(rows)
-
-
-def _base_prices(args: Arguments, root: Path) -> tuple[BasePrices | None, list[str]]:
-    """The prices before the change where it changes them, and the note on that.
-
-    The figures are at the prices of the change; limits and policies hold at those before it too, until it is accepted.
-    """
-    from sizewell.preview.base import changed_files
-    from sizewell.preview.base_prices import prices_at
-    from sizewell.sizing.catalog import overlay
-
-    ref = args.judge or args.base
-    if not ref:
-        return None, []
-    places = {"folder": overlay.current() or root / overlay.FOLDER, "usage": args.usage, "discounts": args.discounts}
-    inside = {kind: judges.inside(root, path) if path is not None else "" for kind, path in places.items()}
-    changed = changed_files(root, ref, *(judges.from_top(root, name) for name in inside.values() if name))
-    if not changed:
-        return None, []
-    label = ref[:40]
-    if args.unblock:
-        return None, [f"{name}: changes prices (let pass: {args.unblock})" for name in changed]
-    try:
-        base_prices = prices_at(root, ref, label=label, **inside)
-    except SizewellError as error:
-        why = str(error).splitlines()[0]
-        return None, [f"{name}: changes prices; those of {label} cannot be read: {why}" for name in changed]
-    later = f"limits and policies also hold at the prices of {label} until this change is approved or merged"
-    return base_prices, [f"{name}: changes prices ({later})" for name in changed]
 
 
 def _settings(root: Path, ref: str) -> list[str]:

@@ -64,7 +64,7 @@ from sizewell.teardown.usage import (
 
 LOG: Final = logging.getLogger(__name__)
 SEEN_S_MAX: Final = 86_400.0  # samples are asked for no further back, to find out whether a notice still counts
-_HOLD_MACHINES: Final = frozenset({"autoscaling", "ec2", "azure", "compute", "container", "teardown"})  # not samples
+_SAMPLES: Final = frozenset({"cloudwatch", "monitoring", "prometheus"})  # services that have no machines
 _REFERENCE: Final = "pulumi:pulumi:StackReference"
 
 
@@ -338,7 +338,7 @@ class StatusReader:
         measured = unit.kind == "pool" and unit.sized_by and not unit.serving and not unit.managed
         if began_s is None or not measured or not isinstance(observation, CloudError):
             return observation
-        if observation.reason != "missing" or observation.service not in _HOLD_MACHINES:
+        if observation.reason != "missing" or observation.service in _SAMPLES:
             return observation
         idle = self._kept(at).idle.get((stack, unit.name))  # since a look that found it idle nobody has counted it
         since_s = min(began_s, idle.until_s) if idle else began_s
