@@ -125,6 +125,7 @@ def test_batch_pools_name_what_nobody_bounds() -> None:
     assert [line.what.split(", ")[1] for line in lines] == ["on-demand", "spot"]
 
 
+READY = [{"name": "http", "instanceCount": 2}]
 SERVERLESS = {
     "aws:sagemaker/endpoint:Endpoint": "gigabyte_seconds",
     "aws:eks/fargateProfile:FargateProfile": "vcpu_hours or memory_gigabyte_hours",
@@ -141,7 +142,8 @@ def test_serverless_says_which_use_prices_it(kind: str) -> None:
         "aws:sagemaker/endpointConfiguration:EndpointConfiguration",
         {"productionVariants": [{"serverlessConfig": {"maxConcurrency": 5, "memorySizeInMb": 4096}}]}, "c",
     )  # fmt: skip
-    scale = {"scale": {"minReplicas": 1}}
+    scale: dict[str, Any] = {"scale": {"minReplicas": 1}}
+    scale["template"] = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
     inputs = {"launchType": "FARGATE", "enableAutopilot": True, "endpointConfigName": UNKNOWN, "template": scale}
     found = priced(config, make(kind, inputs, endpointConfigName=config))
     assert f"put {SERVERLESS[kind]} in a usage file" in found.unpriced[0][2]
@@ -156,6 +158,19 @@ def test_serverless_says_which_use_prices_it(kind: str) -> None:
         ("azure-native:app:ContainerApp", {"template": {"scale": {"minReplicas": UNKNOWN}}}, False),
         ("azure-native:app:Job", {}, True),
         ("azure-native:app:Job", {"workloadProfileName": "gpu-a100"}, False),
+        ("azure:containerapp/app:App", {}, True),
+        ("azure:containerapp/app:App", {"template": {"minReplicas": 0}}, True),
+        ("azure:containerapp/app:App", {"template": {"minReplicas": 1}}, False),
+        ("azure:containerapp/job:Job", {}, True),
+        ("gcp:cloudrunv2/job:Job", {}, True),
+        ("aws:apprunner/service:Service", {}, False),
+        ("azure-native:web:AppServicePlan", {"sku": {"name": "Y1"}}, True),
+        ("azure-native:web:AppServicePlan", {"sku": {"name": "FC1", "tier": "FlexConsumption"}}, True),
+        ("azure-native:web:AppServicePlan", {"sku": {"name": "EP1"}}, False),
+        ("azure-native:web:AppServicePlan", {"sku": {"name": UNKNOWN}}, False),
+        ("azure:appservice/servicePlan:ServicePlan", {"skuName": "Y1"}, True),
+        ("azure:appservice/servicePlan:ServicePlan", {"skuName": "P1v3"}, False),
+        ("azure:appservice/plan:Plan", {"sku": {"tier": "Dynamic", "size": "Y1"}}, True),
     ],
 )
 def test_containers_from_zero_are_billed_by_use_and_those_that_always_run_have_no_price(
@@ -164,6 +179,19 @@ def test_containers_from_zero_are_billed_by_use_and_those_that_always_run_have_n
     found = priced(make(kind, inputs))
     assert bool(found.unpriced) is not by_use
     assert any("use not stated" in line for line in found.outside) is by_use
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("azure-native:web:WebApp", {"functionAppConfig": {"scaleAndConcurrency": {"alwaysReady": READY}}}),
+        ("azure:appservice/appFlexConsumption:AppFlexConsumption", {"alwaysReadies": READY}),
+    ],
+)
+def test_instances_of_a_function_that_are_always_ready_are_no_use(kind: str, inputs: dict[str, Any]) -> None:
+    (why,) = [reason for *_, reason in priced(make(kind, inputs)).unpriced]
+    assert "functions.ready_instance.hour" in why
+    assert not priced(make(kind, {})).unpriced
 
 
 def scheduled(expression: str = "rate(60 minutes)", **usage: int) -> Pricing:

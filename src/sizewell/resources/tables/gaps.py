@@ -122,6 +122,18 @@ def _says(path: InputPath, *words: str) -> Callable[[object], object]:
     return test
 
 
+def _plan_is(*tiers: str) -> Callable[[object], object]:
+    """Whether an App Service plan is of a tier, which its size says too: "Y1" is the dynamic tier."""
+
+    def test(inputs: object) -> object:
+        size = text(get(inputs, "sku", "name"))
+        tier = text(get(inputs, "sku", "tier"), "" if isinstance(size, Unknown) else _PLAN_TIERS.get(size.upper(), ""))
+        known = tier if tier or not isinstance(size, Unknown) else size
+        return known if isinstance(known, Unknown) else known.lower() in tiers
+
+    return test
+
+
 _PODS: Final = {"vcpu_hours": "vcpu_hour", "memory_gigabyte_hours": "memory_gb_hour"}
 
 _FARGATE: Final = unstated(
@@ -310,6 +322,7 @@ def _keeps_some(*paths: InputPath) -> Callable[[object], object]:
     return test
 
 
+_PLAN_TIERS: Final = {"Y1": "Dynamic", "FC1": "FlexConsumption", "F1": "Free"}  # others bill by the hour
 _CALLS: Final = by_use("invocations", requests="functions.request", vcpu_hours="functions.vcpu_hour")
 _READY: Final = unstated(
     "function with instances that stay ready",
@@ -338,10 +351,10 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:cloudfunctionsv2/function:Function": _when(_keeps_some(("serviceConfig", "minInstanceCount")), _READY, _CALLS),
     "gcp:cloudfunctions/function:Function": _when(_keeps_some(("minInstances",)), _READY, _CALLS),
     "azure-native:web:AppServicePlan": _when(
-        _says(("sku", "tier"), "dynamic", "flexconsumption"),
+        _plan_is("dynamic", "flexconsumption"),
         by_use("executions of its functions", requests="functions.request"),
         _when(
-            _says(("sku", "tier"), "free"),
+            _plan_is("free"),
             free("the free tier"),
             standing("App Service plan", "app_service.plan.hour", ("sku", "capacity")),
         ),

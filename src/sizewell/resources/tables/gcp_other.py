@@ -173,6 +173,19 @@ _ALWAYS_ON: Final = unstated(
     "Cloud Run instances that always run", "they are billed by their CPU and memory with and without requests",
     **_RUN_FEES,
 )  # fmt: skip
+_JOB: Final = by_use("Cloud Run job", **_RUN_FEES)
+_GPU_JOB: Final = unstated(
+    "Cloud Run job", "it is billed by its run time", gpu_seconds="cloudrun.gpu.l4.second", **_RUN_FEES
+)
+
+
+def _run_job(resource: RecordedResource, context: Context) -> Outcome:
+    """By its runs, as a function is; with a GPU unpriced until somebody states them."""
+    containers = items(get(resource.inputs, "template", "template", "containers"))
+    accelerated = isinstance(containers, Unknown) or any(
+        get(each, "resources", "limits", "nvidia.com/gpu") is not None for each in containers
+    )
+    return (_GPU_JOB if accelerated else _JOB)(resource, context)
 
 
 def _run(resource: RecordedResource, context: Context) -> Outcome:
@@ -337,6 +350,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:compute/forwardingRule:ForwardingRule": _forwarding,
     "gcp:compute/globalForwardingRule:GlobalForwardingRule": _forwarding,
     "gcp:cloudrunv2/service:Service": _run,
+    "gcp:cloudrunv2/job:Job": _run_job,
     "gcp:workbench/instance:Instance": _workbench,
     "gcp:vertex/aiEndpoint:AiEndpoint": _endpoint,
     "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
