@@ -249,3 +249,50 @@ def test_floor_expected_ceiling(events: list[Event], windows: list[Window], leas
     reached = [least, wanted, most, *(e.least or 0 for e in events), *(e.most or 0 for e in events)]
     assert hours.ceiling <= 730 * max([*reached, *(w.least for w in windows)])
     assert hours.floor >= 0
+
+
+OVER = {"startTime": "2025-01-01T20:00:00Z", "endTime": "2025-02-01T20:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("times", "counts"),
+    [
+        ({}, True),
+        (OVER, False),
+        ({"endTime": "2026-11-25T00:00:00Z"}, False),
+        ({"startTime": "2031-01-01T00:00:00Z"}, False),
+        ({"endTime": UNKNOWN}, UNKNOWN),
+        ({"endTime": "2028-01-01T00:00:00Z"}, True),
+    ],
+)
+def test_a_schedule_that_is_over_or_years_away_stops_nothing_and_saves_nothing(
+    times: dict[str, object], counts: object
+) -> None:
+    pool = group(minSize=2, desiredCapacity=2)
+    off = action(pool, "off", recurrence="0 20 * * *", minSize=0, maxSize=0, desiredCapacity=0, **times)
+    (seen,) = facts(stack(TEMPLATE, pool, off), load(), on=date(2026, 11, 21)).pools
+    assert seen.scheduled is counts
+    hours, _ = machine_hours(pool, off)
+    assert (hours.expected == 2 * 730) is (counts is not True)
+
+
+@pytest.mark.parametrize(("day", "counts"), [("2025-01-01", False), ("2026-12-01", True), ("2027-06-01", False)])
+def test_a_single_stop_counts_where_it_comes_within_a_month(day: str, counts: bool) -> None:
+    pool = group(minSize=2, desiredCapacity=2)
+    off = action(pool, "off", startTime=f"{day}T20:00:00Z", minSize=0, maxSize=0, desiredCapacity=0)
+    assert facts(stack(TEMPLATE, pool, off), load(), on=date(2026, 11, 21)).pools[0].scheduled is counts
+
+
+@pytest.mark.parametrize(("until", "counts"), [(None, True), ("2025-06-01T00:00:00Z", False)])
+def test_an_instance_schedule_that_is_over_stops_nothing(until: str | None, counts: bool) -> None:
+    hours = {"vmStartSchedule": {"schedule": "0 7 * * 1-5"}, "vmStopSchedule": {"schedule": "0 21 * * 1-5"}}
+    stated = {**hours, "timeZone": "UTC", **({} if until is None else {"expirationTime": until})}
+    policy = make("gcp:compute/resourcePolicy:ResourcePolicy", "p", {"instanceSchedulePolicy": stated})
+    inputs = {"machineType": "g2-standard-4", "zone": "us-central1-a", "resourcePolicies": UNKNOWN}
+    vm = make("gcp:compute/instance:Instance", "vm", inputs, resourcePolicies=policy)
+    assert facts(stack(policy, vm), load(), on=date(2026, 11, 21)).pools[0].scheduled is counts
+    assert (machine_hours(policy, vm)[0].expected == 730) is not counts
+
+
+def stack(*resources: RecordedResource) -> Plan:
+    return Plan(project="t", stack="prod", resources=resources)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sizewell import logs
 from sizewell.resources import savings
 from sizewell.resources.context import Context, Free, Outcome, Stated
+from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.priced import Coverage, Pricing
@@ -46,7 +47,7 @@ def price(
     plan = respelled(plan)
     own = discounts or catalog.rates  # a file that is named goes before the project's own rates
     context = Context(
-        graph=Graph(plan),
+        graph=Graph(plan, expiries=Expiries(on=on)),
         catalog=catalog if own is catalog.rates else replace(catalog, rates=own),
         on=on,
         usage=Stated(usage or NO_USAGE),

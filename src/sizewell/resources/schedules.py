@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from sizewell.resources.readers import guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Count, canonical, count, flag, get, items, text
+from sizewell.resources.values import Count, Flag, canonical, count, flag, get, items, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, WEEKS_PER_MONTH, Interval
 
@@ -189,7 +190,17 @@ def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None
     actions = graph.referring(group, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
     if isinstance(actions, Unknown):
         return Schedule(unread="a scheduled action may apply to it")
-    return _joined([_action(each.inputs) for each in actions], [each.inputs.get("timeZone") for each in actions])
+    live = [each for each in actions if _runs(graph, each.inputs) is not False]
+    parts = [_ACTIVE_UNREAD if _runs(graph, each.inputs) is UNKNOWN else _action(each.inputs) for each in live]
+    return _joined(parts, [each.inputs.get("timeZone") for each in live])
+
+
+_ACTIVE_UNREAD: Final = Schedule(unread="a schedule whose first or last time is not known")
+
+
+def _runs(graph: Graph, inputs: object, last: str = "endTime") -> Flag:
+    """Whether a schedule goes on; what is over, or begins later than a month from now, moves nothing."""
+    return guards.runs(get(inputs, "startTime"), get(inputs, last), graph.expiries.on)
 
 
 def _action(inputs: Mapping[str, object]) -> Schedule:
@@ -217,9 +228,12 @@ def _scaling_actions(graph: Graph, endpoint: RecordedResource) -> Schedule | Non
         ours = isinstance(target, str) and isinstance(name, str) and target.startswith(f"endpoint/{name}/")
         if not ours and not (target is UNKNOWN and action.inputs.get("serviceNamespace") == "sagemaker"):
             continue
+        if (live := _runs(graph, action.inputs)) is False:
+            continue
         sizes = action.inputs.get("scalableTargetAction")
         bounds = {"minSize": get(sizes, "minCapacity"), "maxSize": get(sizes, "maxCapacity")}
-        parts.append(_action({**bounds, "recurrence": action.inputs.get("schedule")}))
+        recurs = _action({**bounds, "recurrence": action.inputs.get("schedule")})
+        parts.append(_ACTIVE_UNREAD if live is UNKNOWN else recurs)
         zones.append(action.inputs.get("timezone"))
     return _joined(parts, zones)
 
@@ -254,9 +268,12 @@ def _instance_policy(graph: Graph, instance: RecordedResource) -> Schedule | Non
     kind = "gcp:compute/resourcePolicy:ResourcePolicy"
     attached = graph.referenced(instance, "resourcePolicies", kind)
     policies = [each.inputs.get("instanceSchedulePolicy") for each in attached] if isinstance(attached, tuple) else []
-    live = [policy for policy in policies if policy is not None]
+    live = [each for each in policies if each is not None and _runs(graph, each, "expirationTime") is not False]
     parts = []
     for policy in live:
+        if _runs(graph, policy, "expirationTime") is UNKNOWN:
+            parts.append(_ACTIVE_UNREAD)
+            continue
         start, stop = (get(policy, key, "schedule") for key in ("vmStartSchedule", "vmStopSchedule"))
         on = weekly(start) if isinstance(start, str) else None
         off = weekly(stop) if isinstance(stop, str) else None

@@ -102,6 +102,7 @@ class Pool(Fact):
     own_key: Flag = False
     start_script: Text = ""
     default_identity: Flag = False
+    workload_identity: Flag = False  # its cluster, in this plan, gives pods identities of their own
     reserved: Text = ""  # the reservation or block it runs in
     placement: Flag = False  # a placement group or compact placement
     zones: int | Unknown | None = None

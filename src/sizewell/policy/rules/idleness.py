@@ -103,6 +103,7 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
         pool
         for pool in facts.pools
         if pool.accelerated is not False
+        and pool.nodes_max != 0  # switched off
         and either(pool.guarded, pool.scheduled, _scales_to_zero(pool), _is_prepaid(pool)) is not True
     ]
     if limit is None or not exposed:

@@ -73,10 +73,13 @@ def node_metadata_mode(pool: Pool, _: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import pool
     >>> node_metadata_mode(pool(inputs={"nodeConfig": {}}), {}).fix
     'set nodeConfig.workloadMetadataConfig.mode to GKE_METADATA'
+    >>> node_metadata_mode(pool(inputs={"nodeConfig": {}}, workload_identity=True), {}) is None
+    True
     """
     mode = get(pool.inputs, "nodeConfig", "workloadMetadataConfig", "mode")
+    hidden: Flag = UNKNOWN if mode is UNKNOWN else mode == "GKE_METADATA"
     return require(
-        UNKNOWN if mode is UNKNOWN else mode == "GKE_METADATA",
+        pool.workload_identity if mode is None else hidden,  # the default of new pools, by the cluster
         message="every pod can read the machine's credentials from the metadata server",
         fix="set nodeConfig.workloadMetadataConfig.mode to GKE_METADATA",
         unknown="the metadata mode",

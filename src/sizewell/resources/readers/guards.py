@@ -38,34 +38,52 @@ def minutes(value: object) -> Any:
 
 
 def stops_often(cron: object) -> Flag:
-    """Whether a cron line fires at least every week: no day of the month and no month is named.
+    """Whether a cron line fires at least every week: no day of the month, month or year is named.
 
-    >>> stops_often("0 20 * * MON-FRI"), stops_often("0 0 1 1 *"), stops_often(None)
+    >>> stops_often("0 20 * * MON-FRI"), stops_often("0 0 1 1 *"), stops_often("cron(0 20 ? * * 2025)")
     (True, False, False)
     """
     if isinstance(cron, Unknown):
         return UNKNOWN
     fields = str(cron or "").removeprefix("cron(").removesuffix(")").split()
-    return len(fields) >= 5 and fields[2] in {"*", "?"} and fields[3] == "*"
+    return len(fields) >= 5 and fields[2] in {"*", "?"} and fields[3] == "*" and fields[5:] in ([], ["*"])
+
+
+def runs(start: object, end: object, on: date | None) -> Flag:
+    """Whether what recurs between two times does so soon, and for a month at least; the day may not be stated.
+
+    >>> day = date(2026, 11, 26)
+    >>> runs(None, None, day), runs("2025-01-01T20:00:00Z", "2025-02-01T20:00:00Z", day), runs("2031-01-01", None, day)
+    (True, False, False)
+    """
+    if UNKNOWN in (start, end):
+        return UNKNOWN
+    first, last = _day(start), _day(end)
+    begins = start is None or (first is not None and (first.year < FAR if on is None else first <= on + SOON))
+    lasts = end is None or (last is not None and (last.year >= FAR if on is None else last > on + SOON))
+    return begins and lasts
 
 
 def scheduled_stop(action: RecordedResource, on: date | None) -> Flag:
     """Whether a scheduled action of an Auto Scaling group brings it to nothing, again and again or soon."""
     sizes = [count(action.inputs.get(key)) for key in ("desiredCapacity", "maxSize")]
     empties = either(*(UNKNOWN if size is UNKNOWN else size == 0 for size in sizes))
-    recurrence = action.inputs.get("recurrence")
+    recurrence, start = action.inputs.get("recurrence"), action.inputs.get("startTime")
     if recurrence is not None:
-        return every(empties, stops_often(recurrence))
-    start = action.inputs.get("startTime")
+        return every(empties, stops_often(recurrence), runs(start, action.inputs.get("endTime"), on))
     return every(empties, UNKNOWN if start is UNKNOWN else _soon(start, on))
 
 
 def _soon(when: object, on: date | None) -> bool:
+    day = _day(when)
+    return day is not None and (day.year < FAR if on is None else on <= day <= on + SOON)
+
+
+def _day(when: object) -> date | None:
     try:
-        day = datetime.fromisoformat(str(when)).date()
+        return datetime.fromisoformat(str(when)).date()
     except ValueError:
-        return False
-    return day.year < FAR if on is None else day <= on + SOON
+        return None
 
 
 def scales_in(policy: RecordedResource) -> Flag:
@@ -174,13 +192,12 @@ def stop_schedule(graph: Graph, instance: RecordedResource) -> Flag:
         return UNKNOWN
     if not policies:  # a policy that stands outside of this plan
         return True
-    return either(*(_stops(policy.inputs.get("instanceSchedulePolicy")) for policy in policies))
+    return either(*(_stops(policy.inputs.get("instanceSchedulePolicy"), graph.expiries.on) for policy in policies))
 
 
-def _stops(policy: object) -> Flag:
-    cron, start = get(policy, "vmStopSchedule", "schedule"), get(policy, "startTime")
-    late: Flag = UNKNOWN if start is UNKNOWN else start is not None and str(start)[:4] >= str(FAR)
-    return every(stops_often(cron), negated(late))
+def _stops(policy: object, on: date | None) -> Flag:
+    start, end = get(policy, "startTime"), get(policy, "expirationTime")
+    return every(stops_often(get(policy, "vmStopSchedule", "schedule")), runs(start, end, on))
 
 
 SCHEDULER: Final = "aws:scheduler/schedule:Schedule"
@@ -213,7 +230,7 @@ def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
     for schedule in graph.of(SCHEDULER):
         state = schedule.inputs.get("state")
         on: Flag = UNKNOWN if state is UNKNOWN else bool(state != "DISABLED")
-        often = every(on, _recurs(schedule.inputs))
+        often = every(on, _recurs(schedule.inputs, graph.expiries.on))
         flags.append(every(often, _calls(graph, schedule, "target", schedule.inputs.get("target"), machine)))
     for target in graph.of(_EVENT_TARGET):
         rules = graph.referenced(target, "rule", EVENT_RULE)
@@ -221,7 +238,11 @@ def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
             often = UNKNOWN
         else:
             often = either(
-                False, *(every(rule.inputs.get("state") != "DISABLED", _recurs(rule.inputs)) for rule in rules)
+                False,
+                *(
+                    every(rule.inputs.get("state") != "DISABLED", _recurs(rule.inputs, graph.expiries.on))
+                    for rule in rules
+                ),
             )
         flags.append(every(often, _calls(graph, target, "input", target.inputs, machine)))
     return either(False, *flags)
@@ -242,7 +263,7 @@ def stop_association(graph: Graph, machine: RecordedResource) -> Flag:
             for prop in ("parameters", "targets", "instanceId")
         ]
         ours = either(*(UNKNOWN if isinstance(each, Unknown) else machine in each for each in named))
-        flags.append(every(called, _recurs(association.inputs), ours))
+        flags.append(every(called, _recurs(association.inputs, graph.expiries.on), ours))
     return either(False, *flags)
 
 
@@ -273,12 +294,11 @@ def obeyed_tag(graph: Graph, tags: object) -> Flag:
     return either(False, *flags)
 
 
-def _recurs(inputs: Any) -> Flag:
-    stated, start, end = (inputs.get(key) for key in ("scheduleExpression", "startDate", "endDate"))
-    if UNKNOWN in (stated, start, end):
-        return UNKNOWN
-    if (start is not None and str(start)[:4] >= str(FAR)) or (end is not None and str(end)[:4] < str(FAR)):
-        return False  # it never begins, or ends before the machine does
+def _recurs(inputs: Any, on: date | None) -> Flag:
+    stated = inputs.get("scheduleExpression")
+    live = runs(inputs.get("startDate"), inputs.get("endDate"), on)
+    if stated is UNKNOWN or live is not True:
+        return UNKNOWN if stated is UNKNOWN else live
     rate = _RATE.match(str(stated or ""))
     if rate:
         return int(rate[1]) * {"minute": 1, "hour": 60, "day": 1440}[rate[2]] <= 7 * 1440

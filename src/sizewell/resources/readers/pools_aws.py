@@ -15,6 +15,7 @@ from sizewell.resources.schedules import least_size
 from sizewell.resources.sizes import Size
 from sizewell.resources.stackfacts import PAID
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
+from sizewell.sizing.catalog import load
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
@@ -116,7 +117,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                 either(
                     every(
                         negated(_suspends(resource, "ScheduledActions")),
-                        guards.any_of(schedules, lambda action: guards.scheduled_stop(action, None)),
+                        guards.any_of(schedules, lambda action: guards.scheduled_stop(action, graph.expiries.on)),
                     ),
                     guards.stop_event(graph, resource),
                     guards.obeyed_tag(graph, tags_of(resource)),
@@ -360,20 +361,33 @@ def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     types = items(get(compute, "instanceTypes"))
     least = count(get(compute, "minVcpus", default=get(compute, "minvCpus", default=0)))  # CloudFormation's spelling
     market: Text = UNKNOWN if isinstance(kind, Unknown) else ("spot" if kind.upper() == "SPOT" else "on-demand")
+    kinds: tuple[str, ...] | Unknown = (
+        UNKNOWN if isinstance(types, Unknown) or UNKNOWN in types else tuple(str(name) for name in types)
+    )
     return [
         {
             "machine": compute,
-            "kinds": UNKNOWN if isinstance(types, Unknown) or UNKNOWN in types else tuple(str(name) for name in types),
+            "kinds": kinds,
             "market": market,
-            "nodes_min": least,
-            "nodes_wanted": count(get(compute, "desiredVcpus", default=0)),
-            "nodes_max": count(get(compute, "maxVcpus")),
+            "nodes_min": _machines_with(least, kinds),
+            "nodes_wanted": _machines_with(count(get(compute, "desiredVcpus", default=0)), kinds),
+            "nodes_max": _machines_with(count(get(compute, "maxVcpus")), kinds),
             "scales": True,
             "guarded": _ends_idle(least),  # Batch ends machines without jobs, down to the minimum
             "metrics": True,
             **({"workload_kind": "batch-inference"} if _starts_again(graph) is True else {}),
         }
     ]
+
+
+def _machines_with(vcpus: Count, kinds: tuple[str, ...] | Unknown) -> Count:
+    """How many machines have so many vCPUs, of the smallest of the types; Batch counts vCPUs."""
+    if not isinstance(vcpus, int) or vcpus == 0:
+        return vcpus
+    shapes = load().shapes_by_type
+    known = [shapes.get(("aws", kind)) for kind in (() if isinstance(kinds, Unknown) else kinds)]
+    sizes = [shape.vcpus for shape in known if shape is not None and shape.vcpus]
+    return -(-vcpus // min(sizes)) if sizes and len(sizes) == len(known) else UNKNOWN
 
 
 def _ends_idle(least: Count) -> Flag:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sizewell.resources import gcp_nodes
@@ -79,6 +80,7 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, objec
     return [
         {
             **config,
+            "workload_identity": False if cluster is None else _gives_identities(cluster.inputs),
             "nodes_min": size.least,
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,
@@ -90,6 +92,11 @@ def _node_pool(graph: Graph, resource: RecordedResource) -> list[dict[str, objec
             "public_address": UNKNOWN if private is UNKNOWN else private is not True,
         }
     ]
+
+
+def _gives_identities(cluster: Mapping[str, Any]) -> Flag:
+    pool = get(cluster, "workloadIdentityConfig", "workloadPool")
+    return UNKNOWN if pool is UNKNOWN else bool(pool)
 
 
 def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
@@ -148,6 +155,9 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: object) -> 
     }
 
 
+_SWITCHED_OFF: Final = {**ONE_MACHINE, "nodes_min": 0, "nodes_wanted": 0, "nodes_max": 0}
+
+
 def _short(limit: object) -> Flag:
     """Whether a longest run is a week at most."""
     seconds = count(get(limit, "seconds", default=limit if isinstance(limit, str) else None))
@@ -168,7 +178,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            **ONE_MACHINE,
+            **(ONE_MACHINE if gcp_nodes.instance_machine(resource.inputs).runs else _SWITCHED_OFF),
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
@@ -192,7 +202,7 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            **ONE_MACHINE,
+            **(ONE_MACHINE if gcp_nodes.instance_machine(inputs).runs else _SWITCHED_OFF),
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
