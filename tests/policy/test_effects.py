@@ -233,6 +233,22 @@ def test_types_of_other_providers_are_told_from_those_of_the_clouds(
     assert said(resource(kind, "m", inputs)).get(("accelerators-kept", "m")) == outcome
 
 
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("aws:lambda/function:Function", {"environment": {"variables": {"INSTANCE_TYPE": "g5.xlarge"}}}),
+        (
+            "gcp:cloudfunctionsv2/function:Function",
+            {"serviceConfig": {"environmentVariables": {"MACHINE_TYPE": "a2-highgpu-1g"}}},
+        ),
+    ],
+)
+def test_of_a_function_that_names_a_machine_it_is_not_known_whether_it_starts_one(
+    kind: str, inputs: dict[str, Any]
+) -> None:
+    assert said(resource(kind, "f", inputs)).get(("accelerators-kept", "f")) == "undetermined"
+
+
 def _azure(source: str) -> dict[str, Any]:
     return {
         "name": "ssh", "access": "Allow", "direction": "Inbound", "protocol": "Tcp", "priority": 100,

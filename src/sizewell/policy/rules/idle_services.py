@@ -376,6 +376,17 @@ def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
     return Violation("it keeps accelerators when idle, and they are billed around the clock", fix)
 
 
+_CODE: Final = (  # they have no machines of their own with accelerators, and no input that ends one
+    "aws:lambda/function:Function",
+    "gcp:cloudfunctions/function:Function",
+    "gcp:cloudfunctionsv2/function:Function",
+    "azure-native:web:WebApp",
+    "azure-native:web:WebAppSlot",
+    "azure:appservice/linuxFunctionApp:LinuxFunctionApp",
+    "azure:appservice/windowsFunctionApp:WindowsFunctionApp",
+)
+
+
 def _unread(thing: Thing, parameters: Parameters) -> Verdict:
     """Of a type that nobody reads: it names accelerators, and nothing in it ends that."""
     inputs: Any = thing.inputs
@@ -388,6 +399,8 @@ def _unread(thing: Thing, parameters: Parameters) -> Verdict:
         return None
     if isinstance(what, Unknown):
         return Undetermined("its machine type")
+    if thing.type in _CODE:
+        return Undetermined(f"whether its code starts {what}, which it names")
     return Violation(
         f"it names {what}, and nothing in it ends that: no minimum of 0, no idle time, no end{thing.expiry.also()}",
         "give it a minimum of 0, an idle time or an end, or waive this for it until a day",
