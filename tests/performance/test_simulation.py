@@ -12,7 +12,15 @@ import pytest
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.predict.performance.serving_load import saturated, waits_share
 from sizewell.sizing.predict.performance.serving_replica import Replica
-from sizewell.sizing.predict.simulation.fleet import LAUNCH_S, ReplicaLimits, Scaling, Served, simulate
+from sizewell.sizing.predict.simulation.fleet import (
+    LAUNCH_S,
+    Promise,
+    ReplicaLimits,
+    Scaling,
+    Served,
+    no_better,
+    simulate,
+)
 from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
 from sizewell.sizing.records.jobs import ServingJob
 
@@ -204,6 +212,45 @@ def test_burstier_waits_longer_and_more_replicas_wait_less() -> None:
     by_count = [_p95(simulate(REAL, AMPLE, bursts, replicas=count)) for count in (1, 2, 4, 8)]
     assert by_count == sorted(by_count, reverse=True)
     assert by_count[0] > 2 * by_count[3]
+
+
+def test_a_replay_ends_where_it_can_no_longer_keep_its_promise() -> None:
+    """It says of each count and figure what the whole replay says."""
+    bursts = arriving(rate=20, seconds=100, lengths=Lengths(prompt_tokens=500, output_tokens=100), burstiness=10)
+    for replicas in (1, 2, 4, 8):
+        whole = simulate(REAL, AMPLE, bursts, replicas=replicas)
+        for which, values in enumerate((whole.ttft_s, whole.tpot_s, whole.e2e_s)):
+            beyond = len(values) // 20
+            limit = sorted(values)[-1 - beyond]
+            for most, broken in ((limit, None), (limit * 0.999, which), (limit / 4, which)):
+                promise = Promise(
+                    most_s=tuple(most if part == which else math.inf for part in range(3)), misses=(beyond,) * 3
+                )
+                ended = simulate(REAL, AMPLE, bursts, replicas=replicas, promise=promise)
+                assert ended.broken == broken
+            assert len(ended.ttft_s) < 0.6 * len(whole.ttft_s)
+
+
+def test_what_is_slower_or_smaller_in_a_part_and_faster_in_none_is_no_better() -> None:
+    slower, smaller = replace(REAL, step_s=2e-3), replace(AMPLE, sequences=8)
+    assert no_better(slower, AMPLE, REAL, AMPLE)
+    assert no_better(REAL, smaller, REAL, AMPLE)
+    assert not no_better(REAL, AMPLE, slower, AMPLE)
+    assert not no_better(slower, AMPLE, REAL, smaller)
+    assert not no_better(replace(slower, prefix=0.5), AMPLE, REAL, AMPLE)
+
+
+def test_of_requests_as_if_all_were_kept_each_waits_least_alone() -> None:
+    blocks = [(0, each % 3, each) for each in range(30)]
+    requests = Requests([0.1 * each for each in range(30)], [1600] * 30, [20] * 30, [0] * 30, blocks, 512)
+    kept = requests.all_kept()
+    assert kept.cached_tokens[:2] == [0, 512]
+    assert kept.cached_tokens[5] == 1024
+    alone = simulate(REAL, AMPLE, kept, clients=1)
+    for replicas in (1, 3, 30):
+        served = simulate(REAL, AMPLE, requests, replicas=replicas)
+        for least, took in zip(alone.ttft_s, served.ttft_s, strict=True):
+            assert least <= took + 1e-9
 
 
 def _step_up(scaling: Scaling | None, replicas: int = 1) -> Served:

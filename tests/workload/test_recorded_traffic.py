@@ -7,14 +7,17 @@ import json
 import random
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.choose import simulated
 from sizewell.sizing.choose.decide import size_one
 from sizewell.sizing.choose.fleets import TARGET_LOAD
 from sizewell.sizing.choose.simulated import Load, deployed, judged
 from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.simulation.fleet import Served, simulate
 from sizewell.sizing.predict.simulation.requests import Requests
 from sizewell.sizing.workload.read import WorkloadSpec, read_spec
 from sizewell.sizing.workload.resolved import as_yaml
@@ -77,6 +80,20 @@ def test_prompts_that_share_blocks_are_read_once(tmp_path: Path) -> None:
     assert traffic is not None
     # The first block of four prompts of five, and the whole of the second, whose two blocks are one.
     assert traffic.prefix == pytest.approx((4 * 512 + 512) / (5 * 1024))
+
+
+def test_what_fails_is_not_replayed_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.csv").write_text(_bursts())
+    replayed: list[int] = []
+
+    def counted(*arguments: Any, **more: Any) -> Served:
+        served = simulate(*arguments, **more)
+        replayed.append(len(served.ttft_s))
+        return served
+
+    monkeypatch.setattr(simulated, "simulate", counted)
+    assert size_one(_read(tmp_path), CATALOG, stack="", on=date(2026, 11, 22)).best() is not None
+    assert sum(replayed) < 1200 * 5
 
 
 def test_the_fleet_holds_the_log_a_quarter_faster_and_one_fewer_does_not(tmp_path: Path) -> None:

@@ -126,6 +126,8 @@ def command(args: Arguments) -> int:
                 day = over_the_day(of, busiest_day(of, burstiness=bursts, cached=args.cached))
         asked = judged(of, what, args.replicas or of.replicas)
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
+        if fails is not None and fails.served.broken is not None:
+            fails = judged(of, what, fails.replicas)  # to the last request: by how much it misses
     told = _Told(spec.name, option, of, what, asked, holds, fails, log.remarks if log else (), day)
     if args.html is not None:
         _write_page(args.html, told)

@@ -22,7 +22,7 @@ from sizewell.sizing.predict.performance.serving import is_language_model
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
-from sizewell.sizing.predict.simulation.fleet import ReplicaLimits, Scaling, Served, simulate
+from sizewell.sizing.predict.simulation.fleet import Promise, ReplicaLimits, Scaling, Served, no_better, simulate
 from sizewell.sizing.predict.simulation.requests import SPREAD, Lengths, Requests, arriving, circulating, over_hours
 from sizewell.sizing.records.launching import in_flight_target
 from sizewell.sizing.units import plural
@@ -102,86 +102,99 @@ def size_for_bursts(spec: WorkloadSpec, setting: Setting, *, apart: bool, clouds
     """As `choice.size`, for a load that states more than means: what is chosen has been simulated under it.
 
     The search takes each kind of replica at its count for random arrivals of equal lengths, which bursts and spread
-    lengths can only raise. From the
-    cheapest on each kind is simulated until none is left that would be cheaper than what holds; the search is repeated
-    with what that says, until what it chooses was simulated. The load is that of the closed form, a quarter more than
-    stated. `apart`: for the best of each of the `clouds` as well.
+    lengths can only raise. From the cheapest on each kind is simulated until none is left that would be cheaper than
+    what holds; the search is repeated with what that says, until what it chooses was simulated. The load is that of the
+    closed form, a quarter more than stated. `apart`: for the best of each of the `clouds` as well.
     """
-    known: dict[Alike, Simulated] = {}
+    search = _Search()
     while True:
-        need = replace(setting.need, simulated=dict(known))
+        need = replace(setting.need, simulated=dict(search.known))
         sizing = size(spec, replace(setting, need=need), apart=apart)
-        tried = dict(known)
         for cloud in (None, *(clouds if apart else ())):
-            _try_from_the_best(sizing, cloud, known)
-        if known == tried:
+            search.from_the_best(sizing, cloud)
+        if search.known == need.simulated:
             # Beside what was simulated stands nothing that was not.
-            exact = {kind for kind, simulated in known.items() if not simulated.at_least}
+            exact = {kind for kind, simulated in search.known.items() if not simulated.at_least}
             return replace(sizing, options=tuple(option for option in sizing.options if _kind(option) in exact))
 
 
-def _try_from_the_best(sizing: Sizing, cloud: str | None, known: dict[Alike, Simulated]) -> None:
-    """Simulate what is not known yet, from the best option on; where the cheapest is asked for, no further than where
-    all others cost more than one that holds.
-    """
-    least = math.inf
-    for option in sizing.options:
-        if not option.candidate.buildable or cloud not in (None, option.cloud):
-            continue
-        if option.rank_usd >= least:
-            return
-        kind = _kind(option)
-        if kind not in known:
-            known[kind] = _dearer(option, least) or _simulated(option)
-        if known[kind].at_least and _usd_at_least(option, _nodes(option, known[kind])) < least:
-            known[kind] = _simulated(option)
-        if known[kind].replicas and not known[kind].at_least:
-            # What stands beside the machines is counted with each of them: no less than it will cost.
-            least = min(least, option.rank_usd * _nodes(option, known[kind]) / option.fleet.nodes)
-            if sizing.need.objective != "cost":
+class _Search:
+    """What simulations say of each kind of replica; a simulation ends where it is known to fail."""
+
+    def __init__(self) -> None:
+        self.known: dict[Alike, Simulated] = {}
+        self._loads: dict[tuple[float, ...], Load] = {}
+        self._failed: list[tuple[tuple[Replica, ReplicaLimits], int]] = []
+
+    def from_the_best(self, sizing: Sizing, cloud: str | None) -> None:
+        """Simulate what is not known yet, from the best option on; where the cheapest is asked for, no further than
+        where all others cost more than one that holds.
+        """
+        options = [each for each in sizing.options if each.candidate.buildable and cloud in (None, each.cloud)]
+        cheapest = sizing.need.objective == "cost"
+        least = min(map(self._usd, options), default=math.inf) if cheapest else math.inf
+        for option in options:
+            if option.rank_usd >= least:
+                return
+            kind = _kind(option)
+            simulated = self.known.get(kind)
+            if simulated is None or (simulated.at_least and _usd_at_least(option, _nodes(option, simulated)) < least):
+                self.known[kind] = self._simulated(option, least)
+            usd = self._usd(option)
+            if math.isfinite(usd) and not cheapest:
                 return  # what comes next by another objective is asked by the next search
+            least = min(least, usd)
+
+    def _usd(self, option: Option) -> float:
+        """A month with as many as hold: what stands beside the machines is counted with each of them, so it is no less
+        than it will cost. Infinite where the number is not known or there is none.
+        """
+        simulated = self.known.get(_kind(option))
+        if simulated is None or simulated.at_least or not simulated.replicas:
+            return math.inf
+        return option.rank_usd * _nodes(option, simulated) / option.fleet.nodes
+
+    def _simulated(self, option: Option, usd: float) -> Simulated:
+        """The fewest that hold; or only as many as cost more than `usd`, where one fewer does not hold."""
+        of = _deployed(option)
+        load = self._load(of)
+        holds = None
+        if math.isfinite(usd):
+            nodes = option.fleet.nodes + math.floor((usd - option.rank_usd) / _machine_usd(option))
+            within = (nodes - of.arrivals.spare) * of.per_node
+            if within >= of.replicas:
+                holds = self._holding(of, load, within)
+                if holds is None:
+                    return Simulated(replicas=within + 1, at_least=True)
+        elif not judged(of, _alone(load), 1, early=True).holds:
+            return Simulated(replicas=0)
+        first = judged(of, load, of.replicas, early=True)
+        holds, fails = fewest(of, load, first, lambda _: None, holds=holds)
+        return Simulated(replicas=0) if holds is None else _as_known(of, load, holds, fails)
+
+    def _holding(self, of: Deployed, load: Load, replicas: int) -> Judged | None:
+        """So many replicas where they hold. Those that are nowhere better than as many that do not hold, do not."""
+        for failed, count in self._failed:
+            if replicas <= count and no_better(of.replica, of.limits, *failed):
+                return None
+        tried = judged(of, load, replicas, early=True)
+        if not tried.holds:
+            self._failed.append(((of.replica, of.limits), replicas))
+        return tried if tried.holds else None
+
+    def _load(self, of: Deployed) -> Load:
+        key = (of.job.input_tokens, of.job.output_tokens, of.job.prefix, of.job.architecture.max_sequence_length or 0)
+        if key not in self._loads:
+            self._loads[key] = _bursts(of)
+        return self._loads[key]
 
 
-def _nodes(option: Option, simulated: Simulated) -> int:
-    of = deployed(option)
-    assert of is not None  # noqa: S101 - as in `_simulated`
-    return max(option.fleet.nodes, math.ceil(simulated.replicas / of.per_node) + of.arrivals.spare)
+def _alone(load: Load) -> Load:
+    """Its requests one after the other: none waits less on any fleet."""
+    return replace(load, requests=load.requests.all_kept(), clients=1, think_s=0.0)
 
 
-def _usd_at_least(option: Option, nodes: int) -> float:
-    """A month with so many machines in place of the option's own, without what else they bring."""
-    return option.rank_usd + (nodes - option.fleet.nodes) * _machine_usd(option)
-
-
-def _machine_usd(option: Option) -> float:
-    return max(0.01, option.usd_per_hour * float(option.hours.expected) / option.fleet.nodes)
-
-
-def _dearer(option: Option, usd: float) -> Simulated | None:
-    """As many replicas as cost more than `usd` for the option, where one fewer does not hold; None where it does."""
-    of = deployed(option)
-    assert of is not None  # noqa: S101 - as in `_simulated`
-    if not math.isfinite(usd):
-        return None
-    nodes = option.fleet.nodes + math.floor((usd - option.rank_usd) / _machine_usd(option))
-    within = (nodes - of.arrivals.spare) * of.per_node
-    if within < of.replicas or judged(of, _bursts(of), within).holds:
-        return None
-    return Simulated(replicas=within + 1, at_least=True)
-
-
-def _kind(option: Option) -> Alike:
-    machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), option.setting.need)
-    return alike_of(machine.cluster(1), option.fleet.devices_per_replica)
-
-
-def _simulated(option: Option) -> Simulated:
-    of = deployed(option)
-    assert of is not None  # noqa: S101 - the spec states its bursts or lengths, which others are refused for
-    load = _bursts(of)
-    holds, fails = fewest(of, load, judged(of, load, of.replicas), lambda _: None)
-    if holds is None:
-        return Simulated(replicas=0)
+def _as_known(of: Deployed, load: Load, holds: Judged, fails: Judged | None) -> Simulated:
     percentile = of.level.percentile
     what = [] if of.arrivals.burstiness is None else [f"arrivals of burstiness {of.arrivals.burstiness:g}"]
     what += ["spread lengths"] if of.arrivals.input_spread or of.arrivals.output_spread else []
@@ -198,6 +211,31 @@ def _simulated(option: Option) -> Simulated:
         e2e_s=holds.e2e_s[percentile],
         says=says,
     )
+
+
+def _deployed(option: Option) -> Deployed:
+    of = deployed(option)
+    assert of is not None  # noqa: S101 - the spec states its bursts or lengths, which others are refused for
+    return of
+
+
+def _nodes(option: Option, simulated: Simulated) -> int:
+    of = _deployed(option)
+    return max(option.fleet.nodes, math.ceil(simulated.replicas / of.per_node) + of.arrivals.spare)
+
+
+def _usd_at_least(option: Option, nodes: int) -> float:
+    """A month with so many machines in place of the option's own, without what else they bring."""
+    return option.rank_usd + (nodes - option.fleet.nodes) * _machine_usd(option)
+
+
+def _machine_usd(option: Option) -> float:
+    return max(0.01, option.usd_per_hour * float(option.hours.expected) / option.fleet.nodes)
+
+
+def _kind(option: Option) -> Alike:
+    machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), option.setting.need)
+    return alike_of(machine.cluster(1), option.fleet.devices_per_replica)
 
 
 def _bursts(of: Deployed) -> Load:
@@ -341,8 +379,8 @@ def over_the_day(of: Deployed, load: Load) -> Day:
     )
 
 
-def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = None) -> Judged:
-    """So many replicas under the load; with `scaling`, at first."""
+def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = None, *, early: bool = False) -> Judged:
+    """So many replicas under the load; with `scaling`, at first. `early`: no further than to where they fail."""
     served = simulate(
         of.replica,
         of.limits,
@@ -351,20 +389,23 @@ def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = No
         clients=load.clients,
         think_s=load.think_s,
         scaling=scaling,
+        promise=_promise(of.level, load) if early else None,
     )
     first = int(len(served.ttft_s) * load.warm_up)
     figures = [percentiles(values[first:]) for values in (served.ttft_s, served.tpot_s, served.e2e_s)]
-    level = of.level
-    missed = [
-        f"{name} after {by[level.percentile]:.3g} s, {most:.3g} s allowed"
-        for name, by, most in zip(
-            ("first token", "each token", "the answer"),
-            figures,
-            (level.ttft_s, level.tpot_s, level.e2e_s),
-            strict=True,
-        )
-        if most is not None and by and by[level.percentile] > most
-    ]
+    level, names = of.level, ("first token", "each token", "the answer")
+    most_s = (level.ttft_s, level.tpot_s, level.e2e_s)
+    if served.broken is None:
+        missed = [
+            f"{name} after {by[level.percentile]:.3g} s, {most:.3g} s allowed"
+            for name, by, most in zip(names, figures, most_s, strict=True)
+            if most is not None and by and by[level.percentile] > most
+        ]
+    else:
+        share = 100 * (1 - level.percentile)
+        missed = [
+            f"{names[served.broken]} after more than {most_s[served.broken]:.3g} s for over {share:.3g}% of requests"
+        ]
     if served.refused:
         missed.append(f"{served.refused:,} requests are longer than the cache of a replica")
     return Judged(
@@ -377,24 +418,43 @@ def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = No
     )
 
 
-def fewest(of: Deployed, load: Load, known: Judged, tell: Callable[[int], None]) -> tuple[Judged | None, Judged | None]:
-    """The fewest replicas that hold and the most that do not, by halving; None where there is none of that kind.
+def _promise(level: ServiceLevel, load: Load) -> Promise:
+    """How many requests are beyond the percentile, by nearest rank as in `percentiles`."""
+    first = int(len(load.requests) * load.warm_up)
+    outputs = load.requests.output_tokens
+    streamed = sum(outputs[index] > 1 for index in range(first, len(outputs)))
+    counts = len(outputs) - first, streamed, len(outputs) - first
+    most = (level.ttft_s, level.tpot_s, level.e2e_s)
+    return Promise(
+        most_s=tuple(math.inf if seconds is None else seconds for seconds in most),
+        misses=tuple(count - math.ceil(level.percentile * count) for count in counts),
+        first=first,
+    )
 
-    More replicas are taken to serve no worse. `known` is a number already tried; `tell` hears which is tried next.
+
+def fewest(
+    of: Deployed, load: Load, known: Judged, tell: Callable[[int], None], holds: Judged | None = None
+) -> tuple[Judged | None, Judged | None]:
+    """The fewest replicas that hold and the most that do not, near `known` first; None where there is none of those.
+
+    More replicas are taken to serve no worse. `known` is a number already tried, `holds` one that does; `tell` hears
+    which is tried next.
     """
-    holds, fails = (known, None) if known.holds else (None, known)
-    while holds is None:
-        assert fails is not None  # noqa: S101 - one of both is known
-        if fails.replicas >= REPLICAS_MAX or fails.served.refused:
-            return None, fails
-        count = min(REPLICAS_MAX, 2 * fails.replicas)
+    holds, fails = (known, None) if known.holds else (holds, known)
+    step = max(1, known.replicas // 16)
+    while holds is None or ((fails is None or holds.replicas - fails.replicas > 1) and holds.replicas > 1):
+        if holds is None:
+            assert fails is not None  # noqa: S101 - one of both is known
+            if fails.replicas >= REPLICAS_MAX or fails.served.refused:
+                return None, fails
+            count = min(REPLICAS_MAX, fails.replicas + step)
+        elif fails is None:
+            count = max(1, holds.replicas - step)
+        else:
+            count = (holds.replicas + fails.replicas) // 2
+        step *= 2
         tell(count)
-        tried = judged(of, load, count)
-        holds, fails = (tried, fails) if tried.holds else (None, tried)
-    while holds.replicas > 1 and (fails is None or holds.replicas - fails.replicas > 1):
-        count = (holds.replicas + (fails.replicas if fails else 0)) // 2
-        tell(count)
-        tried = judged(of, load, count)
+        tried = judged(of, load, count, early=True)
         holds, fails = (tried, fails) if tried.holds else (holds, tried)
     return holds, fails
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.simulation.requests import Requests
+from sizewell.sizing.predict.simulation.requests import Requests, held
 from sizewell.sizing.units import plural
 
 
@@ -67,25 +67,13 @@ class Log:
         """Rate, lengths and what a prefix cache without limits would hold: the keys of `traffic` that say so."""
         requests = self.requests
         prompts = sum(requests.prompt_tokens)
-        held = requests.block_tokens * sum(_held(requests.blocks))
+        kept = requests.block_tokens * sum(held(requests.blocks))
         means: dict[str, float | str] = {
             "rps": float(f"{len(requests) / requests.seconds:.6g}"),
             "input_tokens": max(1, round(prompts / len(requests))),
             "output_tokens": max(1, round(sum(requests.output_tokens) / len(requests))),
         }
-        return means | ({"prefix": f"{min(99.0, 100 * held / prompts):.4g}%"} if held else {})
-
-
-def _held(prompts: Sequence[Sequence[int]]) -> Iterator[int]:
-    """How many blocks at the beginning of each prompt came before.
-
-    >>> list(_held([(1, 2), (1, 2, 3), (4, 2)]))
-    [0, 2, 0]
-    """
-    seen: set[int] = set()
-    for blocks in prompts:
-        yield next((position for position, block in enumerate(blocks) if block not in seen), len(blocks))
-        seen.update(blocks)
+        return means | ({"prefix": f"{min(99.0, 100 * kept / prompts):.4g}%"} if kept else {})
 
 
 def columns_of(text: str) -> Columns:

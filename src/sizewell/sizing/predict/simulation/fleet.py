@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from heapq import heappop, heappush
 from typing import Final
 
@@ -57,6 +57,18 @@ class Scaling:
     tolerance: float = 0.1  # within which nothing changes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """How many requests may take longer than so many seconds: one more, and the simulation ends.
+
+    In this order: to the first token, between tokens, to the last token.
+    """
+
+    most_s: tuple[float, ...]
+    misses: tuple[int, ...]
+    first: int = 0  # request that counts; those before it do not
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """What happened to each request, in the order of arrival, and to the fleet."""
@@ -73,6 +85,7 @@ class Served:
     hit_tokens: int  # of prompts, that the replicas had kept and did not read again
     busy_s: float  # of all replicas together
     seconds: float  # to the last token
+    broken: int | None  # which part of the promise; the requests that had not ended are in none of the above
     waiting: Sequence[tuple[float, int]] = field(repr=False)  # requests that wait, at each arrival
     ordered: Sequence[tuple[float, int]] = field(repr=False)  # replicas that serve or start, from each time on
 
@@ -117,6 +130,16 @@ class _Costs:
         return max(work, of.read_s(float(tokens))) + of.collective_s + of.step_s
 
 
+def no_better(replica: Replica, limits: ReplicaLimits, than: Replica, its: ReplicaLimits) -> bool:
+    """Whether each part of its steps takes as long as another's or longer, and it takes no more at once."""
+    apart = ("devices", "adapters", "prefix", "expert_share")  # that are no times
+    slower = all(
+        getattr(replica, each.name) >= getattr(than, each.name) for each in fields(Replica) if each.name not in apart
+    )
+    alike = all(getattr(replica, name) == getattr(than, name) for name in apart[1:])
+    return slower and alike and all(getattr(limits, f.name) <= getattr(its, f.name) for f in fields(ReplicaLimits))
+
+
 class _State:
     """One replica."""
 
@@ -159,7 +182,12 @@ class _State:
 
 
 class _Fleet:
-    def __init__(self, costs: _Costs, limits: ReplicaLimits, requests: Requests, replicas: int) -> None:
+    def __init__(
+        self, costs: _Costs, limits: ReplicaLimits, requests: Requests, replicas: int, promise: Promise | None
+    ) -> None:
+        self.promise = promise
+        self.broken: int | None = None
+        self.misses = list(promise.misses) if promise else []  # that are left
         self.costs, self.limits, self.requests = costs, limits, requests
         count = len(requests)
         self.replicas = [_State(index) for index in range(replicas)]
@@ -272,6 +300,8 @@ class _Fleet:
             at.filling.remove(request)
             if math.isnan(self.first[request]):
                 self.first[request] = now
+                if self.promise:
+                    self._hold(0, request, now - self.arrived[request])
             at.used += 1  # the token that the prompt's last step said
             at.sequences += 1
             at.context += self.length[request] + 1
@@ -292,12 +322,24 @@ class _Fleet:
         at.in_flight -= 1
         del self.due[request]
         self.end[request] = now
+        if self.promise:
+            self._hold(2, request, now - self.arrived[request])
+            said = self.requests.output_tokens[request]
+            if said > 1:
+                self._hold(1, request, (now - self.first[request]) / (said - 1))
         self.ended.append(request)
         if self.requests.block_tokens:
             for block in self.requests.blocks[request]:
                 at.kept.pop(block, None)
                 at.kept[block] = None
             self._drop_blocks(at, 0)
+
+    def _hold(self, which: int, request: int, seconds: float) -> None:
+        assert self.promise is not None  # noqa: S101 - asked only then
+        if seconds > self.promise.most_s[which] and request >= self.promise.first:
+            self.misses[which] -= 1
+            if self.misses[which] < 0:
+                self.broken = which
 
     def _reuse(self, at: _State, request: int) -> None:
         """Leave unread what the replica has kept of the prompt's beginning."""
@@ -413,14 +455,15 @@ def simulate(
     clients: int = 0,
     think_s: float = 0.0,
     scaling: Scaling | None = None,
+    promise: Promise | None = None,
 ) -> Served:
-    """The requests on `replicas` equal replicas, from an empty fleet to the last token.
+    """The requests on `replicas` equal replicas, from an empty fleet to the last token, or to where `promise` breaks.
 
     With `scaling` that is how many there are at first, and the autoscaler adds and takes away. With `clients` the times
     of `requests` are not used: so many clients send one each at the start, and the next one `think_s` after its
     answer has ended.
     """
-    fleet = _Fleet(_Costs(replica), limits, requests, replicas)
+    fleet = _Fleet(_Costs(replica), limits, requests, replicas, promise)
     agenda, arrived = fleet.agenda, fleet.arrived
     count = len(requests)
     coming: list[tuple[float, int]] = []  # arrivals of clients, a heap
@@ -431,7 +474,7 @@ def simulate(
     waiting: list[tuple[float, int]] = []
     position = 0
     look = scaling.look_s if scaling else math.inf
-    while True:
+    while fleet.broken is None:
         arrival = math.inf
         if clients:
             arrival = coming[0][0] if coming else math.inf
@@ -490,6 +533,7 @@ def _served(fleet: _Fleet, waiting: list[tuple[float, int]]) -> Served:
         hit_tokens=fleet.hit_tokens + sum(fleet.requests.cached_tokens),
         busy_s=sum(replica.busy_s for replica in fleet.replicas),
         seconds=max(end, default=0.0),
+        broken=fleet.broken,
         waiting=waiting,
         ordered=fleet.ordered,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -31,6 +31,26 @@ class Requests:
     def seconds(self) -> float:
         """From the start to the last arrival."""
         return self.at_s[-1] if self.at_s else 0.0
+
+    def all_kept(self) -> Requests:
+        """As if one prefix cache without limits had served them."""
+        kept = (
+            min(prompt - 1, cached + blocks * self.block_tokens)
+            for prompt, cached, blocks in zip(self.prompt_tokens, self.cached_tokens, held(self.blocks), strict=True)
+        )
+        return replace(self, cached_tokens=list(kept), blocks=(), block_tokens=0) if self.blocks else self
+
+
+def held(prompts: Iterable[Sequence[int]]) -> Iterator[int]:
+    """How many blocks at the beginning of each prompt came before.
+
+    >>> list(held([(1, 2), (1, 2, 3), (4, 2)]))
+    [0, 2, 0]
+    """
+    seen: set[int] = set()
+    for blocks in prompts:
+        yield next((position for position, block in enumerate(blocks) if block not in seen), len(blocks))
+        seen.update(blocks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
