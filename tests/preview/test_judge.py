@@ -371,6 +371,24 @@ def test_the_policies_alone_judge_what_a_change_ignores_and_keeps_as_a_preview_d
     assert alone == failed(found)
 
 
+def test_what_is_replaced_and_retained_stands_beside_the_new_one(preview, capsys):
+    repository, run = preview
+    keeping = PROGRAM.replace("name, props, None)", "name, props, pulumi.ResourceOptions(retain_on_delete=True))")
+    repository.program(text=keeping.format(machine="g5.12xlarge", size=100))
+    repository.commit()
+    moved = keeping.replace("us-east-1a", "us-east-1b")
+    repository.program(text=moved.format(machine="g5.xlarge", size=100))
+    _, found = run()
+    (stack,) = found["stacks"]
+    before, after = (Decimal(stack[side]["usd_per_month"]["expected"]) for side in ("before", "after"))
+    assert after > before > 4000
+    assert any("the old one stays and is billed beside the new" in note for note in stack["notes"])
+    assert not stack["needs"]
+    _, report = policy(capsys, "--base", "HEAD")
+    failing = {name for each in report["results"] if each["rule"] == "idle-exposure" for name in [each["resource"]]}
+    assert len(failing) == 2
+
+
 def test_the_policies_alone_hold_at_the_prices_before_the_change_as_well(preview, capsys):
     repository, run = preview
     (repository.root / RULES).write_text("levels: {hourly-budget: mandatory}\n")

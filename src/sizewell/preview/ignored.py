@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from sizewell.preview.changes import changed
 from sizewell.preview.needs import stays
 from sizewell.resources.recorded import Plan, RecordedResource
 
+_RETAINED: Final = " (retained)"
 _ABSENT: Final = object()
 _PART: Final = re.compile(r'\["([^"]*)"\]|\[(\d+|\*)\]|([^.\[\]]+)')
 
@@ -39,6 +41,30 @@ def with_kept(before: Plan | None, after: Plan) -> Plan:
     if not kept:
         return after
     return replace(after, resources=(*after.resources, *(each for each in before.resources if each.urn in kept)))
+
+
+def with_retained(
+    before: Plan | None, after: Plan, replaced: frozenset[str] | None
+) -> tuple[Plan | None, Plan, frozenset[str] | None, tuple[str, ...]]:
+    """Both sides, and what the engine replaces, where a replacement leaves its predecessor standing: one that is
+    retained is not deleted when it is replaced either, so it stands on both sides, and the new one is created. The
+    names of those, too.
+    """
+    if before is None:
+        return before, after, replaced, ()
+    old = before.by_urn()
+    urns = {
+        urn
+        for urn, change in changed(before, after, replaced).items()
+        if change.kind == "replace" and urn in old and old[urn].retain_on_delete
+    }
+    if not urns:
+        return before, after, replaced, ()
+    stands = {urn: replace(old[urn], urn=f"{urn}{_RETAINED}", name=f"{old[urn].name}{_RETAINED}") for urn in urns}
+    before = replace(before, resources=tuple(stands.get(each.urn, each) for each in before.resources))
+    after = replace(after, resources=(*after.resources, *stands.values()))
+    names = tuple(sorted(old[urn].name for urn in urns))
+    return before, after, None if replaced is None else replaced - urns, names
 
 
 def kept_urns(before: Plan, after: Plan) -> set[str]:

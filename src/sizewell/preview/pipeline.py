@@ -20,7 +20,7 @@ from sizewell.preview.base_prices import BasePrices
 from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
-from sizewell.preview.ignored import as_it_stands, with_kept
+from sizewell.preview.ignored import as_it_stands, with_kept, with_retained
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
@@ -168,7 +168,9 @@ def against_base(request: Request) -> Iterator[Callable[[str, Planned], Judged]]
                 after = replace(after, hidden=(*after.hidden, _unseen(label, failed)))
             if before is None:
                 return Judged(plan=after)
-            changes = _kinds(changed(before, after, read.replaced))
+            before, after, replaced, _ = with_retained(before, after, read.replaced)
+            assert before is not None  # noqa: S101  (it is, where it was)
+            changes = _kinds(changed(before, after, replaced))
             return Judged(plan=with_kept(before, after), before=before, changes=changes)
 
         yield judged
@@ -383,6 +385,11 @@ def _sides_of(
         why = "is of the project or backend before the change" if shown else "has lost its files"
         note = f"the stack {why}; its resources remain and are billed until `pulumi destroy -s {shown or name}`"
         gone, after = True, replace(before or Plan(project="", stack=name, resources=()), notes=(note,))
+    before, after, replaced, retained = with_retained(before, after, head.replaced if head is not None else None)
+    notes = tuple(
+        f"{each}: replaced and retained (retain on delete): the old one stays and is billed beside the new"
+        for each in retained
+    )
     own = None
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
@@ -395,7 +402,8 @@ def _sides_of(
         failed=failed,
         gone=gone,
         moved=bool(shown),
-        replaced=head.replaced if head is not None else None,
+        replaced=replaced,
+        notes=notes,
     )
 
 
