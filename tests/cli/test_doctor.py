@@ -90,6 +90,9 @@ def test_broken_decision_and_configuration(decided: Path, sizewell: Sizewell) ->
 
 
 def test_specs_without_decision_and_no_project(project: Path, tmp_path: Path, sizewell: Sizewell) -> None:
+    row = findings(sizewell)["stack dev-aws"]
+    assert (row["state"], row["code"]) == ("wrong", 4)  # as preview and policy answer
+    (project / "stacks/config/Pulumi.dev-aws.yaml").unlink()
     row = findings(sizewell)["specs"]
     assert (row["state"], row["fix"]) == ("note", "run: sizewell size --stack dev-aws")
     os.chdir("/")

@@ -25,6 +25,8 @@ gpt-4 | gpt-3.5-turbo | o1-preview | claude-3-5-sonnet | claude | gemini-1.5-pro
 mixtral | mixtral:8x22b | mistral-large | mistralai/Mistral-7B | qwen2.5 | qwen2.5:14b | qwen2.5-coder:32b | qwen3
 qwen3:32b | qwq | gemma2 | gemma2:27b | gemma3 | gemma3:12b | phi3 | phi4 | deepseek-r1:70b | deepseek-chat | gpt-oss
 gpt-oss:20b | codellama | tinyllama | whisper | whisper-1 | whisper-large | sdxl | stable diffusion | flux | dall-e-3
+qwen2.5:72b-instruct-q4_K_M | llama3.1:8b-instruct-q8_0 | llama3.1:8b-instruct-fp16 | gemma3:27b-it-qat
+us.meta.llama3-3-70b-instruct-v1:0 | meta.llama3-2-3b-instruct-v1:0 | llama-v3p1-8b-instruct | deepseek.r1-v1:0
 bert | resnet | text-embedding-3-small | nomic-embed-text | all-minilm | gpt2 | falcon | kimi | glm-4
 """
 PLACES: Final = """

@@ -35,7 +35,7 @@ EXAMPLES = """example:
   sizewell doctor --report > report.md
   sizewell doctor prod-aws --cloud
 
-exit code: 0 in order, 4 a decision is edited or out of date, 64 a package, the catalog, a
+exit code: 0 in order, 4 a decision is missing, edited or out of date, 64 a package, the catalog, a
 configuration file or something in the account is wrong, 69 the engine or the cloud does not respond
 """
 PACKAGES: Final = ("numpy", "pydantic", "PyYAML", "rich", "tzdata", "pulumi", "pulumi-policy")
@@ -370,7 +370,12 @@ def _project(today: date) -> Iterator[Finding]:
         yield from _reach(path, root)
     decided = {path.stem for path in paths}
     folders = sorted((root / "stacks/specs").glob("*/"))
-    if waiting := [folder.name for folder in folders if folder.name not in decided and any(folder.glob("*.yaml"))]:
+    waiting = [folder.name for folder in folders if folder.name not in decided and any(folder.glob("*.yaml"))]
+    configured = [name for name in waiting if (root / f"stacks/config/Pulumi.{name}.yaml").exists()]
+    for name in configured:  # preview and policy fail on these, as they are stacks already
+        fix = f"run: sizewell size --stack {name}, and commit the file"
+        yield Finding(f"stack {name}", "wrong", "it has specs and configuration, and no decision", fix, 4)
+    if waiting := [name for name in waiting if name not in configured]:
         fix = f"run: sizewell size --stack {waiting[0]}"
         yield Finding("specs", "note", f"no decision yet for {', '.join(waiting)}", fix)
 

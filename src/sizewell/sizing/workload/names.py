@@ -18,6 +18,7 @@ from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
+from sizewell.sizing.workload.precision import weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Accelerator, Shape
 
 ALIKE = 0.5  # of the words and figures of two names together
+# A tag of Ollama: the model, whether it is tuned, and the form of its weights.
+_TAG = re.compile(r"([\w.-]+:[\w.]+?)(?:-(?:instruct|chat|it|text))?((?:-(?:qat|fp16|bf16|i?q\d\w*))+)", re.IGNORECASE)
 
 
 def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
@@ -39,11 +42,17 @@ def _near(word: str, known: Iterable[str], alike: float = 0.5) -> str:
     return f"did you mean {', or '.join(names[name] for name in close)}?" if close else ""
 
 
-def _model_meant(name: str) -> str:
-    """What a name of Ollama or of an API stands for, "" where nobody wrote it down."""
+def _model_meant(name: str, weights: str | None) -> str:
+    """What a name of Ollama or of an API stands for, "" where nobody wrote it down; `weights` are those of the spec."""
     row = alias("model", name)
     if row is None:
-        return ""
+        tag = _TAG.fullmatch(name)
+        row = alias("model", tag[1]) if tag else None
+        if tag is None or row is None:
+            return ""
+        form = weights_of_name(tag[2]) or ("int4" if tag[2].lower() == "-qat" else None)  # its qat files are q4_0
+        stated = weights not in (None, "bf16", weights_of_name(name))  # else by default, or read from the name
+        return f"write {{name: {row.meant}, weights: {form}}}" if form and not stated else f"write {row.meant}"
     if row.why == CLOSED:
         return f"write {row.meant}, or another open model: the weights of {name} are not published, it is an API only"
     return f"write {row.meant}"
@@ -51,11 +60,26 @@ def _model_meant(name: str) -> str:
 
 def _near_models(name: str, known: Iterable[str]) -> str:
     """The models whose names have most words and figures in common: letters alone take llama3 for llama-33b."""
+    name = _as_published(name)
     wanted = _words(name)
     shares = {key: len(wanted & words) / len(wanted | words) for key in known if (words := _words(key))}
+    if same := sorted(key for key, share in shares.items() if share == 1):
+        return f"did you mean {', or '.join(same[:3])}?" if len(same) > 1 else f"write {same[0]}"
     alike = {key: share + _spelt_alike(name, key) for key, share in shares.items() if share >= ALIKE}
     close = sorted(alike, key=lambda key: (-alike[key], key))[:3]
     return f"did you mean {', or '.join(close)}?" if close else _near_spelt(name, known)
+
+
+def _as_published(name: str) -> str:
+    """A model's name in an API without what that API puts around it: Bedrock's vendor and version, Fireworks' path.
+
+    >>> _as_published("us.meta.llama3-3-70b-instruct-v1:0"), _as_published("accounts/fireworks/models/qwen2p5-72b")
+    ('llama-3.3-70b-instruct', 'qwen2.5-72b')
+    """
+    name = re.sub(r"-v0:(?=\d+$)", "-v0.", name.lower())
+    name = re.sub(r"^accounts/\w+/models/|^(?:(?:us|eu|apac|global)\.)?[a-z]+\.(?=[a-z])|-v?\d+:\d+$", "", name)
+    name = re.sub(r"(?<=\d)p(?=\d)", ".", name)
+    return re.sub(r"(?<=llama-\d)-(?=\d-)", ".", re.sub(r"llama-?v?(?=\d)", "llama-", name))
 
 
 def _words(name: str) -> set[str]:
@@ -114,7 +138,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     except KeyError:
         fix = (
             _elsewhere(spec.model.name, catalog)
-            or _model_meant(spec.model.name)
+            or _model_meant(spec.model.name, spec.model.weights)
             or _near_models(spec.model.name, catalog.models)
             or "use its config.json, or its figures, as {params: 7B, layers: 32, hidden: 4096}"
         )

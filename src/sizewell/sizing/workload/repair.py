@@ -49,7 +49,7 @@ def repaired(raw: Mapping[str, Any], fault: Fault) -> dict[str, Any] | None:
         own = isinstance(line, dict) and next(iter(line)) in keys_at([step for step in steps if isinstance(step, str)])
         return _merged(made, steps if own else steps[:-1], line)
     if match := _VALUE.match(fault.fix):
-        written = _line(match[2])
+        written = _line(match[2].partition("? else ")[0])
         if match[1] in ("use", "name") and isinstance(written, str) and " " in written:
             return None  # a sentence
         if fault.message.startswith("unknown key") and not isinstance(written, dict):
