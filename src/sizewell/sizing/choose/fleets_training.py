@@ -183,16 +183,17 @@ class TrainingSearch:
         refusals: list[FleetRefusal] = []
         for nodes, topology in node_counts(machine, need):
             devices = nodes * machine.count
-            least_s = self.least_run_s(machine) / nodes / useful_share(job, nodes=nodes, devices=devices)
-            if need.deadline_s is not None and least_s > need.deadline_s:
-                refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
-                continue
+            # memory first: where it does not suffice no deadline helps
             least = least_state_bytes(job) / devices
             if least > usable:
                 refusals.append(_no_room(least, usable, devices, machine.accelerator))
                 continue
             if refused := _no_host_room(job, machine, nodes):
                 refusals.append(refused)
+                continue
+            least_s = self.least_run_s(machine) / nodes / useful_share(job, nodes=nodes, devices=devices)
+            if need.deadline_s is not None and least_s > need.deadline_s:
+                refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
                 continue
             key, cluster = _ask(machine, nodes, topology)
             answer = yield key, cluster
