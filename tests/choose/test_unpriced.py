@@ -129,6 +129,24 @@ def test_what_is_asked_for_without_a_price_is_sized_all_the_same(facts, kind, mo
     assert not [other for other in workload.alternatives if re.search(r"[\d.]+ USD", other.why_not)]
 
 
+def test_a_list_price_is_not_called_unknown_beside_its_sum(facts):
+    """Of a cluster that is adopted the list price may be known, and what its owner pays is not."""
+    given = UNPRICED.format(kind="inference", more="", work=SERVED, accelerator="L40S", infra="infra: [oci]")
+    [workload] = decide([parse_spec(given)], facts, stack="", on=ON).workloads
+    assert workload.cost.run_rate is not None
+    said = " ".join([*workload.assumptions, *(other.why_not for other in workload.alternatives)])
+    assert "oci cannot be provisioned" in said
+    assert "is not known: chosen by speed and billed at the list price" in said
+    assert not re.search("no price of|every cost", said)
+
+
+def test_users_who_ask_at_once_are_said(facts):
+    users = CHAT.replace("rps: 4", "concurrent_users: 4")
+    assert users != CHAT
+    [workload] = decide([parse_spec(users)], facts, stack="", on=ON).workloads
+    assert [note for note in workload.assumptions if "traffic.think_time is 0 s" in note]
+
+
 def test_what_is_not_asked_for_needs_a_price(facts):
     """A machine that nobody has a price of is never the answer to a spec that names none."""
     sizing = size_one(

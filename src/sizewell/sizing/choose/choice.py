@@ -289,7 +289,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     if not option.candidate.buildable:
         reasons.append(f"{option.cloud} cannot be provisioned")
     if option.deal.unknown:
-        reasons.append("no price of it is known")
+        known = not unpriced_lines(option.items[:1])
+        reasons.append("what you pay for it is not known" if known else "no price of it is known")
     if option.candidate.own_program and not chosen.candidate.own_program:
         reasons.append("its layout needs a program of your own")
     if option.deal.market not in need.markets and option.candidate.provisioned:

@@ -572,6 +572,8 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     recorded = "as recorded" if traffic.requests else "near their means"
     lengths = "spread as stated" if traffic.input_tokens_p95 or traffic.output_tokens_p95 else recorded
     notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths {lengths}")
+    if traffic.concurrent_users is not None and not traffic.think_time_s:
+        notes.append("each user sends the next request at once: traffic.think_time is 0 s")
     job = _serving_job(spec, architecture, prompt, answer)
     notes += _adapters(spec, job)
     hours = None if traffic.daily is None else week(traffic.daily, spec.schedule.on if spec.schedule else None)

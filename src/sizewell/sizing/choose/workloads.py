@@ -556,7 +556,11 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         only = f", sold {sold}" if sold and chosen.deal.market not in shape.markets else ""
         place = f"; whether {where} has it is not known" if chosen.candidate.provisioned else ""
         why = "it was chosen by its speed, and every cost of it is open"
-        sentences.append(f"no price of {shape.instance_type} is known{only}{place}: {why}; {IMPORT}")
+        if unpriced_lines(chosen.items[:1]):
+            sentences.append(f"no price of {shape.instance_type} is known{only}{place}: {why}; {IMPORT}")
+        else:  # a cluster's own rate is not the list price of the cloud that it stands in
+            why = "chosen by speed and billed at the list price"
+            sentences.append(f"what you pay for {shape.instance_type} is not known: {why}; {IMPORT}")
     elif chosen.deal.estimate:
         sentences.append(
             f"the price of {chosen.instance_type} in {chosen.deal.region} is unknown: chosen by an estimate, "
@@ -687,7 +691,7 @@ def choices(chosen: Option) -> list[str]:
     """Why it is run, started and read the way it is: a sentence for each choice that the spec left open."""
     need, sentences = chosen.setting.need, list[str]()
     if chosen.candidate.adopted:
-        at = "" if chosen.deal.unknown else ", at the project's own rate"
+        at = f": {chosen.cloud} cannot be provisioned" if chosen.deal.unknown else ", at the project's own rate"
         sentences.append(f"an adopted cluster ({chosen.cloud}){at}; existing machines have no guard")
         return sentences
     title = TITLES.get(chosen.managed, "")
