@@ -8,6 +8,7 @@ import time
 import httpx
 import pytest
 
+from sizewell.clouds.aws import Aws
 from sizewell.clouds.azure import Azure
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
 from sizewell.clouds.connections import http_client
@@ -163,6 +164,36 @@ def test_without_a_network_nothing_is_asked_again(tmp_path, monkeypatch):
         download("prices", "https://prices.example/all.csv", tmp_path / "all.csv", Deadline(60.0), timeouts=waits)
     assert len(asked) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_proxy_that_refuses_is_named_and_not_asked_again(tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]  # nobody listens there once it is closed
+    for name in ("HTTPS_PROXY", "HTTP_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    waits = Timeouts(attempts=5, backoff_s=100.0)
+    by_proxy = (
+        lambda: Reader(service="x", base="https://prices.example/", deadline=Deadline(9.0), timeouts=waits).get("all"),
+        lambda: download("x", "https://prices.example/a.csv", tmp_path / "a.csv", Deadline(9.0), timeouts=waits),
+    )
+    for ask in by_proxy:
+        with pytest.raises(CloudError, match="unset or correct HTTPS_PROXY") as error:
+            ask()
+        assert error.value.local
+
+
+def test_a_proxy_that_refuses_while_a_login_of_aws_is_looked_for():
+    from botocore.exceptions import ProxyConnectionError
+
+    def ask() -> object:
+        raise ProxyConnectionError(proxy_url="http://127.0.0.1:9")
+
+    aws = Aws(Deadline(9.0))
+    aws.session.client = lambda *_, **__: ask()
+    with pytest.raises(CloudError, match="unset or correct HTTPS_PROXY") as error:
+        aws.client("ec2", "us-east-1")
+    assert error.value.local
 
 
 def test_a_proxy_of_the_environment_is_asked_with_its_login(server, monkeypatch):

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from sizewell import source
-from sizewell.clouds.calls import CloudError, Deadline, Reason, Timeouts
+from sizewell.clouds.calls import PROXY_FIX, CloudError, Deadline, Reason, Timeouts
 
 if TYPE_CHECKING:
     import boto3
@@ -75,7 +75,8 @@ class Aws:
                 max_pool_connections=16,
                 user_agent_extra="sizewell",
             )
-            client = self.session.client(service, region_name=region, config=config)
+            made = self.session.client  # which looks for credentials, and may ask the machine's own service for them
+            client = translated(service, lambda: made(service, region_name=region, config=config))
             client.meta.events.register("before-call", _only_reads)
             client.meta.events.register("before-send", lambda **_: self.deadline.check(service))
             client.meta.events.register_first("needs-retry", _not_again)
@@ -138,14 +139,18 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
         raise CloudError(service, "unanswered", detail) from error
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
         detail = " ".join(str(error).split())[:300]
-        raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
+        fix = PROXY_FIX if isinstance(error, exceptions.ProxyConnectionError) else ""
+        raise CloudError(service, "unanswered", detail, local=_no_network(error), fix=fix) from error
 
 
 def _no_network(error: object) -> bool:
-    """Whether a call failed because a name is not known, which no second attempt mends."""
+    """Whether a call failed because a name is not known or its proxy refuses, which no second attempt mends."""
+    from botocore.exceptions import ProxyConnectionError
     from urllib3.exceptions import NameResolutionError
 
-    return isinstance(getattr(error, "kwargs", {}).get("error"), NameResolutionError)
+    return isinstance(error, ProxyConnectionError) or isinstance(
+        getattr(error, "kwargs", {}).get("error"), NameResolutionError
+    )
 
 
 def _not_again(caught_exception: Any = None, **_: object) -> None:

@@ -14,6 +14,7 @@ from sizewell.sizing.errors import ServiceError
 
 T = TypeVar("T")
 LOG: Final = logging.getLogger(__name__)
+PROXY_FIX: Final = "unset or correct HTTPS_PROXY, then run this again"
 Reason = Literal["login", "denied", "missing", "refused", "unanswered"]
 
 

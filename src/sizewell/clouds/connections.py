@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import socket
 import ssl
+import urllib.request
 from http.cookiejar import DefaultCookiePolicy
 from typing import Final
 
@@ -48,7 +49,20 @@ def timeout(limits: Timeouts, deadline: Deadline) -> httpx.Timeout:
 
 def kind(error: BaseException) -> str:
     """What a message calls a failure: never its text, in which an address with its key may stand."""
+    if is_of_proxy(error):
+        return "no connection to the proxy of HTTPS_PROXY"
     return "unknown host" if is_name_unknown(error) else type(error).__name__
+
+
+def is_of_proxy(error: BaseException) -> bool:
+    """Whether there is no connection to the proxy that the environment names: no cloud has been asked."""
+    if not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+        return False
+    url, proxies = error.request.url, urllib.request.getproxies()
+    near = url.host in NEAR or urllib.request.proxy_bypass(url.host)
+    if near or not (url.scheme in proxies or "all" in proxies):
+        return False
+    return not isinstance(error.__cause__ and error.__cause__.__cause__, ssl.SSLError)  # the certificate of a cloud
 
 
 def is_name_unknown(error: BaseException | None) -> bool:

@@ -49,5 +49,6 @@ def unasked(about: str, error: CloudError) -> Finding:
         )
     if error.reason == "unanswered":
         fix = "check the network and its proxy (HTTPS_PROXY), then run this again" if error.local else "ask again"
+        fix = error.fix or fix
         return Finding(about, "wrong", f"no response: {error.service}: {error.detail}", fix, 69)
     return wrong(about, f"{error.service}: {error.detail}", error.fix or "see the cloud's message")

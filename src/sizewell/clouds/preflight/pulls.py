@@ -70,7 +70,13 @@ def pulls(needs: Needs, registries: Registries) -> Iterator[Finding]:
                 about, f"{name} does not exist", "correct its name or its version; a mirror has to be filled first"
             )
         elif isinstance(answer, CloudError):
-            yield Finding(about, "wrong", f"no response: {answer.service}: {answer.detail} ({name})", "ask again", 69)
+            yield Finding(
+                about,
+                "wrong",
+                f"no response: {answer.service}: {answer.detail} ({name})",
+                answer.fix or "ask again",
+                69,
+            )
     there = sum(answer == "there" for answer in answers.values())
     closed = [name for name, answer in answers.items() if answer == "login"]
     detail = f"{there} of {len(answers)} exist"
