@@ -181,6 +181,14 @@ def test_containers_from_zero_are_billed_by_use_and_those_that_always_run_have_n
     assert any("use not stated" in line for line in found.outside) is by_use
 
 
+def test_a_container_app_has_the_gpu_of_its_profile_whatever_the_profile_is_called() -> None:
+    profiles = [{"name": "accel", "workloadProfileType": "Consumption-GPU-NC24-A100"}]
+    apps = make("azure-native:app:ManagedEnvironment", {"workloadProfiles": profiles}, "apps")
+    app = {"workloadProfileName": "accel", "managedEnvironmentId": UNKNOWN}
+    lines = priced(apps, make("azure-native:app:ContainerApp", app, managedEnvironmentId=apps)).items
+    assert [line.what for line in lines] == ["container app GPU, a100"]
+
+
 @pytest.mark.parametrize(
     ("kind", "inputs"),
     [

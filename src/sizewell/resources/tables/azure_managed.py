@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from sizewell.resources import pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import gaps
-from sizewell.resources.values import Count, count, get, items, number, text
+from sizewell.resources.values import Count, Text, count, get, items, number, text
 from sizewell.sizing.money import LineItem, Unpriced
 
 
@@ -76,9 +76,25 @@ _JOB: Final = gaps.by_use("container job", **_FEES)
 _GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", **_FEES)
 
 
+def _profile(resource: RecordedResource, context: Context) -> Text:
+    """The profile that it runs in, and its type where the environment stands in this plan: its name is free."""
+    name = text(resource.inputs.get("workloadProfileName"))
+    for prop in ("managedEnvironmentId", "environmentId"):
+        environments = context.graph.referenced(resource, prop, "azure-native:app:ManagedEnvironment")
+        for environment in environments if isinstance(environments, tuple) else ():
+            profiles = items(environment.inputs.get("workloadProfiles"))
+            if isinstance(profiles, Unknown):
+                return UNKNOWN
+            for profile in profiles:
+                if not isinstance(name, Unknown) and get(profile, "name") == name:
+                    kind = text(get(profile, "workloadProfileType"))
+                    return UNKNOWN if isinstance(kind, Unknown) else f"{name} {kind}"
+    return name
+
+
 def _container_app(resource: RecordedResource, context: Context) -> Outcome:
     """With a GPU profile by the hours of its replicas, else by what it requests."""
-    profile = text(resource.inputs.get("workloadProfileName"))
+    profile = _profile(resource, context)
     scale = get(resource.inputs, "template", "scale")
     least = count(get(scale, "minReplicas", default=0))
     if isinstance(profile, Unknown) or "gpu" not in profile.lower():
@@ -102,7 +118,7 @@ def _container_app(resource: RecordedResource, context: Context) -> Outcome:
 
 def _container_job(resource: RecordedResource, context: Context) -> Outcome:
     """By its runs, as a function is; with a GPU profile unpriced until somebody states them."""
-    profile = text(resource.inputs.get("workloadProfileName"))
+    profile = _profile(resource, context)
     accelerated = isinstance(profile, Unknown) or "gpu" in profile.lower()
     return (_GPU_JOB if accelerated else _JOB)(resource, context)
 
