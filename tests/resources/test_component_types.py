@@ -126,11 +126,15 @@ def test_a_state_says_what_cloud_control_made() -> None:
 
 
 @pytest.mark.parametrize(
-    "parts", [tuple(to_zero(UNKNOWN)), tuple(to_zero(UNKNOWN, beside=False, **REGISTERED))],
+    ("parts", "why"),
+    [
+        (tuple(to_zero(UNKNOWN)), "its variants are known only after deployment"),
+        (tuple(to_zero(UNKNOWN, beside=False, **REGISTERED)), "its configuration is not in this plan"),
+    ],
     ids=["no machines registered", "no configuration beside it"],
-)  # fmt: skip
-def test_an_endpoint_that_nothing_describes_is_unpriced(parts: tuple[RecordedResource, ...]) -> None:
-    assert [reason for *_, reason in priced(*parts).unpriced] == ["its configuration is not in this plan"]
+)
+def test_an_endpoint_that_nothing_describes_is_unpriced(parts: tuple[RecordedResource, ...], why: str) -> None:
+    assert [reason for *_, reason in priced(*parts).unpriced] == [why]
 
 
 def test_cloud_control_may_make_anything_so_only_what_is_known_is_free() -> None:
