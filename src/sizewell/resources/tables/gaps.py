@@ -126,10 +126,10 @@ def _plan_is(*tiers: str) -> Callable[[object], object]:
     """Whether an App Service plan is of a tier, which its size says too: "Y1" is the dynamic tier."""
 
     def test(inputs: object) -> object:
-        size = text(get(inputs, "sku", "name"))
-        tier = text(get(inputs, "sku", "tier"), "" if isinstance(size, Unknown) else _PLAN_TIERS.get(size.upper(), ""))
-        known = tier if tier or not isinstance(size, Unknown) else size
-        return known if isinstance(known, Unknown) else known.lower() in tiers
+        tier, size = (text(get(inputs, "sku", key)) for key in ("tier", "name"))
+        if isinstance(tier, Unknown) or (tier == "" and isinstance(size, Unknown)):
+            return UNKNOWN
+        return (tier or _PLAN_TIERS.get(str(size).upper(), "")).lower() in tiers
 
     return test
 
