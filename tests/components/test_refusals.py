@@ -412,7 +412,7 @@ CASES = [
         "aws pool",
         {**BLOCKED, "region": "us-west-1", "instance_type": "p6-b200.48xlarge"},
         "region",
-        "those that do are us-east-1, us-east-2, us-west-2",
+        "eu-west-3, us-east-1, us-east-2, us-west-2",
     ),
     ("fleet", {"region": "eu-central-1", "instance_types": ["p5.48xlarge", "p5en.48xlarge"]}, "region", "p5en"),
     ("aws pool", {"zones": []}, "zones", "is empty"),
