@@ -305,7 +305,7 @@ def hyperpod():
                 {
                     "name": "eval",
                     "instance_type": "g6.12xlarge",
-                    "instances": 1,
+                    "instances": 0,
                     "zone": z[1],
                     "labels": {"role": "eval"},
                 },

@@ -97,6 +97,9 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     >>> idle = pool(accelerator="h100-sxm", nodes_wanted=1)
     >>> idle_exposure_budget(stack(pools=(idle,)), {"usd_per_hour": {"dev": 10}})[0][1]
     Undetermined(what='the price of the stack')
+    >>> planned = pool(accelerator="h100-sxm", nodes_wanted=1, market="training-plan")
+    >>> idle_exposure_budget(stack(pools=(planned,)), {"usd_per_hour": {"dev": 10}})
+    [('', None)]
     """
     limit = parameters["usd_per_hour"].get(facts.environment)
     exposed = [
@@ -112,6 +115,7 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
         return [("", Undetermined("the price of the stack"))]
     urns = {pool.urn for pool in exposed}
     lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in ("machine-hour", "?")]
+    lines = [line for line in lines if line.cadence == "monthly"]  # what is bought once is billed whatever it does
     hourly = Decimal(0)
     for line in sorted(lines, key=lambda line: line.resource):  # engines register in an order of their own
         cost = line.cost()
@@ -139,6 +143,8 @@ def _scales_to_zero(pool: Pool) -> Flag:
 
 def _is_prepaid(pool: Pool) -> Flag:
     """Whether it stands in reserved capacity, which is billed whatever its machines do."""
+    if pool.paid:
+        return True
     return UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
 
 

@@ -138,7 +138,7 @@ def _planned(resource: RecordedResource, context: Context, kind: Any, size: Size
     name = "a training plan" if isinstance(plan, Unknown) else f"training plan {plan.rpartition('/')[2]}"
     machine = "machine" if isinstance(ec2_type(kind), Unknown) else f"ml.{ec2_type(kind)}"
     why = "AWS lists no price of a training plan: it is on the offer that was bought"
-    return context.unpriced(resource, f"{number_of} x {machine}, {name}", why)
+    return replace(context.unpriced(resource, f"{number_of} x {machine}, {name}", why), cadence="once")
 
 
 def _pipeline(resource: RecordedResource, context: Context) -> Outcome:
