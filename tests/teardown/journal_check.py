@@ -32,7 +32,7 @@ def write(uri: str, start: Any, who: int) -> None:
     journal = Journal(connect(uri))
     start.wait()
     for number in range(5):
-        journal.write("held", NOW, stack=f"s-{who}", subject=str(number), action="empty", why="", owner="")
+        journal.write("held", NOW, stack=f"s-{who}", subject=str(number), action="empty", why="", detail="", owner="")
 
 
 def main(uri: str) -> None:
