@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ROUNDS = 6
 
 
-def race(uri: str, start: Any, won: Any) -> None:
+def race(uri: str, start: Any, over: Any, won: Any) -> None:
     start.wait()
     for number in range(ROUNDS):
         try:
@@ -26,6 +26,7 @@ def race(uri: str, start: Any, won: Any) -> None:
             won.put(number)
         except HeldError:
             pass
+    over.wait()  # a lock of a process that has ended is nobody's any more
 
 
 def write(uri: str, start: Any, who: int) -> None:
@@ -62,8 +63,8 @@ def main(uri: str) -> None:
         told["condition"] = "overwritten"
     except TakenError:
         told["condition"] = "refused"
-    start, won = context.Event(), context.Queue()
-    racing = [context.Process(target=race, args=(uri, start, won)) for _ in range(4)]
+    start, over, won = context.Event(), context.Barrier(4), context.Queue()
+    racing = [context.Process(target=race, args=(uri, start, over, won)) for _ in range(4)]
     for process in racing:
         process.start()
     start.set()
