@@ -107,7 +107,8 @@ def test_a_change_is_seen_against_what_stands(tmp_path, monkeypatch, capsys):
         ("replaces", ["dev", "--base-state", str(state)]),  # a volume cannot change its zone
         ("replaces", ["dev", "--engine", "pulumi"]),
     ):
-        monkeypatch.setattr("os.environ", {**os.environ, **engine.environment})
+        for name, value in engine.environment.items():
+            monkeypatch.setenv(name, value)
         main(["preview", *words, "--on", ON.isoformat(), "--json"])
         stack = json.loads(capsys.readouterr().out)["stacks"][0]
         assert stack["change_usd_per_month"] == "8.00", words
