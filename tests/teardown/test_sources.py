@@ -365,6 +365,24 @@ def test_of_two_locks_the_one_that_may_be_alive_counts():
     assert update.over == ""
 
 
+def test_an_engine_that_a_killed_teardown_left_running_is_its_own():
+    """It holds the stack until it is gone, and its work is not somebody's use of the stack."""
+
+    def own(lock: EngineLock, *records: dict[str, Any]) -> bool:
+        update = update_of([lock], records, NOW)
+        assert update is not None
+        return update.own
+
+    alive = begin(process=processes.this())
+    failed = alive | {"kind": "failed", "at": (NOW - timedelta(minutes=20)).isoformat()}
+    assert own(engine_lock(1), alive)
+    assert own(engine_lock(1), alive, failed)  # that came after the lock
+    assert not own(engine_lock(1, minutes=10), alive, failed)  # an update after an act that had ended
+    assert not own(engine_lock(1, minutes=90), alive)
+    assert not own(engine_lock(1, host="laptop"), alive)
+    assert not own(engine_lock(1))
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which process a number was")
 def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     """The journal's and the engine's: the next run takes both over, and destroys."""
@@ -409,3 +427,16 @@ def test_an_update_that_wrote_no_state_ends_the_notice_before_it(evening):
     evening.shelf.locks.clear()
     row = evening.plan().stacks[0].row
     assert (row.action, row.next_step) == ("warn", "destroy")
+
+
+def test_an_engine_that_outlives_its_teardown_ends_no_notice(evening):
+    """A run that still sees it waits, and the next one, without it, goes on."""
+    expired(evening)
+    assert evening.plan().stacks[0].row.action == "destroy"
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    evening.journal.write("begin", evening.now, **row, host="ci", process={})
+    lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
+    evening.shelf.locks.append(lock)
+    assert evening.run() == []
+    evening.shelf.locks.clear()
+    assert evening.plan().stacks[0].row.action == "destroy"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -110,10 +110,18 @@ def _time(text: str) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def update_of(held: Iterable[EngineLock], records: Iterable[Mapping[str, Any]], at: datetime) -> Update | None:
+def update_of(held: Iterable[EngineLock], records: Sequence[Mapping[str, Any]], at: datetime) -> Update | None:
     """The update that holds a stack; the oldest lock that may be alive before those that are known to be over."""
-    updates = [Update(by=lock.by, since_s=lock.at.timestamp(), over=over(lock, records, at)) for lock in held]
-    return min(updates, key=lambda update: (bool(update.over), update.since_s), default=None)
+    updates = [
+        Update(
+            by=lock.by,
+            since_s=lock.at.timestamp(),
+            over=over(lock, records, at),
+            own=any(not _ended(record, records, lock.at) for record in _that_started(lock, records)),
+        )
+        for lock in held
+    ]
+    return min(updates, key=lambda update: (bool(update.over), update.own, update.since_s), default=None)
 
 
 def over(lock: EngineLock, records: Iterable[Mapping[str, Any]], at: datetime) -> str:
@@ -122,16 +130,35 @@ def over(lock: EngineLock, records: Iterable[Mapping[str, Any]], at: datetime) -
     Known alone of engines that a teardown started, as the journal has it: its process is gone from this machine, or the
     time is over after which it stops its engine. An old lock of somebody else's is said, and left to a person.
     """
-    for record in records:
-        began = datetime.fromisoformat(str(record["at"]))
-        if record["kind"] != "begin" or record.get("action") != "destroy" or record["stack"] != lock.stack:
-            continue
-        started_it = began - timedelta(minutes=1) <= lock.at <= began + DESTROY_MAX and record.get("host") == lock.host
-        if not started_it:
-            continue
+    for record in _that_started(lock, records):
         here = lock.host == socket.gethostname() and processes.gone(record.get("process"))
         if here and not processes.runs(lock.pid):
             return "the teardown that started it was killed, and its engine is gone"
         if at - lock.at > DESTROY_MAX:
             return f"the teardown that started it ends its engine after {DESTROY_MAX.total_seconds() / 3600:g} hours"
     return ""
+
+
+def _that_started(lock: EngineLock, records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The acts of teardown that may have started a lock's engine: the same stack and host, shortly before it."""
+    return [
+        record
+        for record in records
+        if record["kind"] == "begin"
+        and record.get("action") == "destroy"
+        and record["stack"] == lock.stack
+        and record.get("host") == lock.host
+        and -timedelta(minutes=1) <= lock.at - datetime.fromisoformat(str(record["at"])) <= DESTROY_MAX
+    ]
+
+
+def _ended(begun: Mapping[str, Any], records: Iterable[Mapping[str, Any]], at: datetime) -> bool:
+    """Whether an act had an outcome by `at`: an engine that began after it is somebody else's."""
+    began = datetime.fromisoformat(str(begun["at"]))
+    return any(
+        record["kind"] in ("done", "failed")
+        and record["stack"] == begun["stack"]
+        and record.get("action") == "destroy"
+        and began <= datetime.fromisoformat(str(record["at"])) <= at
+        for record in records
+    )

@@ -262,6 +262,7 @@ class Update:
     by: str
     since_s: float
     over: str = ""  # how it is known that the engine no longer runs; "": it may
+    own: bool = False  # a teardown started that engine: it holds the stack for as long, and is nobody's work on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

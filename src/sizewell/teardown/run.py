@@ -173,7 +173,7 @@ class Runner:
         updating = {
             stack.name: at
             for stack in self.statuses
-            if stack.facts and stack.facts.update is not None and not stack.facts.update.over
+            if stack.facts and (update := stack.facts.update) is not None and not update.over and not update.own
         }
         seen = {(stack.name, each.pool.name): each for stack in self.statuses for each in stack.pools}
         counted = {key: each.pool.machines_at(at.timestamp()) is not None for key, each in seen.items()}
