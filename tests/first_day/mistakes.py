@@ -34,7 +34,7 @@ us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeuro
 [google cloud] | [gce/us-central1] | [microsoft] | [aws/us-east-1a] | [aws/us-east-1/us-east-1q] | [gcp/us-central1-a]
 [gcp/us-central1/us-central1-z] | [gcp/us-central1/a] | [azure/eastus/7] | [aws/frankfurt] | [aws/ireland] | [Frankfurt]
 [aws/eu] | [europe] | [gke/europe-west4] | [eks] | [digitalocean] | [aws:us-east-1] | [aws.us-east-1] | [aws/virginia]
-[azure/East US 2] | [azure/EastUS] | [us] | [oracle]
+[azure/East US 2] | [aws/uk] | [azure/germany] | [aws/westeurope] | [aws/us-central1-a] | [aws/US East (N. Virginia)] | [azure/EastUS] | [us] | [oracle]
 """
 LOADS: Final = """
 {users: 20} | {concurrent_users: 20} | {rps: 4} | {qps: 4, input_tokens: 100, output_tokens: 100}

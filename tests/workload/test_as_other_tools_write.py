@@ -31,7 +31,7 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "a region of another cloud": (SERVICE + "infra: [aws/westeurope]", "5:9: infra[0]", "write azure/westeurope"),
     "requests of a month": (SERVICE.replace("rps: 4", "requests_per_month: 1M"), "4:11: traffic.requests_per_month", "write rps: 33333/d"),
     "requests of a week": (SERVICE.replace("rps: 4", "requests_per_week: 700k"), "4:11: traffic.requests_per_week", "write rps: 100000/d"),
-    "no region": (SERVICE + "infra: [aws/uk]", "5:9: infra[0]", "aws/us-west-2"),
+    "no region": (SERVICE + "infra: [aws/mars]", "5:9: infra[0]", "aws/us-west-2"),
     "a number of each": (SERVICE + "resources: {accelerators: [A100:8, L4]}", "5:28: resources.accelerators[0]", "write A100; a number"),
     "two numbers": (SERVICE + "resources: {accelerators: {A100: 8, L4: 4}}", "5:27: resources.accelerators", "write one with its number: {A100: 8}"),
     "resources: 64 H100": (SERVICE + "resources: 64 H100", "5:12: resources", "write resources: {accelerators: {H100: 64}}"),

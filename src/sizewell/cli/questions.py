@@ -116,15 +116,26 @@ def _account(given: str, known: Mapping[str, str]) -> str:
 
 
 def _region(given: str, known: Mapping[str, str]) -> str:
-    import difflib
-
     from sizewell.sizing.catalog import load
+    from sizewell.sizing.workload.model import Place, place_form, place_written
+    from sizewell.sizing.workload.names import region_refused
 
-    regions = load().regions(known["cloud"])
-    if given in regions:
+    cloud, catalog = known["cloud"], load()
+    if given in catalog.regions(cloud):
         return ""
-    close = ", ".join(difflib.get_close_matches(given, regions, n=3)) or ", ".join(regions)
-    return f"is not a region of {known['cloud']} with machines in the catalog: {given!r}; allowed are {close}"
+    written = (place_written(text) for text in (given, f"{cloud}/{given}"))
+    places = (Place(**place_form(text)) for text in written if text)
+    place = next((place for place in places if place.cloud in CLOUDS and place.region), Place(cloud=cloud, region="-"))
+    refused = region_refused(place.model_copy(update={"zone": None}), catalog)
+    fix = refused[1] if refused else f"write {place}"
+    if fix.startswith("write "):
+        meant, region, *_ = fix.removeprefix("write ").split("/")
+        fix = (
+            f"write --region {region}"
+            if meant == cloud
+            else f"write --cloud {meant} --region {region}, or name one of {cloud}"
+        )
+    return f"is not a region of {cloud} with machines in the catalog: {given!r}; {fix.replace(f'{cloud}/', '')}"
 
 
 def _owner(given: str, _: Mapping[str, str]) -> str:

@@ -299,13 +299,14 @@ class Place(Section):
         return "/".join(part for part in (self.cloud, self.region, self.zone) if part)
 
 
-def _place_meant(written: str) -> str:
+def place_written(written: str) -> str:
     """A place in the form that is read, of one that somebody wrote as a vendor shows it; "" where there is none.
 
-    >>> [_place_meant(text) for text in ("azure/West Europe", "AWS", "Google Cloud/us-central1", "aws.us-east-1", "?")]
+    >>> [place_written(text) for text in ("azure/West Europe", "AWS", "Google Cloud/us-central1", "aws.us-east-1", "?")]
     ['azure/westeurope', 'aws', 'gcp/us-central1', 'aws/us-east-1', '']
     """
-    parts = [part.strip().lower() for part in re.split(r"[/:.,]+", written.strip())]
+    console = re.sub(r"/[^/]*\((.*)\)$", r"/\1", written).replace("N. ", "N ")  # aws/US East (N. Virginia)
+    parts = [part.strip().lower() for part in re.split(r"[/:.,]+", console.strip())]
     if not alias("cloud", parts[0]) and " " in parts[0]:  # azure West Europe
         parts[:1] = parts[0].split(" ", 1)
     row = alias("cloud", parts[0])
@@ -322,7 +323,7 @@ def place_form(value: object) -> dict[str, str | None]:
         return value.model_dump()
     if not isinstance(value, str) or not re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", value):
         parts = [value.get(key) for key in ("cloud", "region", "zone")] if isinstance(value, dict) else []
-        meant = _place_meant("/".join(str(part) for part in parts if part) or str(value))
+        meant = place_written("/".join(str(part) for part in parts if part) or str(value))
         raise refuse(allowed, f"write infra: [{meant}]" if meant else "")
     cloud, region, zone = (*value.split("/"), None, None)[:3]
     return {"cloud": ON_PREMISES if cloud in ("on-prem", "onprem") else cloud, "region": region, "zone": zone}

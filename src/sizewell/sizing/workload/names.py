@@ -288,22 +288,28 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     fix=place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
                 )
             )
-        elif place.region and place.region not in (regions := catalog.regions(place.cloud)):
-            near = _region_meant(place, catalog) or _regions_near(place, regions)
-            faults.append(
-                Fault(
-                    path=f"infra[{index}]",
-                    found=str(place),
-                    message=f"{place.region} is not a region of {place.cloud} with accelerators in the catalog",
-                    fix=_region_elsewhere(place, regions, catalog)
-                    or near
-                    or f"it has {', '.join(f'{place.cloud}/{region}' for region in sorted(regions))}",
-                )
-            )
+        elif wrong := region_refused(place, catalog):
+            message, fix = wrong
+            faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
         elif place.zone and place.region and (wrong := _zone_refused(place)):
             message, fix = wrong
             faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
     return faults
+
+
+def region_refused(place: Place, catalog: Catalog) -> tuple[str, str] | None:
+    """What is wrong with the region of a cloud that the catalog has, and what to write; None for nothing."""
+    regions = catalog.regions(place.cloud)
+    if not place.region or place.region in regions:
+        return None
+    fix = (
+        (f"write {place.cloud}" if not regions else "")  # its regions are not priced apart
+        or _region_meant(place, catalog)
+        or _region_elsewhere(place, catalog)
+        or _regions_near(place, regions)
+        or f"it has {', '.join(f'{place.cloud}/{region}' for region in sorted(regions))}"
+    )
+    return f"{place.region} is not a region of {place.cloud} with accelerators in the catalog", fix
 
 
 def place_meant(place: Place, catalog: Catalog) -> str:
@@ -333,6 +339,7 @@ def _region_meant(place: Place, catalog: Catalog) -> str:
     row = alias("region", written)
     if row is not None and row.why == place.cloud:
         return f"write {place.cloud}/{row.meant}"
+    plain = row.meant if row is not None and not row.why else plain  # the city that stands for a country
     for region in regions:
         facts = catalog.region(place.cloud, region)
         if facts is not None and plain in re.sub(r"[^a-z|]", "", facts.place.lower()).split("|"):
@@ -348,12 +355,15 @@ def _regions_near(place: Place, regions: Iterable[str]) -> str:
     return f"did you mean {', or '.join(f'{place.cloud}/{region}' for region in close)}?" if close else ""
 
 
-def _region_elsewhere(place: Place, regions: Iterable[str], catalog: Catalog) -> str:
-    """A cloud whose regions are not priced apart, without one; or the cloud that has a region of this name."""
-    if not regions:
-        return f"write {place.cloud}"
-    cloud = next((cloud for cloud in PROVISIONABLE if place.region in catalog.regions(cloud)), "")
-    return f"write {cloud}/{place.region}" if cloud else ""
+def _region_elsewhere(place: Place, catalog: Catalog) -> str:
+    """The cloud that has a region or a zone of this name, as that cloud spells it."""
+    plain = re.sub(r"[^a-z0-9]", "", place.region or "")
+    for cloud in PROVISIONABLE:
+        for region in catalog.regions(cloud):
+            spelt = re.sub(r"[^a-z0-9]", "", region)
+            if plain == spelt or (place.region or "").startswith(f"{region}-"):
+                return f"write {cloud}/{region}"
+    return ""
 
 
 def _zone_refused(place: Place) -> tuple[str, str] | None:
