@@ -6,7 +6,9 @@ A project pins the very same source, and the fix of a missing provider SDK names
 from __future__ import annotations
 
 import json
+import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,8 +52,14 @@ def local(line: str) -> bool:
 
 
 def install(extra: str) -> str:
-    """The command that adds an extra to the environment that runs."""
-    return f'pip install "{requirement(extra)}"'
+    """The command that adds an extra to the environment that runs, by what made that environment."""
+    prefix = Path(sys.prefix)
+    line = f'"{requirement(extra)}"'
+    if (prefix / "uv-receipt.toml").exists():
+        return f"uv tool install {line}"
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx install --force {line}"
+    return f"pip install {line}" if find_spec("pip") else f"uv pip install --python {prefix} {line}"
 
 
 def missing(error: BaseException | None) -> str:
@@ -79,6 +87,4 @@ def extra_of(module: str) -> str:
 
 
 def _environment() -> str:
-    import sys
-
     return str(Path(sys.prefix))

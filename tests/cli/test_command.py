@@ -161,3 +161,9 @@ def test_a_fault_of_ours_is_no_traceback(sizewell: Sizewell, monkeypatch: pytest
     monkeypatch.setenv("SIZEWELL_DEBUG", "1")
     with pytest.raises(RuntimeError):
         sizewell("size", str(ROOT / "examples/chat.yaml"))
+
+
+def test_a_second_stack_is_not_dropped_in_silence(sizewell: Sizewell) -> None:
+    done = sizewell("size", "--stack", "dev", "--stack=prod")
+    assert done.code == 64
+    assert "--stack names one stack\n  fix: run it once for each" in done.err

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from sizewell import source
 from sizewell.cli.main import main
-from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.errors import ConfigError, UsageError
 from sizewell.sizing.records.decision import Decision
+from sizewell.teardown import journal
 from sizewell.teardown.config import parse_config
 
 SPEC = """name: nb
@@ -88,3 +91,32 @@ def test_a_journal_is_explained_in_words(journal: str, fix: str) -> None:
 def test_prices_have_a_first_day(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", "stacks/specs/dev/nb.yaml", "--on", "2020-01-01"]) == 64
     assert "the catalog has no price before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("uri", "module", "extra"),
+    [
+        ("s3://shop-journal/records", "boto3", "aws"),
+        ("gs://shop-journal/records", "google.cloud.storage", "gcp"),
+        ("az://shopjournal/records/x", "azure.storage.blob", "azure"),
+    ],
+)
+def test_a_journal_without_its_client_names_what_installs_it_here(
+    uri: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UsageError) as refused:
+        journal.connect(uri)
+    assert "in the image" not in str(refused.value)
+    assert str(refused.value).endswith(f"which is not installed\n  fix: {source.install(extra)}")
+
+
+@pytest.mark.parametrize(
+    ("made_by", "command"), [("uv-receipt.toml", "uv tool install "), ("pipx_metadata.json", "pipx install --force ")]
+)
+def test_an_extra_is_added_by_what_made_the_environment(
+    made_by: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    (tmp_path / made_by).touch()
+    assert source.install("gcp").startswith(f'{command}"sizewell[gcp]')

@@ -201,7 +201,7 @@ def test_no_repository(tmp_path):
     (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
     (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
     (tmp_path / "__main__.py").write_text("")
-    with pytest.raises(UsageError, match="not in a git repository"):
+    with pytest.raises(UsageError, match=r"fix: git init .* or leave --base out"):
         run_preview(Request(root=tmp_path, on=ON, base="main"))
 
 

@@ -59,6 +59,9 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click has it, but an option without its value does not take the next option for it."""
+        stacks = sum(word.partition("=")[0] == "--stack" for word in args)
+        if stacks > 1 and not isinstance(self, click.Group):  # click would drop the first in silence
+            raise click.UsageError("--stack names one stack\n  fix: run it once for each", ctx)
         try:
             rest = super().parse_args(ctx, args)
         except click.BadOptionUsage as error:

@@ -124,7 +124,7 @@ def _region(given: str, known: Mapping[str, str]) -> str:
     if given in catalog.regions(cloud):
         return ""
     written = (place_written(text) for text in (given, f"{cloud}/{given}"))
-    places = (Place(**place_form(text)) for text in written if text)
+    places = (Place.model_validate(place_form(text)) for text in written if text)
     place = next((place for place in places if place.cloud in CLOUDS and place.region), Place(cloud=cloud, region="-"))
     refused = region_refused(place.model_copy(update={"zone": None}), catalog)
     fix = refused[1] if refused else f"write {place}"

@@ -61,7 +61,11 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
     """
     top = _git(project, "rev-parse", "--show-toplevel")
     if top.returncode != 0:
-        raise UsageError(f"--base {ref}: {project} is not in a git repository\n  fix: compare with --base-state FILE")
+        raise UsageError(
+            f"--base {ref}: {project} is not in a git repository\n"
+            "  fix: git init && git add -A && git commit -m 'Begin', which later changes are compared with; "
+            "or leave --base out for the whole cost"
+        )
     repository = Path(top.stdout.strip())
     sha = must_be_a_revision(project, ref, "--base")
     _remove_abandoned(repository)

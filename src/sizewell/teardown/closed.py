@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from sizewell import source
 from sizewell.sizing.errors import Fault
 
-INSTALL: Final = "pip install 'sizewell[calendars]'"
 _RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?")
 Span = tuple[datetime, datetime, str]  # from, until, why
 
@@ -229,4 +229,4 @@ def _takes_place(event: Any) -> bool:
 
 
 def _missing(path: str, packages: str) -> Fault:
-    return Fault(path=path, message=f"needs {packages}, which are not installed", fix=INSTALL)
+    return Fault(path=path, message=f"needs {packages}, which are not installed", fix=source.install("calendars"))

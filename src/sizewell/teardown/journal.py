@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from sizewell import source
 from sizewell.launch.scripts import store as object_store
 from sizewell.launch.scripts.store import MissingError, RefusedError, Store, StoreError, TakenError
 from sizewell.sizing.errors import ServiceError, UsageError
@@ -60,7 +61,11 @@ def connect(uri: str) -> Store:
     try:
         return object_store.connect(uri)
     except RefusedError as error:
-        raise UsageError(str(error).replace("checkpoint URI", "URI")) from None
+        text = str(error).replace("checkpoint URI", "URI")
+        if isinstance(error.__context__, ImportError):  # said for an image of a run, which this is not
+            extra = {"s3": "aws", "gs": "gcp", "az": "azure"}[uri.partition(":")[0]]
+            text = f"{text.partition(' in the image')[0]}, which is not installed\n  fix: {source.install(extra)}"
+        raise UsageError(text) from None
     except StoreError as error:
         raise ServiceError(str(error)) from None
 

@@ -487,9 +487,12 @@ def _range(start: int, length: int | None) -> str:
 
 def _client(module: str, scheme: str) -> Any:
     import importlib
+    import warnings
 
     try:
-        return importlib.import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # Google's, of a Python that has a year to go
+            return importlib.import_module(module)
     except ImportError:
         package = {"google.cloud.storage": "google-cloud-storage"}.get(module, module.replace(".", "-"))
         raise RefusedError(f"{scheme}:// needs {package} in the image: pip install {package}") from None

@@ -288,10 +288,7 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     fix=place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
                 )
             )
-        elif wrong := region_refused(place, catalog):
-            message, fix = wrong
-            faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
-        elif place.zone and place.region and (wrong := _zone_refused(place)):
+        elif wrong := region_refused(place, catalog) or _zone_refused(place):
             message, fix = wrong
             faults.append(Fault(path=f"infra[{index}]", found=str(place), message=message, fix=fix))
     return faults
@@ -369,7 +366,7 @@ def _region_elsewhere(place: Place, catalog: Catalog) -> str:
 def _zone_refused(place: Place) -> tuple[str, str] | None:
     """What is wrong with a zone by the form of the cloud's names, and what to write; None for nothing."""
     cloud, region, zone = CLOUDS.get(place.cloud), place.region or "", place.zone or ""
-    if cloud is None or re.fullmatch(cloud.regions.zone_form(region), zone):
+    if cloud is None or not zone or re.fullmatch(cloud.regions.zone_form(region), zone):
         return None
     message = f"{zone} is not a zone of {place.cloud}/{region}"
     return message, f"write {place.cloud}/{region}/{cloud.regions.zone_usual(region)}"
