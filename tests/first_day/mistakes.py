@@ -41,7 +41,7 @@ LOADS: Final = """
 {requests_per_second: 4, input_tokens: 100, output_tokens: 100} | {rpm: 60, input_tokens: 100, output_tokens: 100}
 {rps: 4, prompt_tokens: 100, completion_tokens: 100} | {rps: 4, input: 100, output: 100} | 10 rps
 {requests_per_day: 10000, input_tokens: 100, output_tokens: 100} | {rps: 4 req/s, input_tokens: 1k, output_tokens: 100}
-{rps: 4, input_tokens: 100, max_tokens: 100} | {concurrency: 10, input_tokens: 100, output_tokens: 100}
+{audio_hours_per_day: 2000} | {rps: 4, input_tokens: 100, max_tokens: 100} | {concurrency: 10, input_tokens: 100, output_tokens: 100}
 {rps: -1, input_tokens: 100, output_tokens: 100} | {rps: ten, input_tokens: 100, output_tokens: 100}
 """
 HARDWARE: Final = """
@@ -65,6 +65,10 @@ KINDS: Final = (
     "train | finetune | fine-tune | serve | serving | batch | llm | chat | embedding | pretraining | notebooks | jupyter"
     " | inference-service | rag | transcription | pipeline"
 )
+BATCHES: Final = """
+{audio_hours: 5000, window: 8h} | {audio: 5000h, window: 8h} | {records: 1k, audio: 1m, window: 8h} | {audio_minutes: 6k, window: 1d}
+"""
+WHISPER: Final = "name: talks\nkind: batch-inference\nmodel: openai/whisper-large-v3\nbatch: {batch}\n"
 RUNS: Final = """
 {epochs: 3} | {dataset: x} | {tokens: 10 billion, sequence_length: 2048} | {tokens: 1B, seq_len: 2048}
 {steps: 1000, batch_size: 8, sequence_length: 1024} | {samples: 10k, max_seq_length: 2048, method: sft}
@@ -91,4 +95,5 @@ def mistakes() -> Iterator[tuple[str, str]]:
     yield from ((f"weights {form}", _chat(model=f"{{name: {MODEL}, weights: {form}}}")) for form in _each(WEIGHTS))
     yield from ((line, _chat(more=line)) for line in _each(LINES))
     yield from ((f"kind {kind}", _chat().replace("kind: inference", f"kind: {kind}")) for kind in _each(KINDS))
+    yield from ((f"batch {batch}", WHISPER.format(batch=batch)) for batch in _each(BATCHES))
     yield from ((f"training {run}", TUNE.format(training=run)) for run in _each(RUNS))

@@ -173,7 +173,7 @@ def _example(section: type[Section] | None, key: str) -> str:
     examples = {
         "name": "add a line such as: name: chat",
         "kind": "add one of: kind: training | fine-tuning | inference | batch-inference | notebook",
-        "records": "add: records: 50M",
+        "records": "add: records: 50M, with your number of them",
         "window": "add: window: 8h",
         "duration": "add: duration: 72h",
         "type": "add: type: v6e",

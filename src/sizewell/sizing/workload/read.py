@@ -57,8 +57,11 @@ def parse_spec(
         raw = load_mapping(text, origin)
     except SpecError as error:
         raise _of_another_tool(text, origin) or error from None
-    wrong, fix = refusal("spec", raw.pop("schema", None))
+    schema = raw.pop("schema", None)
+    wrong, fix = refusal("spec", schema)
     if wrong:
+        if another := _of_another_kind({**raw, "schema": schema}, origin):
+            raise another
         from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
@@ -88,17 +91,30 @@ def parse_spec(
             more += unknown_names(spec, catalog)
         faults += [fault for fault in more if not _touches(fault.path, touched)]
     if faults or spec is None:
-        if another := _of_another_tool(text, origin):
+        if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
         from sizewell.sizing.workload.places import placed
-        from sizewell.sizing.workload.repair import tried
+        from sizewell.sizing.workload.repair import tried, without_added
 
         faults = [tried(raw, fault, faults, lambda changed: _faults_of(changed, catalog)) for fault in faults]
-        raise SpecError(placed(faults, text), subject=origin)
+        raise SpecError(placed(without_added(raw, faults), text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     spec._log = log  # noqa: SLF001
     return spec
+
+
+def _of_another_kind(raw: Mapping[str, Any], origin: str) -> SpecError | None:
+    """One answer where the file is one of the project's other files."""
+    called = str(raw.get("schema") or "")
+    if isinstance(raw.get("config"), dict) and not {"name", "kind"} & raw.keys():
+        called = "the configuration of a Pulumi stack"
+    elif "runtime" in raw and "kind" not in raw:
+        called = "a Pulumi project"
+    elif not called.startswith("sizewell.") or called.startswith("sizewell.spec"):
+        return None
+    way = "name a spec, as in stacks/specs/STACK, or a stack: sizewell size --stack STACK"
+    return SpecError([Fault(path="", message=f"this is {called}, not a spec", fix=way)], subject=origin)
 
 
 def _of_another_tool(text: str, origin: str) -> SpecError | None:

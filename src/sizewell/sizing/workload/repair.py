@@ -98,6 +98,17 @@ def tried(
     return replace(fault, fix="")
 
 
+def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault]:
+    """The faults but those of a missing key that the fix of another one writes, with the user's own value."""
+    gone = [fault for fault in faults if fault.message.startswith("is missing")]
+    made = [repaired(raw, fault) for fault in faults if fault not in gone]
+    return [
+        fault
+        for fault in faults
+        if fault not in gone or all(_node(each, _steps(fault.path)) is None for each in made if each is not None)
+    ]
+
+
 def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Sequence[str]) -> str:
     """The fix that stands for several: the last one where it is about the same value, else the section as it became."""
     if last.path.partition("[")[0] == fault.path.partition("[")[0]:
