@@ -11,8 +11,9 @@ import pytest
 
 from sizewell import source
 from sizewell.cli.main import main
-from sizewell.sizing.errors import ConfigError, UsageError
+from sizewell.sizing.errors import ConfigError, SpecError, UsageError
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.workload.read import parse_spec
 from sizewell.teardown import journal
 from sizewell.teardown.config import parse_config
 
@@ -120,3 +121,34 @@ def test_an_extra_is_added_by_what_made_the_environment(
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / made_by).touch()
     assert source.install("gcp").startswith(f'{command}"sizewell[gcp]')
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("config:\n  aws:region: us-east-1\n", "the configuration of a Pulumi stack"),
+        ("name: shop\nruntime: python\n", "a Pulumi project"),
+        ('{"schema": "sizewell.decision/1", "stack": "dev"}', "sizewell.decision/1"),
+        ("schema: sizewell.teardown/1\njournal: s3://b/x\n", "sizewell.teardown/1"),
+    ],
+)
+def test_another_file_of_the_project_is_called_what_it_is(text: str, called: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text)
+    (fault,) = refused.value.faults
+    assert fault.message == f"this is {called}, not a spec"
+    assert "sizewell size --stack STACK" in fault.fix
+
+
+def test_the_price_of_an_hour_a_day_and_a_month_is_read_first(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the comparison names what the choice costs in it, where the total has the end of the stack."""
+    assert main(["size", "stacks/specs/dev/nb.yaml", *ON, "--json"]) == 0
+    workload = json.loads(capsys.readouterr().out)["workloads"][0]
+    assert main(["size", "stacks/specs/dev/nb.yaml", *ON]) == 0
+    said = capsys.readouterr().out
+    hour = float(workload["line_items"][0]["usd_per_unit"])
+    assert f"{workload['cost']['run_rate']['expected']} USD a month expected; {hour:.3g} an hour and " in said
+    assert f"{hour * 24:.2f} a day with the machine on" in said
+    assert f"compared with {workload['cost']['alone_usd_per_month']} USD a month" in said

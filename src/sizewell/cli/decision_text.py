@@ -38,13 +38,15 @@ def summary(console: Console, rows: Iterable[tuple[Workload | None, str]]) -> No
         rate, run = workload.bill().run_rate, workload.run()
         over = exceeded(workload.budget, run_rate=rate, run=run)
         month = open_ended(_short(rate.usd_per_month.expected), rate.unpriced)
+        hour = hourly(workload)
+        apart = f"\n{_small(hour)}/h" if hour is not None else ""
         made.add_row(
             workload.spec.name,
             "\n".join(f"{pool.instance_type}\n{_devices(pool)}" for pool in workload.pools),
             "\n".join(f"{pool.cloud} {pool.region}\n{pool.market}" for pool in workload.pools),
             f"{gib(memory.per_device_bytes):.1f}\nof {gib(memory.usable_bytes):.1f}" if memory.breakdown else "",
             f"{speed}\n{workload.performance.grade}" if memory.breakdown else "",
-            month + ("" if run is None else f"\n{open_ended(_short(run.usd.expected), run.unpriced)} a run"),
+            month + (apart if run is None else f"\n{open_ended(_short(run.usd.expected), run.unpriced)} a run"),
             style="red" if over else "",
         )
         remarks |= {f"{workload.spec.name}: {text}": "bold red" for text, over in _budgets(workload) if over}
@@ -61,6 +63,7 @@ def workload_block(console: Console, workload: Workload, decision: Decision) -> 
         f"{workload.spec.name}  {workload.kind}",
         f"decided on {decision.decided_on}, prices as of {decision.catalog.as_of}",
     )
+    item(console, _price(workload))
     for pool in workload.pools:
         for line in _pool(pool):
             item(console, line)
@@ -71,11 +74,39 @@ def workload_block(console: Console, workload: Workload, decision: Decision) -> 
         _performance(console, workload.performance)
     _cost(console, workload)
     alternatives(console, workload.alternatives, runs=workload.kind in ("training", "fine-tuning"))
+    _compared_at(console, workload)
     _rejections(console, workload)
     if workload.assumptions:
         console.print("\nassumed", style="bold")
         for assumption in workload.assumptions:
             item(console, assumption)
+
+
+def hourly(workload: Workload) -> Decimal | None:
+    """US dollars an hour with every machine on; None where a price is missing or nothing is billed by the hour."""
+    total = Decimal(0)
+    for pool in workload.pools:
+        lines = [record.item() for record in workload.line_items if record.unit == "machine-hour"]
+        what = f"{pool.instance_type}, {pool.market}, {pool.region}"
+        line = next((line for line in lines if line.what.startswith(what)), None)
+        if line is None or isinstance(line.price, Unpriced):
+            return None
+        total += line.price.amount * pool.nodes_max
+    return total
+
+
+def _price(workload: Workload) -> str:
+    """The price of an hour, a day and a month, as the first thing that is read."""
+    rate, run, hour = workload.bill().run_rate, workload.run(), hourly(workload)
+    count = sum(pool.nodes_max for pool in workload.pools)
+    month = open_ended(dollars(rate.usd_per_month.expected), rate.unpriced)
+    text = f"{month} USD a month expected"
+    if run is not None:
+        text = f"{open_ended(dollars(run.usd.expected), run.unpriced)} USD a run, {month} a month expected"
+    if hour is None or not count:
+        return text
+    on = f"all {count:,} machines" if count > 1 else "the machine"
+    return f"{text}; {_small(hour)} an hour and {dollars(hour * 24)} a day with {on} on"
 
 
 def nothing_fits(console: Console, answer: NothingFits) -> None:
@@ -365,6 +396,14 @@ def alternatives(console: Console, options: Sequence[Alternative], *, runs: bool
     console.print(made)
     if len(options) > len(shown):
         console.print(f"  and {len(options) - len(shown)} more in the JSON form", style="dim")
+
+
+def _compared_at(console: Console, workload: Workload) -> None:
+    """What the choice costs in that comparison, where its total has what it shares or what ends the stack."""
+    alone, whole = workload.cost.alone_usd_per_month, workload.bill().run_rate.usd_per_month.expected
+    if workload.alternatives and alone is not None and alone != whole:
+        remark = f"compared with {dollars(alone)} USD a month: alone in a stack that does not expire, as each of them"
+        console.print(f"  {remark}", style="dim")
 
 
 def by_the_token(console: Console, offers: Sequence[ByTheToken]) -> None:
