@@ -160,3 +160,9 @@ def test_a_factor_above_one_is_never_rounded_to_one(facts):
     (wish,) = answer_of(one, facts).impossible
     assert "1.0 times" not in wish
     assert re.search(r": 1\.0[1-9] times what is required", wish), wish
+
+
+def test_a_load_beyond_all_machines_is_answered_with_the_load_and_not_with_slower_machines(facts):
+    answer = answer_of(chat(traffic={"rps": 10**9, "input_tokens": 1000, "output_tokens": 250}), facts)
+    assert all("nodes, one pool has at most" in rejection.reason for rejection in answer.nearest)
+    assert [way.partition(":")[0] for way in answer.relax] == ["check the load"]

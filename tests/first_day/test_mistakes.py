@@ -20,7 +20,8 @@ MISTAKES = dict(mistakes())
 MEANT = {
     "model llama3": ("model", "meta-llama/Meta-Llama-3-8B-Instruct"),
     "model gpt-4o": ("model", "openai/gpt-oss-120b"),
-    "model qwen2.5:14b": ("model", "Qwen/Qwen2.5-14B-Instruct"),
+    "model qwen2.5:14b": ("model", {"name": "Qwen/Qwen2.5-14B-Instruct", "weights": "int4"}),
+    "model gpt-oss:20b": ("model", "openai/gpt-oss-20b"),
     "model llama 3 70b instruct": ("model", "meta-llama/Meta-Llama-3-70B-Instruct"),
     "model qwen2.5:72b-instruct-q4_K_M": ("model", {"name": "Qwen/Qwen2.5-72B-Instruct", "weights": "int4"}),
     "model gemma3:27b-it-qat": ("model", {"name": "google/gemma-3-27b-it", "weights": "int4"}),

@@ -105,7 +105,7 @@ def _price(workload: Workload) -> str:
         text = f"{open_ended(dollars(run.usd.expected), run.unpriced)} USD a run, {month} a month expected"
     if hour is None or not count:
         return text
-    on = f"all {count:,} machines" if count > 1 else "the machine"
+    on = f"all {count:,}" if count > 1 else "the machine"
     return f"{text}; {_small(hour)} an hour and {dollars(hour * 24)} a day with {on} on"
 
 

@@ -217,9 +217,11 @@ def _model(draft: Draft, catalog: Catalog) -> str:
         if bare != name and bare in known:
             draft.take("model.weights", weights, f"the name {name}")
             return bare
-    from sizewell.sizing.aliases import CLOSED, alias
+    from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
 
     row = alias("model", name)
+    if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
+        draft.take("model.weights", "int4", f"Ollama's tag {name}")
     return row.meant if row is not None and row.why != CLOSED else name
 
 

@@ -18,6 +18,7 @@ from typing import Final
 from sizewell import csvtables
 
 CLOSED: Final = "closed"
+IN_4_BITS: Final = "Ollama 4 bits"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size, with_fleet
+from sizewell.sizing.choose.fleet import FAR
 from sizewell.sizing.choose.impossible import impossible, nearness
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.requirements import requirements
@@ -172,6 +173,9 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     # What the spec itself excludes is shown only where it allows no machine at all. Filtered before ranking, not ranked
     # last: a list cut at NEAREST would otherwise be filled up with machines that the reader has ruled out.
     pool = [r for r in pool if r.cause not in EXCLUDED] or [r for r in judged if r.cause not in EXCLUDED] or pool
+    many = [r for r in pool if r.cause is Cause.NODES]
+    if many and min(r.shortfall for r in many) > FAR:  # a machine that is too slow would need still more of them
+        pool = many
     ranked = sorted(pool, key=nearness)
     nearest: list[Rejection] = []
     for rejection in ranked:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from sizewell.sizing.catalog import buildable
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, TrainingEstimate
 from sizewell.sizing.units import Range
+
+FAR: Final = 10.0  # times the machines allowed, from which on no other service level brings a load into reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

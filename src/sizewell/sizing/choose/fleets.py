@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, Replicas, within
+from sizewell.sizing.choose.fleet import FAR, Fleet, FleetRefusal, Machine, Replicas, within
 from sizewell.sizing.choose.requirements import Alike, Arrivals, BatchWork, Requirements, Simulated
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
@@ -451,11 +451,14 @@ def notebook_fleet(machine: Machine, need: Requirements) -> tuple[Fleet, ...] | 
 def _beyond_search(nodes: int, machine: Machine) -> FleetRefusal:
     """More machines than one pool is sized for: said, and never answered with the largest size instead."""
     most = machine.together_max
+    relax = f"split the load over stacks of at most {most:,} machines each, or use a smaller model"
+    if nodes > FAR * most:
+        relax = "check the load: rps is requests a second (600/min and 1M/d are read too), records are those of one run"
     return FleetRefusal(
         cause="nodes",
         reason=f"needs {nodes:,} nodes, one pool has at most {most:,}",
         shortfall=nodes / most,
-        relax=f"split the load over stacks of at most {most:,} machines each, or use a smaller model",
+        relax=relax,
     )
 
 

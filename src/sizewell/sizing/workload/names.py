@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sizewell.sizing.aliases import CLOSED, alias
+from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
@@ -55,6 +55,8 @@ def _model_meant(name: str, weights: str | None) -> str:
         return f"write {{name: {row.meant}, weights: {form}}}" if form and not stated else f"write {row.meant}"
     if row.why == CLOSED:
         return f"write {row.meant}, or another open model: the weights of {name} are not published, it is an API only"
+    if row.why == IN_4_BITS and weights in (None, "bf16"):
+        return f"write {{name: {row.meant}, weights: int4}}, as Ollama runs this tag, or {row.meant} for 16 bits"
     return f"write {row.meant}"
 
 
