@@ -490,3 +490,14 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     (tmp_path / "taken.txt").write_text("mine")
     assert scaffold.write(tmp_path, {"taken.txt": "template", "free.txt": "template"}) == ["free.txt"]
     assert content(tmp_path) == {"taken.txt": b"mine", "free.txt": b"template"}
+
+
+def test_a_file_in_the_place_of_a_folder_is_named_before_answers_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks/config").touch()
+    assert main(["init", str(tmp_path), "--no-input"]) == 64
+    message = capsys.readouterr().err
+    assert "stacks/config is a file where the project needs a folder" in message
+    assert "is missing" not in message

@@ -282,8 +282,25 @@ def _asked(question: Question, known: Mapping[str, str], ask: Callable[[str, str
         ask(f"{question.flag} {wrong}", "\0")  # said, not asked
 
 
+def blocked(path: str | Path) -> UsageError:
+    """What to say of a file that stands in the way of a folder."""
+    return UsageError(
+        f"init: {path} is a file where the project needs a folder\n"
+        "  fix: rename it, or name another folder; then run it again"
+    )
+
+
 def read_back(folder: Path) -> dict[str, str]:
     """What the files of a project that `init` began say of its answers; ConfigError for one that cannot be read."""
+    for place in (
+        ".",
+        "stacks",
+        "stacks/config",
+        "stacks/specs",
+        *(f"stacks/specs/{stack}" for stack in ("dev", "prod")),
+    ):
+        if (folder / place).is_file():  # else its answers would be asked for again, and then not be written
+            raise blocked(folder / place)
     there = {"folder": re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")}
     project = _yaml(folder / "Pulumi.yaml")
     if isinstance(project.get("name"), str):

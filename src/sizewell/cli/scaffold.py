@@ -17,7 +17,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from sizewell import logs, source
-from sizewell.cli.questions import Answers, access_setting, receivers, tag
+from sizewell.cli.questions import Answers, access_setting, blocked, receivers, tag
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers.cloud import PerCloud
 
@@ -278,10 +278,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> list[str]:
         for path in written:
             logs.log(__name__, "wrote %s", folder / path)
     except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(
-            f"init: {error.filename} is a file where the project needs a folder\n"
-            "  fix: rename it, or name another folder; then run it again"
-        ) from None
+        raise blocked(error.filename) from None
     except OSError as error:
         from sizewell.cli.terminal import FULL
 
