@@ -173,7 +173,7 @@ def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
 
 def test_a_report_without_a_run_says_so(project: Project, sizewell: Sizewell) -> None:
     done = sizewell("teardown", "report")
-    assert (done.code, done.out.startswith("no run has recorded anything yet")) == (0, True), done
+    assert (done.code, done.out.startswith("no run has recorded an act")) == (0, True), done
     assert json.loads(sizewell("teardown", "report", "--json").out) == {"months": [], "observed": []}
 
 

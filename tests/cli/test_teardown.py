@@ -23,6 +23,24 @@ def test_an_evening_is_replayed(sizewell: Sizewell) -> None:
     assert [step["pools"][0]["action"] for step in steps] == ["keep", "keep", "warn", "warn", "empty", "empty"]
 
 
+def test_the_settings_decide_in_a_folder_that_has_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizewell: Sizewell
+) -> None:
+    settings = tmp_path / "stacks/config/teardown.yaml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        "schema: sizewell.teardown/1\njournal: file:///tmp/j\n"
+        'closed: [{dates: ["2026-11-20..2026-11-22"], time_zone: UTC, reason: freeze}]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    done = sizewell("teardown", "replay", str(EXAMPLE), "--json")
+    assert done.code == 0, done.err
+    assert "decided by the defaults" not in done.err
+    assert "empty" not in [step["pools"][0]["action"] for step in json.loads(done.out)]
+    settings.write_text("mode: acts\n")
+    assert "stacks/config/teardown.yaml" in sizewell("teardown", "replay", str(EXAMPLE)).err
+
+
 def test_the_example_matches_the_published_schema() -> None:
     schema = json.loads((ROOT / "src/sizewell/schemas/timeline.schema.json").read_text())
     jsonschema.validate(json.loads(EXAMPLE.read_text()), schema)

@@ -69,10 +69,16 @@ def mail_server():
         thread.join()
 
 
-def topic(evening: Any, *, hooks: int) -> str:
+def topic(evening: Any, *, hooks: int, confirmed: bool = True) -> str:
     """A topic of the stack, in its state and in moto: an address, and so many hooks."""
-    arn = client("sns", REGION).create_topic(Name="sizewell-dev-aws-train-idle")["TopicArn"]
+    sns = client("sns", REGION)
+    arn = sns.create_topic(Name="sizewell-dev-aws-train-idle")["TopicArn"]
     kinds = [("email", "ana@example.com"), *[("https", "[secret]")] * hooks]
+    for number, (protocol, endpoint) in enumerate(kinds if confirmed else ()):
+        another = {"Protocol": "email-json", "Endpoint": f"{number}@example.com"}  # moto posts to what is subscribed
+        sns.subscribe(
+            TopicArn=arn, **(another if protocol == "https" else {"Protocol": protocol, "Endpoint": endpoint})
+        )
     subscriptions = [
         world.resource(
             *("dev-aws", "aws:sns/topicSubscription:TopicSubscription", f"train-idle-{number}", f"{arn}:{number}"),
@@ -105,6 +111,16 @@ def test_one_message_to_the_stacks_topic_reaches_all_of_its_receivers_once(eveni
     assert json.loads(forms["https"])["NewStateValue"] == "ALARM"
     (record,) = evening.journal.records
     assert (record["heard"], record["unheard"]) == (["topic sizewell-dev-aws-train-idle"], [])
+
+
+def test_a_topic_that_nobody_has_confirmed_is_no_way_to_tell(evening):
+    """SNS takes each message of it, and sends it to nobody."""
+    stack(evening)
+    evening.shelf.configurations["dev-aws"] = {"sizewell:notify": {"emails": ["ana@example.com"]}}
+    arn = topic(evening, hooks=0, confirmed=False)
+    assert evening.outcomes() == [("dev-aws", "notice", "failed")]
+    assert published(arn) == []
+    assert "notice" not in [record["kind"] for record in evening.journal.records]  # none that counts
 
 
 def test_who_was_added_since_the_last_update_hears_too(evening, mail_server):
@@ -144,7 +160,10 @@ def test_a_way_that_fails_is_said_and_the_others_count(evening):
     evening.shelf.configurations["dev-aws"] = {"sizewell:notify": NOTIFY}  # no mail server, no topic
     (result,) = evening.run(send=lambda *_: None)
     assert result.outcome == "told"
-    assert "not told: e-mail: the stack has no topic with these addresses" in result.detail
+    assert (
+        "not told: e-mail: the stack has no topic to which these addresses have confirmed a subscription"
+        in result.detail
+    )
     assert evening.journal.records[0]["heard"] == ["webhook 0", "PagerDuty 0"]
 
 

@@ -390,7 +390,8 @@ def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     pid, process = dead()
     began = evening.now - timedelta(minutes=20)
     row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
-    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process)
+    whole = {"saves_usd_per_month": "388.10"}  # what stood when it began; most of that is gone
+    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process, **whole)
     held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
     evening.shelf.locks.append(held)
     lock_ = {"holder": "a runner", "at": began.isoformat(), "until": (began + timedelta(hours=3)).isoformat()}
@@ -399,6 +400,8 @@ def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     assert evening.outcomes() == [("dev-aws", "destroy", "done")]
     assert evening.shelf.cancelled == ["dev-aws"]
     assert "cancelled" in [record["kind"] for record in evening.journal.records]
+    (done,) = [record for record in evening.journal.records if record["kind"] == "done"]
+    assert done["saves_usd_per_month"] == "388.10"
 
 
 def test_a_lock_of_a_live_process_holds(evening):

@@ -538,7 +538,9 @@ def _report(args: Arguments) -> int:
         left = usd if row.left_over else ""
         table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, left)
     if not rows:
-        print("no run has recorded anything yet: `sizewell teardown run --yes` does, once an hour")
+        print(
+            "no run has recorded an act, or what it would have done: `sizewell teardown run --yes` does, once an hour"
+        )
         return 0
     output.console().print(table)
     print("saved: US dollars in that month, the hours not run at the rate of what ran, for 30 days at most")
@@ -686,8 +688,8 @@ def _limits() -> Limits:
     """Today's limits: the project's where it has some, else those of a file that states none."""
     from sizewell.teardown.config import PATH, SCHEMA, TeardownConfig, read_config
 
-    root = project.nearest()
-    if root is not None and (root / PATH).exists():
+    root = project.nearest() or Path()  # the settings decide by themselves: a folder may have no more than them
+    if (root / PATH).exists():
         return read_config(root).limits()
     config = TeardownConfig(schema=SCHEMA, journal="file:///")
     stated = f"environments {', '.join(config.environments)}, without windows or closed days"

@@ -28,7 +28,7 @@ class Writes:
 
     empty: Callable[[Any, Unit], str]
     wake: Callable[[Any, Unit], str]
-    publish: Callable[[Any, Topic, str, str], None] | None  # to a stack's topic; None where none sends a text of ours
+    publish: Callable[[Any, Topic, str, str], Topic] | None  # to a stack's topic; None where none sends a text of ours
 
 
 WRITES: Final = PerCloud[Writes](
@@ -50,11 +50,14 @@ def wake(client: Client, unit: Unit) -> str:
     return WRITES[unit.cloud].wake(client, unit)
 
 
-def publish(client: Client, topic: Topic, subject: str, message: str) -> None:
-    """Send a message to a stack's topic, in a form for each protocol. CloudError where it was refused."""
+def publish(client: Client, topic: Topic, subject: str, message: str) -> Topic:
+    """Send a message to a stack's topic, in a form for each protocol, and give who has it: the confirmed subscriptions.
+
+    CloudError where it was refused, or no subscription is confirmed.
+    """
     publishes = WRITES[topic.cloud].publish
     assert publishes is not None  # noqa: S101  (a cloud whose topics are read sends to them)
-    publishes(client, topic, subject, message)
+    return publishes(client, topic, subject, message)
 
 
 def destroy(

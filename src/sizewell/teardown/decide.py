@@ -91,7 +91,17 @@ def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[V
         replace(_decided(Subject(stack, (look,), limits, at, "idle")), contradictions=look.contradictions())
         for look in looks
     )
-    return _decided(Subject(stack, looks, limits, at, *_due(stack, looks, limits, at))), pools
+    verdicts = [_decided(Subject(stack, looks, limits, at, *why)) for why in _whys(stack, looks, limits, at)]
+    return (verdicts[1] if len(verdicts) > 1 and _is_nearer(*verdicts) else verdicts[0]), pools
+
+
+def _is_nearer(expired: Verdict, empty: Verdict) -> bool:
+    """Whether a stack past its end goes sooner as empty: an end takes nothing back of what its owner was told."""
+    if expired.action != "warn" or expired.clause not in ("expired", "window"):
+        return False
+    if empty.action != "warn" or empty.tell or empty.next_at is None:
+        return empty.action == "destroy"
+    return expired.tell or expired.next_at is None or empty.next_at < expired.next_at
 
 
 def _decided(subject: Subject) -> Verdict:
@@ -253,29 +263,47 @@ def _past_end(subject: Subject, verdict: Verdict) -> Verdict:
 
 def _firm(subject: Subject, verdict: Verdict) -> Verdict:
     """A firm end destroys what is in use too: a grace after a last notice that somebody heard, and in its window."""
-    about = f"end {subject.stack.expires_at} last"
-    since_s = max(subject.end.timestamp(), *interruptions(subject.stack, subject.at.timestamp()))
-    heard = _heard(subject.stack.notices, about, since_s)
+    since_s = _firm_since_s(subject)
+    heard = _heard(subject.stack.notices, _last(subject), since_s)
     goes = max(heard + subject.grace_s if heard else subject.at.timestamp() + subject.grace_s, 0.0)
     goes_at = max(datetime.fromtimestamp(goes, UTC), subject.end + timedelta(seconds=subject.grace_s))
     reason = f"{verdict.reason}; its end is firm in {subject.stack.environment}"
     if heard is None or subject.at < goes_at:
         opens = _opens(subject, goes_at)
-        last = replace(verdict, clause="firm", reason=reason, next_step="destroy", next_at=opens, about=about)
-        return _telling(subject, replace(last, action="warn"), since_s=since_s)
+        last = replace(
+            verdict, clause="firm", reason=reason, next_step="destroy", next_at=opens, about=_last(subject)[0]
+        )
+        return _telling(subject, replace(last, action="warn"), since_s=since_s, prefix=_last(subject))
     if subject.stack.unproved:
         return replace(verdict, action="unknown", clause="unproved", reason=f"{reason}; {subject.stack.unproved}")
     return _in_hours(subject, replace(verdict, action="destroy", clause="firm", reason=reason))
 
 
+def _firm_since_s(subject: Subject) -> float:
+    """Since when a notice of a firm end counts: use ends none, a lease or an update does."""
+    return max(subject.end.timestamp(), *interruptions(subject.stack, subject.at.timestamp()))
+
+
+def _last(subject: Subject) -> tuple[str, str]:
+    """What the last notices of an end are about, while something is in use and while nothing is."""
+    return f"end {subject.stack.expires_at} last", f"end {subject.stack.expires_at} 0 days"
+
+
 # What goes ----------------------------------------------------------------------------------------------------------
 
 
-def _due(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: datetime) -> tuple[Due, str, str]:
-    """Why a stack would go, past its end or without machines for days; or why not, and the clause that says so."""
+def _whys(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: datetime) -> list[tuple[Due, str, str]]:
+    """Why a stack would go, past its end or without machines for days or both; or why not, and the clause of that."""
     end = None if stack.expires_at is None else datetime.combine(stack.expires_at, time(), UTC)
-    if end is not None and at >= end:
-        return "expired", f"it expired on {end:%Y-%m-%d} at 00:00 UTC", ""
+    empty = _emptiness(stack, looks, limits, at)
+    if end is None or at < end:
+        return [empty]
+    expired: tuple[Due, str, str] = ("expired", f"it expired on {end:%Y-%m-%d} at 00:00 UTC", "")
+    return [expired, empty] if empty[0] else [expired]
+
+
+def _emptiness(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: datetime) -> tuple[Due, str, str]:
+    """That a stack has had no machines for days; or why that is not so, and the clause that says so."""
     days = limits.empty_days.get(stack.environment, max(limits.empty_days.values(), default=14.0))
     start_s = at.timestamp() - days * DAY_S
     if not looks:
@@ -314,8 +342,14 @@ def _goes(subject: Subject) -> Verdict:
     act: Action = "empty" if subject.pool else "destroy"
     about = f"end {subject.stack.expires_at} 0 days" if subject.due == "expired" else subject.due
     notices = subject.pool.notices if subject.pool else subject.stack.notices
-    prefix = about if subject.due != "expired" else f"end {subject.stack.expires_at}"
-    heard = _heard(notices, prefix, episode.since_s)
+    prefix: str | tuple[str, ...] = about if subject.due != "expired" else f"end {subject.stack.expires_at}"
+    since_s = episode.since_s
+    heard = _heard(notices, prefix, since_s)
+    if subject.due == "expired" and subject.rules is not None and subject.rules.firm:
+        # Told while it was in use: the stack goes then, idle or not, and is not told another time each evening.
+        last = _heard(notices, _last(subject), _firm_since_s(subject))
+        if last is not None and (heard is None or last > heard):
+            heard, since_s, prefix = last, _firm_since_s(subject), _last(subject)
     goes_s = (at_s if heard is None else heard) + subject.grace_s
     if subject.due == "expired":
         goes_s = max(goes_s, subject.end.timestamp() + subject.grace_s)
@@ -334,7 +368,7 @@ def _goes(subject: Subject) -> Verdict:
             verdict = replace(verdict, reason=f"{verdict.reason}; {unready}")
         clause = "told" if subject.pool else subject.due
         waits = replace(verdict, clause=clause, about=about, next_step=act, next_at=goes)
-        return _telling(subject, waits, since_s=episode.since_s, prefix=prefix)
+        return _telling(subject, waits, since_s=since_s, prefix=prefix)
     reason = verdict.reason
     if subject.pool:
         grace = minutes(subject.grace_s)
@@ -377,7 +411,7 @@ def _episode(subject: Subject) -> Episode:
 # Telling ------------------------------------------------------------------------------------------------------------
 
 
-def _heard(notices: tuple[Told, ...], prefix: str, since_s: float) -> float | None:
+def _heard(notices: tuple[Told, ...], prefix: str | tuple[str, ...], since_s: float) -> float | None:
     """When an owner heard first of a step, since a time; None where nobody did."""
     return min(
         (each.at_s for each in notices if each.heard and each.at_s >= since_s and _is_about(each, prefix)),
@@ -385,11 +419,11 @@ def _heard(notices: tuple[Told, ...], prefix: str, since_s: float) -> float | No
     )
 
 
-def _is_about(notice: Told, prefix: str) -> bool:
+def _is_about(notice: Told, prefix: str | tuple[str, ...]) -> bool:
     return not notice.about or notice.about.startswith(prefix)
 
 
-def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str = "") -> Verdict:
+def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str | tuple[str, ...] = "") -> Verdict:
     """Whether the owner is told now: nobody was notified of this step since a time. Where nobody can be, nothing
     follows.
     """
@@ -399,10 +433,11 @@ def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str 
         return verdict
     if not own and subject.stack.receivers != 0:
         return replace(verdict, tell=True)
-    why = "no receiver took the notice" if subject.stack.receivers else "sizewell:notify names no receiver"
+    nobody = subject.stack.receivers == 0  # None, as in a timeline that does not say: somebody may be
+    why = "sizewell:notify names no receiver" if nobody else "no receiver took the notice"
     reason = f"{verdict.reason}; nobody was notified: {why}"
     told_s = max((each.at_s for each in own), default=-float("inf"))
-    again = bool(subject.stack.receivers) or subject.at.timestamp() - told_s >= DAY_S
+    again = not nobody or subject.at.timestamp() - told_s >= DAY_S
     return replace(verdict, reason=reason, tell=again, next_step="", next_at=None)
 
 

@@ -114,7 +114,7 @@ def _state(plan: StackPlan, status: StackStatus, usages: Iterable[PoolUsage], at
 
 def _word(plan: StackPlan) -> str:
     if plan.row.clause == "nothing":
-        return "destroyed"
+        return "nothing stands"  # destroyed, or never built
     # Of a stack "uncounted" says that runs have not counted for long enough to call it empty: its pools say what it is.
     actions = {row.action for row in plan.rows if row.pool or row.clause != "uncounted"} or {"keep"}
     action = next(each for each in STATES if each in actions)

@@ -300,6 +300,20 @@ class Journal:
                     began = None
         return began
 
+    def begun_saving(self, stack: str, pool: str) -> str:
+        """What a destroy saves a month, by its first attempt: one that was killed or failed has taken a part already.
+
+        "" where no attempt says it.
+        """
+        says = ""
+        for record in self.records:
+            if record["stack"] == stack and record.get("subject") == pool and record.get("action") == "destroy":
+                if record["kind"] == "begin":
+                    says = says or str(record.get("saves_usd_per_month", ""))
+                elif record["kind"] == "done":
+                    says = ""
+        return says
+
     def lock(self, stack: str, at: datetime, *, holder: str = "") -> Lock:
         """Hold a stack. HeldError where another does."""
         numbers, released = self._locks(stack)

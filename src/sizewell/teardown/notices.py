@@ -111,7 +111,7 @@ def tell(
     receivers: Receivers,
     *,
     topic: Topic | None,
-    publish: Callable[[Topic, str, str], None],
+    publish: Callable[[Topic, str, str], Topic],
     send: Callable[[str, Mapping[str, Any]], None],
     mail: Mail | None,
 ) -> tuple[list[str], list[str]]:
@@ -136,8 +136,9 @@ def tell(
     if topic is not None:
         own = topic
         name = f"topic {own.arn.rpartition(':')[2]}"
-        if attempt(name, lambda: publish(own, subject(notice), message(notice))):
-            subscribed = own
+        reached: list[Topic] = []
+        if attempt(name, lambda: reached.append(publish(own, subject(notice), message(notice)))):
+            (subscribed,) = reached
     emails = [email for email in receivers.emails if subscribed is None or email not in subscribed.emails]
     hooks = len(receivers.webhooks) + len(receivers.pagerduty)
     if subscribed is None or subscribed.hooks != hooks:
@@ -205,8 +206,9 @@ def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> None:
     """Send one message to all addresses. ServiceError where there is no server, or it refuses one of them."""
     if mail is None:
         raise ServiceError(
-            "the stack has no topic with these addresses, and stacks/config/teardown.yaml has no mail server\n"
-            "  fix: name one under `mail:`, or a webhook under sizewell:notify"
+            "the stack has no topic to which these addresses have confirmed a subscription, and "
+            "stacks/config/teardown.yaml has no mail server\n"
+            "  fix: follow the link that SNS sent, name a server under `mail:`, or a webhook under sizewell:notify"
         )
     letter = EmailMessage()
     letter["From"], letter["To"], letter["Subject"] = mail.sender, ", ".join(emails), notice.key

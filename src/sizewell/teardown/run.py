@@ -326,6 +326,7 @@ class Runner:
             clusters=list(status.parts.clusters),
             host=socket.gethostname(),
             process=processes.this(),
+            saves_usd_per_month=_saved(row),
         )
         if keys := keys_of_backups(reader.state(self._listed()[status.name])):
             deleter = self._deleter(reader, status)  # the one that reads does not write states
@@ -351,7 +352,7 @@ class Runner:
             "done",
             row,
             detail=detail,
-            saves_usd_per_month=_saved(row),
+            saves_usd_per_month=self.journal.begun_saving(row.stack, row.pool) or _saved(row),
             left=[resource.urn for resource in remains],
         )
         self._say(row, "done", detail)

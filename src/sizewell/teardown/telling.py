@@ -32,8 +32,8 @@ class Channels:
         """Tell the receivers of a stack: who heard, and what failed."""
         reader = self.fresh()
 
-        def publish(topic: Topic, subject: str, message: str) -> None:
-            act.publish(reader.cloud(topic.cloud, stack), topic, subject, message)
+        def publish(topic: Topic, subject: str, message: str) -> Topic:
+            return act.publish(reader.cloud(topic.cloud, stack), topic, subject, message)
 
         return tell(
             notice,
@@ -60,7 +60,7 @@ class Channels:
         except ServiceError as error:
             return [], [*failed, str(error).partition("\n")[0]]
 
-        def never(*_: object) -> None:
+        def never(*_: object) -> Topic:
             raise ServiceError("operators have no topic")
 
         more, also = tell(notice, operators, topic=None, publish=never, send=self.send, mail=self.config.mail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sizewell.clouds.aws import Aws
+from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import writing
 from sizewell.teardown.notices import Topic
 from sizewell.teardown.telemetry import cloudwatch
@@ -20,8 +21,15 @@ def wake(aws: Aws, unit: Unit) -> str:
     return _wake(writing.Boto(aws), unit)
 
 
-def publish(aws: Aws, topic: Topic, subject: str, message: str) -> None:
-    """See `act.publish`."""
+def publish(aws: Aws, topic: Topic, subject: str, message: str) -> Topic:
+    """See `act.publish`. SNS takes a message for an address that has not confirmed its subscription."""
+    listed = aws.pages(
+        *("sns", topic.region, "list_subscriptions_by_topic", "Subscriptions"),
+        TopicArn=topic.arn,
+    )
+    confirmed = [each for each in listed if each["SubscriptionArn"].startswith("arn:")]
+    if not confirmed:
+        raise ServiceError("no subscription of it is confirmed\n  fix: follow the link that SNS sent to each address")
     writing.Boto(aws).call(
         *("sns", topic.region, "publish"),
         TopicArn=topic.arn,
@@ -29,6 +37,8 @@ def publish(aws: Aws, topic: Topic, subject: str, message: str) -> None:
         Message=message,
         MessageStructure="json",
     )
+    emails = frozenset(each["Endpoint"] for each in confirmed if each["Protocol"] == "email")
+    return Topic(arn=topic.arn, emails=emails, hooks=sum(each["Protocol"] != "email" for each in confirmed))
 
 
 def _empty(boto: Boto, unit: Unit) -> str:

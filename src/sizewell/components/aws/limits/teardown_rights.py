@@ -268,7 +268,12 @@ def reads_policy(*, region: str, project: str, state: str, journal: str, secrets
                 "Resource": "*",
                 "Condition": own,
             },
-            {"Sid": "Tell", "Effect": "Allow", "Action": "sns:Publish", "Resource": f"{arn}:sns:*:*:sizewell-*"},
+            {
+                "Sid": "Tell",
+                "Effect": "Allow",
+                "Action": ["sns:ListSubscriptionsByTopic", "sns:Publish"],
+                "Resource": f"{arn}:sns:*:*:sizewell-*",
+            },
             {
                 "Sid": "TellEncrypted",
                 "Effect": "Allow",
