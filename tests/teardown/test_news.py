@@ -164,6 +164,20 @@ def test_an_operator_whose_address_is_not_set_is_a_failure(evening, monkeypatch)
     assert "OPERATORS_HOOK is not set" in result.detail
 
 
+def test_an_operator_whose_address_is_not_set_is_said_beside_a_receiver_that_fails(evening, monkeypatch):
+    monkeypatch.delenv("OPERATORS_HOOK", raising=False)
+    evening.settings = {"operators": {"webhooks_env": ["OPERATORS_HOOK"]}}
+    evening.shelf.configurations["dev-aws"] = {"sizewell:notify": {"webhooks": ["https://hooks.example/a"]}}
+    stack(evening, values={0: 0.0})
+
+    def refuses(url: str, body: object) -> None:
+        raise ServiceError("it does not respond")
+
+    (result,) = evening.run(send=refuses)
+    assert "it does not respond" in result.detail
+    assert "OPERATORS_HOOK is not set" in result.detail
+
+
 def test_a_schedule_that_holds_everything_back_for_a_day_is_noticed(evening):
     evening.settings = {"at_most_stacks": 0}
     stack(evening)

@@ -46,6 +46,16 @@ def test_what_was_held_back_and_left_over_by_owner_and_month():
     assert (rows[2].left_over, rows[2].left_usd_per_month) == ((), Decimal(0))
 
 
+def test_what_waits_without_a_record_of_its_own_is_held_back_as_its_owner_was_told():
+    closed = "pool train of dev-aws: not stopped: idle; closed: freeze"
+    says = {"action": "keep", "why": "held back", "text": f"{closed}. Next: wait"}
+    own = record("message", "2026-11-06", keys=["dev-aws held empty"], **says)  # it has a record of kind held
+    told = [record("message", f"2026-11-0{day}", keys=["dev-aws/train window"], **says) for day in (4, 5)]
+    others = [record("message", "2026-11-07", **{**says, "why": why}, keys=["x"]) for why in ("stopped", "failed")]
+    (row,) = monthly_report([*told, own, *others], AT)
+    assert row.held_back == (f"{closed} (2 times)",)
+
+
 def test_what_is_saved_is_hours_not_run_times_the_rate():
     twenty = []
     for day in range(1, 21):  # emptied at noon, and running again six hours later

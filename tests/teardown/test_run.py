@@ -792,6 +792,17 @@ def test_after_a_destroy_the_cloud_is_asked_and_the_end_goes_last(evening):
     assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws", "ttl-dev-aws", "images-dev-aws"]
 
 
+def test_what_a_destroyed_stack_left_turns_no_run_red_where_its_topic_went_with_it(evening):
+    cluster = world.resource("dev-aws", "aws:eks/cluster:Cluster", "cluster", "train", outputs={"name": "train"})
+    expired(evening, cluster)
+    evening.shelf.configurations["dev-aws"] = {"sizewell:notify": {"emails": ["ana@example.com"]}}
+    disk(100, **{"kubernetes.io/cluster/train": "owned"})
+    results = [(result.action, result.outcome) for result in evening.run()]
+    assert ("look", "left over") in results
+    assert ("message", "unheard") in results
+    assert "failed" not in [outcome for _, outcome in results]
+
+
 def test_where_nobody_knows_what_is_left_the_end_stays(evening, monkeypatch):
     expired(evening)
     evening.shelf.put("ttl-dev-aws", world.resource("ttl-dev-aws", "aws:ssm/document:Document", "d", "d-1"))

@@ -15,7 +15,7 @@ import pytest
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act, enginelocks, gather, processes
 from sizewell.teardown.backend import LEASE_TAG
-from sizewell.teardown.enginelocks import EngineLock, locks, update_of
+from sizewell.teardown.enginelocks import EngineLock, broken_state, locks, update_of
 from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.telemetry import cloudwatch
@@ -315,6 +315,20 @@ def test_a_lock_that_cannot_be_read_holds_its_own_stack_alone(tmp_path, text):
     update = update_of([held["dev-b"]], [begin(process=dead()[1])], datetime.now(UTC) + timedelta(days=1))
     assert update is not None
     assert update.over == ""
+
+
+def test_a_state_that_was_cut_off_is_named(tmp_path):
+    """The engine lists nothing beside it, and does not say which it is."""
+    folder = tmp_path / ".pulumi/stacks/fleet"
+    folder.mkdir(parents=True)
+    for name in ("a.json", "a.json.attrs", "b.json", "b.json.bak"):
+        (folder / name).write_text("{}")
+    assert broken_state(f"file://{tmp_path}") == ""
+    (folder / "b.json.bak").write_text("")  # of a write that was killed: the engine does not read it
+    assert broken_state(f"file://{tmp_path}") == ""
+    (folder / "a.json.attrs").write_text("")
+    assert broken_state(f"file://{tmp_path}") == f"file://{folder}/a.json.attrs"
+    assert broken_state("https://api.pulumi.com") == ""
 
 
 def begin(**more: Any) -> dict[str, Any]:

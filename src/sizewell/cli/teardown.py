@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.planning import Plan, Row
     from sizewell.teardown.records import Limits, Verdict
+    from sizewell.teardown.run import Result
     from sizewell.teardown.settings import Version
 
 DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
@@ -310,6 +311,8 @@ def _run(args: Arguments) -> int:
         outdated=lambda: settings.outdated(root, journal),
     )
     results = runner.run(plan, chosen)
+    if args.stacks and chosen is None:
+        results = [*results, *_waiting(plan, results)]
     if args.json:
         output.print_json([asdict(result) for result in results])
     else:
@@ -329,6 +332,19 @@ def _run(args: Arguments) -> int:
         return 69
     asked = bool(args.stacks or chosen)  # what a schedule holds back is said to owners; a person asked for these acts
     return 6 if asked and any(result.outcome == "held back" for result in results) else 0
+
+
+def _waiting(plan: Plan, results: Sequence[Result]) -> list[Result]:
+    """What of the stacks that were named waits for its hours, for an update that runs, or for somebody's word."""
+    from sizewell.teardown.run import Result
+
+    answered = {(each.stack, each.pool) for each in results}
+    return [
+        Result(stack=row.stack, pool=row.pool, action=row.next_step or "run", outcome="held back", detail=row.why)
+        for stack in plan.stacks
+        for row in stack.rows
+        if row.clause in ("window", "updating", "protected", "leased") and (row.stack, row.pool) not in answered
+    ]
 
 
 @command.command("status", help="the fleet: state, use, next act, leases and cost of each stack; changes nothing")

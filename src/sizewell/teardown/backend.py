@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown.enginelocks import EngineLock, locks
+from sizewell.teardown.enginelocks import EngineLock, broken_state, locks
 
 LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
@@ -40,7 +40,13 @@ class Backend:
 
     def stacks(self) -> list[Listed]:
         """Every stack of the project. ServiceError where the backend does not respond."""
-        data = self._json("stack", "ls", "--json")
+        try:
+            data = self._json("stack", "ls", "--json")
+        except ServiceError:
+            if broken := broken_state(self.url()):
+                said = f"{broken} cannot be read, and the engine lists no stack beside it (pulumi stack ls)"
+                raise ServiceError(f"{said}\n  fix: put an intact one there: the backend keeps a .bak of it") from None
+            raise
         if not isinstance(data, list):
             raise ServiceError("pulumi stack ls: its output is not a list")
         return [

@@ -64,6 +64,25 @@ def locks(url: str) -> tuple[EngineLock, ...]:
         ) from None
 
 
+def broken_state(url: str) -> str:
+    """The first state of a backend that is no JSON, as one that was cut off is, by its place there; "" where none is.
+
+    The engine lists no stack of a backend that has such a one, and does not say which.
+    """
+    uri = store_uri(url)
+    try:
+        store = connect(uri) if uri else None
+        names = sorted(store.list(".pulumi/stacks/")) if store else []
+        for name in (each for each in names if each.endswith((".json", ".json.attrs")) and ".bak" not in each):
+            try:
+                json.loads(store.get(name))  # type: ignore[union-attr]
+            except ValueError:
+                return f"{uri}/{name}"
+    except (StoreError, UsageError):
+        pass
+    return ""
+
+
 def store_uri(url: str) -> str:
     """Where a backend keeps its objects, as this project's stores are named; "" for a service.
 

@@ -41,7 +41,8 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     stopped: dict[tuple[str, str, str], list[Stop]] = {}
     for record in records:
-        if record.get("action") in BY_HAND or record["kind"] not in ("done", "held", "failed", "left"):
+        counts = record["kind"] in ("done", "held", "failed", "left") or _holds(record)
+        if record.get("action") in BY_HAND or not counts:
             continue
         key = (str(record["at"])[:7], str(record.get("owner", "")), str(record["stack"]))
         groups.setdefault(key, []).append(record)
@@ -55,6 +56,7 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
         here = stopped.get((month, owner, stack), [])
         left: Mapping[str, Any] = next((record for record in reversed(own) if record["kind"] == "left"), {})
         held = Counter(str(record["detail"]) for record in own if record["kind"] == "held")
+        held.update(str(record["text"]).partition(". Next: ")[0] for record in own if _holds(record))
         rows.append(
             MonthOfStack(
                 month=month,
@@ -74,6 +76,14 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
             )
         )
     return rows
+
+
+def _holds(record: Mapping[str, Any]) -> bool:
+    """Whether a message says why something waits, of which there is no record of its own: a closed day, an update that
+    runs, samples that are missing.
+    """
+    said = record["kind"] == "message" and record.get("why") == "held back" and record["stack"] and record.get("text")
+    return bool(said) and not all(" held " in str(key) for key in record["keys"])
 
 
 def _worth(stopped: Iterable[Stop], month: str, at: datetime) -> Decimal:

@@ -69,6 +69,7 @@ class Runner:
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
     _unnoted: set[tuple[str, str]] = field(default_factory=set)  # held back, and nothing that an owner has to hear
+    _gone: set[str] = field(default_factory=set)  # stacks of which nothing stands any more
     _undelivered: set[tuple[str, str]] = field(default_factory=set)  # messages of this run that nobody took
 
     def run(self, plan: Plan, chosen: Mapping[tuple[str, str], Approved] | None = None) -> list[Result]:
@@ -77,6 +78,7 @@ class Runner:
         ServiceError where nothing may be done at all: telemetry is missing, the clock is wrong.
         """
         self._owners = {stack.stack: stack.owner for stack in plan.stacks}
+        self._gone = {stack.stack for stack in plan.stacks if stack.row.clause == "nothing"}
         self._check_clock(plan)
         self._keep_usage(plan.at)
         self._hear_of_acts()  # of an earlier run, which was killed before it said what it did
@@ -356,6 +358,7 @@ class Runner:
             left=[resource.urn for resource in remains],
         )
         self._say(row, "done", detail)
+        self._gone.add(row.stack)
         self._asked_after(reader, status.name, status.beside)
 
     def _listed(self) -> dict[str, Listed]:
@@ -563,8 +566,13 @@ class Runner:
             if not heard and (failed or not stack):
                 # A stack that was destroyed took its topic with it: no route to its addresses is left, which is no
                 # fault of this run. It is tried in each run for some days.
-                why = failed[0] if failed else "teardown.yaml names no operators"
-                self._say(row, "unheard" if calm else "failed", f"{why}; nobody heard: {text}", action="message")
+                why = "; ".join(failed) or "teardown.yaml names no operators"
+                self._say(
+                    row,
+                    "unheard" if calm or stack in self._gone else "failed",
+                    f"{why}; nobody heard: {text}",
+                    action="message",
+                )
                 if stack:
                     self._undelivered |= {(each.stack, each.key) for each in own}
                     continue
