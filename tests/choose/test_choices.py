@@ -74,6 +74,17 @@ def test_data_that_have_to_leave_their_cloud_say_what_that_costs(facts):
     assert "about 1,211.51 USD a run" in said
 
 
+def test_a_deadline_on_spot_has_room_for_one_interruption_more_than_is_expected(facts):
+    given = TUNE | {"spot_policy": "spot", "infra": ["aws/us-east-1"]}
+    given |= {"resources": {"instance_type": "g6e.xlarge", "nodes": 1}}
+    alone = decided(facts, **given)
+    spare_s = 600 + alone.checkpoint.interval_s + alone.performance.figures["checkpoint_write_s"]
+    least_s = alone.performance.value + spare_s
+    assert decided(facts, **given | {"deadline": f"{int(least_s / 60) + 1}m"}).pools[0].market == "spot"
+    late = decide([spec(**given | {"deadline": f"{int(least_s / 60) - 1}m"})], facts, stack="", on=ON)
+    assert not isinstance(late, Decision), "in time on average alone"
+
+
 def test_a_capacity_block_is_a_deadline(facts):
     block = {"block": {"duration": "72h", "max_price": "30000 USD", "purchase": "confirmed"}}
     workload = decided(facts, **PRETRAIN, capacity=block)
@@ -173,10 +184,8 @@ def test_pictures_are_counted_as_samples(facts):
     figures = decided(facts, **PHOTOS).performance.figures
     assert figures["samples_per_s"] == pytest.approx(4096 / figures["step_s"], rel=1e-3)
     assert "tokens_per_s" not in figures
-    assert "goodput" not in figures, "what large clusters lose beside the steps is not lost on one machine"
-    assert "goodput" not in decided(facts, **TUNE).performance.figures, "a fine-tuning is not evaluated on the way"
     many = decided(facts, **PHOTOS, resources={"instance_type": "p5.48xlarge", "nodes": "8"}).performance.figures
-    assert 0 < many["goodput"] < 1
+    assert 0.98 < many["goodput"] < figures["goodput"] < 1, "64 devices fail more often than 8, and seldom"
 
 
 def test_virtual_gpus_are_chosen_only_where_their_driver_comes_with_the_service(facts):

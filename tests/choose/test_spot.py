@@ -32,6 +32,22 @@ def test_interruptions_only_ever_lengthen_a_run(work, nodes, per_node):
     assert 1.0 <= calm.stretch <= spot.stretch
 
 
+@pytest.mark.parametrize(
+    ("devices", "per_node", "billions", "days", "published"),
+    [
+        (16_384, 8, 405, 54, (0.90, 0.95)),  # Llama 3.1: more than 90 % (arXiv 2407.21783, 3.3.4)
+        (12_288, 8, 175, 28, (0.90, 0.96)),  # MegaScale: more than 90 % over weeks (arXiv 2402.15627, 6.3)
+        (4_096, 16, 70, 20, (0.96, 0.99)),  # HLAT on Trainium: 98.8 % with automatic restarts (arXiv 2404.10630)
+        (64, 8, 7, 9, (0.99, 1.0)),
+    ],
+)
+def test_goodput_follows_from_devices_and_is_what_large_runs_published(devices, per_node, billions, days, published):
+    size = checkpoint_bytes("full", billions * 1e9, billions * 1e9, "adamw")
+    nodes = devices // per_node
+    run = interruptions(work_s=days * 86_400, nodes=nodes, devices=devices, bytes_each=size, spot=False)
+    assert published[0] < run.goodput < published[1]
+
+
 @given(st.integers(1, 63))
 def test_a_larger_gang_is_interrupted_more_often(nodes):
     assert mtbi_s(nodes=nodes + 1, devices=8 * (nodes + 1), spot=True) < mtbi_s(

@@ -235,15 +235,6 @@ def test_software_that_splits_products_hides_tensor_parallel_traffic():
     assert exposed[0] > exposed[1] == pytest.approx(exposed[2])
 
 
-def test_a_long_run_on_a_cluster_loses_time_beside_its_steps_and_a_fine_tuning_does_not():
-    layout, machine = Layout(data=256, zero_stage=3), cluster(nodes=32)
-    share = calibration.values("training")["useful_share"]
-    run = training_time(job(LLAMA_8B, global_batch=256), layout, machine)
-    tuned = training_time(job(LLAMA_8B, global_batch=256, method="full"), layout, machine)
-    assert (run.availability, tuned.availability) == (share, 1.0)
-    assert any(f"{1 - share:.0%} of a pre-training run" in note for note in run.assumptions)
-
-
 def test_images_one_at_a_time_cost_their_launches_each_time():
     run, machine = job(RESNET, global_batch=256), cluster(nodes=1)
     one, many = (training_time(run, Layout(data=8, micro_batch=micro), machine).step_s for micro in (1, 32))

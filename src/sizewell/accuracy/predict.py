@@ -9,6 +9,7 @@ from sizewell.accuracy.describe import CannotPredictError, engine_of
 from sizewell.accuracy.memory_predictions import Prediction, predict_memory
 from sizewell.accuracy.serving_predictions import predict_serving
 from sizewell.accuracy.time_predictions import predict_time
+from sizewell.accuracy.training_runs import beside_steps
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.predict.software import measured_as
 
@@ -70,6 +71,9 @@ def trained_by(case: Case) -> str:
     return f"{quantity} · {method} · {measured_as(engine_of(case)) if engine_of(case) else 'not stated'}"
 
 
+WHOLE_RUNS = "totals of whole runs"
+
+
 def work_class(case: Case) -> str:
     """Class of a training time case: what its target is stated for."""
     if area(case) != "training time":
@@ -77,6 +81,8 @@ def work_class(case: Case) -> str:
     if case.metric == "time_to_train_min":
         kind = "LoRA" if case.kind == "finetune_lora" else "vision" if case.kind == "vision_train" else "pre-training"
         return f"MLPerf time to train, {kind}"
+    if beside_steps(case):
+        return WHOLE_RUNS
     if case.kind == "vision_train":
         return "vision"
     if case.model.get("num_experts"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sizewell import csvtables
+from sizewell.accuracy.predict import WHOLE_RUNS
 from sizewell.accuracy.report import Row, Summary, Table, fit_counts, summary
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.memory.constants import PATH as MEMORY_CONSTANTS
@@ -44,6 +45,7 @@ _CLASSES: tuple[tuple[str, Callable[[Row], bool], float], ...] = (
     ("… of these, mixture of experts", lambda row: row.work == "mixture of experts", 0.0),
     ("MLPerf time to train, LoRA and the rest", lambda row: row.work.startswith("MLPerf"), 12.0),
     ("… of these, LoRA", lambda row: row.work == "MLPerf time to train, LoRA", 0.0),
+    ("… totals of whole runs", lambda row: row.work == WHOLE_RUNS, 0.0),
     ("training memory", lambda row: row.area == "training memory", 8.0),
     ("adapter memory (LoRA, QLoRA)", lambda row: row.area == "adapter memory", 10.0),
 )
@@ -160,7 +162,7 @@ def _left_out() -> list[Line]:
 def _band_groups(rows: Sequence[Row]) -> list[tuple[str, Summary]]:
     graded = [row for row in rows if row.metric != "fits"]
     areas = ("training time", "training memory", "adapter memory", "serving memory", "serving")
-    works = sorted({row.work for row in graded if row.work})
+    works = sorted({row.work for row in graded if row.work} - {WHOLE_RUNS})  # no band is claimed of those
     groups = [(name, [row for row in graded if row.area == name]) for name in areas]
     groups += [(name, [row for row in graded if row.work == name]) for name in works]
     return [(name, summary(name, members)) for name, members in groups if len(members) >= FEW]

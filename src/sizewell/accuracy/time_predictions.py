@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sizewell.accuracy.cases import Case
 from sizewell.accuracy.memory_predictions import Prediction
-from sizewell.accuracy.training_runs import TrainingRun, in_unit, layout_of, training_run
+from sizewell.accuracy.training_runs import TrainingRun, beside_steps, in_unit, layout_of, training_run
 from sizewell.sizing.predict.memory import training_memory, usable_bytes
 from sizewell.sizing.predict.performance.training import band_families, band_keys, training_time
 from sizewell.sizing.records.jobs import Checkpointing, Layout
@@ -33,9 +33,10 @@ def predict_time(case: Case) -> Prediction:
         high=edges[1],
         grade=estimate.grade,
         assumptions=(*run.assumptions, *estimate.assumptions),
-        group=group,
-        wider=tuple(wider),
-        families=band_families((group, *wider)),
+        # What a run does beside its steps says nothing of the band of a step.
+        group="" if beside_steps(case) else group,
+        wider=() if beside_steps(case) else tuple(wider),
+        families=() if beside_steps(case) else band_families((group, *wider)),
         fits=run_fits(run, layout),
     )
 

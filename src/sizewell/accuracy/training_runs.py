@@ -31,7 +31,6 @@ from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import architecture as arch
 from sizewell.sizing.predict.layouts import search as layouts
 from sizewell.sizing.predict.layouts.space import space
-from sizewell.sizing.predict.performance.training import useful_share
 from sizewell.sizing.predict.performance.training_rows import LAUNCHES
 from sizewell.sizing.predict.spot import checkpoint_bytes, interruptions
 from sizewell.sizing.predict.usual import SHOWN, UNFUSED_ATTENTION, usual_training
@@ -46,6 +45,13 @@ METRICS = frozenset(
     }
 )  # fmt: skip
 TOTALS = ("gpu_hours", "duration_days")
+
+
+def beside_steps(case: Case) -> bool:
+    """Whether the figure is of a whole run and counts more than steps, though not what: GPU-hours of a model card."""
+    return case.metric in TOTALS and not case.workload.get("steps_alone")
+
+
 KNOWN_ORDER = ("tp", "pp", "cp", "ep", "zero", "shard", "sp", "recompute", "vp", "micro")
 
 
@@ -58,6 +64,7 @@ class TrainingRun:
     known: Mapping[str, float]  # factors of the layout, such as "tp", that the source states or the engine fixes
     metric: str
     tokens: float = 0.0  # of the whole run, where the metric is its total
+    steps_alone: bool = False  # the source's total is without failures: its own words, or tokens over its stated speed
     benchmark: benchmarks.Benchmark | None = None
     assumptions: tuple[str, ...] = ()
 
@@ -120,6 +127,7 @@ def training_run(case: Case) -> TrainingRun:
         known=known,
         metric=case.metric,
         tokens=float(case.workload.get("tokens") or 0.0),
+        steps_alone=bool(case.workload.get("steps_alone")),
         benchmark=benchmark,
         assumptions=tuple(assumed),
     )
@@ -378,13 +386,15 @@ def _recompute_choices(run: TrainingRun) -> list[dict[str, float]]:
 
 
 def availability(run: TrainingRun) -> float:
-    """Share of a long run that is useful work: what any long run loses, and failures, restarts and checkpoints at the
-    best interval.
+    """Share of a long run that is useful work, with failures, restarts and checkpoints at the best interval; all of it
+    where the source counts steps alone.
     """
+    if run.steps_alone:
+        return 1.0
     model, cluster = run.job.architecture, run.cluster
     size = checkpoint_bytes("full", arch.params_total(model), arch.params_total(model), "adamw")
     broken = interruptions(work_s=30 * 86400, nodes=cluster.nodes, devices=cluster.devices, bytes_each=size, spot=False)
-    return useful_share(run.job, nodes=cluster.nodes, devices=cluster.devices) / broken.stretch
+    return broken.goodput
 
 
 def in_unit(run: TrainingRun, layout: Layout, step_s: float) -> float:

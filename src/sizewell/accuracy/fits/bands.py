@@ -62,7 +62,7 @@ def unseen(held: Iterable[Held], *, engines: bool = True) -> dict[str, Unseen]:
                 predicted = predict(case if engines else as_asked(case))
                 if isinstance(predicted, Prediction) and predicted.value > 0 and case.value > 0:
                     errors[case.id] = Unseen(
-                        groups=(predicted.group, *predicted.wider),
+                        groups=(predicted.group, *predicted.wider) if predicted.group else (),
                         source=case.source_family,
                         log_error=math.log(predicted.value / case.value),
                         families=predicted.families,

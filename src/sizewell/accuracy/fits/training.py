@@ -30,10 +30,10 @@ from sizewell.accuracy import cases as published
 from sizewell.accuracy.describe import CannotPredictError
 from sizewell.accuracy.fits.bands import Held, Unseen, floors, unseen, widths
 from sizewell.accuracy.predict import work_class
-from sizewell.accuracy.training_runs import METRICS, TOTALS, TrainingRun, in_unit, layout_of, training_run
+from sizewell.accuracy.training_runs import METRICS, TrainingRun, in_unit, layout_of, training_run
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.calibration.priors import Prior, priors
-from sizewell.sizing.predict.performance.training import clustered, step_s
+from sizewell.sizing.predict.performance.training import step_s
 from sizewell.sizing.predict.performance.training_rows import cluster_facts, job_facts, layout_facts, rows
 from sizewell.sizing.records.jobs import Cluster, Layout
 
@@ -83,15 +83,11 @@ class Table:
         self.index = np.array(index)
         self._reads: dict[int, tuple[str, ...]] = {}
         self._known: dict[tuple[object, ...], dict[str, float]] = {}
-        self.log_useful = math.log(calibration.values("training")["useful_share"])  # that `unit` was worked out with
         unit = np.array([in_unit(f.run, f.layout, 1.0) for f in fitted])
         faster = np.array([in_unit(f.run, f.layout, 2.0) for f in fitted]) < unit
         self.log_unit = np.log(unit)
         self.sign = np.where(faster, -1.0, 1.0)  # how the published figure moves with the step time
         self.log_published = np.log([f.case.value for f in fitted])
-        totals = [f.run.metric in TOTALS and f.run.job.method == "pretrain" for f in fitted]
-        shares = [clustered(f.run.cluster.nodes, f.run.cluster.devices) for f in fitted]
-        self.total = np.array(totals, float) * np.array(shares)  # how often the useful share is in the figure
         self.weight = np.array([f.case.weight for f in fitted])
 
     def log_error(self, k: Mapping[str, float]) -> np.ndarray:
@@ -109,8 +105,7 @@ class Table:
         seconds: np.ndarray = np.broadcast_to(
             step_s(rows({**self.fixed, **columns}), constants), (len(trials), len(self.index))
         )
-        slower: np.ndarray = self.total * (self.log_useful - np.log(constants["useful_share"]))  # totals of long runs
-        errors: np.ndarray = np.log(seconds) + slower + self.sign * (self.log_unit - self.log_published)
+        errors: np.ndarray = np.log(seconds) + self.sign * (self.log_unit - self.log_published)
         return errors
 
     def _facts(self, pair: int, k: Mapping[str, float]) -> dict[str, float]:

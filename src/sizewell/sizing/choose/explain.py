@@ -375,7 +375,7 @@ def _trained(what: str, changed: TrainingJob, cluster: Cluster, deadline_s: floa
     plans = search(changed, cluster, best=1)
     if isinstance(plans, LayoutRefusal):
         return _Trial(Change(what=what, enough=False, outcome=plans.reason), None)
-    run_s = run_time_s(changed, plans[0].time.step_s, nodes=cluster.nodes, devices=cluster.devices)
+    run_s = run_time_s(changed, plans[0].time.step_s)
     late = deadline_s is not None and run_s > deadline_s
     outcome = f"fits; the run takes {short_duration(run_s)} beside its start"
     if deadline_s is not None and late:

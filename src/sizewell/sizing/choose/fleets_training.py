@@ -175,7 +175,6 @@ class TrainingSearch:
         at where the deadline is near (interruptions take time) or memory was bought with recomputation.
         """
         from sizewell.sizing.predict.layouts.search import LayoutRefusal
-        from sizewell.sizing.predict.performance.training import useful_share
 
         need, job = self._need, self._job
         usable = usable_bytes(machine.accelerator)
@@ -191,7 +190,7 @@ class TrainingSearch:
             if refused := _no_host_room(job, machine, nodes):
                 refusals.append(refused)
                 continue
-            least_s = self.least_run_s(machine) / nodes / useful_share(job, nodes=nodes, devices=devices)
+            least_s = self.least_run_s(machine) / nodes
             if need.deadline_s is not None and least_s > need.deadline_s:
                 refusals.append(_slow(least_s, need.deadline_s, devices, "without any communication"))
                 continue
@@ -208,7 +207,7 @@ class TrainingSearch:
                 )
                 continue
             best = answer[0]
-            run_s = run_time_s(job, best.step_s, nodes=nodes, devices=devices) + start_up_s(job)
+            run_s = run_time_s(job, best.step_s) + start_up_s(job)
             if need.deadline_s is not None and run_s > need.deadline_s:
                 refusals.append(_slow(run_s, need.deadline_s, devices, "predicted"))
                 continue
@@ -258,8 +257,7 @@ def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Flee
         topology=draft.topology,
         layout=plan.layout,
         training=plan.time,
-        run_s=run_time_s(job, plan.time.step_s, nodes=draft.nodes, devices=draft.nodes * machine.count)
-        + start_up_s(job),
+        run_s=run_time_s(job, plan.time.step_s) + start_up_s(job),
     )
 
 
@@ -370,12 +368,9 @@ def least_device_s(job: TrainingJob, accelerators: Sequence[Accelerator]) -> dic
     }
 
 
-def run_time_s(job: TrainingJob, step_s: float, *, nodes: int, devices: int) -> float:
-    """Wall time of the run: steps, over the share of time that is useful work."""
-    from sizewell.sizing.predict.performance.training import useful_share
-
-    steps = math.ceil((job.samples or 0.0) / job.global_batch)
-    return max(1, steps) * step_s / max(1e-9, useful_share(job, nodes=nodes, devices=devices))
+def run_time_s(job: TrainingJob, step_s: float) -> float:
+    """Seconds of all the run's steps; checkpoints and failures stretch them (`spot.interruptions`)."""
+    return max(1, math.ceil((job.samples or 0.0) / job.global_batch)) * step_s
 
 
 def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefusal:

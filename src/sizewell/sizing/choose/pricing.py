@@ -294,7 +294,10 @@ def make_option(
         run_s *= broken.stretch
     if deal.market == "capacity-block" and need.block_s is not None and (run_s or 0.0) > need.block_s - BLOCK_DRAIN_S:
         return None
-    if run_s is not None and (not math.isfinite(run_s) or (need.deadline_s is not None and run_s > need.deadline_s)):
+    # Interruptions come whole: on spot the deadline has room for one more than the share that is expected.
+    spare_s = broken.restart_s + broken.interval_s if broken is not None and deal.market == "spot" else 0.0
+    latest_s = math.inf if need.deadline_s is None else need.deadline_s - spare_s
+    if run_s is not None and (not math.isfinite(run_s) or run_s > latest_s):
         return None
     served = "async" if _waits(need, managed) else ""
     hours = _hours(need, fleet, counts, deal, run_s, managed=managed, served=served)

@@ -35,7 +35,7 @@ from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
-from sizewell.sizing.predict.spot import reclaimed_every_h
+from sizewell.sizing.predict.spot import FAILURE_DEVICE_HOURS, LOST_BY_HAND, reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import (
     Bounds,
@@ -295,11 +295,10 @@ def performance(chosen: Option) -> Performance:
             "step_s": time.step_s,
             "tokens_per_s" if sequences else "samples_per_s": time.tokens_per_s,
             "mfu": time.mfu,
-            # Of a long run's time, interruptions apart: evaluations, rewinds and restarts take the rest.
-            **({"goodput": time.availability} if time.availability < 1.0 else {}),
             "run_time_without_interruptions_s": fleet.run_s or 0.0,
         }
         if chosen.interruptions is not None:
+            figures["goodput"] = chosen.interruptions.goodput
             figures["checkpoint_write_s"] = chosen.interruptions.checkpoint_s
             figures["interruptions_expected"] = chosen.interruptions.expected
         return Performance(
@@ -546,6 +545,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             sentences.append("the spot price is an estimate, not an observed one")
+    sentences += _interrupted(chosen)
     if chosen.careful > 1.0:
         sentences.append(f"compared at {chosen.careful:.2f} times the cost of its machines, as {doubts(chosen)}")
     sentences += scarce(chosen)
@@ -637,7 +637,7 @@ WHY_SCARCE = {
 def scarce(chosen: Option) -> list[str]:
     """What people do who need many large machines: no seller hands them out when they are asked for.
 
-    With the quota to ask for, and how often a run of this length is interrupted.
+    With the quota to ask for.
     """
     shape, market, nodes = chosen.candidate.shape, chosen.deal.market, chosen.fleet.nodes
     if (
@@ -656,13 +656,23 @@ def scarce(chosen: Option) -> list[str]:
     lasting = f"{stays} (capacity: {{reservation: ID}})"
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
     why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")
-    sentences = [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
-    if chosen.interruptions is not None and chosen.run_s is not None and chosen.interruptions.expected >= 0.1:
-        sentences.append(
-            f"a run of {short_duration(chosen.run_s)} is interrupted about {chosen.interruptions.expected:.1f} times "
-            "(estimate)"
-        )
-    return sentences
+    return [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
+
+
+def _interrupted(chosen: Option) -> list[str]:
+    """How often a run is interrupted that is at all; for training what that costs, and what it rests on."""
+    broken = chosen.interruptions
+    if broken is None or chosen.run_s is None or broken.expected < 0.1:
+        return []
+    how_often = f"a run of {short_duration(chosen.run_s)} is interrupted about {broken.expected:.1f} times (estimate"
+    if chosen.setting.need.training is None:
+        return [f"{how_often})"]
+    low, high = LOST_BY_HAND
+    spot = " and reclaimed spot machines" if chosen.deal.market == "spot" else ""
+    rate = f"one failure in {FAILURE_DEVICE_HOURS:,.0f} accelerator-hours, as Llama 3 had{spot}"
+    loss = f"loses {1 - broken.goodput:.1%} of its time: a checkpoint every {short_duration(broken.interval_s)}"
+    restart = f"{short_duration(broken.restart_s)} to restart by itself; restarted by hand, {low:.0%} to {high:.0%}"
+    return [f"{how_often}: {rate}) and {loss}, {restart} was lost elsewhere"]
 
 
 def _tight(chosen: Option) -> list[str]:

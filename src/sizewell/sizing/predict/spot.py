@@ -20,9 +20,13 @@ from typing import Final
 # of instances reclaimed in a month, of every age; a machine that runs for days fares worse.
 SPOT_MTBI_H: Final = {"<5%": 240.0, "5-10%": 120.0, "10-15%": 72.0, "15-20%": 48.0, ">20%": 24.0}
 SPOT_MTBI_UNKNOWN_H: Final = {"large": 24.0, "small": 72.0}  # machines of 8 accelerators; the rest
-# One unexpected failure in about 50,000 GPU-hours: 419 in 54 days on 16,384 H100 (Llama 3 report, table 5).
+# One unexpected failure in about 50,000 GPU-hours: 419 in 54 days on 16,384 H100 (Llama 3 report, arXiv 2407.21783,
+# table 5), where more than 90 % of the time went into training.
 FAILURE_DEVICE_HOURS: Final = 50_000.0
-RESTART_S: Final = 600.0  # a new machine, image, container: estimate
+RESTART_S: Final = 600.0  # until it is noticed and a new machine has image and container, by itself: estimate
+# Time lost where people restart: 4,096 Trainium (HLAT, arXiv 2404.10630; 1.2 % with automatic restarts), OPT-175B on
+# 992 A100 (chronicles and logbook). Both as collected on glennklockwood.com/garden/job-reliability, 2026-11-27.
+LOST_BY_HAND: Final = (0.22, 0.41)
 CHECKPOINT_BYTES_PER_S_PER_NODE: Final = 1e9  # to object storage, sharded over the nodes: estimate
 INTERVAL_MIN_S: Final = 60.0
 
@@ -37,6 +41,11 @@ class Interruptions:
     interval_s: float  # between checkpoints
     stretch: float  # wall time / work
     expected: float  # number of interruptions in the run
+
+    @property
+    def goodput(self) -> float:
+        """Share of the run's wall time that goes into steps that count."""
+        return 1 / self.stretch
 
 
 def checkpoint_bytes(method: str, params: float, trained: float, optimizer: str) -> int:

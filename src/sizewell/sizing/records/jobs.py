@@ -166,7 +166,6 @@ class TrainingEstimate:
     low_s: float
     high_s: float
     grade: Grade
-    availability: float = 1.0  # share of wall time that is useful work, after failures, restarts and checkpoints
     assumptions: tuple[str, ...] = ()
 
 

@@ -7,7 +7,6 @@ from `calibration/training.json`. Failures at scale stretch a run, not a step: `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -141,7 +140,6 @@ def estimates(
     estimated = []
     for i, cluster in enumerate(clusters):
         family = cluster.accelerator.family
-        useful = useful_share(job, nodes=cluster.nodes, devices=cluster.devices, k=k)
         if family not in bands:
             bands[family] = band(job, cluster)
         grade, low, high = bands[family]
@@ -158,39 +156,9 @@ def estimates(
                 low_s=max((step - waits) * low, fast_input[i]),
                 high_s=max((step - waits) * high, slow_input[i]),
                 grade="roofline" if waits else grade,
-                availability=useful,
-                assumptions=(
-                    (f"{1 - useful:.0%} of a pre-training run goes to evaluation, rewinding and waiting, as published",)
-                    if useful < 1
-                    else ()
-                ),
             )
         )
     return estimated
-
-
-def useful_share(job: TrainingJob, *, nodes: int, devices: int, k: Mapping[str, float] | None = None) -> float:
-    """Share of a run's wall time, failures of machines apart, that goes into steps that count: a long pre-training run
-    on a cluster is evaluated, rewound and restarted on the way; a fine-tuning is not.
-    """
-    if job.method != "pretrain":
-        return 1.0
-    return float((k or calibration.values("training"))["useful_share"] ** clustered(nodes, devices))
-
-
-ALONE, CLUSTER = 8, 64
-
-
-def clustered(nodes: int, devices: int) -> float:
-    """How much of what was fitted to runs on clusters holds of so many devices: nothing of one machine or eight
-    devices, all from 64 on, between by the logarithm (estimate).
-
-    >>> clustered(1, 16), clustered(2, 8), round(clustered(4, 32), 2), clustered(8, 64)
-    (0.0, 0.0, 0.67, 1.0)
-    """
-    if nodes <= 1:
-        return 0.0
-    return min(1.0, max(0.0, math.log(devices / ALONE) / math.log(CLUSTER / ALONE)))
 
 
 def bottleneck(items: Mapping[str, float]) -> str:
