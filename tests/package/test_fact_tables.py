@@ -37,7 +37,7 @@ from sizewell.resources.spellings import CloudFormationType, Spelling
 from sizewell.resources.standing import AcceleratorName
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
-from sizewell.resources.tables.gaps import Unlisted
+from sizewell.resources.tables.gaps import Billed
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
 from sizewell.sizing.aliases import Alias
@@ -84,7 +84,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/tables/data/free_types.csv": (FreeType, ("type",)),
     "resources/tables/data/free_inputs.csv": (FreeInputs, ("type",)),
     "resources/tables/data/meters.csv": (MeteredInput, ("types", "path", "what")),
-    "resources/tables/data/unlisted.csv": (Unlisted, ("type",)),
+    "resources/tables/data/billed.csv": (Billed, ("type", "what")),
     "sizing/data/aliases.csv": (Alias, ("of", "written")),
     "sizing/predict/data/priors.csv": (Prior, ("name",)),
     "sizing/predict/data/software.csv": (Software, ("name",)),

@@ -29,8 +29,8 @@ def make(kind: str, inputs: dict[str, Any], name: str = "it", **depends: Recorde
     return RecordedResource(urn=urn, type=kind, name=name, inputs=inputs, property_dependencies=refs)
 
 
-def priced(*resources: RecordedResource, usage: Any = None, rates: Any = None) -> Pricing:
-    plan = Plan(project="t", stack="dev", resources=resources, config=CONFIG)
+def priced(*resources: RecordedResource, usage: Any = None, rates: Any = None, config: Any = None) -> Pricing:
+    plan = Plan(project="t", stack="dev", resources=resources, config={**CONFIG, **(config or {})})
     return price(
         plan, load(), on=ON, usage=parse_usage({"usage": usage}) if usage else None,
         discounts=parse_discounts({"rates": rates}) if rates else None,
@@ -329,7 +329,7 @@ def test_measures_that_price_rules_ask_for_are_those_a_file_may_state() -> None:
     import re
 
     asked = set(re.findall(r"(?:measure=|usage\.of\(resource, )\"(\w+)\"", inspect.getsource(gaps)))
-    rows = csvtables.read(gaps.Unlisted, Path(gaps.__file__).parent / "data/unlisted.csv")
+    rows = csvtables.read(gaps.Billed, Path(gaps.__file__).parent / "data/billed.csv")
     asked |= {*gaps._PODS, *(measure for row in rows for measure, _ in row.fees)}
     assert asked <= set(MEASURES)
 

@@ -20,9 +20,9 @@ from sizewell.resources.tables.meters import FreeInputs
 ROOM = Path(sizewell.resources.__file__).parent
 PACKAGES = {"aws": "pulumi_aws", "gcp": "pulumi_gcp", "azure-native": "pulumi_azure_native"}
 GONE = {"gcp:notebooks/instance:Instance", "gcp:notebooks/runtime:Runtime"}  # read in states; the provider has no more
-UNLISTED = {row.type for row in csvtables.read(gaps.Unlisted, ROOM / "tables/data/unlisted.csv")}
+BILLED = {row.type for row in csvtables.read(gaps.Billed, ROOM / "tables/data/billed.csv")}
 FREE = {row.type: set(row.inputs) for row in csvtables.read(FreeInputs, ROOM / "tables/data/free_inputs.csv")}
-TYPES = sorted(kind for kind in PRICERS if kind.partition(":")[0] in PACKAGES and kind not in UNLISTED | GONE)
+TYPES = sorted(kind for kind in PRICERS if kind.partition(":")[0] in PACKAGES and kind not in BILLED | GONE)
 
 
 def inputs_of(token: str) -> set[str]:

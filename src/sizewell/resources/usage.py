@@ -27,7 +27,7 @@ MEASURES: Final = {
     "processed_gigabytes": "GB through a NAT gateway, load balancer or endpoint per month",
     "ingested_gigabytes": "GB written to a log group per month",
     "machine_hours": "machine-hours per month of a pool, endpoint or notebook",
-    "capacity_unit_hours": "load balancer capacity units x hours per month",
+    "capacity_unit_hours": "capacity units of a load balancer or serverless warehouse x hours per month",
     "gpu_seconds": "GPU-seconds per month of a serverless service",
     "requests": "requests per month of a function or serverless endpoint",
     "gigabyte_seconds": "memory in GB x seconds per month of a function or serverless endpoint",

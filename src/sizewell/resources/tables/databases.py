@@ -300,7 +300,22 @@ def _azure_machine(resource: RecordedResource, context: Context, engine: str, ki
     return _hours(resource, context, key=f"{series}.{cores}.hour", count=servers)
 
 
+def _machine_of(service: str) -> Pricer:
+    """A machine of a cluster of DocumentDB or Neptune, which costs more where the cluster bills no I/O."""
+
+    def price(resource: RecordedResource, context: Context) -> Outcome:
+        clusters = context.graph.referenced(resource, "clusterIdentifier", f"aws:{service}/cluster:Cluster")
+        cluster = clusters[0].inputs if not isinstance(clusters, Unknown) and clusters else {}
+        kind, storage = text(resource.inputs.get("instanceClass")), text(cluster.get("storageType"), "standard")
+        if isinstance(kind, Unknown) or isinstance(storage, Unknown) or not kind:
+            return (context.unpriced(resource, "database machine", f"its class or storage: {_NOT_YET}"),)
+        return (_hours(resource, context, key=f"{service}.{'' if storage == 'standard' else f'{storage}.'}{kind}"),)
+
+    return price
+
+
 AWS: Final[Mapping[str, Pricer]] = {
+    **{f"aws:{service}/clusterInstance:ClusterInstance": _machine_of(service) for service in ("docdb", "neptune")},
     RDS_INSTANCE: _rds_instance,
     RDS_CLUSTER: _rds_cluster,
     "aws:rds/clusterInstance:ClusterInstance": _aurora_instance,

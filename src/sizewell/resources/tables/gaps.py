@@ -1,6 +1,7 @@
-"""Types that are billed and for which the catalog has no list price: they are seen, named and unpriced, never nothing.
+"""Types whose bill a row can say: by the hour or month, by what is provisioned, kept or used.
 
-Each names the fee that it is billed by, so that a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
+Each row names the fee that it is billed by. What the catalog has no list price of is seen, named and unpriced, never
+nothing, and a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
 """
 
 from __future__ import annotations
@@ -16,38 +17,102 @@ from sizewell import csvtables
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
-from sizewell.resources.values import flag, get, items, number, text
+from sizewell.resources.values import Text, flag, get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 InputPath = tuple[str | int, ...]
 
 
-def standing(what: str, key: str, *times: InputPath) -> Pricer:
-    """Bills by the hour around the clock, as many as the product of the numbers at these paths (1 where silent)."""
+LENGTH: Final = "#"  # last in a path: how many items its list has
+_SLOT: Final = re.compile(r"\{(?P<path>[\w.]+)(?:=(?P<default>[^}]*)|\?(?P<yes>[^}:]*):(?P<no>[^}]*))?\}")
+
+
+def fee_key(template: str, inputs: object) -> Text | None:
+    """The key of a fee with what a resource states in it, in small letters; None where it states no such thing.
+
+    `{path}` is the value there, `{path=word}` has a default, `{path?yes:no}` is one word or the other.
+
+    >>> fee_key("redis.{sku.name}.{sku.ha?two:one}", {"sku": {"name": "Premium"}})
+    'redis.premium.one'
+    """
+    key = template
+    for slot in _SLOT.finditer(template):
+        value = get(inputs, *slot["path"].split("."))
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        if slot["yes"] is not None:
+            word = slot["yes"] if flag(value) else slot["no"]
+        else:
+            word = str(slot["default"] or "" if value in (None, "") else value)
+        if not word:
+            return None
+        key = key.replace(slot[0], word.lower())
+    return key
+
+
+def _units(inputs: object, *paths: InputPath) -> Decimal | Unknown:
+    """The product of the numbers at these paths, 1 where an input is silent."""
+    units = Decimal(1)
+    for path in paths:
+        if path[-1] == LENGTH:
+            listed = items(get(inputs, *path[:-1]))
+            each: Decimal | Unknown | None = UNKNOWN if isinstance(listed, Unknown) else Decimal(len(listed))
+        else:
+            each = number(get(inputs, *path, default=1))
+        if isinstance(each, Unknown):
+            return UNKNOWN
+        units *= each if isinstance(each, Decimal) else 1
+    return units
+
+
+def standing(what: str, key: str, *times: InputPath, unit: Literal["hour", "month"] = "hour") -> Pricer:
+    """Bills around the clock, as many as the product of the numbers at these paths; `key` as `fee_key` reads it."""
+    return lambda resource, context: _fee(
+        resource,
+        context,
+        what=what,
+        key=key,
+        unit=unit,
+        units=_units(resource.inputs, *times),
+        times=HOURS_PER_MONTH if unit == "hour" else Decimal(1),
+    )
+
+
+def holds(what: str, key: str, size: InputPath, *times: InputPath) -> Pricer:
+    """Bills by the gigabyte that an input provisions, on as many nodes as the numbers at the other paths say."""
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
-        stated = [number(get(resource.inputs, *path, default=1)) for path in times]
-        hours = HOURS_PER_MONTH
-        for each in stated:
-            hours *= each if isinstance(each, Decimal) else Decimal(1)
-        quantity = UNKNOWN if UNKNOWN in stated else Interval.exactly(amount(hours))
-        return (context.fee(resource, what=what, key=key, unit="hour", quantity=quantity, how="around the clock"),)
-
-    return price
-
-
-def holds(what: str, key: str, *path: str) -> Pricer:
-    """Bills by the gigabyte that an input provisions."""
-
-    def price(resource: RecordedResource, context: Context) -> Outcome:
-        size = number(get(resource.inputs, *path))
-        if size is None:
+        if number(get(resource.inputs, *size)) is None:
             return (context.unpriced(resource, what, "no size is stated"),)
-        quantity = size if isinstance(size, Unknown) else Interval.exactly(amount(size))
-        return (context.fee(resource, what=what, key=key, unit="GB-month", quantity=quantity),)
+        units = _units(resource.inputs, size, *times)
+        return _fee(resource, context, what=what, key=key, unit="GB-month", units=units)
 
     return price
+
+
+def _fee(
+    resource: RecordedResource,
+    context: Context,
+    *,
+    what: str,
+    key: str,
+    unit: str,
+    units: Decimal | Unknown,
+    times: Decimal = Decimal(1),
+) -> Outcome:
+    named = fee_key(key, resource.inputs)
+    if named is None:
+        stated = " or ".join(slot["path"] for slot in _SLOT.finditer(key) if slot["default"] is None)
+        return (context.unpriced(resource, what, f"its kind is not stated ({stated})"),)
+    if isinstance(named, Unknown):
+        return (context.unpriced(resource, what, "its kind is known only after deployment"),)
+    if units == 0:
+        return Free("nothing of it is ordered")
+    quantity = UNKNOWN if isinstance(units, Unknown) else Interval.exactly(amount(units * times))
+    kind = f", {named}" if named != key else ""
+    how = "around the clock" if unit == "hour" else ""
+    return (context.fee(resource, what=f"{what}{kind}", key=named, unit=unit, quantity=quantity, how=how),)
 
 
 def keeps(what: str, key: str) -> Pricer:
@@ -273,25 +338,37 @@ def _minutes_between(task: RecordedResource, context: Context) -> Decimal | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unlisted:
-    """A row of unlisted.csv: how one type is billed, and by which fee of a team's own rates it is priced."""
+class Billed:
+    """A row of billed.csv: how one type, or one part of it, is billed, and by which fee of the catalog or one's own."""
 
     type: str
-    billed: Literal["hourly", "provisioned", "stored", "used", "used-unpriced", "free"]
+    billed: Literal["hourly", "monthly", "provisioned", "stored", "used", "used-unpriced", "free"]
     what: str = ""
-    fee: str = ""
+    fee: str = ""  # as `fee_key` reads it
+    when: str = ""  # path of an input without which nothing is billed; "path=word": with this value alone
     fees: tuple[tuple[str, str], ...] = ()  # by measure of a usage file, of what is billed by use
-    inputs: tuple[str, ...] = ()  # paths: the size, or the numbers whose product is billed by the hour
+    inputs: tuple[str, ...] = ()  # paths: the size, and the numbers whose product is billed
     reason: str = ""
     source: str
 
     def pricer(self) -> Pricer:
         """What prices a resource of the type."""
+        billed = self._pricer()
+        if not self.when:
+            return billed
+        path, _, word = self.when.partition("=")
+        keys = tuple(path.split("."))
+        return _when(_says(keys, word) if word else _is_set(keys), billed, free("nothing of it is ordered"))
+
+    def _pricer(self) -> Pricer:
+        paths = [tuple(path.split(".")) for path in self.inputs]
         match self.billed:
             case "hourly":
-                return standing(self.what, self.fee, *(tuple(path.split(".")) for path in self.inputs))
+                return standing(self.what, self.fee, *paths)
+            case "monthly":
+                return standing(self.what, self.fee, *paths, unit="month")
             case "provisioned":
-                return holds(self.what, self.fee, *self.inputs[0].split("."))
+                return holds(self.what, self.fee, *paths)
             case "stored":
                 return keeps(self.what, self.fee)
             case "used":
@@ -302,12 +379,23 @@ class Unlisted:
                 return free(self.reason)
 
 
+def _is_set(path: InputPath) -> Callable[[object], object]:
+    """Whether an input states something but no."""
+
+    def test(inputs: object) -> object:
+        value = get(inputs, *path)
+        return value if isinstance(value, Unknown) else value not in (None, "", 0, "0", [], False, "false")
+
+    return test
+
+
 def _both(*pricers: Pricer) -> Pricer:
     """The lines of several meters of one resource."""
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
         outcomes = [pricer(resource, context) for pricer in pricers]
-        return tuple(line for outcome in outcomes if not isinstance(outcome, Free) for line in outcome)
+        lines = tuple(line for outcome in outcomes if not isinstance(outcome, Free) for line in outcome)
+        return lines or next((outcome for outcome in outcomes if isinstance(outcome, Free)), lines)
 
     return price
 
@@ -331,7 +419,17 @@ _READY: Final = unstated(
     memory_gigabyte_hours="functions.memory_gb_hour",
 )
 _ON_MACHINES: Final = free("runs on priced machines")
-_ROWS: Final = {row.type: row.pricer() for row in csvtables.read(Unlisted, Path(__file__).parent / "data/unlisted.csv")}
+
+
+def _rows() -> dict[str, Pricer]:
+    """What prices each type of billed.csv: all of its rows."""
+    rows: dict[str, list[Pricer]] = {}
+    for row in csvtables.read(Billed, Path(__file__).parent / "data/billed.csv"):
+        rows.setdefault(row.type, []).append(row.pricer())
+    return {kind: pricers[0] if len(pricers) == 1 else _both(*pricers) for kind, pricers in rows.items()}
+
+
+_ROWS: Final = _rows()
 
 TABLE: Final[dict[str, Pricer]] = {
     **_ROWS,

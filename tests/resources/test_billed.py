@@ -1,0 +1,82 @@
+"""Services whose bill rows of billed.csv say: a month of each as worked out by hand from the price of its parts."""
+
+from decimal import Decimal
+
+import pytest
+
+from sizewell.resources import UNKNOWN
+from sizewell.resources.tables.gaps import fee_key
+from sizewell.sizing.money import Unpriced
+from tests.resources.test_ai_types import make, priced
+
+MSK = "aws:msk/cluster:Cluster"
+SEARCH = "aws:opensearch/domain:Domain"
+STORAGE = {"storageInfo": {"ebsStorageInfo": {"volumeSize": 1000}}}
+RULES = [{"name": "a"}, {"name": "b", "statement": {"managedRuleGroupStatement": {
+    "vendorName": "AWS", "name": "AWSManagedRulesBotControlRuleSet"}}}]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "region", "usd"),
+    [
+        (MSK, {"numberOfBrokerNodes": 4, "brokerNodeGroupInfo": {"instanceType": "kafka.m5.24xlarge", **STORAGE}},
+         "us-east-1", "29833.60"),  # 4 x 730 x 10.08 and 4,000 GB at 0.10
+        (SEARCH, {"clusterConfig": {"instanceType": "m5.large.search", "instanceCount": 3}}, "eu-west-1", "346.02"),
+        (SEARCH, {"clusterConfig": {"instanceType": "c4.2xlarge.search", "instanceCount": 3,
+                                    "dedicatedMasterEnabled": True, "dedicatedMasterType": "c4.8xlarge.search",
+                                    "dedicatedMasterCount": 1, "warmEnabled": True, "warmCount": 2,
+                                    "warmType": "ultrawarm1.medium.search"},
+                  "ebsOptions": {"ebsEnabled": True, "volumeSize": 400, "volumeType": "gp2"}},
+         "us-east-1", "3508.32"),  # 1,285.53 + 1,713.31 + 347.48 and 3 x 54.00: each node has its disk
+        (SEARCH, {"clusterConfig": {"instanceType": "m5.large.search", "dedicatedMasterCount": 3}}, "us-east-1",
+         "103.66"),  # masters that are not switched on
+        ("aws:mq/broker:Broker", {"engineType": "ActiveMQ", "hostInstanceType": "mq.m5.large",
+                                  "deploymentMode": "ACTIVE_STANDBY_MULTI_AZ"}, "us-east-1", "420.48"),
+        ("aws:mq/broker:Broker", {"hostInstanceType": "mq.t2.micro"}, "us-east-1", "21.90"),
+        ("aws:docdb/clusterInstance:ClusterInstance", {"instanceClass": "db.r5.4xlarge"}, "us-east-2", "1617.68"),
+        ("aws:neptune/clusterInstance:ClusterInstance", {"instanceClass": "db.r4.large"}, "eu-west-2", "297.84"),
+        ("aws:redshift/cluster:Cluster", {"nodeType": "dc2.large", "numberOfNodes": 4}, "us-east-1", "730.00"),
+        ("aws:redshift/cluster:Cluster", {"nodeType": "ra3.4xlarge", "numberOfNodes": 2, "multiAz": True},
+         "us-east-1", "9519.20"),
+        ("aws:route53/zone:Zone", {"name": "example.com"}, "eu-west-1", "0.50"),
+        ("aws:route53/resolverEndpoint:ResolverEndpoint", {"ipAddresses": [{}, {}]}, "us-east-1", "182.50"),
+        ("aws:wafv2/webAcl:WebAcl", {"scope": "REGIONAL", "rules": RULES}, "eu-west-1", "17.00"),  # 5 + 2 + 10
+        ("aws:wafv2/ruleGroup:RuleGroup", {"capacity": 9, "rules": [{}]}, "us-east-1", "1.00"),
+    ],
+)  # fmt: skip
+def test_a_service_costs_what_its_parts_do(kind, inputs, region, usd):
+    pricing = priced(make(kind, inputs), config={"aws:region": region})
+    assert not pricing.unpriced
+    assert round(pricing.cost().run_rate.usd_per_month.expected, 2) == Decimal(usd)
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "why"),
+    [
+        (MSK, {"numberOfBrokerNodes": 3}, "its kind is not stated (brokerNodeGroupInfo.instanceType)"),
+        (MSK, {"numberOfBrokerNodes": UNKNOWN, "brokerNodeGroupInfo": {"instanceType": "kafka.t3.small"}}, "deploy"),
+        (MSK, {"numberOfBrokerNodes": 3, "brokerNodeGroupInfo": {"instanceType": UNKNOWN}}, "only after deployment"),
+        (MSK, {"brokerNodeGroupInfo": {"instanceType": "kafka.z9.large"}}, "msk.kafka.z9.large"),
+        (SEARCH, {"clusterConfig": {"warmEnabled": UNKNOWN}}, "known only after deployment"),
+        (SEARCH, {"ebsOptions": {"ebsEnabled": True}}, "no size is stated"),
+        ("aws:wafv2/webAcl:WebAcl", {"ruleJson": "[{}]"}, "not in the catalog"),
+    ],
+)
+def test_what_is_not_known_of_a_service_is_no_price(kind, inputs, why):
+    lines = priced(make(kind, inputs)).items
+    assert any(isinstance(line.price, Unpriced) and why in line.price.reason for line in lines), lines
+
+
+def test_a_machine_of_a_cluster_without_fees_for_io_has_the_price_of_that():
+    cluster = make("aws:neptune/cluster:Cluster", {"clusterIdentifier": "c", "storageType": "iopt1"}, "c")
+    inputs = {"clusterIdentifier": UNKNOWN, "instanceClass": "db.t3.medium"}
+    machine = make("aws:neptune/clusterInstance:ClusterInstance", inputs, "m", clusterIdentifier=cluster)
+    cost = priced(cluster, machine, config={"aws:region": "eu-west-2"}).cost()
+    assert round(cost.run_rate.usd_per_month.expected, 2) == Decimal("110.23")
+
+
+def test_the_key_of_a_fee_has_what_a_resource_states():
+    assert fee_key("a.{os?linux:windows}", {"os": "false"}) == "a.windows"
+    assert fee_key("a.{kind=b}", {}) == "a.b"
+    assert fee_key("a.{kind}", {}) is None
+    assert fee_key("a.{sku.name}", {"sku": UNKNOWN}) is UNKNOWN
