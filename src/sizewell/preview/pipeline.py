@@ -21,6 +21,7 @@ from sizewell.preview.changes import changed
 from sizewell.preview.diff import Side, budget_of, compare
 from sizewell.preview.guardrails import NO_LIMITS, Limits
 from sizewell.preview.ignored import as_it_stands, with_kept, with_retained
+from sizewell.preview.launched import with_launched
 from sizewell.preview.needs import left_behind
 from sizewell.preview.ownership import ownership_of
 from sizewell.preview.reasons import ages_of, capacity_of, choices_of, ends_of, evidence_of, guarded_of
@@ -169,6 +170,7 @@ def against_base(request: Request) -> Iterator[Callable[[str, Planned], Judged]]
             if before is None:
                 return Judged(plan=after)
             before, after, replaced, _ = with_retained(before, after, read.replaced)
+            before, after, _ = with_launched(before, after, replaced)
             assert before is not None  # noqa: S101  (it is, where it was)
             changes = _kinds(changed(before, after, replaced))
             return Judged(plan=with_kept(before, after), before=before, changes=changes)
@@ -390,6 +392,8 @@ def _sides_of(
         f"{each}: replaced and retained (retain on delete): the old one stays and is billed beside the new"
         for each in retained
     )
+    before, after, launched = with_launched(before, after, replaced)
+    notes += launched
     own = None
     if before is not None and base is not None and base.catalog is not None:
         own = pricing.price(before, base.catalog)
