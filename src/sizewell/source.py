@@ -6,6 +6,7 @@ A project pins the very same source, and the fix of a missing provider SDK names
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from importlib import metadata
 from importlib.util import find_spec
@@ -60,6 +61,13 @@ def install(extra: str) -> str:
     if (prefix / "pipx_metadata.json").exists():
         return f"pipx install --force {line}"
     return f"pip install {line}" if find_spec("pip") else f"uv pip install --python {prefix} {line}"
+
+
+def install_here(requirements: str) -> str:
+    """The command that installs packages for the Python that runs: an environment that uv made has no pip."""
+    python = shlex.quote(sys.executable)
+    command = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{command} {requirements}"
 
 
 def missing(error: BaseException | None) -> str:

@@ -396,6 +396,13 @@ def test_missing_packages_come_with_one_command_that_installs_all_of_them(plan):
     assert str(caught.value).rstrip().endswith("-m pip install pulumi_nowhere==1.2 not_there")
 
 
+def test_the_command_is_one_that_an_environment_without_pip_has(plan, monkeypatch):
+    monkeypatch.setattr("sizewell.source.find_spec", lambda name: None)
+    with pytest.raises(SizewellError) as caught:
+        plan("import not_there\n")
+    assert str(caught.value).rstrip().endswith(f"uv pip install --python {sys.executable} not_there")
+
+
 def test_a_failure_carries_its_first_cause(plan):
     with pytest.raises(ServiceError) as caught:
         plan("""

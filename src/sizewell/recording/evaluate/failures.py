@@ -72,7 +72,7 @@ def _not_installed(error: BaseException, project: Project) -> str:
     wanted = [_requirement(name, project) for name in missing]
     command = " ".join(shlex.quote(each) for each in dict.fromkeys(wanted))
     others = f"  beside it, {', '.join(missing[:-1])} are missing\n" if len(missing) > 2 else ""
-    install = f"{sys.executable} -m pip install {command}"
+    install = source.install_here(command)
     return f"{others}  fix: install it for the Python that evaluates the program: {install}"
 
 
@@ -164,7 +164,7 @@ def _of_another_release(error: BaseException, project: Project) -> str:
     says = f" (its requirements.txt asks for {asked})" if asked and asked != name else ""
     return (
         f"  {package} {version}, which is installed, has no {lacking}: the program is for another release{says}\n"
-        f"  fix: {sys.executable} -m pip install {shlex.quote(older)}, or change the program to the installed release"
+        f"  fix: {source.install_here(shlex.quote(older))}, or change the program to the installed release"
     )
 
 
