@@ -197,6 +197,59 @@ def test_replacement_without_an_engine_to_ask(old, new, ignored, replaced):
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "options", "replaced"),
+    [
+        ({"tags": {"team": "ads"}}, {"tags": {"team": "search"}}, {"replace_on_changes": ("tags.team",)}, True),
+        ({"tags": {"team": "ads"}}, {"tags": {"team": "search"}}, {"replace_on_changes": ("tags",)}, True),
+        ({"tags": {"team": "ads"}}, {"tags": {"team": "search"}}, {"replace_on_changes": ("tags.*",)}, True),
+        ({}, {"tags": {"team": "search"}}, {"replace_on_changes": ("tags.team",)}, True),
+        ({}, {"tags": {"owner": "search"}}, {"replace_on_changes": ("tags.team",)}, False),
+        ({"tags": {"team": "ads"}}, {"tags": {"team": "search"}}, {"replace_on_changes": ("tags.owner",)}, False),
+        ({"size": 10}, {"size": 11}, {"replace_on_changes": ("*",)}, True),
+        ({"a": [{"n": 1}]}, {"a": [{"n": 2}]}, {"replace_on_changes": ("a[*].n",)}, True),
+        (
+            {"size": 10},
+            {"size": 11},
+            {"replace_on_changes": ("size",), "ignore_changes": ("size",)},
+            False,
+        ),
+        ({"trigger": "v1"}, {"trigger": "v2"}, {}, True),
+        ({"trigger": "v1"}, {"trigger": "v1"}, {}, False),
+        ({}, {"trigger": "v1"}, {}, False),  # as the engine does: the first value and its removal replace nothing
+        ({"trigger": "v1"}, {}, {}, False),
+        ({"trigger": "v1"}, {"trigger": UNKNOWN}, {}, False),
+    ],
+)
+def test_a_replacement_that_the_program_asks_for(old, new, options, replaced):
+    def volume(stated):
+        inputs = {"size": 10, **{key: value for key, value in stated.items() if key != "trigger"}}
+        return Sketch("s").resource(
+            "aws:ebs/volume:Volume", "v", inputs=inputs, replacement_trigger=stated.get("trigger"), **options
+        )
+
+    needs = one(volume(old), volume(new), stack="s").stacks[0].needs
+    assert [(need.kind, need.data) for need in needs] == ([("replaces", True)] if replaced else [])
+
+
+def test_what_is_replaced_with_another_is_replaced_through_a_chain_of_them():
+    kind = "aws:ebs/volume:Volume"
+
+    def volumes(zone):
+        sketch = Sketch("s").resource(kind, "a", inputs={"size": 1, "availabilityZone": zone})
+        sketch.resource(kind, "c", inputs={"size": 4}, replace_with=(urn("s", kind, "b"),))
+        sketch.resource(kind, "b", inputs={"size": 2}, replace_with=(urn("s", kind, "a"),))
+        return sketch.resource(kind, "d", inputs={"size": 8}, replace_with=(urn("s", kind, "e"),))
+
+    stack = one(volumes("us-east-1a"), volumes("us-east-1b"), stack="s").stacks[0]
+    assert sorted(need.text for need in stack.needs) == [
+        "replaces a (availabilityZone changed): 1 volume (1 GiB) is deleted with its contents",
+        "replaces b (replaced with a): 1 volume (2 GiB) is deleted with its contents",
+        "replaces c (replaced with b): 1 volume (4 GiB) is deleted with its contents",
+    ]
+    assert one(volumes("us-east-1a"), volumes("us-east-1a"), stack="s").stacks[0].needs == ()
+
+
+@pytest.mark.parametrize(
     ("type_", "key"),
     [
         ("aws:eks/cluster:Cluster", "version"),

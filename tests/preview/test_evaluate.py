@@ -57,10 +57,11 @@ def test_keeps_what_a_program_says_of_each_resource(project):
         group = Group("g", kind="pool", opts=Opts(aliases=[pulumi.Alias(name="old")], retain_on_delete=True))
         provider = type("P", (pulumi.ProviderResource,), {})("test", "p", {"region": "eu-west-1"})
         a = Thing("g-a", label="x", free={"deep": [1, 2.5, True, None]},
-                  opts=Opts(parent=group, protect=True, ignore_changes=["size"], delete_before_replace=True))
+                  opts=Opts(parent=group, protect=True, ignore_changes=["size"], delete_before_replace=True,
+                            replace_on_changes=["free.deep[*]"], replacement_trigger="v1"))
         b = Thing("b", arn_of=a.arn, both=pulumi.Output.concat("x/", a.arn), label=a.label,
         secret=pulumi.Output.secret({"k": "s"}),
-                  opts=Opts(provider=provider, depends_on=[group]))
+                  opts=Opts(provider=provider, depends_on=[group], replace_with=[a]))
         group.register_outputs({"label": a.label, "arn": a.arn})
         pulumi.export("label", b.label)
         pulumi.export("arn", b.arn)
@@ -75,6 +76,8 @@ def test_keeps_what_a_program_says_of_each_resource(project):
     assert isinstance(a.inputs["free"]["deep"][0], int)
     assert (a.parent, a.protect, a.retain_on_delete, a.delete_before_replace) == (group.urn, True, True, True)
     assert a.ignore_changes == ("size",)
+    assert (a.replace_on_changes, a.replacement_trigger, a.replace_with) == (("free.deep[*]",), "v1", ())
+    assert (b.replace_on_changes, b.replacement_trigger, b.replace_with) == ((), None, (a.urn,))
     assert a.aliases == ("urn:pulumi:dev::demo::mine:index:Group$test:index:Thing::old-a",)
     assert b.inputs == {"arn_of": UNKNOWN, "both": UNKNOWN, "label": "x", "secret": {"k": "s"}}
     assert b.secret_paths == ("secret",)

@@ -1,13 +1,14 @@
 """What becomes of each resource between two plans: created, updated, replaced or deleted, and by which inputs.
 
 Where the engine says what it will replace, that holds. Else the inputs tell that no cloud changes in place: place,
-project, name, and what `fixed.py` lists by type.
+project, name, and what `fixed.py` lists by type; and the options of the program do that ask for a replacement.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from sizewell.preview.fixed import is_fixed
@@ -20,6 +21,7 @@ from sizewell.sizing.providers import CLOUDS
 Kind = Literal["create", "update", "replace", "delete"]
 _STACK: Final = "pulumi:pulumi:Stack"
 _PLACES: Final = {"region", "zone", "location", "availabilityZone"}
+_PART: Final = re.compile(r'\["([^"]*)"\]|\[(\d+|\*)\]|([^.\[\]]+)')
 _LONGEST: Final = 48  # characters of a value in a row
 
 # Services that have no region: another region of the provider does not move them.
@@ -37,6 +39,7 @@ class Change:
     kind: Kind
     differences: tuple[str, ...] = ()  # "instanceClass: db.t3.medium -> db.r6g.large"
     why: tuple[str, ...] = ()  # inputs that make the cloud build it anew, where they are known
+    along: str = ""  # "replaced with db", where another resource's replacement is the reason
 
 
 def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = None) -> dict[str, Change]:
@@ -72,7 +75,57 @@ def changed(before: Plan | None, after: Plan, replaced: frozenset[str] | None = 
                 differences=tuple(text for _, text, _ in differences),
                 why=fixed if is_replaced else (),
             )
+    return changes if replaced is not None else _with_replaced(changes, earlier, new)
+
+
+def parts(path: str) -> list[str]:
+    """The steps of a path of properties as resource options write it.
+
+    >>> parts('spec.pools[*].labels["a.b/c"]')
+    ['spec', 'pools', '*', 'labels', 'a.b/c']
+    """
+    return [name or index or plain for name, index, plain in _PART.findall(path)]
+
+
+def _with_replaced(
+    changes: dict[str, Change], earlier: Mapping[str, RecordedResource], new: Mapping[str, RecordedResource]
+) -> dict[str, Change]:
+    """With what is replaced because the program says it is replaced whenever another one is."""
+    pending = [urn for urn, each in new.items() if each.replace_with and urn in earlier and _counts(each)]
+    while due := [
+        (urn, other)
+        for urn in pending
+        if urn not in changes or changes[urn].kind != "replace"
+        for other in new[urn].replace_with
+        if other in changes and changes[other].kind == "replace"
+    ]:
+        for urn, other in due:
+            change = changes.get(urn, Change(urn=urn, kind="update"))
+            said = f"replaced with {new[other].name}"
+            changes[urn] = replace(change, kind="replace", differences=(*change.differences, said), along=said)
+            pending = [each for each in pending if each != urn]
     return changes
+
+
+def _asked(resource: RecordedResource, path: tuple[str, ...], earlier: object, later: object) -> bool:
+    """Whether the program asks for a replacement when the value at a path changes."""
+    for pattern in map(parts, resource.replace_on_changes):
+        if all(part in ("*", step) for part, step in zip(pattern, path, strict=False)) and (
+            len(pattern) <= len(path) or any(_within(value, pattern[len(path) :]) for value in (earlier, later))
+        ):
+            return True
+    return False
+
+
+def _within(value: object, steps: list[str]) -> bool:
+    """Whether a value has something at a path."""
+    if not steps:
+        return value is not None
+    if isinstance(value, list | tuple):
+        value = {str(place): each for place, each in enumerate(value)}
+    if not isinstance(value, Mapping):
+        return False
+    return any(_within(value[key], steps[1:]) for key in (value if steps[0] == "*" else {steps[0]} & value.keys()))
 
 
 def _counts(resource: RecordedResource) -> bool:
@@ -94,12 +147,16 @@ class _Comparison:
             yield "accelerators", f"requests {_many(asked[1])}, was {_many(asked[0])}", False
         moved = False
         for path, earlier, later in self._leaves((), was.inputs, now.inputs, now):
-            decides = UNKNOWN not in (earlier, later) and is_fixed(now, path)
+            decides = UNKNOWN not in (earlier, later) and (is_fixed(now, path) or _asked(now, path, earlier, later))
             moved |= path[-1] in _PLACES
             yield ".".join(path), f"{'.'.join(path)}: {_words(earlier, later, path, now)}", decides
         for name, earlier, later in self._scopes(was, now):
             if not (moved and name == "region"):
                 yield name, f"{name}: {earlier or 'none'} -> {later or 'none'}", bool(earlier and later)
+        # The engine replaces nothing where a trigger is set for the first time or taken away.
+        triggers = was.replacement_trigger, now.replacement_trigger
+        if triggers[0] != triggers[1] and None not in triggers and UNKNOWN not in triggers:
+            yield "replacementTrigger", f"replacementTrigger: {_shown(triggers[0])} -> {_shown(triggers[1])}", True
         for name, earlier, later in (
             ("protect", was.protect, now.protect),
             ("retainOnDelete", was.retain_on_delete, now.retain_on_delete),

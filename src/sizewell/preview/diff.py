@@ -398,7 +398,11 @@ def _changes_in_words(
             elif not alone:
                 lines.append(f"{who}{change.kind}d")
             continue
-        new = f"built anew ({', '.join(change.why) or 'according to the engine'}); " if change.kind == "replace" else ""
+        new = (
+            f"built anew ({', '.join(change.why) or change.along or 'according to the engine'}); "
+            if change.kind == "replace"
+            else ""
+        )
         lines.append(f"{who}{new}{', '.join(change.differences)}".removesuffix("; "))
     return tuple(lines)
 

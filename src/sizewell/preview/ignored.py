@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from sizewell.preview.changes import changed
+from sizewell.preview.changes import changed, parts
 from sizewell.preview.needs import stays
 from sizewell.resources.recorded import Plan, RecordedResource
 
 _RETAINED: Final = " (retained)"
 _ABSENT: Final = object()
-_PART: Final = re.compile(r'\["([^"]*)"\]|\[(\d+|\*)\]|([^.\[\]]+)')
 
 
 def as_it_stands(before: Plan | None, after: Plan) -> Plan:
@@ -82,16 +80,16 @@ def _kept_of(old: Mapping[str, RecordedResource], resource: RecordedResource) ->
     inputs: Any = resource.inputs
     depends = dict(resource.property_dependencies)
     for path in resource.ignore_changes:
-        parts = [name or index or plain for name, index, plain in _PART.findall(path)]
-        inputs = kept(was.inputs, inputs, parts)
-        for prop in depends.keys() | was.property_dependencies.keys() if parts[:1] == ["*"] else parts[:1]:
+        steps = parts(path)
+        inputs = kept(was.inputs, inputs, steps)
+        for prop in depends.keys() | was.property_dependencies.keys() if steps[:1] == ["*"] else steps[:1]:
             depends.pop(prop, None)
             if prop in was.property_dependencies:
                 depends[prop] = was.property_dependencies[prop]
     return replace(resource, inputs=inputs, property_dependencies=depends)
 
 
-def kept(old: Any, new: Any, parts: list[str]) -> Any:
+def kept(old: Any, new: Any, steps: list[str]) -> Any:
     """`new` with what is at a path as it is in `old`; `*` is every key or place.
 
     >>> kept({"type": "p4d", "size": 1}, {"type": "t3", "size": 2}, ["type"])
@@ -101,9 +99,9 @@ def kept(old: Any, new: Any, parts: list[str]) -> Any:
     >>> kept({"a": 1}, {"b": 2}, ["*"])
     {'a': 1}
     """
-    if not parts:
+    if not steps:
         return old
-    part, rest = parts[0], parts[1:]
+    part, rest = steps[0], steps[1:]
     if part == "*" and not rest:
         return old
     if isinstance(old, Mapping) and isinstance(new, Mapping):

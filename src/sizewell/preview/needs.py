@@ -177,10 +177,11 @@ def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Itera
     grouped: dict[str, list[tuple[RecordedResource, str]]] = {}
     for urn, change in changes.items():
         if change.kind == "replace" and not new[urn].type.startswith("pulumi:"):
-            grouped.setdefault(label_of(new[urn], new), []).append((new[urn], ", ".join(change.why)))
+            why = f"{', '.join(change.why)} changed" if change.why else change.along
+            grouped.setdefault(label_of(new[urn], new), []).append((new[urn], why))
     for label, pairs in grouped.items():
         resources = [resource for resource, _ in pairs]
-        words = [f"{resource.name} ({why} changed)" if why else resource.name for resource, why in pairs[:3]]
+        words = [f"{resource.name} ({why})" if why else resource.name for resource, why in pairs[:3]]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
         data = _data_in_words([was.get(each.urn, each) for each in resources])
         held = [each.name for each in resources if was.get(each.urn, each).protect]

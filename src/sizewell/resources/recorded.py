@@ -75,6 +75,9 @@ class RecordedResource:
     provider: str | None = None  # URN::id of the provider, None for the default provider
     ignore_changes: tuple[str, ...] = ()
     delete_before_replace: bool = False
+    replace_on_changes: tuple[str, ...] = ()  # paths of inputs
+    replacement_trigger: object = None  # another value replaces the resource
+    replace_with: tuple[str, ...] = ()  # URNs: it is replaced whenever one of them is
     secret_paths: tuple[str, ...] = ()
 
 

@@ -274,6 +274,9 @@ class Monitor:
             provider=request.provider or None,
             ignore_changes=tuple(request.ignoreChanges),
             delete_before_replace=request.deleteBeforeReplace,
+            replace_on_changes=tuple(request.replaceOnChanges),
+            replacement_trigger=values.plain(request.replacement_trigger),
+            replace_with=tuple(request.replace_with),
             secret_paths=secrets,
         )
 
@@ -328,6 +331,8 @@ def _options(request: resource_pb2.RegisterResourceRequest) -> resource_pb2.Tran
         options.delete_before_replace = request.deleteBeforeReplace
     if request.HasField("customTimeouts"):
         options.custom_timeouts.CopyFrom(request.customTimeouts)
+    if request.HasField("replacement_trigger"):
+        options.replacement_trigger.CopyFrom(request.replacement_trigger)
     return options
 
 
@@ -350,6 +355,10 @@ def _with_answer(
         fields.ClearField(theirs)
         if options.HasField(ours):
             setattr(changed, theirs, getattr(options, ours))
+    # The SDK gives a transform no list of these, so an answer without one takes none away.
+    changed.replace_with.extend(urn for urn in options.replace_with if urn not in changed.replace_with)
+    if options.HasField("replacement_trigger"):
+        changed.replacement_trigger.CopyFrom(options.replacement_trigger)
     changed.deleteBeforeReplaceDefined = options.HasField("delete_before_replace")
     changed.deleteBeforeReplace = options.delete_before_replace
     return changed

@@ -19,6 +19,11 @@ def plain_fields(fields: struct_pb2.Struct) -> tuple[dict[str, object], tuple[st
     return values, tuple(secrets)
 
 
+def plain(value: struct_pb2.Value) -> object:
+    """One value that is not an input, such as that of a resource option; None where it is not set."""
+    return _plain(value, "", [])
+
+
 def _plain(value: struct_pb2.Value, path: str, secrets: list[str]) -> object:
     kind = value.WhichOneof("kind")
     if kind == "string_value":

@@ -217,6 +217,9 @@ def _recorded(state: Mapping[str, Any]) -> RecordedResource:
         },
         provider=provider,
         ignore_changes=tuple(state.get("ignoreChanges") or ()),
+        replace_on_changes=tuple(state.get("replaceOnChanges") or ()),
+        replacement_trigger=plain_json(state.get("replacementTrigger"), "", []),
+        replace_with=tuple(state.get("replaceWith") or ()),
         secret_paths=tuple(secrets),
     )
 
