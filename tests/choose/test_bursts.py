@@ -13,6 +13,7 @@ from sizewell.sizing.choose.choice import Sizing, size
 from sizewell.sizing.choose.decide import size_one
 from sizewell.sizing.choose.simulated import deployed, judged, percentiles, stated_load
 from sizewell.sizing.errors import SpecError
+from sizewell.sizing.records.launching import sequences_at_once
 from sizewell.sizing.workload.read import parse_spec
 
 DAY = date(2026, 11, 22)
@@ -155,3 +156,15 @@ def test_a_steady_load_waits_no_longer_later_on() -> None:
     ttft = judged(of, stated_load(of, more=1.5), of.replicas).served.ttft_s
     half = len(ttft) // 2
     assert percentiles(ttft[half:])[0.95] == pytest.approx(percentiles(ttft[half // 2 : half])[0.95], rel=0.2)
+
+
+def test_what_an_engine_takes_at_once_is_as_launched_and_holds() -> None:
+    """With as many places as requests are in flight at the mean, an engine is full half of the time."""
+    option = _chosen(_sized())
+    of = deployed(option)
+    assert of is not None
+    assert of.limits.sequences == sequences_at_once(round(option.fleet.serving.batch))
+    load_ = stated_load(of)
+    assert judged(of, load_, of.replicas).holds
+    full = replace(of, limits=replace(of.limits, sequences=round(option.fleet.serving.batch)))
+    assert not judged(full, load_, of.replicas).holds

@@ -247,7 +247,7 @@ def test_one_machine_serves_several_replicas():
     main = one(manifests(of), "Deployment")["spec"]["template"]["spec"]["containers"][0]
     assert main["resources"]["limits"]["amd.com/gpu"] == "2"
     assert word(main["command"], "--tensor-parallel-size") == "2"
-    assert word(main["command"], "--max-num-seqs") == "40"
+    assert word(main["command"], "--max-num-seqs") == "256"  # 40 are in flight at the mean
     assert word(main["command"], "--quantization") == "fp8"
     each, _ = pods.share(of.machine, 2)
     assert each * 4 <= of.machine.cpus

@@ -19,7 +19,7 @@ from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.launching import in_flight_target
+from sizewell.sizing.records.launching import in_flight_target, sequences_at_once
 from sizewell.sizing.units import GIB
 from sizewell.sizing.workload.precision import published_so
 
@@ -69,7 +69,9 @@ def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: 
         words += [] if leader else say("worker")
     replicas = launch.plan.replicas
     if replicas and replicas.concurrency_per_replica:
-        words += say("sequences_max", replicas.concurrency_per_replica)
+        # Where each place has memory of its own from the start, there are as many as were sized.
+        fixed = engine.shares_context or launch.machine.runtime == "neuron"
+        words += say("sequences_max", _concurrency(launch) if fixed else sequences_at_once(_concurrency(launch)))
     if task.sequence_length:
         together = _concurrency(launch) if engine.shares_context else 1
         words += say("sequence_length_max", _room(task.sequence_length) * together)

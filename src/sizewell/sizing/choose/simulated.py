@@ -24,7 +24,7 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.simulation.fleet import Promise, ReplicaLimits, Scaling, Served, no_better, simulate
 from sizewell.sizing.predict.simulation.requests import SPREAD, Lengths, Requests, arriving, circulating, over_hours
-from sizewell.sizing.records.launching import in_flight_target
+from sizewell.sizing.records.launching import in_flight_target, sequences_at_once
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -277,7 +277,8 @@ def deployed(option: Option) -> Deployed | None:
     machine = machine_of(option.candidate.shape, option.candidate.accelerator, (), need)
     cluster, tensor = machine.cluster(1), option.fleet.devices_per_replica
     per_node = max(1, machine.count // tensor)
-    batch = option.fleet.serving.batch if option.fleet.serving else 1.0
+    concurrency = max(1, round(option.fleet.serving.batch)) if option.fleet.serving else 1
+    takes = limits(job, cluster, tensor=tensor)
     return Deployed(
         job=job,
         cluster=cluster,
@@ -285,13 +286,13 @@ def deployed(option: Option) -> Deployed | None:
         replicas=option.fleet.replicas,
         per_node=per_node,
         replica=replica(job, cluster, tensor=tensor),
-        limits=limits(job, cluster, tensor=tensor),
+        limits=replace(takes, sequences=min(takes.sequences, sequences_at_once(concurrency))),  # as launched
         level=need.level,
         arrivals=need.arrivals,
         scaling=Scaling(
             least=max(1, option.counts.minimum * per_node),
             most=option.counts.maximum * per_node,
-            target=in_flight_target(max(1, round(batch))),
+            target=in_flight_target(concurrency),
             start_s=start_up_s(job),
         ),
         by_hour=tuple(nodes * per_node for nodes in option.fleet.by_hour),

@@ -14,11 +14,22 @@ from sizewell.sizing.records.decision import Parallelism, Task
 
 Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
 _SCALE_OUT_AT: Final = 0.8  # of a replica's concurrency, from which one more is started
+_SEQUENCES: Final = 256  # vLLM's default of --max-num-seqs on all but the largest devices (vllm/engine/arg_utils.py)
 
 
 def in_flight_target(concurrency: int) -> float:
     """Requests in flight on each replica of a service, which its autoscaler holds."""
     return max(1.0, concurrency * _SCALE_OUT_AT)
+
+
+def sequences_at_once(concurrency: int) -> int:
+    """Sequences that an engine takes at once, where so many are in flight at the mean. Taking no more than the mean it
+    would be full half of the time, and the queue before it would grow without end.
+
+    >>> sequences_at_once(40), sequences_at_once(300)
+    (256, 1200)
+    """
+    return max(_SEQUENCES, 4 * concurrency)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
