@@ -11,6 +11,9 @@ from tests.resources.test_ai_types import make, priced
 
 MSK = "aws:msk/cluster:Cluster"
 SEARCH = "aws:opensearch/domain:Domain"
+AZURE = "azure-native"
+REDIS, SQL = f"{AZURE}:redis:Redis", f"{AZURE}:sql:Database"
+GIB = 2**30
 STORAGE = {"storageInfo": {"ebsStorageInfo": {"volumeSize": 1000}}}
 RULES = [{"name": "a"}, {"name": "b", "statement": {"managedRuleGroupStatement": {
     "vendorName": "AWS", "name": "AWSManagedRulesBotControlRuleSet"}}}]  # fmt: skip
@@ -42,10 +45,39 @@ RULES = [{"name": "a"}, {"name": "b", "statement": {"managedRuleGroupStatement":
         ("aws:route53/resolverEndpoint:ResolverEndpoint", {"ipAddresses": [{}, {}]}, "us-east-1", "182.50"),
         ("aws:wafv2/webAcl:WebAcl", {"scope": "REGIONAL", "rules": RULES}, "eu-west-1", "17.00"),  # 5 + 2 + 10
         ("aws:wafv2/ruleGroup:RuleGroup", {"capacity": 9, "rules": [{}]}, "us-east-1", "1.00"),
+        (f"{AZURE}:web:AppServicePlan", {"sku": {"name": "P1v3", "capacity": 2}, "reserved": True}, "", "226.30"),
+        (f"{AZURE}:web:AppServicePlan", {"sku": {"name": "B2"}}, "", "109.50"),  # Windows where nothing says Linux
+        (f"{AZURE}:apimanagement:ApiManagementService", {"sku": {"name": "Premium", "capacity": 4}}, "", "11180.68"),
+        (f"{AZURE}:network:AzureFirewall", {"sku": {"tier": "Premium"}}, "", "1277.50"),
+        (f"{AZURE}:network:VirtualNetworkGateway", {"sku": {"name": "VpnGw5"}}, "", "2664.50"),
+        (f"{AZURE}:search:Service", {"sku": {"name": "basic"}, "replicaCount": 2, "partitionCount": 2}, "", "294.92"),
+        (f"{AZURE}:redisenterprise:RedisEnterprise", {"sku": {"name": "Balanced_B3"}}, "", "94.90"),
+        (f"{AZURE}:redisenterprise:RedisEnterprise",
+         {"sku": {"name": "Balanced_B3"}, "highAvailability": "Disabled"}, "", "47.45"),
+        (f"{AZURE}:servicebus:Namespace",
+         {"sku": {"name": "Premium", "capacity": 4}, "location": "westeurope"}, "", "2708.30"),
+        (f"{AZURE}:eventhub:Namespace", {"sku": {"name": "Standard", "capacity": 20}}, "", "438.00"),
+        (f"{AZURE}:dns:Zone", {"location": "global"}, "", "0.50"),
+        (REDIS, {"sku": {"name": "Premium", "family": "P", "capacity": 2}, "shardCount": 3, "replicasPerPrimary": 2},
+         "", "3646.35"),
+        (REDIS, {"sku": {"name": "Standard", "family": "C", "capacity": 3}}, "", "328.50"),
+        (REDIS, {"sku": {"name": "Basic", "family": "C", "capacity": 4}}, "", "153.30"),
+        (SQL, {"sku": {"name": "S1", "tier": "Standard"}}, "", "29.43"),
+        (SQL, {"sku": {"name": "S12"}, "maxSizeBytes": 500 * GIB}, "", "4458.09"),  # 250 GB above what is included
+        (SQL, {"sku": {"name": "GP_Gen5", "capacity": 4}, "maxSizeBytes": 5 * GIB}, "", "737.12"),  # log included
+        (SQL, {"sku": {"name": "GP_Gen5_4"}, "maxSizeBytes": 5 * GIB, "licenseType": "BasePrice"}, "", "445.22"),
+        (SQL, {"sku": {"name": "GP_Gen5", "capacity": 4}, "maxSizeBytes": 5 * GIB, "zoneRedundant": True}, "",
+         "1004.55"),
+        (SQL, {"sku": {"name": "HS_Gen5", "capacity": 2}, "highAvailabilityReplicaCount": 2}, "", "946.00"),
+        ("gcp:redis/instance:Instance", {"memorySizeGb": 25, "tier": "STANDARD_HA"}, "", "839.50"),
+        ("gcp:redis/instance:Instance", {"memorySizeGb": 1}, "", "35.77"),
+        ("gcp:redis/cluster:Cluster", {"shardCount": 3, "replicaCount": 2, "nodeType": "REDIS_SHARED_CORE_NANO"}, "",
+         "208.93"),
+        ("gcp:dns/managedZone:ManagedZone", {"dnsName": "example.com."}, "", "0.20"),
     ],
 )  # fmt: skip
 def test_a_service_costs_what_its_parts_do(kind, inputs, region, usd):
-    pricing = priced(make(kind, inputs), config={"aws:region": region})
+    pricing = priced(make(kind, inputs), config={"aws:region": region} if region else None)
     assert not pricing.unpriced
     assert round(pricing.cost().run_rate.usd_per_month.expected, 2) == Decimal(usd)
 
@@ -59,9 +91,17 @@ def test_a_service_costs_what_its_parts_do(kind, inputs, region, usd):
         (MSK, {"brokerNodeGroupInfo": {"instanceType": "kafka.z9.large"}}, "msk.kafka.z9.large"),
         (SEARCH, {"clusterConfig": {"warmEnabled": UNKNOWN}}, "known only after deployment"),
         (SEARCH, {"ebsOptions": {"ebsEnabled": True}}, "no size is stated"),
+        (REDIS, {"sku": {"name": "Premium", "family": "P", "capacity": 2}, "shardCount": UNKNOWN}, "deployment"),
+        (REDIS, {"sku": {"name": "Standard", "family": "C", "capacity": 6}}, "redis.standard.c6"),
+        (SQL, {}, "none is stated"),
+        (SQL, {"sku": {"name": "DW100c"}}, "not known"),
+        (SQL, {"sku": {"name": "GP_S_Gen5_1"}}, "vcpu_hours"),
+        ("gcp:redis/instance:Instance", {"memorySizeGb": 5, "tier": "STANDARD_HA",
+                                         "readReplicasMode": "READ_REPLICAS_ENABLED"}, "no price here"),
+        (f"{AZURE}:search:Service", {"sku": {"name": UNKNOWN}}, "only after deployment"),
         ("aws:wafv2/webAcl:WebAcl", {"ruleJson": "[{}]"}, "not in the catalog"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_known_of_a_service_is_no_price(kind, inputs, why):
     lines = priced(make(kind, inputs)).items
     assert any(isinstance(line.price, Unpriced) and why in line.price.reason for line in lines), lines
@@ -80,3 +120,14 @@ def test_the_key_of_a_fee_has_what_a_resource_states():
     assert fee_key("a.{kind=b}", {}) == "a.b"
     assert fee_key("a.{kind}", {}) is None
     assert fee_key("a.{sku.name}", {"sku": UNKNOWN}) is UNKNOWN
+
+
+def test_what_a_service_gives_away_is_free():
+    for kind, inputs in (
+        (f"{AZURE}:search:Service", {"sku": {"name": "free"}}),
+        (SQL, {"elasticPoolId": "pool", "sku": {"name": "ElasticPool"}}),
+        (f"{AZURE}:web:AppServicePlan", {"sku": {"name": "F1"}}),
+    ):
+        pricing = priced(make(kind, inputs))
+        assert pricing.items == ()
+        assert pricing.free

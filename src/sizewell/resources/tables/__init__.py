@@ -29,8 +29,8 @@ from sizewell.sizing.providers.cloud import PerCloud
 Tables = tuple[Mapping[str, Pricer], ...]
 TABLES: Final = PerCloud[Tables](
     aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS),
-    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP),
-    azure=(azure_compute.TABLE, azure_managed.TABLE, azure_other.TABLE, databases.AZURE),
+    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP),
+    azure=(azure_compute.TABLE, azure_managed.TABLE, azure_other.TABLE, databases.AZURE, caches.AZURE),
 )
 PRICERS: Final[Mapping[str, Pricer]] = {
     **gaps.TABLE,

@@ -103,6 +103,12 @@ def _zone(resource: RecordedResource, context: Context) -> Outcome:
     return (context.monthly(resource, what="private DNS zone", key="private_dns.zone", region="all"),)
 
 
+def _public_zone(resource: RecordedResource, context: Context) -> Outcome:
+    if resource.inputs.get("zoneType") == "Private":
+        return _zone(resource, context)
+    return (context.monthly(resource, what="DNS zone", key="dns.zone", region="all"),)
+
+
 _PLAIN_BITS: Final = 2048  # of an RSA key at the lower price
 _RULES_TOGETHER: Final = 5  # rules of a balancer that one price covers
 TABLE: Final[dict[str, Pricer]] = {
@@ -114,6 +120,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "azure-native:operationalinsights:Workspace": _logs,
     "azure-native:containerregistry:Registry": _registry,
     "azure-native:privatedns:PrivateZone": _zone,
+    "azure-native:dns:Zone": _public_zone,
     "azure-native:keyvault:Vault": _vault,
     "azure-native:keyvault:Key": _key,
     "azure-native:keyvault:Secret": _vault,

@@ -1,4 +1,4 @@
-"""Prices of ElastiCache: nodes by engine and class, in a cluster of one engine or in shards with replicas."""
+"""Prices of caches: nodes by engine and class, in a cluster of one engine or in shards with replicas, or gigabytes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,46 @@ def _stated(resource: RecordedResource, key: str, default: int) -> Decimal | Unk
     return Decimal(default) if value is None else value
 
 
+def _azure(resource: RecordedResource, context: Context) -> Outcome:
+    """Azure Cache for Redis: one node, a pair, or in the Premium tier each shard with its replicas."""
+    name, family, capacity = (text(get(resource.inputs, "sku", key)) for key in ("name", "family", "capacity"))
+    shards = _stated(resource, "shardCount", 1)
+    replicas = _stated(resource, "replicasPerPrimary", 1)
+    if resource.inputs.get("replicasPerPrimary") is None:
+        replicas = _stated(resource, "replicasPerMaster", 1)
+    counts = (name, family, capacity, shards, replicas)
+    if any(isinstance(each, Unknown) for each in counts) or not isinstance(shards, Decimal):
+        return (context.unpriced(resource, "cache nodes", _NOT_YET),)
+    nodes = Decimal(1) if str(name).lower() == "basic" else Decimal(2)
+    if str(name).lower() == "premium" and isinstance(replicas, Decimal):
+        nodes = max(shards, Decimal(1)) * (1 + replicas)
+    key = f"redis.{name}.{family}{capacity}".lower()
+    hours = Interval.exactly(amount(nodes * HOURS_PER_MONTH))
+    return (
+        context.fee(resource, what=f"cache node, {key}", key=key, unit="hour", quantity=hours, how="around the clock"),
+    )
+
+
+_CAPACITY_TIERS: Final = ((101, "m5"), (36, "m4"), (11, "m3"), (5, "m2"), (0, "m1"))  # from how many GB on
+
+
+def _google(resource: RecordedResource, context: Context) -> Outcome:
+    """Memorystore for Redis: each gigabyte at the price of its capacity tier, again on each read replica."""
+    tier, gigabytes = text(resource.inputs.get("tier"), "BASIC"), number(resource.inputs.get("memorySizeGb"))
+    replicas = _stated(resource, "replicaCount", 1 if tier == "STANDARD_HA" else 0)
+    if isinstance(tier, Unknown) or not isinstance(gigabytes, Decimal) or isinstance(replicas, Unknown):
+        return (context.unpriced(resource, "cache", "its tier or size is not known"),)
+    if replicas > 1 or resource.inputs.get("readReplicasMode") == "READ_REPLICAS_ENABLED":
+        return (context.unpriced(resource, "cache with read replicas", "its nodes have no price here"),)
+    size = next(name for least, name in _CAPACITY_TIERS if gigabytes >= least)
+    key = f"redis.{'standard' if tier == 'STANDARD_HA' else 'basic'}.{size}.gib_hour"
+    hours = Interval.exactly(amount(gigabytes * HOURS_PER_MONTH))
+    return (context.fee(resource, what=f"cache, {key}", key=key, unit="GiB-hour", quantity=hours),)
+
+
 AWS: Final[Mapping[str, Pricer]] = {
     "aws:elasticache/cluster:Cluster": _cluster,
     GROUP: _group,
 }
+AZURE: Final[Mapping[str, Pricer]] = {"azure-native:redis:Redis": _azure}
+GCP: Final[Mapping[str, Pricer]] = {"gcp:redis/instance:Instance": _google}

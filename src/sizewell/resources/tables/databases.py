@@ -1,4 +1,4 @@
-"""Prices of managed PostgreSQL, MySQL, MariaDB and Aurora: the machine by its class, and the storage provisioned.
+"""Prices of managed databases: PostgreSQL, MySQL, MariaDB, Aurora and Azure SQL by machine and storage provisioned.
 
 What the catalog has no row for is a "?" that names the fee: `sizewell prices refresh --kind fees` reads them. Backups,
 traffic are not in the lines; what a licence adds (Oracle, SQL Server) has no price here.
@@ -6,12 +6,13 @@ traffic are not in the lines; what a licence adds (Oracle, SQL Server) has no pr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Final
 
-from sizewell.resources.context import Context, Outcome, Pricer
+from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
 from sizewell.resources.values import Text, cloud_of, count, flag, get, number, text
@@ -314,6 +315,79 @@ def _machine_of(service: str) -> Pricer:
     return price
 
 
+_AZURE_SQL_SIZE: Final = re.compile(r"(GP|BC|HS)_(S_)?([A-Z0-9]+)(?:_(\d+))?", re.IGNORECASE)
+_DTU_SIZE: Final = re.compile(r"(?:B|S|P)\d+|Basic", re.IGNORECASE)
+_DTU_INCLUDED_GB: Final = {"b": 2, "s": 250, "p": 500}  # of storage, by tier
+# A database of vCores without a stated size may grow to 32 GB, and room for its log of 30 % is billed with it.
+# Source: learn.microsoft.com/azure/azure-sql/database/resource-limits-vcore-single-databases (from memory)
+_DEFAULT_SQL_BYTES: Final = 32 * 2**30
+_WITH_LOG: Final = Decimal("1.3")
+
+
+def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
+    """A database of Azure SQL: by its size in DTUs, or by its vCores with licence, replicas and storage."""
+    inputs = resource.inputs
+    if inputs.get("elasticPoolId") is not None:
+        return Free("billed with its elastic pool")
+    if inputs.get("secondaryType") is not None:
+        return (context.unpriced(resource, "database", "a replica of another has no price here"),)
+    name, cores = text(get(inputs, "sku", "name")), number(get(inputs, "sku", "capacity"))
+    size = number(inputs.get("maxSizeBytes"))
+    if isinstance(name, Unknown) or isinstance(size, Unknown) or not name:
+        return (context.unpriced(resource, "database", f"its size: {_NOT_YET if name else 'none is stated'}"),)
+    if _DTU_SIZE.fullmatch(name):
+        return _by_dtu(resource, context, name.lower(), size)
+    said = _AZURE_SQL_SIZE.fullmatch(name)
+    if said is None or isinstance(cores, Unknown):
+        return (context.unpriced(resource, f"database, {name}", "a size whose vCores are not known"),)
+    cores = Decimal(said[4]) if said[4] else cores
+    if cores is None:
+        return (context.unpriced(resource, f"database, {name}", "a size whose vCores are not known"),)
+    tier = said[1].lower()
+    series = f"sql.{tier}.{said[3].lower()}"
+    if said[2]:
+        return _serverless_sql(resource, context)
+    replicas = number(inputs.get("highAvailabilityReplicaCount", 0)) if tier == "hs" else Decimal(0)
+    zones = flag(inputs.get("zoneRedundant"))
+    if isinstance(replicas, Unknown) or isinstance(zones, Unknown):
+        return (context.unpriced(resource, "database", f"its replicas: {_NOT_YET}"),)
+    machines = cores * (1 + (replicas or 0))
+    lines = [_hours(resource, context, key=f"{series}.vcore_hour", count=machines, unit="vCPU-hour")]
+    if zones and tier == "gp":
+        lines.append(
+            _hours(resource, context, key=f"{series}.zone_redundancy.vcore_hour", count=cores, unit="vCPU-hour")
+        )
+    if text(inputs.get("licenseType"), "LicenseIncluded") != "BasePrice":
+        lines.append(_hours(resource, context, key=f"sql.{tier}.licence.vcore_hour", count=cores, unit="vCPU-hour"))
+    if tier == "hs":
+        return (*lines, *stored(resource, context, key="sql.hs.gb_month", what="database storage"))
+    held = (size or _DEFAULT_SQL_BYTES) / Decimal(2**30) * _WITH_LOG
+    key = f"sql.{tier}{'.zone_redundancy' if zones and tier == 'gp' else ''}.gb_month"
+    return (*lines, _provisioned(resource, context, key=key, quantity=held, what="database storage and log"))
+
+
+def _by_dtu(resource: RecordedResource, context: Context, name: str, size: Decimal | None) -> Outcome:
+    line = _hours(resource, context, key=f"sql.dtu.{name}")
+    above = (size or 0) / Decimal(2**30) - _DTU_INCLUDED_GB[name[0]]
+    if above <= 0:
+        return (line,)
+    key = f"sql.dtu.{name[0]}.gb_month"
+    return line, _provisioned(resource, context, key=key, quantity=above, what="storage above what is included")
+
+
+def _serverless_sql(resource: RecordedResource, context: Context) -> Outcome:
+    used = context.usage.of(resource, "vcpu_hours")
+    if used is None:
+        why = "it is billed by the vCores that it uses; put vcpu_hours in a usage file"
+        return (context.unpriced(resource, "serverless database", why),)
+    return (
+        context.fee(
+            resource, what="serverless database", key="sql.gp.serverless.vcore_hour", unit="vCPU-hour", quantity=used,
+            how="from the usage file", confidence="assumed usage",
+        ),
+    )  # fmt: skip
+
+
 AWS: Final[Mapping[str, Pricer]] = {
     **{f"aws:{service}/clusterInstance:ClusterInstance": _machine_of(service) for service in ("docdb", "neptune")},
     RDS_INSTANCE: _rds_instance,
@@ -322,6 +396,7 @@ AWS: Final[Mapping[str, Pricer]] = {
 }
 GCP: Final[Mapping[str, Pricer]] = {"gcp:sql/databaseInstance:DatabaseInstance": _cloud_sql}
 AZURE: Final[Mapping[str, Pricer]] = {
+    "azure-native:sql:Database": _azure_sql,
     "azure-native:dbforpostgresql:Server": _azure("postgresql"),
     "azure-native:dbformysql:Server": _azure("mysql"),
 }

@@ -25,6 +25,7 @@ InputPath = tuple[str | int, ...]
 
 
 LENGTH: Final = "#"  # last in a path: how many items its list has
+ONE_MORE: Final = "+1"  # last in a path: the number there, nothing where it is silent, and one
 _SLOT: Final = re.compile(r"\{(?P<path>[\w.]+)(?:=(?P<default>[^}]*)|\?(?P<yes>[^}:]*):(?P<no>[^}]*))?\}")
 
 
@@ -52,12 +53,17 @@ def fee_key(template: str, inputs: object) -> Text | None:
 
 
 def _units(inputs: object, *paths: InputPath) -> Decimal | Unknown:
-    """The product of the numbers at these paths, 1 where an input is silent."""
+    """The product of the numbers at these paths, 1 where an input is silent; a path may be a number itself."""
     units = Decimal(1)
     for path in paths:
-        if path[-1] == LENGTH:
+        if path[0] in ("2", "3"):
+            each: Decimal | Unknown | None = number(path[0])
+        elif path[-1] == LENGTH:
             listed = items(get(inputs, *path[:-1]))
-            each: Decimal | Unknown | None = UNKNOWN if isinstance(listed, Unknown) else Decimal(len(listed))
+            each = UNKNOWN if isinstance(listed, Unknown) else Decimal(len(listed))
+        elif path[-1] == ONE_MORE:
+            more = number(get(inputs, *path[:-1], default=0))
+            each = more + 1 if isinstance(more, Decimal) else more
         else:
             each = number(get(inputs, *path, default=1))
         if isinstance(each, Unknown):
@@ -345,7 +351,7 @@ class Billed:
     billed: Literal["hourly", "monthly", "provisioned", "stored", "used", "used-unpriced", "free"]
     what: str = ""
     fee: str = ""  # as `fee_key` reads it
-    when: str = ""  # path of an input without which nothing is billed; "path=word": with this value alone
+    when: str = ""  # path of an input without which nothing is billed; "path=word", "path!=word": by its value
     fees: tuple[tuple[str, str], ...] = ()  # by measure of a usage file, of what is billed by use
     inputs: tuple[str, ...] = ()  # paths: the size, and the numbers whose product is billed
     reason: str = ""
@@ -357,8 +363,11 @@ class Billed:
         if not self.when:
             return billed
         path, _, word = self.when.partition("=")
-        keys = tuple(path.split("."))
-        return _when(_says(keys, word) if word else _is_set(keys), billed, free("nothing of it is ordered"))
+        keys = tuple(path.removesuffix("!").split("."))
+        nothing = free("nothing of it is ordered")
+        if path.endswith("!"):
+            return _when(_is(keys, word), nothing, billed)
+        return _when(_is(keys, word) if word else _is_set(keys), billed, nothing)
 
     def _pricer(self) -> Pricer:
         paths = [tuple(path.split(".")) for path in self.inputs]
@@ -377,6 +386,14 @@ class Billed:
                 return unstated(self.what, self.reason, **dict(self.fees))
             case "free":
                 return free(self.reason)
+
+
+def _is(path: InputPath, word: str) -> Callable[[object], object]:
+    def test(inputs: object) -> object:
+        stated = text(get(inputs, *path))
+        return stated if isinstance(stated, Unknown) else stated.lower() == word
+
+    return test
 
 
 def _is_set(path: InputPath) -> Callable[[object], object]:
@@ -454,7 +471,7 @@ TABLE: Final[dict[str, Pricer]] = {
         _when(
             _plan_is("free"),
             free("the free tier"),
-            standing("App Service plan", "app_service.plan.hour", ("sku", "capacity")),
+            standing("App Service plan", "app_service.{reserved?linux:windows}.{sku.name}", ("sku", "capacity")),
         ),
     ),
     "azure-native:cognitiveservices:Deployment": _when(
