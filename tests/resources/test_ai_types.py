@@ -166,10 +166,10 @@ def test_serverless_says_which_use_prices_it(kind: str) -> None:
         ("aws:apprunner/service:Service", {}, False),
         ("azure-native:web:AppServicePlan", {"sku": {"name": "Y1"}}, True),
         ("azure-native:web:AppServicePlan", {"sku": {"name": "FC1", "tier": "FlexConsumption"}}, True),
-        ("azure-native:web:AppServicePlan", {"sku": {"name": "EP1"}}, False),
+        ("azure-native:web:AppServicePlan", {"sku": {"name": "EP9"}}, False),
         ("azure-native:web:AppServicePlan", {"sku": {"name": UNKNOWN}}, False),
         ("azure:appservice/servicePlan:ServicePlan", {"skuName": "Y1"}, True),
-        ("azure:appservice/servicePlan:ServicePlan", {"skuName": "P1v3"}, False),
+        ("azure:appservice/servicePlan:ServicePlan", {"skuName": "P9v3"}, False),
         ("azure:appservice/plan:Plan", {"sku": {"tier": "Dynamic", "size": "Y1"}}, True),
     ],
 )

@@ -47,6 +47,7 @@ RULES = [{"name": "a"}, {"name": "b", "statement": {"managedRuleGroupStatement":
         ("aws:wafv2/ruleGroup:RuleGroup", {"capacity": 9, "rules": [{}]}, "us-east-1", "1.00"),
         (f"{AZURE}:web:AppServicePlan", {"sku": {"name": "P1v3", "capacity": 2}, "reserved": True}, "", "226.30"),
         (f"{AZURE}:web:AppServicePlan", {"sku": {"name": "B2"}}, "", "109.50"),  # Windows where nothing says Linux
+        ("azure:appservice/servicePlan:ServicePlan", {"skuName": "P1v3", "osType": "Linux"}, "", "113.15"),
         (f"{AZURE}:apimanagement:ApiManagementService", {"sku": {"name": "Premium", "capacity": 4}}, "", "11180.68"),
         (f"{AZURE}:network:AzureFirewall", {"sku": {"tier": "Premium"}}, "", "1277.50"),
         (f"{AZURE}:network:VirtualNetworkGateway", {"sku": {"name": "VpnGw5"}}, "", "2664.50"),
@@ -93,7 +94,7 @@ def test_a_service_costs_what_its_parts_do(kind, inputs, region, usd):
         (SEARCH, {"ebsOptions": {"ebsEnabled": True}}, "no size is stated"),
         (REDIS, {"sku": {"name": "Premium", "family": "P", "capacity": 2}, "shardCount": UNKNOWN}, "deployment"),
         (REDIS, {"sku": {"name": "Standard", "family": "C", "capacity": 6}}, "redis.standard.c6"),
-        (SQL, {}, "none is stated"),
+        (SQL, {}, "no size is stated"),
         (SQL, {"sku": {"name": "DW100c"}}, "not known"),
         (SQL, {"sku": {"name": "GP_S_Gen5_1"}}, "vcpu_hours"),
         ("gcp:redis/instance:Instance", {"memorySizeGb": 5, "tier": "STANDARD_HA",

@@ -84,7 +84,7 @@ UNPRICED: list[tuple[str, dict[str, Any], str]] = [
     (PG, flexible("odd", 32), "series is not known"),
     *(
         (f"azure-native:sql:{kind}", {"sku": {"name": "GP_Gen5_2"}}, "no price rule for this type")
-        for kind in ("Database", "ElasticPool", "ManagedInstance")
+        for kind in ("ElasticPool", "ManagedInstance")
     ),
     ("azure:mssql/database:Database", {"skuName": "GP_Gen5_2"}, "no price rule for this type"),
 ]  # fmt: skip

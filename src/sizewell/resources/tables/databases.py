@@ -327,14 +327,17 @@ _WITH_LOG: Final = Decimal("1.3")
 def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
     """A database of Azure SQL: by its size in DTUs, or by its vCores with licence, replicas and storage."""
     inputs = resource.inputs
-    if inputs.get("elasticPoolId") is not None:
+    pool, licence = text(inputs.get("elasticPoolId")), text(inputs.get("licenseType"), "LicenseIncluded")
+    if isinstance(pool, str) and pool:
         return Free("billed with its elastic pool")
     if inputs.get("secondaryType") is not None:
         return (context.unpriced(resource, "database", "a replica of another has no price here"),)
     name, cores = text(get(inputs, "sku", "name")), number(get(inputs, "sku", "capacity"))
     size = number(inputs.get("maxSizeBytes"))
+    if any(isinstance(each, Unknown) for each in (pool, name, size, licence)):
+        return (context.unpriced(resource, "database", f"its pool, size or licence: {_NOT_YET}"),)
     if isinstance(name, Unknown) or isinstance(size, Unknown) or not name:
-        return (context.unpriced(resource, "database", f"its size: {_NOT_YET if name else 'none is stated'}"),)
+        return (context.unpriced(resource, "database", "no size is stated"),)
     if _DTU_SIZE.fullmatch(name):
         return _by_dtu(resource, context, name.lower(), size)
     said = _AZURE_SQL_SIZE.fullmatch(name)
@@ -357,7 +360,7 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
         lines.append(
             _hours(resource, context, key=f"{series}.zone_redundancy.vcore_hour", count=cores, unit="vCPU-hour")
         )
-    if text(inputs.get("licenseType"), "LicenseIncluded") != "BasePrice":
+    if licence != "BasePrice":
         lines.append(_hours(resource, context, key=f"sql.{tier}.licence.vcore_hour", count=cores, unit="vCPU-hour"))
     if tier == "hs":
         return (*lines, *stored(resource, context, key="sql.hs.gb_month", what="database storage"))

@@ -471,7 +471,11 @@ TABLE: Final[dict[str, Pricer]] = {
         _when(
             _plan_is("free"),
             free("the free tier"),
-            standing("App Service plan", "app_service.{reserved?linux:windows}.{sku.name}", ("sku", "capacity")),
+            _when(
+                _says(("kind",), "linux"),
+                standing("App Service plan", "app_service.linux.{sku.name}", ("sku", "capacity")),
+                standing("App Service plan", "app_service.{reserved?linux:windows}.{sku.name}", ("sku", "capacity")),
+            ),
         ),
     ),
     "azure-native:cognitiveservices:Deployment": _when(
