@@ -6,6 +6,7 @@ the types of CloudFormation, which a template names and the provider aws-native 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get
 
 _DATA: Final = Path(__file__).parent / "data"
+# Its `properties` are one of several types, so the SDK passes the keys of a plain mapping on as they are written.
+_MACHINE_LEARNING: Final = "azure-native:machinelearningservices:"
+_OWN_KEYS: Final = {"tags", "properties", "environmentVariables"}  # mappings whose keys are a user's
 _STEP: Final = ">"  # keys of annotations have dots and slashes
 
 
@@ -86,6 +90,9 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         made = {names.get(key, key): _tags(_renamed(value, within)) for key, value in inputs.items()}
         behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
         return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
+    if kind.startswith(_MACHINE_LEARNING) and isinstance(stated := resource.inputs.get("properties"), Mapping):
+        made = _camel(stated)
+        return resource if made == stated else replace(resource, inputs={**resource.inputs, "properties": made})
     if (spelling := SPELLINGS.get(kind)) is None:
         return resource
     made = {key: _renamed(value, dict(spelling.entries)) for key, value in _copied(resource.inputs).items()}
@@ -100,6 +107,18 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         if source[0] in behind:
             behind[target[0]] = (*behind.get(target[0], ()), *behind[source[0]])
     return replace(resource, type=spelling.token, inputs=made, property_dependencies=behind)
+
+
+def _camel(value: Any) -> Any:
+    """A mapping as the service spells its keys, whichever spelling of Pulumi's it has.
+
+    >>> _camel({"instance_type": "a", "scale_settings": {"scale_type": "Default"}, "tags": {"cost_center": "b"}})
+    {'instanceType': 'a', 'scaleSettings': {'scaleType': 'Default'}, 'tags': {'cost_center': 'b'}}
+    """
+    if isinstance(value, Mapping):
+        names = {key: re.sub("(?<=[a-z0-9])_([a-z])", lambda match: match[1].upper(), key) for key in value}
+        return {new: value[old] if new in _OWN_KEYS else _camel(value[old]) for old, new in names.items()}
+    return [_camel(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _copied(value: Any) -> Any:

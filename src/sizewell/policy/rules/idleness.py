@@ -507,15 +507,38 @@ def _scales(scaler: RecordedResource, server: RecordedResource) -> Flag:
     """Whether a KEDA scaler brings this server to nothing; other scalers keep one at least."""
     if not canonical(scaler.type).startswith("kubernetes:keda.sh/") or not scaler.type.endswith(":ScaledObject"):
         return False
-    spec = scaler.inputs.get("spec")
-    named, own = get(spec, "scaleTargetRef", "name"), get(server.inputs, "metadata", "name", default=server.name)
-    paused = get(scaler.inputs, "metadata", "annotations", "autoscaling.keda.sh/paused")
+    spec, own = scaler.inputs.get("spec"), get(server.inputs, "metadata", "name", default=server.name)
+    named = get(spec, "scaleTargetRef", "name")
+    kind = get(spec, "scaleTargetRef", "kind", default="Deployment")
+    notes = [get(scaler.inputs, "metadata", "annotations", f"autoscaling.keda.sh/{each}") for each in _PAUSES]
     least = count(get(spec, "minReplicaCount", default=0))
     wait, triggers = count(get(spec, "cooldownPeriod", default=300)), items(get(spec, "triggers"))
-    if UNKNOWN in (named, own, paused, least, wait) or isinstance(triggers, Unknown):
+    if UNKNOWN in (named, own, kind, least, wait, *notes) or isinstance(triggers, Unknown):
         return UNKNOWN
+    if named != own or kind != canonical(server.type).rsplit(":", 1)[-1]:
+        return False
+    held = str(notes[0]).lower() == "true" or notes[1] not in (None, "0", 0) or str(notes[2]).lower() == "true"
+    # KEDA goes to nothing by a trigger that is active or not: the load of pods that are gone is not.
+    wakes = any(get(trigger, "type") not in ("cpu", "memory") for trigger in triggers)
     sleeps = isinstance(wait, int) and wait <= LONGEST_IDLE_MINUTES * 60 and not any(map(_covers_every_day, triggers))
-    return named == own and least == 0 and sleeps and str(paused).lower() != "true"
+    if least != 0 or held or not wakes or not sleeps:
+        return False
+    return _same_namespace(scaler, server)
+
+
+_PAUSES: Final = ("paused", "paused-replicas", "paused-scale-in")
+
+
+def _same_namespace(scaler: RecordedResource, server: RecordedResource) -> Flag:
+    """Whether a scaler is where its target is; where one of them names none, its provider may."""
+    places = [get(each.inputs, "metadata", "namespace") for each in (scaler, server)]
+    if places[0] is UNKNOWN and places[1] is UNKNOWN:
+        return True  # made in the same program, as far as can be known
+    if UNKNOWN in places:
+        return UNKNOWN
+    if None in places and places[0] != places[1] and (scaler.provider or server.provider):
+        return UNKNOWN
+    return (places[0] or "default") == (places[1] or "default")
 
 
 def _covers_every_day(trigger: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from typing import Final, TypeVar
 
 from sizewell.resources import azure_nodes, controlled
@@ -255,7 +256,7 @@ def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, obj
     )
     stops: Flag = config is not None
     if isinstance(configs, tuple) and configs:
-        stops = _mentions_stop(configs[0].inputs)
+        stops = _starts_stop(configs[0].inputs)
     elif isinstance(configs, Unknown):
         stops = UNKNOWN
     return {
@@ -268,11 +269,21 @@ def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, obj
     }
 
 
-def _mentions_stop(inputs: object) -> Flag:
+_STOP: Final = re.compile("autostop|auto-stop|idle|stop-notebook-instance", re.IGNORECASE)
+_STARTS_NOTHING: Final = re.compile(  # comments, variables, and what brings or prepares a file
+    r"#|(export\s+)?\w+=\S*$|(sudo\s+)?((wget|curl|echo|printf)\b(?!.*[|>])|(chmod|chown|cp|mv|rm|mkdir|touch|git|tar|unzip)\b"
+    r"|(python3? -m )?pip3?\b|(apt|apt-get|yum|dnf|conda)\b|aws s3\b)"
+)
+
+
+def _starts_stop(inputs: object) -> Flag:
+    """Whether a line of the start script that does something names what stops a notebook."""
     script = decoded(get(inputs, "onStart"))
     if isinstance(script, Unknown):
         return UNKNOWN
-    return any(word in script.lower() for word in ("autostop", "auto-stop", "idle", "stop-notebook-instance"))
+    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in script.replace("\\\n", " ").splitlines())
+    commands = (command.strip() for line in lines for command in re.split("&&|;", line))
+    return any(_STOP.search(command) and not _STARTS_NOTHING.match(command) for command in commands)
 
 
 def _is_not(value: object, wanted: str) -> Flag:
