@@ -33,6 +33,7 @@ from sizewell import source
 from sizewell.launch.scripts import store as object_store
 from sizewell.launch.scripts.store import MissingError, RefusedError, Store, StoreError, TakenError
 from sizewell.sizing.errors import ServiceError, UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import refusal, schema_of
 from sizewell.teardown import processes
 from sizewell.teardown.records import OPEN, Protection, Told, printable, until_of
@@ -63,7 +64,7 @@ def connect(uri: str) -> Store:
     except RefusedError as error:
         text = str(error).replace("checkpoint URI", "URI")
         if isinstance(error.__context__, ImportError):  # said for an image of a run, which this is not
-            extra = {"s3": "aws", "gs": "gcp", "az": "azure"}[uri.partition(":")[0]]
+            extra = next(name for name, cloud in CLOUDS.items() if uri.startswith(cloud.data_schemes))
             text = f"{text.partition(' in the image')[0]}, which is not installed\n  fix: {source.install(extra)}"
         raise UsageError(text) from None
     except StoreError as error:
