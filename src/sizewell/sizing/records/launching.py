@@ -14,7 +14,7 @@ from sizewell.sizing.records.decision import Parallelism, Task
 
 Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
 _SCALE_OUT_AT: Final = 0.8  # of a replica's concurrency, from which one more is started
-_SEQUENCES: Final = 256  # vLLM's default of --max-num-seqs on all but the largest devices (vllm/engine/arg_utils.py)
+_SEQUENCES: Final = 256  # vLLM's default of --max-num-seqs on all but the largest devices (EngineArgs of vLLM)
 
 
 def in_flight_target(concurrency: int) -> float:
