@@ -30,7 +30,7 @@ def memory_rows():
 
 def test_all_published_cases_are_carried_with_their_sources():
     cases = read()
-    assert len({case.id for case in cases}) == len(cases) == 1229
+    assert len({case.id for case in cases}) == len(cases) == 1247
     for case in cases:
         source = case.raw["source"]
         assert source.get("title"), case.id

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict import calibration
 from sizewell.sizing.predict.architecture import (
@@ -32,6 +33,10 @@ from sizewell.sizing.records.jobs import Cluster, ServingJob
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5625, "int4": 0.5625}
 """Stored bytes per weight; 4-bit formats carry a scale per group of 16 to 32 weights."""
 
+# Share of the 16-bit rate that products reach whose weights are unpacked on the way, as the device has no units for
+# them. Qwen3-8B and 14B in vLLM against bf16: 0.79 and 0.93 (GPTQ, AWQ, A100), 0.85 (FP8, A100), 1.02 (W4A16, H100),
+# memory read less included (gpustack/gpustack@47277d7, docs/performance-lab); prompts in llama.cpp 0.76 to 0.85.
+UNPACKED = 0.85
 NARROW = frozenset({"fp8", "fp4", "int8"})  # formats that inputs are scaled to as well
 PCIE_BYTES_PER_S = 64e9  # bidirectional, 4.0 x16, where the catalog does not know the link
 
@@ -118,7 +123,7 @@ def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
     expanded to 16 bits, and a format that the device does not have falls back to the next wider one.
     """
     order = {
-        "fp4": ("fp4", "fp8", "bf16", "fp16", "fp32"),
+        "fp4": ("fp4", "bf16", "fp16", "fp32"),  # engines do not narrow the inputs to 8 bits for them
         "int4": ("fp16", "bf16", "fp32"),
         "fp8": ("fp8", "bf16", "fp16", "fp32"),
         "int8": ("int8", "fp8", "bf16", "fp16", "fp32"),
@@ -131,6 +136,13 @@ def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
         if accelerator.flop_per_s.get(name):
             return accelerator.flop_per_s[name]
     return max(accelerator.flop_per_s.values(), default=0.0)
+
+
+def product_flop_per_s(accelerator: Accelerator, precision: str) -> float:
+    """`peak_flop_per_s`, less what unpacking weights takes that the device does not compute in."""
+    peak = peak_flop_per_s(accelerator, precision)
+    narrow = BYTES.get(precision, 2.0) < 2.0 and peak == peak_flop_per_s(accelerator, "bf16")
+    return peak * UNPACKED if narrow and accelerator.runtime != RUNTIME else peak  # in what processors were measured at
 
 
 def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1) -> Replica:
@@ -148,8 +160,8 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     dense = job.dense_weights or job.weights
     devices = tensor * pipeline
     bandwidth = accelerator.memory_bytes_per_s * family.memory * devices
-    compute = peak_flop_per_s(accelerator, job.weights) * family.compute * devices
-    compute_dense = peak_flop_per_s(accelerator, dense) * family.compute * devices
+    compute = product_flop_per_s(accelerator, job.weights) * family.compute * devices
+    compute_dense = product_flop_per_s(accelerator, dense) * family.compute * devices
     compute16 = peak_flop_per_s(accelerator, "bf16") * family.compute * devices
     attention = peak_flop_per_s(accelerator, "bf16") * attention_share(accelerator, model.head_dim) * devices
     context = job.input_tokens + job.output_tokens / 2
@@ -168,6 +180,8 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     expert_share = model.experts_per_token / model.experts if model.experts else 0.0
     routed = counts.experts * expert_share  # of the parameters that a token is multiplied with
     linear_s = (counts.matmul - counts.head - routed) / compute_dense + routed / c.experts_speed / compute
+    # Inputs are scaled only where products run in the narrow format.
+    kernels = kernels_per_step(model, job.weights if accelerator.flop_per_s.get(job.weights) else "bf16")
     return Replica(
         devices=devices,
         weights_s=waits * ranks * counts.dense * BYTES.get(dense, 2.0) * pipeline / bandwidth,
@@ -181,12 +195,12 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         prompt_extra_s=2.0 * model.extra_params * model.image_tokens / compute16,
         collective_s=meetings * link.latency_s if tensor > 1 else 0.0,
         collective_s_per_token=volume / link.bytes_per_s,
-        step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels_per_step(model, job.weights),
+        step_s=engine.step_s * pipeline + xla * c.kernel_s * kernels,
         sequence_s=engine.sequence_s / ranks,
         adapter_s=adapter_bytes(replace(job, adapters=1), tensor=1) / bandwidth if job.adapters else 0.0,
         adapters=job.adapters,
         prefix=job.prefix,
-        launches=kernels_per_step(model, job.weights) if accelerator.runtime in ("cuda", "rocm") else 0.0,
+        launches=kernels if accelerator.runtime in ("cuda", "rocm") else 0.0,
     )
 
 
