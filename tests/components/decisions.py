@@ -49,7 +49,11 @@ def pool(cloud: str, instance_type: str, accelerator: str, count: int, **changes
     capacity = changes.pop("capacity", Capacity(mode=mode))
     market = {"reservation": "on-demand", "queued": "flex-start"}.get(mode, mode)
     regions = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
-    zones = {"aws": ("us-east-1a",), "gcp": ("us-central1-a",), "azure": ("1",)}
+    zones = {
+        "aws": ("us-east-1a",),
+        "gcp": ("us-central1-b" if instance_type.startswith("ct6e") else "us-central1-a",),
+        "azure": ("1",),
+    }
     settings: dict[str, Any] = {
         "role": "workers",
         "cloud": cloud,

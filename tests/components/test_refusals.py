@@ -58,6 +58,7 @@ AWS = {
 }
 SCARCE = {"instance_type": "p5.48xlarge", "capacity_mode": "spot"}
 H200 = {"instance_type": "p5en.48xlarge", "capacity_mode": "on-demand"}
+DLAMI = "resolve:ssm:/aws/service/deeplearning/ami/x86_64/oss-nvidia-driver-gpu-pytorch-{}-ubuntu-22.04/latest/ami-id"
 AWS_NETWORK = {**OWNED, "region": "us-east-1", "zones": ["us-east-1a"]}
 AWS_STORE = {**OWNED, "region": "us-east-1", "bucket": "checkpoints-1"}
 GCP = {
@@ -73,7 +74,13 @@ GCP = {
     "gang": True,
     "disk_gib": 200,
 }
-TPU = {**GCP, "machine_type": "ct6e-standard-4t", "tpu_topology": "2x4", "capacity_mode": "spot"}
+TPU = {
+    **GCP,
+    "zones": ["us-central1-b"],
+    "machine_type": "ct6e-standard-4t",
+    "tpu_topology": "2x4",
+    "capacity_mode": "spot",
+}
 GCP_NETWORK = {**OWNED, "region": "us-central1"}
 GCP_CLUSTER = {
     **OWNED,
@@ -309,6 +316,30 @@ CASES = [
     ("aws pool", {"zones": ["use1-az9"]}, "zones[0]", "does not exist in us-east-1, as far as is known: use1-az9"),
     ("aws network", {"zones": ["us-east-1a", "us-east-1z"]}, "zones[1]", "does not exist in us-east-1"),
     ("gcp pool", {"zones": ["us-central1-z"]}, "zones[0]", "does not exist in us-central1"),
+    *(
+        (
+            "gcp pool",
+            {"machine_type": machine, "zones": ["us-central1-f"], "gang": False, **slices},
+            "zones[0]",
+            f"does not offer {machine}, as far as is known: us-central1-f",
+        )
+        for machine, slices in (
+            ("g2-standard-8", {}),
+            ("ct6e-standard-4t", {"tpu_topology": "4x4", "nodes_max": 4}),
+            ("a3-ultragpu-8g", {"capacity_mode": "spot"}),
+        )
+    ),
+    (
+        "run",
+        {"image": f"quay.io/team/serve@sha256:{'0' * 64}"},
+        "image",
+        "is on quay.io, from which Cloud Run takes no",
+    ),
+    ("azure pool", {"vm_size": "Standard_NV12s_v3"}, "vm_size", "is retired since 2026-09-30, as was known on"),
+    *(
+        ("aws pool", {"instance_type": machine, "gang": False, "image": DLAMI.format("2.4")}, "image", "12.4")
+        for machine in ("p6-b200.48xlarge", "g7e.2xlarge")
+    ),
     ("gcp cluster", {"zones": ["us-central1-d"]}, "zones[0]", "does not exist in us-central1"),
     ("gcp pool", {"region": "us-central9", "zones": ["us-central9-a"]}, "region", "does not exist on Google Cloud"),
     ("azure pool", {"region": "eastus9"}, "region", "does not exist on Azure: eastus9"),
@@ -948,6 +979,24 @@ def test_all_faults_of_one_construction_come_at_once_on_every_cloud(what, change
     assert {fault.path for fault in caught.value.faults} >= paths
     text = str(caught.value)
     assert all(path in text for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("what", "changes"),
+    [
+        ("gcp pool", {"zones": ["us-central1-f"], "capacity_mode": "reservation", "reservation": "r", "gang": False}),
+        ("aws pool", {"instance_type": "p6-b200.48xlarge", "image": DLAMI.format("99.0")}),  # in no row
+        ("aws pool", {"image": DLAMI.format("2.4")}),  # an H100 takes CUDA 12.4
+        *(
+            ("run", {"image": f"{image}@sha256:{'0' * 64}"})
+            for image in ("ghcr.io/a/b", "docker.io/a/b", "a/b", "vllm")
+        ),
+    ],
+)
+def test_what_the_cloud_takes_or_nobody_knows_is_not_refused(what, changes):
+    check, args = CHECKS[what]
+    accepted = check({**args, **changes})
+    assert accepted is None
 
 
 def test_a_missing_argument_is_named():

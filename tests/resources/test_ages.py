@@ -245,3 +245,66 @@ def test_an_end_that_lay_ahead_when_it_was_read_may_have_been_postponed():
         [made("azure-native:cognitiveservices:Deployment", properties={"model": {**model, "version": "x"}})], KNOWN, ON
     )
     assert pressing([strange]) == (strange,)
+
+
+def azure_image(offer, sku, publisher="canonical"):
+    return {"publisher": publisher, "offer": offer, "sku": sku, "version": "latest"}
+
+
+AL2 = "resolve:ssm:/aws/service/ami-amazon-linux-latest/amzn2-ami-hvm-x86_64-gp2"
+FOCAL = "resolve:ssm:/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
+DISK = {"bootDisk": {"initializeParams": {"image": "debian-cloud/debian-10"}}}
+PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004", "microsoft-dsvm")}}
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "said"),
+    [
+        (EKS_NODES, {"amiType": "AL2_x86_64_GPU"}, "AL2_x86_64_GPU: support ended on 2025-11-26"),
+        (EKS_NODES, {"amiType": "AL2_ARM_64"}, "Kubernetes 1.32 was the last that had it"),
+        ("aws:batch/computeEnvironment:ComputeEnvironment",
+         {"computeResources": {"ec2Configurations": [{"imageType": "ECS_AL2_NVIDIA"}]}},
+         "Amazon Linux 2 (ECS_AL2_NVIDIA): support ended on 2026-06-30"),
+        ("aws:sagemaker/notebookInstance:NotebookInstance", {"platformIdentifier": "notebook-al1-v1"},
+         "Amazon Linux 1 (notebook-al1-v1): support ended on 2023-12-31"),
+        ("aws:ec2/launchTemplate:LaunchTemplate", {"imageId": AL2}, f"Amazon Linux 2 ({AL2}): support ended"),
+        ("aws:ec2/instance:Instance", {"ami": FOCAL}, f"Ubuntu 20.04 ({FOCAL}): support ended on 2025-05-31"),
+        ("aws-native:ec2:LaunchTemplate", {"launchTemplateData": {"imageId": AL2}}, "Amazon Linux 2"),
+        ("gcp:compute/instance:Instance", DISK, "Debian 10 (debian-cloud/debian-10): support ended on 2024-06-30"),
+        ("azure-native:compute:VirtualMachineScaleSet", {"virtualMachineProfile": PROFILE},
+         "Ubuntu 20.04 (microsoft-dsvm:ubuntu-hpc:2004): support ended"),
+        ("azure:compute/linuxVirtualMachine:LinuxVirtualMachine",
+         {"sourceImageReference": azure_image("0001-com-ubuntu-server-focal", "20_04-lts-gen2")}, "Ubuntu 20.04"),
+        ("gcp:compute/instance:Instance", {"guestAccelerators": [{"type": "nvidia-tesla-k80", "count": 1}]},
+         "nvidia-tesla-k80: retired since 2024-05-01"),
+        ("azure-native:compute:VirtualMachine", {"hardwareProfile": {"vmSize": "Standard_NV12s_v3"}},
+         "Standard_NV12s_v3: was to be retired on 2026-09-30, as was known on 2025-12-18"),
+        ("azure-native:compute:VirtualMachineScaleSet", {"sku": {"name": "Standard_NC6s_v3"}}, "since 2025-09-30"),
+        ("kubernetes:batch/v1beta1:CronJob", {}, "batch/v1beta1 of CronJob: Kubernetes 1.24 was the last that served it"),
+        ("kubernetes:autoscaling/v2beta2:HorizontalPodAutoscaler", {}, "Kubernetes 1.25 was the last"),
+        ("kubernetes:policy/v1beta1:PodDisruptionBudgetPatch", {}, "Kubernetes 1.24 was the last"),
+    ],
+)  # fmt: skip
+def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs, said):
+    (found,) = pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
+    assert found.when == "ended"
+    assert said in found.detail
+    assert found.fix
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs"),
+    [
+        (EKS_NODES, {"amiType": "AL2023_x86_64_NVIDIA", "instanceTypes": ["g6.xlarge"]}),
+        ("aws:ec2/instance:Instance", {"ami": FOCAL.replace("ubuntu/server/20.04", "ubuntu/pro-server/20.04")}),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "ubuntu-2404-noble-v20042004"}}}),
+        ("azure-native:compute:VirtualMachine",
+         {"hardwareProfile": {"vmSize": "Standard_NC4as_T4_v3"}, "image": azure_image("ubuntu-pro-focal", "pro-20_04")}),
+        ("kubernetes:batch/v1:CronJob", {}),
+        # kinds that came later into the same version of the group
+        ("kubernetes:networking.k8s.io/v1beta1:IPAddress", {}),
+        ("kubernetes:admissionregistration.k8s.io/v1beta1:ValidatingAdmissionPolicy", {}),
+    ],
+)  # fmt: skip
+def test_what_is_supported_is_not_said_to_have_ended(type_, inputs):
+    assert not pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))

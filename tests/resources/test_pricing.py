@@ -403,3 +403,22 @@ def test_cloud_run_bills_the_minimum_of_service_and_revision_and_names_what_noth
     above = [line for line in found.items if "more instances" in line.what]
     assert bool(above) == (most is None)
     assert all(isinstance(line.price, Unpriced) for line in above)
+
+
+def test_a_retired_accelerator_is_said_to_be_retired_where_its_price_is_missing() -> None:
+    attached = {"guestAccelerators": [{"type": "nvidia-tesla-k80", "count": 1}]}
+    machine = {"machineType": "n1-standard-8", "zone": "us-central1-a", **attached}
+    ((_, _, reason),) = priced(make("gcp:compute/instance:Instance", "old", machine)).unpriced
+    assert reason.endswith("nvidia-tesla-k80 is retired since 2024-05-01, take an L4 or a T4")
+
+
+def test_the_metrics_of_an_aks_pool_are_unknown_while_its_cluster_is_in_another_stack() -> None:
+    kind = "azure-native:containerservice:AgentPool"
+    pool = make(kind, "gpu", {"resourceName": "elsewhere", "vmSize": "Standard_NC24ads_A100_v4", "count": 1})
+    cluster = make("azure-native:containerservice:ManagedCluster", "here", {"resourceName": "here"})
+    inside = replace(pool, inputs={**pool.inputs, "resourceName": "here"})
+    plans = (Plan(project="t", stack="dev", resources=each, config=CONFIG) for each in ((pool,), (cluster, inside)))
+    assert [next(each for each in facts(plan, load()).pools if each.name == "gpu").metrics for plan in plans] == [
+        UNKNOWN,
+        False,
+    ]

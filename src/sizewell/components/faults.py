@@ -74,6 +74,12 @@ class Faults:
         return not any(fault.path in paths for fault in self.found)
 
     def not_in_catalog(self, path: str, machine: object) -> None:
+        from sizewell.sizing.catalog import lifetimes, systems
+
+        if (row := systems.retired(str(machine), lifetimes.load())) is not None:
+            said = f"is retired since {row.supported_until}, as was known on {row.checked}: {machine!r}"
+            self.add(path, said, fix=row.note)
+            return
         word = "size" if path.endswith("vm_size") else "type"
         fix = f"add it (`sizewell docs add-a-machine-type`) or name a {word} that `sizewell size` offers"
         self.add(path, f"is not in the catalog: {machine!r}", fix=fix)

@@ -49,7 +49,7 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
         row is not None and (not builds or FORMS[service].fullmatch(version) is not None),
         "version",
         f"must be the cluster's Kubernetes version, one of {', '.join(open_to)}, got {args.get('version')!r}",
-        fix="run `sizewell ages refresh` where the cloud has it",
+        fix=f"set version to {open_to[-1]}, or run `sizewell ages refresh` where the cloud has a newer one",
     )
     if row is not None and builds:
         faults.must(

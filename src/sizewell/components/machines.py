@@ -103,16 +103,28 @@ def offered_elsewhere(cloud: str, instance_type: object, region: object) -> tupl
     return tuple(sorted(({offer.region for offer in known.offers(cloud, str(instance_type))} | sold) - {"all"}))
 
 
+def zones_with(cloud: str, instance_type: object, region: object) -> tuple[str, ...]:
+    """The zones of a region that offer a machine type; () where no table says which."""
+    from sizewell.sizing import catalog
+
+    return catalog.load().zones(cloud, str(instance_type), str(region))
+
+
+def find_family(shape: Shape) -> str:
+    """The family of a machine's accelerator, as the tables of drivers name it."""
+    from sizewell.sizing import catalog
+
+    return catalog.load().accelerators[shape.accelerator].family
+
+
 def undriven_by(service: str, shape: Shape) -> str:
     """Why none of a managed service's own images has a driver for a machine's accelerator; "" where one has, or may."""
     if shape.runtime != "cuda":
         return ""
-    from sizewell.sizing import catalog
     from sizewell.sizing.catalog import compatibility, lifetimes
 
-    family = catalog.load().accelerators[shape.accelerator].family
     virtual = "virtual-gpu" in shape.traits
-    return compatibility.undriven(lifetimes.load(), service, shape.accelerator, family, virtual=virtual)
+    return compatibility.undriven(lifetimes.load(), service, shape.accelerator, find_family(shape), virtual=virtual)
 
 
 def undriven_plain(shape: Shape) -> str:

@@ -235,10 +235,23 @@ def registration(args: OwnedArgs, statement: Mapping[str, object]) -> Registrati
         "owner": args["owner"],
         "costCenter": args.get("cost_center", ""),
         "expires": args.get("expires", ""),
+        "schedule": _hours(args.get("schedule")),
         "guard": args.get("guard"),  # as it is built: stopping prepaid capacity saves nothing, so there it notifies
         **args.get("facts", {}),
     }
     return cast("Registration", {key: value for key, value in record.items() if value not in ("", None)})
+
+
+def _hours(schedule: object) -> str:
+    """Working hours in words, as a decision has them; "" where there are none.
+
+    >>> _hours({"time_zone": "Europe/London", "windows": [{"days": "mon-fri", "start": "08:00", "end": "18:00"}]})
+    'mon-fri 08:00-18:00 Europe/London'
+    """
+    if not isinstance(schedule, Mapping):
+        return ""
+    windows = [f"{each['days']} {each['start']}-{each['end']}" for each in schedule["windows"]]
+    return f"{', '.join(windows)} {schedule['time_zone']}"
 
 
 def camel(name: str) -> str:

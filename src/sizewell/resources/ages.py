@@ -1,6 +1,7 @@
 """What of a plan's resources ages: their versions, until when each is supported, and what to do. Pure.
 
-Read from the resources themselves, ours and anybody's: clusters, charts, add-ons, images of pods, databases.
+Read from the resources themselves, ours and anybody's: clusters, charts, add-ons, images of pods and of machines,
+machine types, versions of Kubernetes's APIs, databases.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from sizewell.resources.graph import Graph
+from sizewell.resources.readers.images import machine_images, machine_types
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
+from sizewell.sizing.catalog.systems import removed, retired, system_of, title
 
 SOON_DAYS, NEAR_DAYS = 90, 30
 CONFIG: Final = "sizewell:kubernetesVersion"
@@ -208,6 +211,42 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield from _release(resource, _row(known, "chart", name, inputs.get("version")), on)
         for image in images_in(inputs):
             yield from _release(resource, image_row(known, image), on)
+        yield from _removed(resource, known)
+    if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
+        for image in set(machine_images(inputs)):
+            yield from _system(resource, image, known, on)
+        for machine in set(machine_types(inputs)):
+            yield from _retired(resource, machine, known, on)
+
+
+def _system(resource: RecordedResource, image: str, known: Lifetimes, on: date) -> Iterator[Aging]:
+    """An image's operating system; of EKS's images of Amazon Linux 2 also the clusters that have none."""
+    if (row := system_of(image, known)) is None:
+        return
+    (age,) = _release(resource, row, on)
+    what = image if title(row) == image else f"{title(row)} ({image})"
+    clusters = f"; Kubernetes {row.kubernetes.partition('..')[2]} was the last that had it" if row.kubernetes else ""
+    yield replace(age, what=what, detail=f"{what}: {age.detail.partition(': ')[2]}{clusters}")
+
+
+def _retired(resource: RecordedResource, machine: str, known: Lifetimes, on: date) -> Iterator[Aging]:
+    """A machine type, or an attached accelerator, that a cloud retires."""
+    if (row := retired(machine, known)) is None:
+        return
+    (age,) = _release(resource, row, on)
+    tense = "retired since" if row.gone else "was to be retired on" if age.when == "ended" else "will be retired on"
+    said = f"{machine}: {tense} {row.supported_until}" + ("" if row.gone else f", as was known on {row.checked}")
+    yield replace(age, what=machine, detail=said, fix=row.note if age.fix else "")
+
+
+def _removed(resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
+    """A kind of Kubernetes in a version of its API that is served no more."""
+    api, _, kind = canonical(resource.type).partition(":")[2].rpartition(":")
+    row = removed(api, kind, known)
+    if row is not None:
+        last, what = row.kubernetes.partition("..")[2], f"{api} of {kind}"
+        yield Aging(resource=resource.name, what=what, kind=row.kind, until="", when="ended", checked=row.checked,
+                    detail=f"{what}: Kubernetes {last} was the last that served it", fix=row.note)  # fmt: skip
 
 
 def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:
@@ -338,6 +377,8 @@ FIXES: Final = {
     "addon": "aws eks describe-addon-versions, then addon_versions",
     "database": "raise engineVersion, after a snapshot",
     "model": "name a model and a version that Azure still deploys",
+    "system": "take an image of a system that is supported, such as Amazon Linux 2023, Ubuntu 24.04 or Debian 12",
+    "machine": "name another machine type",
 }
 
 

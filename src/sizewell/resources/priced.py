@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sizewell.resources.recorded import Hidden
 from sizewell.sizing.catalog.rates import Asked
 from sizewell.sizing.money import Cost, LineItem, total
+
+RETIRED: Final = "is retired since"
+"""In the reason of what has no price because no cloud makes it any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

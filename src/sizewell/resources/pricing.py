@@ -17,13 +17,15 @@ from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
 from sizewell.resources.not_shown import hidden_of
-from sizewell.resources.priced import Coverage, Pricing
-from sizewell.resources.recorded import Hidden, Plan
+from sizewell.resources.priced import RETIRED, Coverage, Pricing
+from sizewell.resources.readers.images import machine_types
+from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.spellings import respelled
 from sizewell.resources.tables import FREE, NOT_CLOUD, free_reason, meters, pricer_of
 from sizewell.resources.usage import NO_USAGE, Usage
 from sizewell.resources.values import canonical
 from sizewell.sizing.billing.tariff import unpriced as unpriced_line
+from sizewell.sizing.catalog import lifetimes, systems
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.money import LineItem, Unpriced
 
@@ -95,6 +97,7 @@ def price(
         items.extend(lines)
         reasons = [line.price.reason for line in lines if isinstance(line.price, Unpriced)]
         if reasons:
+            reasons += _retired(resource)
             unpriced.append((resource.urn, resource.type, "; ".join(dict.fromkeys(reasons))))
         else:
             estimated += 1
@@ -149,6 +152,15 @@ def _log(
         logs.detail(__name__, "%s: %s: %s", item.resource, item.what, from_where)
     for urn, kind, reason in free:
         logs.detail(__name__, "%s: %s: free: %s", urn, kind, reason)
+
+
+def _retired(resource: RecordedResource) -> list[str]:
+    """What of a resource without a price no cloud makes any more: nobody can state its price."""
+    known = lifetimes.load()
+    rows = {machine: systems.retired(machine, known) for machine in machine_types(resource.inputs)}
+    return [
+        f"{machine} {RETIRED} {row.supported_until}, {row.note}" for machine, row in rows.items() if row and row.gone
+    ]
 
 
 def _not_judged(hidden: Hidden) -> str:

@@ -312,6 +312,15 @@ NEGATIVE = [
     (OpenAiAccount, {**OPENAI, "account": "Pet Snap"}, "account", "must be 2 to 64 lower-case letters"),
     (OpenAiAccount, {**OPENAI, "deployments": []}, "deployments", "would have no models"),
     (OpenAiAccount, {**OPENAI, "deployments": [BY_TOKEN, BY_TOKEN]}, "deployments", "has a name twice: chat, chat"),
+    *(
+        (
+            OpenAiAccount,
+            {**openai(sku=sku), "region": "japaneast"},
+            "deployments[0].sku",
+            "japaneast is in no data zone",
+        )
+        for sku in ("DataZoneStandard", "DataZoneBatch")
+    ),
     (OpenAiAccount, openai(sku="Cheap"), "deployments[0].sku", "must be one of Standard"),
     (OpenAiAccount, openai(purchase="unconfirmed"), "deployments[0].purchase", "must be confirmed, got 'unconfirmed'"),
     (OpenAiAccount, openai(capacity=17), "deployments[0].capacity", "in steps of 5 for DataZoneProvisionedManaged"),

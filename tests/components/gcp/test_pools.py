@@ -28,10 +28,18 @@ BASE = {
 }
 DEV, LIVE = {**OWNED, **BASE}, {**PROD, **BASE, "kms_key_name": "projects/p/locations/l/keyRings/r/cryptoKeys/own"}
 ROCE = {"fabric_networks": [f"net-{n}" for n in range(9)], "fabric_subnetworks": [f"sub-{n}" for n in range(9)]}
+
+
+def zones_of(machine_type):
+    """Zones of the region that have the machines; any where the catalog does not say."""
+    return list(catalog.load().zones("gcp", machine_type, "us-central1") or [f"us-central1-{zone}" for zone in "abc"])
+
+
 FORMS = {
     "pool-l4-hours-dev": {**DEV, "machine_type": "g2-standard-8", "schedule": HOURS, "guard": GUARD},
     "pool-v6e-one-host-dev": {
         **DEV,
+        "zones": zones_of("ct6e-standard-4t")[:1],
         "machine_type": "ct6e-standard-4t",
         "tpu_topology": "2x2",
         "nodes_max": 1,
@@ -48,6 +56,7 @@ FORMS = {
     "pool-a3-mega-queued-dev": {**DEV, "machine_type": "a3-megagpu-8g", "capacity_mode": "queued", "gang": True},
     "pool-tpu7x-dev": {
         **DEV,
+        "zones": zones_of("tpu7x-standard-4t")[:1],
         "machine_type": "tpu7x-standard-4t",
         "tpu_topology": "2x2x2",
         "nodes_max": 2,
@@ -114,6 +123,7 @@ def test_slices_together_have_the_machines_that_were_asked_for(one, most, now, l
     least, now = min(least, now, most), min(now, most)
     args = {
         **DEV,
+        "zones": zones_of(one.machine_type)[:1],
         "machine_type": one.machine_type,
         "tpu_topology": one.topology,
         "nodes_min": least * one.vms,
@@ -141,7 +151,7 @@ def test_what_is_accepted_is_what_the_cloud_accepts(shape, mode, gang, zones, no
         **DEV,
         "machine_type": shape.instance_type,
         "capacity_mode": mode,
-        "zones": [f"us-central1-{letter}" for letter in "abc"[:zones]],
+        "zones": zones_of(shape.instance_type)[:zones],
         "gang": gang and not tpu,
         "nodes_max": max(nodes, 1),
         "nodes_initial": nodes,

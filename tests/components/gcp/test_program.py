@@ -117,7 +117,7 @@ def test_prod_alone_is_protected_and_one_word_of_the_configuration_ends_all_of_i
     asked = serving("chat", pool("gcp", "g2-standard-8", "l4", 1, nodes=(0, 0, 1), managed="cloud-run"))
     one = decision(f"{environment}-gcp", tune, asked)
     stack = dataclasses.replace(SETTINGS, stack=one.stack, deletion_protection=stated)
-    image = {"sizewell:cloudRun": f'{{"chat": {{"image": "a.b/c@sha256:{"0" * 64}"}}}}'}
+    image = {"sizewell:cloudRun": f'{{"chat": {{"image": "docker.io/b/c@sha256:{"0" * 64}"}}}}'}
     build = lambda: program.build(one, one.workloads, stack)  # noqa: E731
     resources = evaluate(ROOT, one.stack, program=build, config=image).resources
     said = {

@@ -221,6 +221,8 @@ CASES = [
     (VertexEndpoint, SERVE, {"machine_type": "a3-highgpu-1g", "spot": False}, "machine_type", "not sold as on-demand"),
     (VertexEndpoint, SERVE, {"model": "gemma"}, "model", "must be publishers/P/models/M@VERSION"),
     (VertexEndpoint, SERVE, {"image": "vllm:1"}, "image", "must be an image by digest"),
+    (VertexEndpoint, SERVE, {"image": f"quay.io/a/b@sha256:{'a' * 64}"}, "image", "takes images of Artifact Registry"),
+    (VertexEndpoint, SERVE, {"image": f"a/b@sha256:{'a' * 64}"}, "image", "is on Docker Hub"),
     (VertexTraining, TRAIN, {"capacity_mode": "queued"}, "capacity_mode", "one of on-demand, spot, flex-start"),
     (
         VertexTraining,

@@ -21,11 +21,13 @@ from sizewell.components.faults import (
     check_versions,
 )
 from sizewell.components.lustre import check_mounts
-from sizewell.components.machines import find_shape, undriven_plain
+from sizewell.components.machines import find_family, find_shape, undriven_plain
 from sizewell.components.places import Reference, check_known, check_references, check_zone, regions
 from sizewell.sizing.billing import standing
+from sizewell.sizing.catalog.compatibility import cuda_for
 from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.catalog.systems import system_of, title
 
 CAPACITY_MODES = ("on-demand", "spot", "reservation", "capacity-block")
 _REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-[a-z]+-\d")
@@ -69,12 +71,6 @@ _ENDPOINTS = sorted(
         "secretsmanager",
     }
 )
-# SSM paths of plain, EKS and deep learning images, by name and version in `releases.csv`; Pro is supported for longer.
-_SYSTEMS = {
-    ("amazon-linux", "2"): re.compile(r"amzn2-ami|amazon-linux-2(?!\d)"),
-    ("ubuntu", "18.04"): re.compile(r"ubuntu(?!.*pro)\S*(18\.04|bionic)"),
-    ("ubuntu", "20.04"): re.compile(r"ubuntu(?!.*pro)\S*(20\.04|focal)"),
-}
 _RESERVED = re.compile(r"(xn--|sthree-|amzn-s3-demo-).*|.*(-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)")
 """Names of buckets that S3 keeps for itself (docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html)."""
 SCRIPT_BYTES = 60_000  # of a document's 64 KB (docs.aws.amazon.com/systems-manager/latest/userguide/documents.html)
@@ -424,12 +420,10 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
         "image",
         f"must be an AMI id or resolve:ssm:PARAMETER, got {image!r}",
     )
-    for (system, version), path in _SYSTEMS.items():
-        row = load().release("system", f"image/{system}", version)
-        if row is not None and row.gone and path.search(str(image)):
-            name = f"{system.replace('-', ' ').title()} {version}"
-            fix = "take an image of Amazon Linux 2023 or Ubuntu 24.04"
-            faults.add("image", f"is {name}, whose support ended on {row.supported_until}: {image}", fix=fix)
+    row = system_of(str(image), load())
+    if row is not None and row.gone:
+        fix = "take an image of Amazon Linux 2023 or Ubuntu 24.04"
+        faults.add("image", f"is {title(row)}, whose support ended on {row.supported_until}: {image}", fix=fix)
     if shape is None:
         return
     processors = {"arm64": "arm64|aarch64", "x86_64": "x86_64|amd64"}
@@ -440,6 +434,12 @@ def check_image(faults: Faults, args: Mapping[str, Any], shape: Shape | None = N
         "image",
         f"is for other processors ({found[0] if found else ''}) than {shape.instance_type} has ({shape.architecture})",
     )
+    framework = re.search(r"pytorch-(\d+\.\d+)", str(image))
+    row = load().release("system", "dlami/pytorch", framework[1]) if framework else None
+    if row is not None and shape.runtime == "cuda":
+        needed = load().driver_range(shape.accelerator, find_family(shape))
+        verdict = cuda_for(needed, None, row.cuda, shape.accelerator)
+        faults.must(verdict.state != "bad", "image", f"{verdict.reason}: {image}", fix="take a newer image")
 
 
 def check_script(faults: Faults, args: Mapping[str, Any]) -> None:

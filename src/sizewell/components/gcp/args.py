@@ -19,7 +19,7 @@ from sizewell.sizing.records.decision import Decision, Pool, Workload
 NODES_CIDR = "10.80.0.0/16"
 # Networks beside the cluster's own that a fabric needs: plain ones, and subnetworks of one RDMA network.
 FABRIC_NETWORKS = {"gpudirect-tcpx": (4, 0), "gpudirect-tcpxo": (8, 0), "gpudirect-rdma": (1, 8)}
-ACCOUNT = Pattern(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "6 to 30 of a-z, 0-9 and -")
+ACCOUNT = Pattern(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "6 to 30 of a-z, 0-9 and -, a letter first and no hyphen last")
 SOFT_DELETE = Between(7, 90, words="7 to 90", because="less than a week is too short to notice")
 BUCKET = Pattern(r"(?!goog)[a-z0-9][a-z0-9_-]{1,61}[a-z0-9]", "3 to 63 of a-z, 0-9, - and _, not starting with goog")
 

@@ -25,7 +25,7 @@ from sizewell.components.gcp.args import (
     GpuDirectArgs,
     NetworkArgs,
 )
-from sizewell.components.machines import offered_elsewhere
+from sizewell.components.machines import offered_elsewhere, zones_with
 from sizewell.components.places import Reference, check_known, check_references, check_zone
 from sizewell.sizing.catalog.lifetimes import load
 from sizewell.sizing.catalog.records import Shape, Slice
@@ -269,6 +269,17 @@ def _check_zones(faults: Faults, args: AcceleratorPoolArgs) -> None:
     for key in ("nodes_initial", "nodes_max") if fixed else ("nodes_initial",):
         value = args[key]
         faults.must(value % zones == 0, key, f"must divide by the {zones} zones, got {value}: zones get equal numbers")
+    if args.get("reservation") is not None:  # Google puts what is reserved where it was agreed
+        return
+    machine, region = args["machine_type"], args.get("region")
+    offering = zones_with("gcp", machine, region)
+    for number, zone in enumerate(args.get("zones") or []):
+        faults.must(
+            not offering or zone in offering or not str(zone).startswith(f"{region}-"),
+            f"zones[{number}]",
+            f"does not offer {machine}, as far as is known: {zone}",
+            fix=f"choose {' or '.join(offering)}, or state in catalog/zones.csv that {zone} has it",
+        )
 
 
 def _check_slice(faults: Faults, args: AcceleratorPoolArgs, slices: Sequence[Slice]) -> None:

@@ -205,9 +205,15 @@ _IN_EKS: Final = (
     "add the add-on amazon-cloudwatch-observability to its cluster, as EksCluster does, or a DCGM exporter; where "
     "another program brings it, waive the rule for this pool"
 )
+_IN_AKS: Final = (
+    "turn on managed Prometheus in its cluster and export the GPUs' metrics there, as AksCluster and AksOperators do; "
+    "where another program has the cluster, waive the rule for this pool"
+)
 _AGENTS: Final = {  # what measures a pool whose machines take no start script
     "aws:eks/nodeGroup:NodeGroup": _IN_EKS,
     "aws:cloudcontrol/resource:Resource": _IN_EKS,
+    "azure-native:containerservice:AgentPool": _IN_AKS,
+    "azure-native:containerservice:ManagedCluster": _IN_AKS,
 }
 
 

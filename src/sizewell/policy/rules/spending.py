@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.policy.rule import Parameter, Parameters, StackVerdicts, Undetermined, Verdict, Violation, require, rule
+from sizewell.resources.priced import RETIRED
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import StackFacts, Thing
 from sizewell.resources.values import Flag, either, get, items, text
@@ -170,15 +171,10 @@ def unpriced_resource(facts: StackFacts, _: Parameters) -> StackVerdicts:
         return [("", Undetermined("the price of the stack"))]
     verdicts: list[tuple[str, Verdict]] = []
     for urn, kind, reason in (*facts.pricing.unpriced, *facts.pricing.unknown):
-        verdicts.append(
-            (
-                urn,
-                Violation(
-                    f"its cost is not in the totals ({kind}): {reason}",
-                    "give its usage or its price in the usage or discounts file, or waive it with a reason",
-                ),
-            )
-        )
+        fix = "give its usage or its price in the usage or discounts file, or waive it with a reason"
+        if RETIRED in reason:
+            fix = "name a machine and an accelerator that the cloud still has"
+        verdicts.append((urn, Violation(f"its cost is not in the totals ({kind}): {reason}", fix)))
     return verdicts or [("", None)]
 
 

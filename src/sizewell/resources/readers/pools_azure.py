@@ -156,7 +156,7 @@ def _agent(profile: object, resource: RecordedResource, cluster: object) -> dict
     machine = azure_nodes.agent_machine(profile)
     size = azure_nodes.agent_size(profile)
     key = get(cluster, "diskEncryptionSetID")
-    metrics = flag(get(cluster, "azureMonitorProfile", "metrics", "enabled"))
+    metrics = UNKNOWN if cluster is None else flag(get(cluster, "azureMonitorProfile", "metrics", "enabled"))
     zones = items(get(profile, "availabilityZones"))
     del resource
     return {

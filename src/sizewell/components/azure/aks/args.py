@@ -99,7 +99,7 @@ class AksGpuPoolArgs(MachineGroupArgs, GroupArgs, PodsArgs):
     eviction: NotRequired[str]
     """What happens to an evicted spot machine; must be Delete."""
     max_price: NotRequired[float]
-    """Maximum US dollars an hour for a spot machine; default -1, the on-demand price."""
+    """Limit of the price of a spot machine; must be -1, the on-demand price: a lower limit evicts machines."""
     driver: NotRequired[str]
     """Who installs the GPU driver: aks, or operator (the GPU operator), which AMD GPUs and machines of one job need."""
     oidc_issuer_url: NotRequired[pulumi.Input[str]]

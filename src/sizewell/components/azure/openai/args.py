@@ -12,6 +12,7 @@ from sizewell.components.azure.keys.args import CustomerKeyArgs
 from sizewell.components.bounds import Pattern
 from sizewell.components.faults import Faults
 from sizewell.components.forms import PlaceArgs
+from sizewell.sizing import catalog as regions
 from sizewell.sizing.catalog.lifetimes import load
 
 BY_TOKEN = ("Standard", "DataZoneStandard", "GlobalStandard", "DataZoneBatch", "GlobalBatch")
@@ -22,6 +23,7 @@ BY_HOUR: Mapping[str, tuple[int, int]] = {
     "DataZoneProvisionedManaged": (15, 5),
     "GlobalProvisionedManaged": (15, 5),
 }
+DATA_ZONES = ("us", "eu")  # learn.microsoft.com/azure/foundry/openai/how-to/deployment-types
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}[a-zA-Z0-9]")
 ACCOUNT = Pattern(r"[a-z0-9][a-z0-9-]{0,62}[a-z0-9]", "2 to 64 lower-case letters, digits and hyphens")
 
@@ -73,11 +75,11 @@ def check_openai(name: str, args: OpenAiAccountArgs) -> None:
     names = [deployment.get("name") for deployment in deployments]
     faults.must(len(set(names)) == len(names), "deployments", f"has a name twice: {', '.join(map(str, names))}")
     for number, deployment in enumerate(deployments):
-        _check_deployment(faults, deployment, f"deployments[{number}]")
+        _check_deployment(faults, deployment, f"deployments[{number}]", str(args.get("region") or ""))
     faults.done()
 
 
-def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str) -> None:
+def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str, region: str) -> None:
     faults.unknown_keys(deployment, DeploymentArgs, at)
     name, sku, capacity = deployment.get("name"), deployment.get("sku"), deployment.get("capacity")
     faults.must(bool(_NAME.fullmatch(str(name))), f"{at}.name", f"must be 2 to 64 letters and digits, got {name!r}")
@@ -95,6 +97,13 @@ def _check_deployment(faults: Faults, deployment: Mapping[str, object], at: str)
         sku in BY_TOKEN or sku in BY_HOUR,
         f"{at}.sku",
         f"must be one of {', '.join((*BY_TOKEN, *BY_HOUR))}, got {sku!r}",
+    )
+    fact = regions.load().region_facts.get(("azure", region))
+    faults.must(
+        "DataZone" not in str(sku) or fact is None or fact.area in DATA_ZONES,
+        f"{at}.sku",
+        f"is {sku}, and {region} is in no data zone: Azure has those of the United States and the European Union",
+        fix=f"take {str(sku).replace('DataZone', 'Global')}, or a region of a data zone, as eastus2 or swedencentral",
     )
     counted = faults.must(
         isinstance(capacity, int) and not isinstance(capacity, bool) and capacity >= 1,

@@ -11,6 +11,10 @@ from sizewell.components.gcp.services.args import CloudRunGpuArgs, VertexEndpoin
 from sizewell.sizing.catalog.records import Shape
 
 _SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\"private_key\"|AIza[\w-]{30,}|hf_[A-Za-z0-9]{30,}")
+# Artifact Registry, and public images of Docker Hub and GitHub (docs.cloud.google.com/run/docs/deploying).
+_OF_GOOGLE = re.compile(r"[\w-]+-docker\.pkg\.dev|([\w-]+\.)?gcr\.io")
+_OF_RUN = re.compile(rf"{_OF_GOOGLE.pattern}|(index\.)?docker\.io|ghcr\.io")
+_COPY = "copy it to Artifact Registry, or reach it through a remote repository there"
 GIB_OF_4 = 16  # cloud.google.com/run/docs/configuring/services/memory-limits: above that 6 CPUs, above 24 GiB 8
 _SECRET_NAME = re.compile(r"(?i)(password|secret|token|api_?key)$")
 
@@ -23,6 +27,14 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
         "region",
         f"has no Cloud Run GPUs: {region}; those that have are {', '.join(service_documents.RUN_REGIONS)}",
     )
+    if faults.holds("image"):
+        host = _host(args["image"])
+        faults.must(
+            not host or _OF_RUN.fullmatch(host) is not None,
+            "image",
+            f"is on {host}, from which Cloud Run takes no images",
+            fix=_COPY,
+        )
     low, high = args.get("instances_min", 0), args.get("instances_max")
     if faults.holds("instances_max"):
         faults.must(
@@ -51,9 +63,24 @@ def check_run(name: str, args: CloudRunGpuArgs) -> None:
     faults.done()
 
 
+def _host(image: object) -> str:
+    """The registry of an image; "" where it names none, and Docker Hub is meant, or it is not known yet."""
+    host, slash, _ = str(image).partition("/")
+    return host if slash and isinstance(image, str) and re.search(r"[.:]|^localhost$", host) else ""
+
+
 def check_endpoint(name: str, args: VertexEndpointArgs, shape: Shape | None) -> None:
     faults = Faults.of(name, args, VertexEndpointArgs)
     check_region(faults, args)
+    image = args.get("image")
+    if faults.holds("image") and isinstance(image, str):
+        host = _host(image)
+        faults.must(  # `imageUri` of the API's ModelContainerSpec: "must identify an image in Artifact Registry"
+            _OF_GOOGLE.fullmatch(host) is not None,
+            "image",
+            f"is on {host or 'Docker Hub'}, and Vertex AI takes images of Artifact Registry alone",
+            fix=_COPY,
+        )
     _check_machine(faults, args, shape, "on-demand" if not args.get("spot") else "spot")
     low, high = args.get("replicas_min"), args.get("replicas_max")
     faults.must(
