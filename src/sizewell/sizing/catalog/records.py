@@ -388,6 +388,7 @@ class Architecture:
     resolution: int = 0
     extra_params: int = 0  # vision tower of a vision-language model, projector, ...
     image_tokens: int = 0  # tokens that one image adds to the prompt
+    image_pixels: Unlisted = 0  # pixels along a side of what one of them is; 0: the model's own number for every image
     gated: bool = True  # SwiGLU and the like: three FFN matrices, not two
     tied_embeddings: bool = False
     max_sequence_length: int | None = None

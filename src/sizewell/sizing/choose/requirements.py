@@ -11,8 +11,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sizewell import csvtables
+from sizewell.csvtables import Day
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
@@ -37,7 +41,7 @@ from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.workload.model import Engine
+    from sizewell.sizing.workload.model import Engine, Images
     from sizewell.sizing.workload.read import WorkloadSpec
 
 # Where a spec is silent about its requests: a chat turn, and the bounds of MLPerf Inference's Server scenario for Llama
@@ -533,11 +537,10 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     traffic = spec.traffic
     assert traffic is not None  # noqa: S101 - `workload.read` has refused the spec otherwise
     language = architecture.kind == "decoder"
-    architecture = architecture if traffic.images is not None else _unseeing(architecture)
+    architecture = _seeing(architecture, traffic.images, "traffic", notes)
     prompt, answer = float(traffic.input_tokens or 0), float(traffic.output_tokens or 0)
     if traffic.images is not None:
         prompt += architecture.image_tokens * traffic.images.per_request
-        notes += _seen(architecture)
     windows = _windows(architecture, traffic.audio_s, "a request (traffic.audio", notes)
     answer /= windows
     if language and not prompt:
@@ -601,11 +604,10 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
 def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
     work = spec.batch
     assert work is not None  # noqa: S101 - `workload.read` has refused the spec otherwise
-    architecture = architecture if work.images is not None else _unseeing(architecture)
+    architecture = _seeing(architecture, work.images, "batch", notes)
     prompt = float(work.tokens_per_record or 0)
     if work.images is not None:
         prompt += architecture.image_tokens * work.images.per_request
-        notes += _seen(architecture)
     if architecture.kind in ("decoder", "encoder") and not prompt:
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
@@ -763,18 +765,43 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
     )
 
 
-def _unseeing(architecture: Architecture) -> Architecture:
-    """A language model whose requests bring no pictures: the part that sees is held and does nothing."""
-    return replace(architecture, image_tokens=0) if architecture.kind == "decoder" else architecture
+def _seeing(architecture: Architecture, images: Images | None, section: str, notes: list[str]) -> Architecture:
+    """A language model with the tokens that a picture is in its prompts: none where requests bring no pictures.
+
+    The part that sees is held all the same. What a picture counts as is noted, and a stated size that cannot count.
+    """
+    if architecture.kind != "decoder" or images is None:
+        return replace(architecture, image_tokens=0) if architecture.kind == "decoder" else architecture
+    pixels = architecture.image_pixels or _image_pixels(architecture.key)
+    stated = images.resolution
+    if stated and pixels:
+        tokens = (-(-stated // pixels)) ** 2
+        notes.append(f"{tokens:,} tokens an image of {stated:,} x {stated:,} pixels, one for {pixels} x {pixels}")
+        return replace(architecture, image_tokens=tokens)
+    unused = f"; {section}.images.resolution does not change it" if stated else ""
+    tokens = architecture.image_tokens
+    if not tokens:
+        notes.append(f"images take no tokens here, as nothing says how many: add them to the input tokens{unused}")
+    elif pixels:
+        notes.append(f"{tokens:,} tokens an image (1,024 x 1,024 pixels: {section}.images.resolution is not stated)")
+    else:
+        notes.append(f"{tokens:,} tokens an image, whatever its size (the model's own number){unused}")
+    return architecture
 
 
-def _seen(architecture: Architecture) -> list[str]:
-    """How many tokens of a prompt a picture is for a language model, where its source leaves that open."""
-    if architecture.kind != "decoder" or "image_tokens" in architecture.assumed:
-        return []
-    if not architecture.image_tokens:
-        return ["images take no tokens here, as nothing says how many: add them to the input tokens"]
-    return [f"{architecture.image_tokens:,} tokens an image (its own number, or that of 1,024 x 1,024 pixels)"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePixels:
+    """Of models that read a picture at its own size: the pixels along a side of what one token is."""
+
+    model: str  # with * for any end
+    pixels: int
+    source: str
+    checked: Day
+
+
+def _image_pixels(model: str) -> int:
+    rows = csvtables.read(ImagePixels, Path(__file__).parents[1] / "catalog/data/image_pixels.csv")
+    return next((row.pixels for row in rows if fnmatchcase(model, row.model)), 0)
 
 
 def _adapter_room(spec: WorkloadSpec) -> tuple[int, int]:

@@ -34,7 +34,7 @@ from sizewell.sizing.workload.other_kinds import (
     other_kind,
     unknown_parts,
 )
-from sizewell.sizing.workload.towers import TEXT_PARTS, image_tokens, params_beside, parts_of
+from sizewell.sizing.workload.towers import TEXT_PARTS, image_pixels, image_tokens, params_beside, parts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +253,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
         learned_positions=int(positions or 0) if model_type in _LEARNED_POSITIONS else 0,
         max_sequence_length=int(positions) if positions else None,
         image_tokens=image_tokens(config),
+        image_pixels=image_pixels(config),
         extra_params=(beside or 0) + _per_layer_tables(text, layers, hidden),
         assumed=tuple(assumed),
         source=f"{name}: config.json",

@@ -66,15 +66,23 @@ def image_tokens(config: Config) -> int:
         return 0
     if stated := config.get("mm_tokens_per_image") or config.get("image_seq_length"):
         return int(stated)
-    usual = _PIXELS_A_TOKEN.get(kind)
-    if usual is not None:
-        merged = int(vision.get("spatial_merge_size") or config.get("spatial_merge_size") or usual[1])
-        return (-(-PICTURE // (_side(vision.get("patch_size") or usual[0]) * merged))) ** 2
+    if pixels := image_pixels(config):
+        return (-(-PICTURE // pixels)) ** 2
     if kind in ("llava", "paligemma") and vision.get("image_size") and vision.get("patch_size"):
         return _patches(vision)
     if kind == "llama4":  # one tile
         return round(_patches(vision) * float(vision.get("pixel_shuffle_ratio", 0.5)) ** 2)
     return 0
+
+
+def image_pixels(config: Config) -> int:
+    """Pixels along a side of what one token is of a picture, where it takes as many as it is large; 0 for others."""
+    usual, vision = _PIXELS_A_TOKEN.get(str(config.get("model_type"))), config.get("vision_config")
+    fixed = config.get("mm_tokens_per_image") or config.get("image_seq_length")
+    if usual is None or fixed or not isinstance(vision, Mapping):
+        return 0
+    merged = int(vision.get("spatial_merge_size") or config.get("spatial_merge_size") or usual[1])
+    return _side(vision.get("patch_size") or usual[0]) * merged
 
 
 _PIXELS_A_TOKEN: Final[Mapping[str, tuple[int, int]]] = {  # (patch, patches merged along a side) where they are unsaid
