@@ -27,21 +27,23 @@ qwen3:32b | qwq | gemma2 | gemma2:27b | gemma3 | gemma3:12b | phi3 | phi4 | deep
 gpt-oss:20b | codellama | tinyllama | whisper | whisper-1 | whisper-large | sdxl | stable diffusion | flux | dall-e-3
 qwen2.5:72b-instruct-q4_K_M | llama3.1:8b-instruct-q8_0 | llama3.1:8b-instruct-fp16 | gemma3:27b-it-qat
 us.meta.llama3-3-70b-instruct-v1:0 | meta.llama3-2-3b-instruct-v1:0 | llama-v3p1-8b-instruct | deepseek.r1-v1:0
-bert | resnet | text-embedding-3-small | nomic-embed-text | all-minilm | gpt2 | falcon | kimi | glm-4
+bert | resnet | mistral-large-latest | mistral.mistral-large-2402-v1:0 | mistral-small-latest | Llama 4 Maverick | qwen-max | command-r-plus
+glm-4.5 | cohere.embed-english-v3 | Llama 3 8B | text-embedding-3-small | nomic-embed-text | all-minilm | gpt2 | falcon | kimi | glm-4
 """
 PLACES: Final = """
 us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeurope2] | [AWS] | [amazon] | [google]
 [google cloud] | [gce/us-central1] | [microsoft] | [aws/us-east-1a] | [aws/us-east-1/us-east-1q] | [gcp/us-central1-a]
 [gcp/us-central1/us-central1-z] | [gcp/us-central1/a] | [azure/eastus/7] | [aws/frankfurt] | [aws/ireland] | [Frankfurt]
 [aws/eu] | [europe] | [gke/europe-west4] | [eks] | [digitalocean] | [aws:us-east-1] | [aws.us-east-1] | [aws/virginia]
-[azure/East US 2] | [aws/uk] | [azure/germany] | [aws/westeurope] | [aws/us-central1-a] | [aws/US East (N. Virginia)] | [azure/EastUS] | [us] | [oracle]
+[azure/East US 2] | [aws/uk] | [azure/germany] | [aws/westeurope] | [aws/us-central1-a] | [aws/US East (N. Virginia)] | [AWS Frankfurt, Azure West Europe, GCP Netherlands] | [azure/EastUS] | [us] | [oracle]
 """
 LOADS: Final = """
 {users: 20} | {concurrent_users: 20} | {rps: 4} | {qps: 4, input_tokens: 100, output_tokens: 100}
 {requests_per_second: 4, input_tokens: 100, output_tokens: 100} | {rpm: 60, input_tokens: 100, output_tokens: 100}
 {rps: 4, prompt_tokens: 100, completion_tokens: 100} | {rps: 4, input: 100, output: 100} | 10 rps
 {requests_per_day: 10000, input_tokens: 100, output_tokens: 100} | {rps: 4 req/s, input_tokens: 1k, output_tokens: 100}
-{audio_hours_per_day: 2000} | {rps: 4, input_tokens: 100, max_tokens: 100} | {concurrency: 10, input_tokens: 100, output_tokens: 100}
+{audio_hours_per_day: 2000} | {rps:4, input_tokens:6000, output_tokens:50} | {dau: 20k} | {tokens_per_day: 20M} | {monthly_requests: 3M}
+{rps: 1, requests_per_user: 10, input_tokens: 100, output_tokens: 10} | {peak_rps: 10} | {tpm: 2M} | {rps: 4, input_tokens: 100, max_tokens: 100} | {concurrency: 10, input_tokens: 100, output_tokens: 100}
 {rps: -1, input_tokens: 100, output_tokens: 100} | {rps: ten, input_tokens: 100, output_tokens: 100}
 """
 HARDWARE: Final = """
@@ -56,7 +58,10 @@ slo: fast | slo: {ttft: 500} | slo: {latency: 2} | slo: {p95: 500ms} | slo: {ttf
 budget: {monthly: 1000} | budget: $1000/month | budget: {monthly: 1000 EUR} | spot: true | spot_policy: true
 spot_policy: preferred | region: us-east-1 | cloud: aws | gpus: 8 | gpu: H100 | accelerators: [H100] | replicas: 2
 autoscaling: true | min_replicas: 1 | image: vllm/vllm-openai | engine: vLLM | engine: tgi | engine: ollama
-quantization: awq | schedule: business hours | schedule: {on: 9-5} | ttl: 7 | ttl: never | ttl: 1 week
+quantization: awq | schedule: business hours | schedule: {on: 9-5} | ttl: 7 | ttl: never | ttl: 1 week | ttl: 1y | ttl: 1 month
+deadline: 1 month | schedule: {on: Mon-Fri 09:00-17:00 PST} | schedule: {on: Mon-Fri 09:00-17:00 IST} | schedule: {on: 24/7}
+schedule: {on: weekdays 9am-5pm} | schedule: {on: weekdays 9am-5pm Europe/London} | schedule: {on: Mon-Fri 9-17 CET}
+resources: {instance_type: 2x p5.48xlarge} | resources: {instance_type: "g5.xlarge:2"}
 owner: ML Platform | priority: high | idle: true | idle: {timeout: 30m} | tags: {team: a} | env: prod | data: s3://b/x
 data: {location: mybucket} | checkpoint: true | utilization: 0.7 | managed: yes | scheduler: k8s | latency: 500ms
 max_price: 2 | team: ml | framework: torch | objective: cheapest | objective: speed | Name: x | deadline: tomorrow
@@ -67,6 +72,7 @@ KINDS: Final = (
 )
 BATCHES: Final = """
 {audio_hours: 5000, window: 8h} | {audio: 5000h, window: 8h} | {records: 1k, audio: 1m, window: 8h} | {audio_minutes: 6k, window: 1d}
+{documents: 20k, tokens_per_document: 400, window: overnight, every: weekly} | {records: 2 million, window: 8h}
 """
 WHISPER: Final = "name: talks\nkind: batch-inference\nmodel: openai/whisper-large-v3\nbatch: {batch}\n"
 RUNS: Final = """

@@ -36,6 +36,17 @@ MEANT = {
     "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
     "resources {count: 64}": ("resources", {}),
     "resources {accelerators: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
+    "model mistral-large-latest": ("model", "mistralai/Mistral-Large-Instruct-2411"),
+    "model Llama 4 Maverick": ("model", "meta-llama/Llama-4-Maverick-17B-128E-Instruct"),
+    "model Llama 3 8B": ("model", "meta-llama/Meta-Llama-3-8B"),
+    "infra [AWS Frankfurt, Azure West Europe, GCP Netherlands]": (
+        "infra",
+        ["aws/eu-central-1", "azure/westeurope", "gcp/europe-west4"],
+    ),
+    "ttl: 1y": ("ttl", "365d"),
+    "ttl: 1 month": ("ttl", "30d"),
+    "schedule: {on: weekdays 9am-5pm Europe/London}": ("schedule", {"on": "Mon-Fri 09:00-17:00 Europe/London"}),
+    "resources: {instance_type: 2x p5.48xlarge}": ("resources", {"instance_type": "p5.48xlarge", "nodes": 2}),
     "region: us-east-1": ("infra", ["aws/us-east-1"]),
     "spot: true": ("spot_policy", "auto"),
     "quantization: awq": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
@@ -81,6 +92,33 @@ def test_what_is_meant_and_not_what_is_spelt_alike(name: str) -> None:
     key, value = MEANT[name]
     assert changed.get(key) == value
     assert faults_of(written(changed)) == ()
+
+
+@pytest.mark.parametrize("zone", ["IST", "CST", "UTC+2", "GMT+1", "XYZ", "ACST"])
+def test_a_time_zone_is_never_guessed_by_letters(zone: str) -> None:
+    (fault,) = faults_of(MISTAKES["schedule: {on: 24/7}"].replace("24/7", f"Mon-Fri 09:00-17:00 {zone}"))
+    assert "did you mean" not in fault.fix
+    assert "Europe/" in fault.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("traffic:\nrps: 4\ninput_tokens: 500\noutput_tokens: 100\n", "indent by two spaces the lines of rps"),
+        ("traffic:\n  rps:4\n  input_tokens:500\n", "write traffic: {rps: 4, input_tokens: 500}"),
+        ("traffic: {rps:4, prompt_tokens: 500, output_tokens: 50}\n", "write rps: 4"),
+        ("traffic: {rps: 1, prompt_tokens: 8000, completion_tokens: 50}\n", "did you mean 'input_tokens'?"),
+    ],
+)
+def test_what_is_written_wrong_is_no_missing_key_with_a_number_of_nobodys(text: str, way: str) -> None:
+    faults = faults_of(f"name: chat\nkind: inference\nmodel: Qwen/Qwen3-8B\n{text}")
+    assert faults[0].fix.startswith(way)
+    assert not any("is missing" in fault.message or "1000" in fault.fix for fault in faults)
+
+
+def test_an_unknown_model_is_said_beside_what_else_is_wrong() -> None:
+    text = "name: x\nkind: finetune\nmodel: Llama 3 8B\ntraining: {samples: 2 million, sequence_length: 2k}\n"
+    assert [fault.path for fault in faults_of(text)] == ["kind", "model", "training.samples"]
 
 
 def test_every_model_of_the_table_is_one_of_the_catalog_and_no_word_is_known_already() -> None:

@@ -93,8 +93,9 @@ def command(args: Arguments) -> int:
         return 0
     until = moment(_one_time(args), now, zone=args.zone, option="--until" if args.until else "keep")
     if args.reason is None:
+        till = f"--until {args.until}" if args.until else args.duration
         raise UsageError(
-            f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} 4h --reason TEXT{option(args)}"
+            f"--reason is missing: the plan shows it\n  fix: sizewell keep {stack} {till} --reason TEXT{option(args)}"
         )
     reason = one_line(args.reason)
     journal, root = opened(args, [stack])

@@ -8,6 +8,8 @@ import click
 
 from sizewell.sizing.aliases import alias
 
+WRITING = ("--log-file", "--output", "--html")  # a guess must not write into what the line names
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The line that names what was most likely meant; nothing where nothing is near."""
@@ -62,13 +64,16 @@ def _option_meant(option: str, context: click.Context, arguments: Sequence[str])
     path = context.command_path
     parameters = context.command.get_params(context)
     named = {parameter.name for parameter in parameters if isinstance(parameter, click.Argument)}
-    known = [name for parameter in parameters for name in parameter.opts if name[:2] == "--"]
+    known = [name for parameter in parameters for name in parameter.opts if name[:2] == "--" and name not in WRITING]
     before, value = _around(option, context, arguments)
     row = alias("option", option)
     meant = row.meant if row else ""
     near = get_close_matches(option, [*known, *(["--stack"] if "stack" in named else [])], 1, 0.7)
     if "stack" in named and (meant == "STACK" or near == ["--stack"]):
         return f"name the stack without an option: `{path} {value or 'STACK'}`"
+    files = {"spec", "specs", "file", "config"} & named
+    if files and option.lstrip("-") in ("file", "f", "filename", "input", "i", "spec", "path"):
+        return f"name the file without an option: `{' '.join(['sizewell', *before])} {value or 'FILE'}`"
     if row and value == "json" and "--json" in known:
         return f"write `{' '.join(['sizewell', *before])} --json`"
     if row and row.why and row.meant in (*named, *known):

@@ -86,7 +86,9 @@ def duration_s(value: object) -> float:
     total = Decimal(0)
     for amount, unit in _DURATION_PART.findall(text):
         if unit not in DURATIONS:
-            raise UnitError(ALLOWED_DURATION, _other_unit(unit, DURATIONS, _DURATION_WORDS))
+            days = _DAYS.get(unit.rstrip("s"))
+            meant = f"write {_number(amount) * days:f}d" if days else _other_unit(unit, DURATIONS, _DURATION_WORDS)
+            raise UnitError(ALLOWED_DURATION, meant)
         total += _number(amount) * Decimal(str(DURATIONS[unit]))
     return float(total)
 
@@ -138,7 +140,9 @@ def count(value: object) -> int:
     if unit not in COUNTS:
         if unit in SIZES or unit == "KB":
             raise UnitError(ALLOWED_COUNT, f"'{unit}' measures bytes; a count has no unit but k, M, B or T")
-        raise UnitError(ALLOWED_COUNT, f"'{unit}' is not one of k, M, B, T")
+        words = {"thousand": "k", "million": "M", "mio": "M", "mn": "M", "billion": "B", "bn": "B", "trillion": "T"}
+        meant = words.get(unit.lower().rstrip("s"))
+        raise UnitError(ALLOWED_COUNT, f"write {amount}{meant}" if meant else f"'{unit}' is not one of k, M, B, T")
     exact = _number(amount) * COUNTS[unit]
     if exact != exact.to_integral_value():
         raise UnitError(ALLOWED_COUNT, "write a whole number")
@@ -265,8 +269,9 @@ def size_range(value: object) -> Range:
 _DURATION_WORDS = {
     "sec": "s", "second": "s", "seconds": "s", "min": "m", "mins": "m", "minute": "m", "minutes": "m", "hr": "h",
     "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w", "H": "h", "D": "d",
-    "S": "s", "M": "m", "W": "w", "month": "w", "y": "d",
+    "S": "s", "W": "w",
 }  # fmt: skip
+_DAYS = {"month": 30, "mo": 30, "mth": 30, "y": 365, "yr": 365, "year": 365}  # longer than any unit that is read
 
 
 def _bare_number(text: str, units: str, *, space: str = "") -> str:

@@ -12,7 +12,7 @@ from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count
-from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec
+from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import named, way_out
 
@@ -54,7 +54,10 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     if kind == "unit":
         if path == "model" and isinstance(value, Mapping):  # as it is written, without what the file has
             value = {key: item for key, item in value.items() if key != "config_content"}
-        return Fault(path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or context["fix"])
+        meant = _places_meant(value) if path == "infra" and isinstance(value, list) else ""
+        return Fault(
+            path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or meant or context["fix"]
+        )
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
         keys = ", ".join(_keys(inner)) if inner else "keys"
@@ -67,6 +70,14 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         fix = f'put it in quotes: "{value}"' if isinstance(value, int | float) else ""
         return Fault(path=path, found=value, allowed="text", fix=fix)
     return replace(validating.fault_of(error, root), path=path)
+
+
+def _places_meant(written: list[object]) -> str:
+    """Every place of the list, not that alone which was met first; "" where one is not known."""
+    meant = [place_written(str(place)) for place in written if isinstance(place, str)]
+    return (
+        f"write infra: [{', '.join(meant)}]" if all(meant) and len(meant) == len(written) and meant != written else ""
+    )
 
 
 _STEPS: Final = (

@@ -44,7 +44,9 @@ def _near(word: str, known: Iterable[str], alike: float = 0.5) -> str:
 
 def _model_meant(name: str, weights: str | None) -> str:
     """What a name of Ollama or of an API stands for, "" where nobody wrote it down; `weights` are those of the spec."""
-    row = alias("model", name)
+    plain = _as_published(name)
+    spelt = (name, plain, re.sub(r"-(?:latest|\d{4})$", "", plain))
+    row = next((row for each in spelt if (row := alias("model", each))), None)
     if row is None:
         tag = _TAG.fullmatch(name)
         row = alias("model", tag[1]) if tag else None
@@ -66,6 +68,7 @@ def _near_models(name: str, known: Iterable[str]) -> str:
     wanted = _words(name)
     shares = {key: len(wanted & words) / len(wanted | words) for key in known if (words := _words(key))}
     if same := sorted(key for key, share in shares.items() if share == 1):
+        same = [key for key in same if not key.startswith("maxtext/")] or same  # no names of a repository
         return f"did you mean {', or '.join(same[:3])}?" if len(same) > 1 else f"write {same[0]}"
     alike = {key: share + _spelt_alike(name, key) for key, share in shares.items() if share >= ALIKE}
     close = sorted(alike, key=lambda key: (-alike[key], key))[:3]
@@ -88,9 +91,9 @@ def _words(name: str) -> set[str]:
     """Words and figures of a model's name, without whose it is.
 
     >>> sorted(_words("meta-llama/Meta-Llama-3-70B-Instruct"))
-    ['3', '70', 'b', 'instruct', 'llama', 'meta']
+    ['3', '70', 'b', 'instruct', 'llama']
     """
-    return set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", name.lower().rpartition("/")[2]))
+    return set(re.findall(r"[a-z]+|\d+(?:\.\d+)?", name.lower().rpartition("/")[2])) - {"meta"}
 
 
 def _spelt_alike(name: str, key: str) -> float:
@@ -105,6 +108,17 @@ def _near_spelt(name: str, known: Iterable[str]) -> str:
     plain = name.lower().rpartition("/")[2]
     close = [each for each in difflib.get_close_matches(plain, names, 6, 0.8) if re.findall(r"\d+", each) == figures]
     return f"did you mean {', or '.join(names[each] for each in close[:3])}?" if close else ""
+
+
+def _times_of_type(name: str, types: Mapping[str, Shape]) -> str:
+    """A machine type with how many of it, as other tools write both."""
+    match = re.fullmatch(r"(?:(\d+) ?[x*] ?)?([\w.-]+?)(?:(?: ?[x*] ?|:)(\d+))?", name)
+    count = (match[1] or match[3]) if match else None
+    return (
+        f"write resources: {{instance_type: {match[2]}, nodes: {count}}}"
+        if match and count and match[2] in types
+        else ""
+    )
 
 
 def _neighbours(name: str, types: Mapping[str, Shape]) -> str:
@@ -142,7 +156,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or _near_models(spec.model.name, catalog.models)
-            or "use its config.json, or its figures, as {params: 7B, layers: 32, hidden: 4096}"
+            or "use its config.json, or its own figures: params, layers and hidden (`sizewell docs spec`)"
         )
         return [
             Fault(
@@ -484,7 +498,9 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     message=f"'{name}' is not a machine type of the catalog",
                     fix=f"write resources: {{accelerators: [{name}]}}"
                     if catalog.accelerators_named(name)
-                    else _neighbours(name, types) or "see `sizewell docs add-a-machine-type`",
+                    else _times_of_type(name, types)
+                    or _neighbours(name, types)
+                    or "see `sizewell docs add-a-machine-type`",
                 )
             )
         elif types[name].accelerator:

@@ -14,10 +14,11 @@ and `places.py` (what is wrong, and where it stands), `resolved.py` (the echo of
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -65,7 +66,7 @@ def parse_spec(
         from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
-    faults = _without_values(raw)
+    faults = [*_beside(raw), *_unspaced(raw), *_without_values(raw)]
     given = frozenset(_leaf_paths(raw))
     if folder is not None:
         faults += _read_config(raw, folder)
@@ -90,6 +91,8 @@ def parse_spec(
 
             more += unknown_names(spec, catalog)
         faults += [fault for fault in more if not _touches(fault.path, touched)]
+    elif catalog is not None:
+        faults += _unknown_apart(raw, [fault.path for fault in faults], catalog)
     if faults or spec is None:
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
@@ -102,6 +105,17 @@ def parse_spec(
     spec._origin = origin  # noqa: SLF001
     spec._log = log  # noqa: SLF001
     return spec
+
+
+def _unknown_apart(raw: Mapping[str, Any], touched: Sequence[str], catalog: Catalog) -> list[Fault]:
+    """Names of a spec that the catalog does not know, where what else is wrong leaves no spec to look them up in."""
+    from sizewell.sizing.workload.names import unknown_names
+
+    parts = {key: raw[key] for key in ("model", "infra", "resources") if key in raw}
+    parts = {key: value for key, value in parts.items() if not any(_touches(path, (key,)) for path in touched)}
+    spec, _ = _validate({"name": "x", "kind": "inference", "traffic": {"rps": 1}, **parts})
+    found = unknown_names(spec, catalog) if spec is not None else []
+    return [fault for fault in found if _touches(fault.path, tuple(parts))]
 
 
 def _of_another_kind(raw: Mapping[str, Any], origin: str) -> SpecError | None:
@@ -227,6 +241,56 @@ def _fetched(path: Path) -> str:
     if start.startswith(("<!doctype", "<html")):
         return "it is a web page, as a download without access leaves: log in (hf auth login) and download it again"
     return "use the model's config.json"
+
+
+def _beside(raw: dict[str, Any]) -> list[Fault]:
+    """Put keys that stand beside their section, which is empty, into it: one fault, that of their indentation."""
+    from sizewell.sizing.workload.faults import keys_at
+
+    faults, top = [], keys_at(())
+    for section in [key for key, value in raw.items() if value in (None, "")]:
+        inside = {key: raw[key] for key in keys_at((section,)) if key in raw and key not in top}
+        if section in top and inside:
+            for key in inside:
+                del raw[key]
+            raw[section] = inside
+            lines = ", ".join(inside)
+            message = f"is empty, and its keys stand beside it: {lines}"
+            faults.append(Fault(path=section, message=message, fix=f"indent by two spaces the lines of {lines}"))
+    return faults
+
+
+def _unspaced(raw: dict[str, Any], above: tuple[str, ...] = ()) -> list[Fault]:
+    """Read keys that have no space after the colon as what they were meant to be, each a fault of its own."""
+    import yaml
+
+    from sizewell.sizing.workload.faults import keys_at
+
+    faults: list[Fault] = []
+    for key, value in list(raw.items()):
+        path = (*above, key)
+        if isinstance(value, dict):
+            faults += _unspaced(value, path)
+        elif isinstance(value, str) and (pairs := _PAIRS.fullmatch(value.strip())) and keys_at(path):
+            line = ", ".join(f"{name}: {text}" for name, text in _PAIR.findall(pairs[0]))
+            try:
+                raw[key] = yaml.safe_load(f"{{{line}}}")
+            except yaml.YAMLError:
+                continue
+            message = "has no space after the colons of its keys"
+            faults.append(Fault(path=".".join(path), message=message, fix=f"write {key}: {{{line}}}"))
+        elif (
+            value in (None, "") and (pair := _PAIR.fullmatch(key)) and pair[1] in keys_at(above) and pair[1] not in raw
+        ):
+            del raw[key]
+            raw[pair[1]] = yaml.safe_load(pair[2]) if re.fullmatch(r"[\w.%/+-]+", pair[2]) else pair[2]
+            message = f"'{key}' has no space after its colon"
+            faults.append(Fault(path=".".join(path), message=message, fix=f"write {pair[1]}: {pair[2]}"))
+    return faults
+
+
+_PAIR: Final = re.compile(r"([a-z_]+):(\S+)")
+_PAIRS: Final = re.compile(r"[a-z_]+:[^\s/]\S*(?:\s+[a-z_]+:\S+)*")
 
 
 def _without_values(raw: dict[str, Any], above: tuple[str, ...] = ()) -> list[Fault]:

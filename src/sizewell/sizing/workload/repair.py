@@ -111,7 +111,11 @@ def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault
 
 def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Sequence[str]) -> str:
     """The fix that stands for several: the last one where it is about the same value, else the section as it became."""
-    if last.path.partition("[")[0] == fault.path.partition("[")[0]:
+    key = fault.path.partition("[")[0]
+    several = (
+        isinstance(after.get(key), list) and len(after[key]) > 1 and "[" not in fault.path
+    )  # the last is one of them
+    if last.path.partition("[")[0] == key and not several:
         return last.fix
     keys = [key for key in changed if key in after]
     if not keys:

@@ -13,6 +13,14 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 FULL_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 ALLOWED: Final = "weekly windows and an IANA time zone, such as 'Mon-Fri 07:00-21:00 Europe/London'"
 
+_WORDS: Final = {"weekdays": "Mon-Fri", "workdays": "Mon-Fri", "weekend": "Sat,Sun", "weekends": "Sat,Sun"}
+_ABBREVIATED: Final = {  # those that one zone of the world alone uses, or all that do have the same clock
+    "CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon", "BST": "Europe/London",
+    "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "MDT": "America/Denver", "CDT": "America/Chicago",
+    "EDT": "America/New_York", "JST": "Asia/Tokyo", "KST": "Asia/Seoul", "SGT": "Asia/Singapore",
+    "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney", "NZST": "Pacific/Auckland", "NZDT": "Pacific/Auckland",
+}  # fmt: skip
+
 _WINDOW = re.compile(r"([A-Za-z]+(?:\s*[-,]\s*[A-Za-z]+)*)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})")
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
@@ -66,23 +74,69 @@ def parse_schedule(value: object) -> WeeklySchedule:
     if not isinstance(value, str) or len(value) > 200:
         raise UnitError(ALLOWED)
     windows_text, _, zone = value.strip().rpartition(" ")
-    if not _ZONE.fullmatch(zone):
-        raise UnitError(ALLOWED, "end with an IANA time zone, such as Europe/London or UTC")
+    if not _ZONE.fullmatch(zone) or zone.lower() in (*DAYS, *FULL_DAYS, *_WORDS):
+        raise UnitError(ALLOWED, _without_zone(value.strip()))
     _check_zone(zone)
     windows = []
     rest = windows_text.strip()
     while rest:
         match = _WINDOW.match(rest)
         if not match:
-            raise UnitError(ALLOWED)
+            meant = _plain(windows_text)
+            raise UnitError(ALLOWED, f'write "{meant} {zone}"' if meant else "")
         windows.append(_window(*match.groups()))
         rest = rest[match.end() :].strip()
         if rest and rest[0] not in ",;":
-            raise UnitError(ALLOWED)
+            meant = _plain(windows_text)
+            raise UnitError(ALLOWED, f'write "{meant} {zone}"' if meant else "")
         rest = rest[1:].strip()
     if not windows:
         raise UnitError(ALLOWED)
     return WeeklySchedule(value.strip(), zone, tuple(windows))
+
+
+def _without_zone(text: str) -> str:
+    """What to write in place of a text that ends with no zone: its own hours where they can be read."""
+    if text in ("24/7", "24x7", "always"):
+        return "leave schedule out: without one it is on all week"
+    if len(text.split()) == 5 and not re.search(r"[A-Za-z:]", text):
+        return "this is cron: write the days and hours instead, such as Mon-Fri 08:00-18:00 Europe/London"
+    meant = _plain(text)
+    how = "end with an IANA time zone"
+    return f"{how}, such as {meant} Europe/London" if meant else f"{how}, such as Europe/London or UTC"
+
+
+def _plain(text: str) -> str:
+    """Windows as they are read, of those that somebody wrote in words and hours alone; "" where that is not clear.
+
+    >>> _plain("weekdays 9am-5pm"), _plain("Mon-Fri 9-17"), _plain("Mon-Fri 9am-5"), _plain("0 8 * * 1-5")
+    ('Mon-Fri 09:00-17:00', 'Mon-Fri 09:00-17:00', '', '')
+    """
+    windows = []
+    for part in re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
+        match = re.fullmatch(r"([A-Za-z,-]+)\s+(\S+?)\s*(?:-|to)\s*(\S+)", part)
+        if match is None:
+            return ""
+        days, ends = _WORDS.get(match[1].lower(), match[1]), (_hour(match[2]), _hour(match[3]))
+        halves = [re.search(r"[ap]m$", end, re.IGNORECASE) is not None for end in match.groups()[1:]]
+        if not all(ends) or len(set(halves)) > 1:
+            return ""
+        windows.append(f"{days} {ends[0]}-{ends[1]}")
+    meant = ", ".join(windows)
+    try:
+        parse_schedule(f"{meant} UTC")
+    except UnitError:
+        return ""
+    return meant
+
+
+def _hour(text: str) -> str:
+    match = re.fullmatch(r"(\d{1,2})(?:[:.](\d\d))?(am|pm)?", text, re.IGNORECASE)
+    if match is None or (match[3] and not 1 <= int(match[1]) <= 12):
+        return ""
+    half = {"am": 0, "pm": 12}.get((match[3] or "").lower())
+    hour = int(match[1]) if half is None else int(match[1]) % 12 + half
+    return f"{hour:02d}:{match[2] or '00'}"
 
 
 def _window(days_text: str, start: str, end: str) -> Window:
@@ -122,15 +176,21 @@ def _clock(minutes: int) -> str:
 
 
 def _check_zone(zone: str) -> None:
+    import difflib
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        import difflib
-
-        near = difflib.get_close_matches(zone, available_timezones(), 1, 0.6)
-        hint = f"did you mean {near[0]}?" if near else "use an IANA name, such as Europe/London or UTC"
+        # By the place alone: abbreviations that look alike are hours apart, and several are used by more than one zone.
+        names = available_timezones()
+        near = [name for name in names if name.rpartition("/")[2].lower() == zone.lower() and "/" in name]
+        near = near or (difflib.get_close_matches(zone, names, 1, 0.8) if "/" in zone else [])
+        hint = f"did you mean {min(near)}?" if near else "use an IANA name, such as Europe/London or UTC"
+        if place := _ABBREVIATED.get(zone):
+            hint = f"write {place}, or another place with its time"
+        elif re.fullmatch(r"(?:UTC|GMT)[+-].*", zone):
+            hint = "name a place, whose clock may change in the year, such as Europe/Berlin"
         raise UnitError(ALLOWED, f"'{zone}' is not a time zone; {hint}") from None
 
 
