@@ -98,7 +98,7 @@ def tpu_args(one, slices=1, **changes):
         "environment": "dev",
         "owner": "x",
         "region": "us-central1",
-        "zones": ["us-central1-a"],
+        "zones": [*catalog.load().zones("gcp", one.machine_type, "us-central1")[:1]] or ["us-central1-a"],
         "project": "p",
         "cluster": "c",
         "service_account": "s",
