@@ -149,6 +149,8 @@ def test_an_ended_stack_does_not_wake(project: Project, sizewell: Sizewell) -> N
     project.stack("dev-aws", world.component("dev-aws", "train", expires="2026-01-31"))
     done = sizewell("wake", "dev-aws", "train")
     assert (done.code, "sizewell keep dev-aws" in done.err) == (64, True), done.err
+    assert sizewell("keep", "dev-aws", "4h", "--reason", "a demo").code == 0
+    assert "it expired" not in sizewell("wake", "dev-aws", "train").err  # the fix that it named helps
 
 
 def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
@@ -233,5 +235,5 @@ def test_a_corrupt_state_is_said(project: Project, sizewell: Sizewell) -> None:
     path.write_text(path.read_text()[:200])
     for command in (("teardown", "plan"), ("teardown", "run", "--yes"), ("wake", "dev-b")):
         done = sizewell(*command)
-        assert (done.code, "a state cannot be read" in done.err) == (69, True), done
+        assert (done.code, f"{path} cannot be read" in done.err) == (69, True), done
         assert "Traceback" not in done.err

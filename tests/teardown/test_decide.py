@@ -68,6 +68,8 @@ def test_labels(case: dict[str, Any]) -> None:
         assert pool.reason
     if "stack" in case:
         assert stack.action == case["stack"], stack
+    if "tell" in case:
+        assert stack.tell == case["tell"], stack
         assert stack.reason
 
 

@@ -186,10 +186,23 @@ def test_a_plan_of_an_older_state_is_not_acted_on(evening):
     document = json.loads(json.dumps(to_json(evening.plan())))
     chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
     evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:])  # somebody updates it
+    (result,) = evening.run(chosen, yes=False)
+    assert (result.outcome, "written after the plan" in result.detail) == ("held back", True)
     (result,) = evening.run(chosen)
     assert (result.outcome, result.detail) == ("held back", "its state was written after the plan was made: plan again")
     assert described(GROUP)["DesiredCapacity"] == 1
     assert [result.outcome for result in evening.run()] == ["done"]
+
+
+def test_an_act_of_a_plan_that_is_due_no_more_is_held_back(evening):
+    stack(evening)
+    evening.told()
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
+    evening.shelf.locks.append(lock)
+    (result,) = [each for each in evening.run(chosen) if each.action == "empty"]
+    assert (result.outcome, result.detail.partition(":")[0]) == ("held back", "by now it is keep")
 
 
 def test_a_state_that_was_changed_without_a_new_time_is_not_acted_on(evening):

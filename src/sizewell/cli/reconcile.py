@@ -83,6 +83,10 @@ def command(args: Arguments) -> int:
         things=lambda state: _things(reader, root, args.stack, state, name),
         identity_of=lambda kind, resource: _identity(name, args.stack, kind, resource),
     )
+    for lock in backend.locks():
+        if lock.stack == args.stack and lock.project in ("", name):
+            held = f"{args.stack}: an update of it has held its lock since {lock.at:%Y-%m-%d %H:%M} UTC ({lock.by})"
+            output.note(f"{held}; if no engine runs there any more: pulumi cancel --stack {args.stack} --yes")
     with output.progress(f"querying the clouds for {args.stack}"):
         comparison = reconciler.look()
     if args.yes:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from sizewell.cli import output, project, terminal
+from sizewell.cli import keep, output, project, terminal
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import stacks
 from sizewell.cli.teardown import opened
@@ -17,7 +17,7 @@ DESCRIPTION = """Scale pools up again: resume suspended launches, switch autosca
 Each pool gets the sizes that it was built with, and its initial number of
 machines.
 
-It starts machines, which are billed. An expired stack stays down: move its expiry date first.
+It starts machines, which are billed. An expired stack stays down: keep it, or move its expiry date first.
 """
 EXAMPLES = """example:
   sizewell wake dev-aws
@@ -36,6 +36,7 @@ def command(args: Arguments) -> int:
     from sizewell.teardown import act
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.clients import must_be_own
+    from sizewell.teardown.gather import lease_of
     from sizewell.teardown.units import stack_parts
 
     root = project.root()
@@ -44,12 +45,14 @@ def command(args: Arguments) -> int:
     _, journal, fresh = opened(root)
     reader = fresh()
     parts = stack_parts(reader.state(listed[args.stack]), args.stack)
-    now = datetime.now(UTC)
-    if parts.expires_at is not None and now.date() >= parts.expires_at:
+    now = keep.clock()
+    leases = [*journal.leases(args.stack), lease_of(Backend(root=root).tags(args.stack), args.stack)]
+    leased = any(lease is not None and lease.until > now for lease in leases)
+    if parts.expires_at is not None and now.date() >= parts.expires_at and not leased:
         raise UsageError(
             f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC), and is taken down once it is idle, or at "
             f"once where its end is firm\n"
-            f"  fix: sizewell keep {args.stack} 7d --reason TEXT"
+            f"  fix: sizewell keep {args.stack} 7d --reason TEXT, then wake it"
         )
     units = [unit for unit in parts.units if unit.kind == "pool" and unit.sized_by]
     if args.pool is not None:

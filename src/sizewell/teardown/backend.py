@@ -225,7 +225,11 @@ _KNOWN: Final = (
         "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the stack's own",
     ),
     ("passphrase must be set", "no passphrase is set", "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE"),
-    ("currently locked", "another update holds the engine's lock", "wait for it; after a crash: pulumi cancel"),
+    (
+        "currently locked",
+        "another update holds the engine's lock",
+        "wait for it; after a crash: pulumi cancel --stack {stack}",
+    ),
     ("no stack named", "the backend has no such stack", "`pulumi stack ls` lists them"),
     ("PULUMI_ACCESS_TOKEN", "not logged in to a backend", "pulumi login"),
     ("could not deserialize", "its state cannot be read", "restore an intact one: pulumi stack export --version"),
@@ -247,7 +251,8 @@ def _fault(arguments: Sequence[str], output: str) -> ServiceError:
     text = " ".join(output.split())
     for word, what, fix in _KNOWN:
         if word in text:
-            return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {fix}")
+            way_out = fix.replace("{stack}", subject)
+            return ServiceError(f"{subject}: {what} (pulumi {' '.join(arguments[:2])})\n  fix: {way_out}")
     reasons = " ".join(dict.fromkeys(error for error in _errors(output) if error != "update failed"))[:600]
     why = reasons or text[-400:] or "no reason given"
     fix = "" if "--stack" in arguments else "\n  fix: check PULUMI_BACKEND_URL, and the login to its store"

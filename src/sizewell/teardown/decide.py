@@ -25,6 +25,7 @@ from sizewell.teardown.clauses import (
 )
 from sizewell.teardown.looks import Look, interruptions, minutes, when
 from sizewell.teardown.records import (
+    DAILY_S,
     DAY_S,
     OPEN,
     PREPAID,
@@ -258,7 +259,7 @@ def _past_end(subject: Subject, verdict: Verdict) -> Verdict:
     if subject.rules.firm and verdict.clause in FIRM:
         return _firm(subject, replace(verdict, action=action))
     held = replace(verdict, action=action, next_step="destroy", about=f"end {day} kept")
-    return _telling(subject, held, since_s=subject.at.timestamp() - DAY_S)
+    return _telling(subject, held, since_s=subject.at.timestamp() - DAILY_S)
 
 
 def _firm(subject: Subject, verdict: Verdict) -> Verdict:
@@ -437,7 +438,7 @@ def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str 
     why = "sizewell:notify names no receiver" if nobody else "no receiver took the notice"
     reason = f"{verdict.reason}; nobody was notified: {why}"
     told_s = max((each.at_s for each in own), default=-float("inf"))
-    again = not nobody or subject.at.timestamp() - told_s >= DAY_S
+    again = not nobody or subject.at.timestamp() - told_s >= DAILY_S
     return replace(verdict, reason=reason, tell=again, next_step="", next_at=None)
 
 

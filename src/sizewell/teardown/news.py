@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from sizewell.sizing.records.stackname import cluster_of
 from sizewell.teardown import processes
 from sizewell.teardown.planning import HOURS_PER_MONTH, Plan, Row
+from sizewell.teardown.records import DAILY_S
 from sizewell.teardown.savings import Stop, stops
 
 DAY: Final = timedelta(days=1)
@@ -168,7 +169,11 @@ def unsaid(
         by_stack.setdefault(each.stack, []).append(each)
     for stack, own in by_stack.items():
         last = {each.key: said.get((stack, each.key)) for each in own}
-        new = [each for each in own if (when := last[each.key]) is None or (each.daily and at - when >= DAY)]
+        new = [
+            each
+            for each in own
+            if (when := last[each.key]) is None or (each.daily and (at - when).total_seconds() >= DAILY_S)
+        ]
         if new:
             yield stack, [each for each in own if (each.daily and each.kind == "held back") or each in new]
 

@@ -19,6 +19,7 @@ Queue = Literal["none", "asked", "unanswered"]
 Device = tuple[str, int]  # name of a machine, number of its accelerator
 
 DAY_S: Final = 86_400.0
+DAILY_S: Final = DAY_S - 600.0  # after which what is told daily is told again: runs do not begin on the second
 OPEN: Final = datetime(9999, 1, 1, tzinfo=UTC)  # the end of a word that holds until somebody ends it
 
 

@@ -47,6 +47,9 @@ class Result:
     detail: str
 
 
+WRITTEN_SINCE: Final = "its state was written after the plan was made: plan again"
+
+
 @dataclass(slots=True)
 class Runner:
     """Carries a plan out. `fresh` makes a StatusReader that has asked nothing yet; `now` is the clock of acts."""
@@ -113,6 +116,11 @@ class Runner:
             acted += "done" in outcomes or "would" in outcomes
             failed += "failed" in outcomes
             self._hear_of_acts()
+        for row in [row for stack in given.stacks for row in stack.rows] if chosen else ():
+            act = chosen.get((row.stack, row.pool)) if chosen else None
+            if act is not None and act.action != row.action:
+                why = f"by now it is {row.action}: {row.why}"
+                self._say(row, "held back", why, action=act.action, noted=False)
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
@@ -214,8 +222,11 @@ class Runner:
                 self._say(row, "held back", "sizewell:accounts is not set, so the login cannot be checked")
             return set()
         if not self.yes:
-            for row in states:
-                self._say(row, "would", f"{row.why}; --yes does it")
+            for row, state in states.items():
+                if state == stack.updated:
+                    self._say(row, "would", f"{row.why}; --yes does it")
+                else:
+                    self._say(row, "held back", WRITTEN_SINCE, noted=False)
             return {"would"}
         try:
             lock = self.journal.lock(stack.stack, self.now())
@@ -249,7 +260,7 @@ class Runner:
             at = self.now()
             status = replace(reader, cache=None).one(listed, row.stack, at)
             if not status.fault and status.updated != state:
-                self._say(row, "held back", "its state was written after the plan was made: plan again")
+                self._say(row, "held back", WRITTEN_SINCE)
                 return
             if not self._still(row, status):
                 return
