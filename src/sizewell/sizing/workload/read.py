@@ -271,7 +271,11 @@ def _unspaced(raw: dict[str, Any], above: tuple[str, ...] = ()) -> list[Fault]:
         path = (*above, key)
         if isinstance(value, dict):
             faults += _unspaced(value, path)
-        elif isinstance(value, str) and (pairs := _PAIRS.fullmatch(value.strip())) and keys_at(path):
+        elif (
+            isinstance(value, str)
+            and (pairs := _PAIRS.fullmatch(value.strip()))
+            and {name for name, _ in _PAIR.findall(pairs[0])} <= {*keys_at(path)}  # not hf:OWNER/NAME
+        ):
             line = ", ".join(f"{name}: {text}" for name, text in _PAIR.findall(pairs[0]))
             try:
                 raw[key] = yaml.safe_load(f"{{{line}}}")

@@ -114,7 +114,7 @@ def _plain(text: str) -> str:
     """
     windows = []
     for part in re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
-        match = re.fullmatch(r"([A-Za-z,-]+)\s+(\S+?)\s*(?:-|to)\s*(\S+)", part)
+        match = re.fullmatch(r"([A-Za-z,-]+)\s+(\d\S*?)\s*(?:-|to)\s*(\d\S*)", part)
         if match is None:
             return ""
         days, ends = _WORDS.get(match[1].lower(), match[1]), (_hour(match[2]), _hour(match[3]))
