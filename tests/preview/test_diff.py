@@ -178,6 +178,24 @@ def test_what_leaves_the_stack(protect, retain, kind, says):
 
 
 @pytest.mark.parametrize(
+    ("kind", "inputs", "stays"),
+    [
+        ("aws:ec2/instance:Instance", {"disableApiTermination": True}, True),
+        ("aws:ec2/instance:Instance", {"disableApiTermination": True, "forceDestroy": True}, False),
+        ("aws:ec2/instance:Instance", {"disableApiTermination": False}, False),
+        ("aws:rds/instance:Instance", {"deletionProtection": True}, True),
+        ("gcp:container/cluster:Cluster", {"deletionProtection": True}, True),
+    ],
+)
+def test_what_its_own_cloud_refuses_to_delete_is_no_saving(kind, inputs, stays):
+    before = Sketch("s").resource(kind, "held", inputs=inputs)
+    before.line("held", "machine", "machine-hour", "10", (730, 730, 730))
+    stack = one(before, Sketch("s"), stack="s").stacks[0]
+    assert [need.kind for need in stack.needs] == ["keeps" if stays else "destroys"]
+    assert all("pulumi up fails" in need.text for need in stack.needs if stays)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "ignored", "replaced"),
     [
         ("us-east-1a", "us-east-1b", (), True),

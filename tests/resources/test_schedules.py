@@ -70,6 +70,20 @@ def test_an_auto_scaling_group_bills_the_hours_of_its_scheduled_actions() -> Non
     assert weak == ""
 
 
+def test_an_action_below_the_groups_minimum_stops_nothing() -> None:
+    """AWS sets no size below the minimum: what asks for one is neither a guard nor a saving."""
+    of = group(minSize=1, desiredCapacity=2)
+    whole = machine_hours(of)[0]
+    night = {"recurrence": "0 20 * * *", "desiredCapacity": 0}
+    assert machine_hours(of, action(of, "night", **night))[0] == whole
+    assert machine_hours(of, action(of, "night", minSize=1, **night))[0] == whole
+    assert machine_hours(of, action(of, "night", minSize=0, **night))[0].expected < whole.expected
+    (pool,) = facts(stack(of, action(of, "night", **night)), load()).pools
+    assert pool.scheduled is False
+    (pool,) = facts(stack(of, action(of, "night", minSize=0, **night)), load()).pools
+    assert pool.scheduled is True
+
+
 def test_what_runs_between_the_actions_bills_the_whole_month() -> None:
     pool = group(minSize=1, desiredCapacity=1)
     on = action(pool, "on", recurrence="0 7 * * MON-FRI", minSize=-1, desiredCapacity=3)

@@ -113,7 +113,19 @@ def stays(resource: RecordedResource) -> str:
         return "is kept (retain on delete): it is removed from the stack, stays in the cloud and is still billed"
     if resource.protect:
         return "is kept (protect) and is still billed: pulumi up fails until it is unprotected or restored"
+    own = next((key for key in _PROTECTIONS if resource.inputs.get(key) is True), "")
+    if own and resource.inputs.get("forceDestroy") is not True:  # which takes an instance's protection away first
+        return f"is kept and is still billed: with {own} its cloud refuses to delete it, and pulumi up fails"
     return ""
+
+
+_PROTECTIONS: Final = (
+    "deletionProtection",
+    "deletionProtectionEnabled",
+    "disableApiTermination",
+    "enableDeletionProtection",
+)
+"""What clouds call their own protection against a deletion."""
 
 
 def _gone(before: Plan, after: Plan, rows: Sequence[records.Row]) -> Iterable[records.Need]:

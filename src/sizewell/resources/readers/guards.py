@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -64,8 +65,20 @@ def runs(start: object, end: object, on: date | None) -> Flag:
     return begins and lasts
 
 
-def scheduled_stop(action: RecordedResource, on: date | None) -> Flag:
+def refused(inputs: Mapping[str, object], group: RecordedResource) -> bool:
+    """Whether a scheduled action asks for fewer machines than its group's minimum then, below which AWS sets none (from
+    memory of its API; no page that was read says what becomes of the action). -1 leaves a size as it is.
+    """
+    wanted, least = count(inputs.get("desiredCapacity")), count(inputs.get("minSize"))
+    if least in (None, -1):
+        least = count(group.inputs.get("minSize"))
+    return isinstance(wanted, int) and isinstance(least, int) and 0 <= wanted < least
+
+
+def scheduled_stop(action: RecordedResource, group: RecordedResource, on: date | None) -> Flag:
     """Whether a scheduled action of an Auto Scaling group brings it to nothing, again and again or soon."""
+    if refused(action.inputs, group):
+        return False
     sizes = [count(action.inputs.get(key)) for key in ("desiredCapacity", "maxSize")]
     empties = either(*(UNKNOWN if size is UNKNOWN else size == 0 for size in sizes))
     recurrence, start = action.inputs.get("recurrence"), action.inputs.get("startTime")

@@ -117,7 +117,9 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                 either(
                     every(
                         negated(_suspends(resource, "ScheduledActions")),
-                        guards.any_of(schedules, lambda action: guards.scheduled_stop(action, graph.expiries.on)),
+                        guards.any_of(
+                            schedules, lambda action: guards.scheduled_stop(action, resource, graph.expiries.on)
+                        ),
                     ),
                     guards.stop_event(graph, resource),
                     guards.obeyed_tag(graph, tags_of(resource)),
