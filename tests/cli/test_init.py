@@ -205,6 +205,13 @@ def test_what_stands_there_is_kept_and_what_is_missing_is_added(
     assert "exist already; nothing was written" in capsys.readouterr().out
 
 
+def test_the_same_flags_again_contradict_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An owner without @ is written with one among the code owners."""
+    again = ["init", str(tmp_path / "shop"), *flags(), "--owner", "ml"]
+    assert main(again) == 0
+    assert main(again) == 0, capsys.readouterr().err
+
+
 def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "shop"
     assert main(["init", str(folder), *flags()]) == 0

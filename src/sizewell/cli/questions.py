@@ -269,6 +269,8 @@ def _same(key: str, flag: str, old: str) -> bool:
         return True
     if key == "owner" and "@" not in old:  # a spec has the tag alone
         return tag(flag) == old
+    if key == "owner":  # CODEOWNERS writes a name with @
+        return flag.lstrip("@") == old.lstrip("@")
     return sorted(listed(flag)) == sorted(listed(old))
 
 
