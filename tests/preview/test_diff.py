@@ -195,6 +195,17 @@ def test_what_its_own_cloud_refuses_to_delete_is_no_saving(kind, inputs, stays):
     assert all("pulumi up fails" in need.text for need in stack.needs if stays)
 
 
+def test_a_replacement_that_its_cloud_refuses_is_said():
+    sides = [
+        Sketch("s").resource(
+            "aws:ec2/instance:Instance", "m", inputs={"availabilityZone": z, "disableApiTermination": True}
+        )
+        for z in ("us-east-1a", "us-east-1b")
+    ]
+    (need,) = one(*sides, stack="s").stacks[0].needs
+    assert "m is protected: pulumi up fails before it replaces it" in need.text
+
+
 @pytest.mark.parametrize(
     ("old", "new", "ignored", "replaced"),
     [

@@ -185,7 +185,8 @@ def timelines(draw: st.DrawFn) -> dict[str, Any]:
         case["expires_at"] = str((NOON + timedelta(days=draw(st.integers(-4, 2)))).date())
         if draw(st.integers(0, 3)) == 0:
             case["expiry"] = "firm"
-            case["stack_notices"] = [{"at": draw(st.integers(-3000, -1)), "about": f"end {case['expires_at']} last"}]
+            told = draw(st.sampled_from(["last", "last", "0 days"]))  # while it was in use, or while it was not
+            case["stack_notices"] = [{"at": draw(st.integers(-3000, -1)), "about": f"end {case['expires_at']} {told}"}]
     start, _, _ = case["counted"][0]
     kind = draw(st.sampled_from(["stays", "stays", "stays", "gone", "replaced"]))
     if kind == "gone":  # its machines were taken away, or it never had one

@@ -429,6 +429,10 @@ def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     assert "cancelled" in [record["kind"] for record in evening.journal.records]
     (done,) = [record for record in evening.journal.records if record["kind"] == "done"]
     assert done["saves_usd_per_month"] == "388.10"
+    later = evening.now + timedelta(hours=1)
+    evening.journal.write("begin", later, **row, saves_usd_per_month="5")
+    assert evening.journal.begun_saving("dev-aws", 0.0) == "5"  # the attempt before is done
+    assert evening.journal.begun_saving("dev-aws", later.timestamp() + 1) == ""  # it was updated since: others stand
 
 
 def test_a_lock_of_a_live_process_holds(evening):

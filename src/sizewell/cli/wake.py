@@ -36,7 +36,6 @@ def command(args: Arguments) -> int:
     from sizewell.teardown import act
     from sizewell.teardown.backend import Backend
     from sizewell.teardown.clients import must_be_own
-    from sizewell.teardown.gather import lease_of
     from sizewell.teardown.units import stack_parts
 
     root = project.root()
@@ -46,8 +45,7 @@ def command(args: Arguments) -> int:
     reader = fresh()
     parts = stack_parts(reader.state(listed[args.stack]), args.stack)
     now = keep.clock()
-    leases = [*journal.leases(args.stack), lease_of(Backend(root=root).tags(args.stack), args.stack)]
-    leased = any(lease is not None and lease.until > now for lease in leases)
+    leased = any(lease.until > now for lease in reader.leases(args.stack))
     if parts.expires_at is not None and now.date() >= parts.expires_at and not leased:
         raise UsageError(
             f"{args.stack}: it expired on {parts.expires_at} (00:00 UTC), and is taken down once it is idle, or at "

@@ -113,10 +113,18 @@ def stays(resource: RecordedResource) -> str:
         return "is kept (retain on delete): it is removed from the stack, stays in the cloud and is still billed"
     if resource.protect:
         return "is kept (protect) and is still billed: pulumi up fails until it is unprotected or restored"
-    own = next((key for key in _PROTECTIONS if resource.inputs.get(key) is True), "")
-    if own and resource.inputs.get("forceDestroy") is not True:  # which takes an instance's protection away first
+    if own := _own_protection(resource):
         return f"is kept and is still billed: with {own} its cloud refuses to delete it, and pulumi up fails"
     return ""
+
+
+def _own_protection(resource: RecordedResource) -> str:
+    """The input by which its cloud refuses to delete a resource; "" where it would not. `forceDestroy` takes the
+    protection of an EC2 instance away first (pulumi_aws, ec2.Instance).
+    """
+    if resource.inputs.get("forceDestroy") is True:
+        return ""
+    return next((key for key in _PROTECTIONS if resource.inputs.get(key) is True), "")
 
 
 _PROTECTIONS: Final = (
@@ -196,7 +204,8 @@ def _replaced(before: Plan, after: Plan, changes: Mapping[str, Change]) -> Itera
         words = [f"{resource.name} ({why})" if why else resource.name for resource, why in pairs[:3]]
         more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
         data = _data_in_words([was.get(each.urn, each) for each in resources])
-        held = [each.name for each in resources if was.get(each.urn, each).protect]
+        earlier = [was.get(each.urn, each) for each in resources]
+        held = [each.name for each in earlier if each.protect or _own_protection(each)]
         refused = f"; {held[0]} is protected: pulumi up fails before it replaces it" if held else ""
         yield records.Need(
             kind="replaces",

@@ -200,6 +200,13 @@ class StatusReader:
         self._references[stack.name] = frozenset(named) if stands else frozenset()
         return state
 
+    def leases(self, stack: str) -> tuple[Protection, ...]:
+        """What keeps a stack by a person's word, in its tags and in the journal, what ended too. ServiceError where one
+        of the two cannot be read.
+        """
+        tagged = lease_of(self.backend.tags(stack), stack)
+        return (*((tagged,) if tagged else ()), *(self.journal.leases(stack) if self.journal else ()))
+
     def standing(self, listed: Mapping[str, Listed], name: str, on: date) -> Standing:
         """What a stack and those beside it would go on costing."""
         return standing(Exports(self.backend, self.cache), listed, name, self.catalog, on)
@@ -209,7 +216,7 @@ class StatusReader:
         state = self.state(listed[name])
         parts = stack_parts(state, name)
         stores = self._stores(listed, name)
-        lease = lease_of(self.backend.tags(name), name)
+        leases = self.leases(name)
         saved = self._saves.below(stores)
         observed = together({unit.urn: partial(self.observe, unit, name, at) for unit in parts.units}, at_once=4)
         pools = []
@@ -224,7 +231,7 @@ class StatusReader:
             pools=tuple(pool for _, pool, _ in pools),
             expires_at=parts.expires_at,
             protected=self.config.protection(name),
-            leases=(*((lease,) if lease else ()), *(self.journal.leases(name) if self.journal else ())),
+            leases=leases,
             notices=self.journal.told(name, "") if self.journal else (),
             receivers=self.receivers(name),
             update=self._update(listed[name], parts.project, at),

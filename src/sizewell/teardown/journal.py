@@ -301,15 +301,14 @@ class Journal:
                     began = None
         return began
 
-    def begun_saving(self, stack: str, pool: str) -> str:
-        """What a destroy saves a month, by its first attempt: one that was killed or failed has taken a part already.
-
-        "" where no attempt says it.
+    def begun_saving(self, stack: str, since_s: float) -> str:
+        """What a destroy of a stack saves, in US dollars a month, by its first attempt since a time, as one that was
+        killed or failed has taken a part already; "" where no attempt says it.
         """
         says = ""
         for record in self.records:
-            if record["stack"] == stack and record.get("subject") == pool and record.get("action") == "destroy":
-                if record["kind"] == "begin":
+            if record["stack"] == stack and record.get("action") == "destroy":
+                if record["kind"] == "begin" and datetime.fromisoformat(record["at"]).timestamp() >= since_s:
                     says = says or str(record.get("saves_usd_per_month", ""))
                 elif record["kind"] == "done":
                     says = ""

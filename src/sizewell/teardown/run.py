@@ -365,7 +365,7 @@ class Runner:
             "done",
             row,
             detail=detail,
-            saves_usd_per_month=self.journal.begun_saving(row.stack, row.pool) or _saved(row),
+            saves_usd_per_month=self.journal.begun_saving(row.stack, status.facts.updated_s or 0.0) or _saved(row),
             left=[resource.urn for resource in remains],
         )
         self._say(row, "done", detail)

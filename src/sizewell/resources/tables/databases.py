@@ -15,6 +15,7 @@ from typing import Final
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
+from sizewell.resources.tables import gaps
 from sizewell.resources.values import Text, cloud_of, count, flag, get, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.catalog import lifetimes
@@ -349,7 +350,7 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
     tier = said[1].lower()
     series = f"sql.{tier}.{said[3].lower()}"
     if said[2]:
-        return _serverless_sql(resource, context)
+        return _SERVERLESS_SQL(resource, context)
     replicas = number(inputs.get("highAvailabilityReplicaCount", 0)) if tier == "hs" else Decimal(0)
     zones = flag(inputs.get("zoneRedundant"))
     if isinstance(replicas, Unknown) or isinstance(zones, Unknown):
@@ -378,17 +379,9 @@ def _by_dtu(resource: RecordedResource, context: Context, name: str, size: Decim
     return line, _provisioned(resource, context, key=key, quantity=above, what="storage above what is included")
 
 
-def _serverless_sql(resource: RecordedResource, context: Context) -> Outcome:
-    used = context.usage.of(resource, "vcpu_hours")
-    if used is None:
-        why = "it is billed by the vCores that it uses; put vcpu_hours in a usage file"
-        return (context.unpriced(resource, "serverless database", why),)
-    return (
-        context.fee(
-            resource, what="serverless database", key="sql.gp.serverless.vcore_hour", unit="vCPU-hour", quantity=used,
-            how="from the usage file", confidence="assumed usage",
-        ),
-    )  # fmt: skip
+_SERVERLESS_SQL: Final = gaps.unstated(
+    "serverless database", "it is billed by the vCores that it uses", vcpu_hours="sql.gp.serverless.vcore_hour"
+)
 
 
 AWS: Final[Mapping[str, Pricer]] = {
