@@ -474,3 +474,38 @@ def test_an_engine_that_outlives_its_teardown_ends_no_notice(evening):
     assert evening.run() == []
     evening.shelf.locks.clear()
     assert evening.plan().stacks[0].row.action == "destroy"
+
+
+def test_an_engine_that_a_run_starts_beside_this_one_ends_no_notice(evening, monkeypatch):
+    """Its record comes after this run has read the journal, and before its engine has the lock."""
+    expired(evening)
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
+
+    def begun(_: object) -> list[EngineLock]:
+        if not any(record["kind"] == "begin" for record in evening.journal.records):
+            evening.journal.write("begin", evening.now, **row, host="ci", process={})
+        return [lock]
+
+    with monkeypatch.context() as beside:
+        beside.setattr(world.ShelfBackend, "locks", begun)
+        assert [result.outcome for result in evening.run() if result.action == "destroy"] == []
+    assert evening.plan().stacks[0].row.action == "destroy"
+
+
+def test_a_state_that_such_an_engine_saves_is_nobodys_update(evening, monkeypatch):
+    expired(evening)
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    exported = world.ShelfBackend.export
+
+    def saved(backend: world.ShelfBackend, name: str, path: Path) -> None:
+        if not any(record["kind"] == "begin" for record in evening.journal.records):
+            evening.journal.write("begin", evening.now, **row, host="ci", process={})
+        exported(backend, name, path)
+        document = json.loads(path.read_text())
+        document["deployment"]["manifest"]["time"] = evening.now.isoformat()
+        path.write_text(json.dumps(document))
+
+    evening.shelf.versions["dev-aws"] += 1
+    monkeypatch.setattr(world.ShelfBackend, "export", saved)
+    assert evening.plan().stacks[0].row.action == "destroy"

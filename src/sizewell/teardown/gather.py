@@ -282,7 +282,17 @@ class StatusReader:
         if listed.updating:
             return Update(by="as the backend says", since_s=at.timestamp())
         held = [lock for lock in self._engine_locks().get(listed.name, ()) if not project or lock.project == project]
+        if held:
+            self._read_on()
         return update_of(held, self.journal.records if self.journal else (), at)
+
+    def _read_on(self) -> None:
+        """What a run beside this one has written meanwhile: that it begins, before its engine locks a stack and saves
+        the state, which would else be taken for somebody's update.
+        """
+        with self._reading:
+            if self.journal is not None:
+                self.journal.read()
 
     def _engine_locks(self) -> Mapping[str, Sequence[EngineLock]]:
         with self._reading:
@@ -298,6 +308,8 @@ class StatusReader:
         """When somebody updated a stack last, or was seen to; what teardown itself wrote is no update."""
         times = [] if state.saved is None else [state.saved.timestamp()]
         if self.journal is not None:
+            if any(saved_s >= at.timestamp() for saved_s in times):
+                self._read_on()
             times = [saved_s for saved_s in times if not self.journal.own_update(name, saved_s)]
         seen_s = self._kept(at).updating.get(name)
         return max(times if seen_s is None else [*times, seen_s], default=None)
