@@ -255,6 +255,9 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     "an empty model": (having(TRAINING, model="{precision: bf16}"), ("model: must be a model name", "add name, config or params")),
     "a missing config.json": (having(INFERENCE, model="./nowhere/config.json"), ("model: no such file", "next to the spec")),
     "a ttl of hours": (having(INFERENCE, ttl="3h"), ("ttl: 3h is less than a day", "1d or more")),
+    "an idle window that no guard holds": (having(TRAINING, idle="{window: 5m}"), ("idle.window: must be 10m to 12h, got 5m", "write 10m")),
+    "a grace of days": (having(TRAINING, idle="{grace: 2d}"), ("idle.grace: must be at most 12h", "write 12h")),
+    "busy machines as idle": (having(TRAINING, idle="{min_gpu_utilization: 60%}"), ("must be over 0% and at most 50%", "write 5%")),
     "a deadline after the expiry": (having(TRAINING, deadline="9d", ttl="2d"), (("deadline: the run may " "take 9d"), "after 2d")),
     "a window longer than its turn": (
         having(BATCH, batch="{records: 5, window: 30h, every: 1d}"),

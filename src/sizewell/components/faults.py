@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from sizewell.components.bounds import Between, Bound, OneOf, bounds_of
 from sizewell.sizing.catalog.records import Shape
 from sizewell.sizing.errors import ArgsError, Fault
+from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DNS = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -139,17 +140,17 @@ def check_guard(faults: Faults, args: Mapping[str, Any]) -> None:
         f"must be scale-to-zero or notify, got {guard.get('action')!r}",
     )
     faults.must(
-        isinstance(percent, int | float) and 0 < percent <= 50,
+        isinstance(percent, int | float) and 0 < percent <= 100 * GUARD_SHARE,
         "guard.min_utilization_percent",
         f"must be over 0 and at most 50, got {percent!r}; above that, busy machines would count as idle",
     )
     faults.must(
-        isinstance(window, int) and 600 <= window <= 43200,
+        isinstance(window, int) and GUARD_WINDOW_S[0] <= window <= GUARD_WINDOW_S[1],
         "guard.window_s",
         f"must be 600 to 43200 (10 minutes to 12 hours), got {window!r}",
     )
     faults.must(
-        isinstance(grace, int) and 0 <= grace <= 43200,
+        isinstance(grace, int) and 0 <= grace <= GUARD_WINDOW_S[1],
         "guard.grace_s",
         f"must be 0 to 43200 (at most 12 hours, so that window and grace fit into a day), got {grace!r}",
     )

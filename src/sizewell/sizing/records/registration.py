@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, Final, NotRequired, TypedDict
 
 UNASSIGNED: Final = "unassigned"  # owner or cost center of a stack whose specs name none
+GUARD_WINDOW_S: Final = (600, 43_200)  # of an idle guard: 10 minutes to 12 hours, so that window and grace fit a day
+GUARD_SHARE: Final = 0.5  # utilization below which machines may count as idle, at most
 REGISTRATION_KEY: Final = "sizewell"  # the input of a component under which the record stands
 
 

@@ -11,6 +11,7 @@ from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
+from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 from sizewell.sizing.units import show_count, show_duration
 from sizewell.sizing.workload.daily import week
 from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
@@ -322,10 +323,31 @@ def _times(spec: WorkloadSpec) -> list[Fault]:
         faults.append(_fault("batch.window", message, "shorten window or lengthen every"))
     if spec.batch and spec.deadline_s is not None:
         faults.append(_fault("deadline", "batch.window already says how long it may take", "remove one of them"))
+    faults += _idle(spec)
     interval_s = spec.checkpoint.interval_s if spec.checkpoint else None
     if interval_s and spec.deadline_s and interval_s > spec.deadline_s:
         message = f"{show_duration(interval_s)} is after the deadline of {show_duration(spec.deadline_s)}"
         faults.append(_fault("checkpoint.interval", message, "use auto"))
+    return faults
+
+
+def _idle(spec: WorkloadSpec) -> list[Fault]:
+    """What the idle guard of a cluster can hold: its window and grace fit into a day of samples."""
+    idle = spec.idle
+    if idle is None:
+        return []
+    faults = []
+    if not GUARD_WINDOW_S[0] <= idle.window_s <= GUARD_WINDOW_S[1]:
+        message = f"must be 10m to 12h, got {show_duration(idle.window_s)}"
+        nearest = min(max(idle.window_s, GUARD_WINDOW_S[0]), GUARD_WINDOW_S[1])
+        faults.append(_fault("idle.window", message, f"write {show_duration(nearest)}"))
+    if idle.grace_s > GUARD_WINDOW_S[1]:
+        message = f"must be at most 12h, so that window and grace fit into a day, got {show_duration(idle.grace_s)}"
+        faults.append(_fault("idle.grace", message, "write 12h"))
+    if not 0 < idle.min_gpu_utilization <= GUARD_SHARE:
+        message = f"must be over 0% and at most 50%, got {idle.min_gpu_utilization:.0%}"
+        why = "; above that, busy machines would count as idle" if idle.min_gpu_utilization else ""
+        faults.append(_fault("idle.min_gpu_utilization", message + why, "write 5%"))
     return faults
 
 
