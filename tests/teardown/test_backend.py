@@ -85,3 +85,17 @@ def test_an_engine_that_imports_no_provider_is_said_with_the_way_out(tmp_path, m
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(ServiceError, match=r"the state has no provider.*\n  fix: update pulumi, or .*--target URN"):
         Backend(root=tmp_path).import_resources("dev", tmp_path / "import.json")
+
+
+def test_a_list_read_while_another_engine_writes_a_state_is_read_again(tmp_path, monkeypatch):
+    program = tmp_path / "pulumi"
+    once = tmp_path / "once"
+    program.write_text(
+        f"#!/bin/sh\n[ -e {once} ] && echo '[]' && exit 0\ntouch {once}\necho 'error: EOF' >&2\nexit 255\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert Backend(root=tmp_path, again_s=(0.0,)).stacks() == []
+    once.unlink()
+    with pytest.raises(ServiceError, match="EOF"):
+        Backend(root=tmp_path, again_s=()).stacks()

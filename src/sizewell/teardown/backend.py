@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from sizewell.teardown.enginelocks import EngineLock, broken_state, locks
 
 LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
+_HALF = ("EOF", "JSON input")  # what the engine says of a state file that another engine is writing
 _STACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -37,6 +39,7 @@ class Backend:
     root: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = 300.0
+    again_s: Sequence[float] = (0.5, 2.0)  # waits before a state that was half written is read again
 
     def stacks(self) -> list[Listed]:
         """Every stack of the project. ServiceError where the backend does not respond."""
@@ -191,6 +194,11 @@ class Backend:
         self, *arguments: str, environment: Mapping[str, str] | None = None, timeout_s: float | None = None
     ) -> str:
         done = self._start(*arguments, environment=environment, timeout_s=timeout_s)
+        for wait_s in self.again_s if arguments[:2] in {("stack", "ls"), ("stack", "export")} else ():
+            if done.returncode == 0 or not any(said in done.stderr + done.stdout for said in _HALF):
+                break
+            time.sleep(wait_s)
+            done = self._start(*arguments, environment=environment, timeout_s=timeout_s)
         if done.returncode:
             raise _fault(arguments, done.stderr + done.stdout)
         return done.stdout
