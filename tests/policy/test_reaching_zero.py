@@ -10,11 +10,13 @@ import pytest
 from sizewell.policy.examples import resource, stack
 from sizewell.policy.rule import Undetermined, Violation
 from sizewell.policy.rules.idleness import server_never_ends
+from sizewell.resources.facts import facts
 from sizewell.resources.graph import Graph
 from sizewell.resources.pricing import price
 from sizewell.resources.readers.services import azure_endpoint, notebook_instance
 from sizewell.resources.recorded import UNKNOWN, Plan
 from sizewell.resources.spellings import respelled
+from sizewell.resources.values import either
 from sizewell.sizing.catalog import load
 
 POD = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
@@ -76,6 +78,14 @@ CRON = '(crontab -l 2>/dev/null; echo "*/5 * * * * /usr/bin/python3 $PWD/autosto
         ("IDLE_TIME=3600\nwget https://example.org/auto-stop-idle/autostop.py && chmod +x autostop.py", False),
         ("pip install foo  # no auto-stop yet", False),
         ("pip install foo", False),
+        (f"IDLE_TIME=31536000\n{CRON}", False),
+        (f"export IDLE_TIME='86400'\n{CRON.replace('$IDLE_TIME', '${IDLE_TIME}')}", True),
+        (CRON, True),  # a time that the script does not say
+        ("python3 /opt/autostop.py --time 2592000 --ignore-connections", False),
+        ("python3 /opt/autostop.py -t=2592000", False),
+        ("(sleep 2592000 && aws sagemaker stop-notebook-instance --notebook-instance-name lab) &", False),
+        ("echo 'aws sagemaker stop-notebook-instance --notebook-instance-name lab' | at now + 30 days", False),
+        (CRON.replace("*/5 * * * *", "0 0 1 1 *").replace("$IDLE_TIME", "3600"), False),
     ],
 )
 def test_a_start_script_stops_a_notebook_by_what_it_runs(script: str, stops: bool) -> None:
@@ -89,9 +99,9 @@ def test_a_start_script_stops_a_notebook_by_what_it_runs(script: str, stops: boo
         "nb",
         {"instanceType": "ml.g5.xlarge", "lifecycleConfigName": "stop"},
     )
-    facts = notebook_instance(Graph(Plan(project="p", stack="dev", resources=(config, notebook))), notebook)
-    assert facts is not None
-    assert facts["stops_itself"] is stops
+    read = notebook_instance(Graph(Plan(project="p", stack="dev", resources=(config, notebook))), notebook)
+    assert read is not None
+    assert read["stops_itself"] is stops
 
 
 @pytest.mark.parametrize("key", ["instance_type", "instanceType"])
@@ -102,7 +112,51 @@ def test_a_deployment_of_azure_in_either_spelling(key: str) -> None:
         {"location": "westeurope", "properties": {key: "Standard_NC24ads_A100_v4"}, "sku": {"capacity": 2}},
     )
     plan = Plan(project="p", stack="dev", resources=(deployment,))
-    facts = azure_endpoint(Graph(respelled(plan)), respelled(plan).resources[0])
-    assert facts is not None
-    assert facts["accelerated"] is True
+    read = azure_endpoint(Graph(respelled(plan)), respelled(plan).resources[0])
+    assert read is not None
+    assert read["accelerated"] is True
     assert "Standard_NC24ads_A100_v4" in price(plan, load(), on=date(2026, 9, 1)).items[0].what
+
+
+RELEASE, SCALER = "kubernetes:helm.sh/v3:Release", {"chart": "cluster-autoscaler"}
+GROUP, RATE = "aws:eks/nodeGroup:NodeGroup", {"scheduleExpression": "cron(0 20 * * ? *)"}
+RESIZES = {"arn": "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"}
+INPUT = '{"NodegroupName": "gpu", "ScalingConfig": {"MinSize": 0, "DesiredSize": %s}}'
+
+
+def args_of(*arguments: str) -> dict[str, Any]:
+    pod = {"containers": [{"image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.3", "command": arguments}]}
+    return {"metadata": {"name": "scaler"}, "spec": {"template": {"spec": pod}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "stops"),
+    [
+        ("aws:sqs/queue:Queue", {}, False),
+        (RELEASE, SCALER, True),
+        (RELEASE, {**SCALER, "values": {"extraArgs": {"scale-down-unneeded-time": "30m"}}}, True),
+        (RELEASE, {**SCALER, "values": {"extraArgs": {"scale-down-unneeded-time": "720h"}}}, False),
+        (RELEASE, {**SCALER, "values": {"extraArgs": {"scale-down-enabled": False}}}, False),
+        (RELEASE, {**SCALER, "values": {"replicaCount": 0}}, False),
+        (RELEASE, {"chart": "karpenter"}, False),
+        (RELEASE, {"chart": "x", "values": {"podAnnotations": {"cluster-autoscaler.kubernetes.io/a": "b"}}}, False),
+        ("kubernetes:apps/v1:Deployment", args_of("./cluster-autoscaler", "--expander=least-waste"), True),
+        ("kubernetes:apps/v1:Deployment", args_of("./cluster-autoscaler", "--scale-down-enabled=false"), False),
+        (RELEASE, {"chart": "argo-cd"}, "elsewhere"),
+        ("kubernetes:yaml/v2:ConfigFile", {"file": "addons.yaml"}, "elsewhere"),
+        ("aws:iam/policy:Policy", {"policy": '{"Action": "autoscaling:SetDesiredCapacity"}'}, "elsewhere"),
+        ("aws:scheduler/schedule:Schedule", {**RATE, "target": {**RESIZES, "input": INPUT % 0}}, True),
+        ("aws:scheduler/schedule:Schedule", {**RATE, "target": {**RESIZES, "input": INPUT % 2}}, False),
+        ("aws:autoscaling/schedule:Schedule", {"desiredCapacity": 0, "recurrence": "0 20 * * *"}, True),
+        ("aws:autoscaling/schedule:Schedule", {"desiredCapacity": 0, "recurrence": "0 20 1 1 *"}, False),
+    ],
+)
+def test_a_node_group_is_emptied_by_what_acts_on_it(kind: str, inputs: dict[str, Any], stops: bool | str) -> None:
+    cluster = resource("aws:eks/cluster:Cluster", "main", {"name": "main"})
+    size = {"minSize": 0, "desiredSize": 2, "maxSize": 4}
+    stated = {"name": "gpu", "clusterName": "main", "instanceTypes": ["g6.xlarge"], "scalingConfig": size}
+    names = {"autoscalingGroupName": "gpu"} if "autoscaling/" in kind else {}
+    group, other = resource(GROUP, "gpu", stated), resource(kind, "other", {**inputs, **names})
+    (pool,) = facts(Plan(project="p", stack="dev", resources=(group, cluster, other)), load()).pools
+    assert either(pool.scales, pool.scheduled) is bool(stops)
+    assert pool.autoscaler_elsewhere is (stops == "elsewhere")

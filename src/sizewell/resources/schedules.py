@@ -191,7 +191,9 @@ def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None
     if isinstance(actions, Unknown):
         return Schedule(unread="a scheduled action may apply to it")
     live = [
-        each for each in actions if _runs(graph, each.inputs) is not False and not guards.refused(each.inputs, group)
+        each
+        for each in actions
+        if _runs(graph, each.inputs) is not False and not guards.refused(each.inputs, group.inputs)
     ]
     parts = [_ACTIVE_UNREAD if _runs(graph, each.inputs) is UNKNOWN else _action(each.inputs) for each in live]
     return _joined(parts, [each.inputs.get("timeZone") for each in live])

@@ -89,6 +89,7 @@ class Pool(Fact):
     nodes_wanted: Count = None
     nodes_max: Count = None
     scales: Flag = False  # something moves the size, down to the minimum, by load
+    autoscaler_elsewhere: bool = False  # it scales only where another program brings its cluster's autoscaler
     moved: Flag = False  # something moves the size in some direction, whether or not it ever takes machines away
     scheduled: Flag = False
     guarded: Flag = False

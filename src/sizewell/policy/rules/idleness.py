@@ -70,10 +70,58 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
         return None
     if isinstance(pool.accelerated, Unknown) or isinstance(stops, Unknown):
         return Undetermined("machine type, minimum, schedule, expiry or guard")
-    return Violation(
+    message = (
         f"{pool.accelerator} machines are billed around the clock: nothing stops this pool when it is idle"
-        f"{pool.expiry.also()}",
+        f"{pool.expiry.also()}"
+    )
+    if pool.type == _NODE_GROUP and least == 0:
+        return Violation(message, _AUTOSCALER)
+    return Violation(
+        message,
         "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or an expiry that something acts on",
+    )
+
+
+_NODE_GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
+_AUTOSCALER: Final = (
+    "install the cluster autoscaler, or set desiredSize to 0; where another program installs it, tag the node group "
+    "k8s.io/cluster-autoscaler/enabled"
+)
+
+
+@rule(
+    "autoscaler-elsewhere",
+    area="spend",
+    subject="pools",
+    prevents="node groups that are billed at their desired size because no autoscaler runs",
+    level="advisory",
+    clouds=("aws",),
+    types=(_NODE_GROUP,),
+)
+def autoscaler_elsewhere(pool: Pool, _: Parameters) -> Verdict:
+    """An EKS node group is emptied by a cluster autoscaler alone; Karpenter and Auto Mode leave its machines running.
+
+    Where the program has none and another one may, nothing here shows that one runs.
+
+    >>> from sizewell.policy.examples import pool
+    >>> autoscaler_elsewhere(pool(accelerator="l4", nodes_wanted=2, autoscaler_elsewhere=True), {}).message
+    '2 l4 machines are billed around the clock unless another program runs a cluster autoscaler; this one has none'
+    >>> autoscaler_elsewhere(pool(accelerator="l4", nodes_wanted=2), {}) is None
+    True
+    """
+    if not pool.autoscaler_elsewhere or pool.accelerated is False or pool.nodes_wanted == 0 or pool.scheduled is True:
+        return None
+    if pool.expiry.counts is True or pool.guarded is True or pool.paid:
+        return None
+    if isinstance(pool.accelerated, Unknown) or isinstance(pool.nodes_wanted, Unknown):
+        return Undetermined("machine type or size")
+    if pool.nodes_wanted == pool.nodes_min:
+        return None
+    wanted = pool.nodes_wanted or 1
+    return Violation(
+        f"{plural(wanted, f'{pool.accelerator} machine')} {'is' if wanted == 1 else 'are'} billed around the clock "
+        "unless another program runs a cluster autoscaler; this one has none",
+        "see that the cluster runs one (kubectl -n kube-system get deployments), or start with desiredSize 0",
     )
 
 

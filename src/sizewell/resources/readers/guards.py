@@ -65,17 +65,17 @@ def runs(start: object, end: object, on: date | None) -> Flag:
     return begins and lasts
 
 
-def refused(inputs: Mapping[str, object], group: RecordedResource) -> bool:
+def refused(inputs: Mapping[str, object], group: object) -> bool:
     """Whether a scheduled action asks for fewer machines than its group's minimum then, below which AWS sets none (from
     memory of its API; no page that was read says what becomes of the action). -1 leaves a size as it is.
     """
     wanted, least = count(inputs.get("desiredCapacity")), count(inputs.get("minSize"))
     if least in (None, -1):
-        least = count(group.inputs.get("minSize"))
+        least = count(get(group, "minSize"))
     return isinstance(wanted, int) and isinstance(least, int) and 0 <= wanted < least
 
 
-def scheduled_stop(action: RecordedResource, group: RecordedResource, on: date | None) -> Flag:
+def scheduled_stop(action: RecordedResource, group: object, on: date | None) -> Flag:
     """Whether a scheduled action of an Auto Scaling group brings it to nothing, again and again or soon."""
     if refused(action.inputs, group):
         return False
@@ -231,10 +231,16 @@ _STOPS: Final = {
         "aws-sdk:autoscaling:setDesiredCapacity",
         "aws-sdk:autoscaling:deleteAutoScalingGroup",
     ),
+    "aws:eks/nodeGroup:NodeGroup": (
+        "aws-sdk:eks:updateNodegroupConfig",
+        "aws-sdk:eks:deleteNodegroup",
+        "automation-definition/AWS-UpdateEKSManagedNodeGroup",
+    ),
     "aws:sagemaker/notebookInstance:NotebookInstance": ("aws-sdk:sagemaker:stopNotebookInstance",),
 }
 _RATE: Final = re.compile(r"^rate\((\d+) (minute|hour|day)s?\)$")
-_EMPTIES: Final = re.compile(r'"DesiredCapacity"\s*:\s*0\b')
+_RESIZES: Final = ("AutoScalingGroup", "setDesiredCapacity", "updateNodegroupConfig", "ManagedNodeGroup")
+_EMPTIES: Final = re.compile(r'"(DesiredCapacity|(NodeGroup)?DesiredSize)"\s*:\s*\[?\s*"?0\b')
 
 
 def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
@@ -326,7 +332,7 @@ def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: object, 
         return UNKNOWN
     if not any(call in str(arn) for call in calls):
         return False
-    if "autoscaling" in str(arn) and "delete" not in str(arn):
+    if any(word in str(arn) for word in _RESIZES) and "delete" not in str(arn):
         if isinstance(said, Unknown):
             return UNKNOWN
         if not _EMPTIES.search(str(said)):

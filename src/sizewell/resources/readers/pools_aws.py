@@ -9,6 +9,7 @@ from typing import Any, Final
 from sizewell.resources import aws_nodes, controlled
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
+from sizewell.resources.readers.autoscalers import eks_autoscaler
 from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
@@ -86,7 +87,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     alarms = graph.referring(resource, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions")
     tags = items(resource.inputs.get("tags"))
     by_cluster = isinstance(tags, tuple) and any(
-        str(get(tag, "key")).startswith(("k8s.io/cluster-autoscaler/", "karpenter.sh/")) for tag in tags
+        str(get(tag, "key")).startswith("k8s.io/cluster-autoscaler/") for tag in tags
     )
     subnets = items(resource.inputs.get("vpcZoneIdentifiers"))
     zones = items(resource.inputs.get("availabilityZones"))
@@ -118,7 +119,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                     every(
                         negated(_suspends(resource, "ScheduledActions")),
                         guards.any_of(
-                            schedules, lambda action: guards.scheduled_stop(action, resource, graph.expiries.on)
+                            schedules, lambda action: guards.scheduled_stop(action, resource.inputs, graph.expiries.on)
                         ),
                     ),
                     guards.stop_event(graph, resource),
@@ -295,6 +296,11 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
         machine.update({"disks_encrypted": True, "own_key": False})  # the service's own template encrypts
     least, most = count(get(scaling, "minSize")), count(get(scaling, "maxSize"))
     subnets = items(resource.inputs.get("subnetIds"))
+    # by the name of the Auto Scaling group behind it, which is an output of the node group
+    policies = graph.referring(resource, "aws:autoscaling/policy:Policy", "autoscalingGroupName")
+    schedules = graph.referring(resource, "aws:autoscaling/schedule:Schedule", "autoscalingGroupName")
+    followed = guards.any_of(policies, guards.tracks)
+    autoscaler = eks_autoscaler(graph, resource)
     return [
         {
             **machine,
@@ -305,8 +311,15 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
             "nodes_min": least,
             "nodes_wanted": count(get(scaling, "desiredSize")),
             "nodes_max": most,
-            # the cluster autoscaler finds managed groups by itself: those with room are meant to be scaled
-            "scales": least == 0 or _room(least, most),
+            # an autoscaler finds managed groups by itself, where one runs
+            "scales": every(either(least == 0, _room(least, most)), either(followed, autoscaler is not False)),
+            "autoscaler_elsewhere": autoscaler is UNKNOWN and followed is not True,
+            "scheduled": either(
+                guards.any_of(
+                    schedules, lambda action: guards.scheduled_stop(action, scaling or {}, graph.expiries.on)
+                ),
+                guards.stop_event(graph, resource),
+            ),
             "zones": _own_zones(graph, resource) if isinstance(subnets, Unknown) else (len(subnets) or None),
         }
     ]

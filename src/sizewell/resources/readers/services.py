@@ -277,13 +277,33 @@ _STARTS_NOTHING: Final = re.compile(  # comments, variables, and what brings or 
 
 
 def _starts_stop(inputs: object) -> Flag:
-    """Whether a line of the start script that does something names what stops a notebook."""
+    """Whether a line of the start script that does something names what stops a notebook, within a day of idleness."""
     script = decoded(get(inputs, "onStart"))
     if isinstance(script, Unknown):
         return UNKNOWN
-    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in script.replace("\\\n", " ").splitlines())
-    commands = (command.strip() for line in lines for command in re.split("&&|;", line))
-    return any(_STOP.search(command) and not _STARTS_NOTHING.match(command) for command in commands)
+    lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in script.replace("\\\n", " ").splitlines()]
+    variables = dict(match.groups() for line in lines if (match := _ASSIGNED.match(line)))
+    return any(
+        _STOP.search(command) and not _STARTS_NOTHING.match(command)
+        for line in lines
+        if _soon_enough(re.sub(r"\$\{?(\w+)\}?", lambda name: variables.get(name[1], name[0]), line))
+        for command in map(str.strip, re.split("&&|;", line))
+    )
+
+
+_ASSIGNED: Final = re.compile(r"""(?:export\s+)?(\w+)=["']?(\d+)["']?$""")
+_IDLE_SECONDS: Final = re.compile(r"(?:--time|--idle[_-]time|\s-t|\bsleep)[\s=]+(\d+)\b")
+_LATER: Final = re.compile(r"\bnow\s*\+\s*(\d+)\s*(minute|hour|day|week)")
+_CRON: Final = re.compile(r"(?:^|[\"'\s])((?:[\d*/,-]+\s+){4}[\w*/,-]+)\s")
+_MINUTES: Final = {"minute": 1, "hour": 60, "day": 1440, "week": 7 * 1440}
+
+
+def _soon_enough(line: str) -> bool:
+    """Whether what a line starts acts within a day of idleness, every week; one that states no time is taken to."""
+    waits = [int(seconds) / 60 for seconds in _IDLE_SECONDS.findall(line)]
+    waits += [int(size) * _MINUTES[unit] for size, unit in _LATER.findall(line)]
+    often = all(guards.stops_often(cron) for cron in _CRON.findall(line))
+    return often and all(wait <= guards.LONGEST_IDLE_MINUTES for wait in waits)
 
 
 def _is_not(value: object, wanted: str) -> Flag:
