@@ -46,18 +46,18 @@ def preview(
 
 
 UNSAFE = [
-    pytest.param({"a": GPU}, {"b": NEW}, "change not known: -$", "more in what has none", id="swapped for something unpriced"),
-    pytest.param({"a": GPU}, {"b": UNSIZED}, "change not known: -$", "more in what has none", id="swapped for an unknown size"),
-    pytest.param({"a": GPU}, {"a": UNSIZED}, "change not known: -$", "more in what has none", id="its size became unknown"),
-    pytest.param({"a": GPU}, {"c": CHART}, "change not known: -$", "more in what has none", id="swapped for a chart"),
+    pytest.param({"a": GPU}, {"b": NEW}, "change not known: -$", "an increase in what has none", id="swapped for something unpriced"),
+    pytest.param({"a": GPU}, {"b": UNSIZED}, "change not known: -$", "an increase in what has none", id="swapped for an unknown size"),
+    pytest.param({"a": GPU}, {"a": UNSIZED}, "change not known: -$", "an increase in what has none", id="its size became unknown"),
+    pytest.param({"a": GPU}, {"c": CHART}, "change not known: -$", "an increase in what has none", id="swapped for a chart"),
     pytest.param({}, {"c": CHART}, "up by an amount that is not known", "", id="a chart is added"),
     pytest.param({}, {"a": GPU, "b": NEW}, "up by at least $", "", id="a price and none are added"),
     pytest.param({"b": NEW}, {}, "down by an amount that is not known", "", id="something unpriced goes"),
     pytest.param({"a": GPU, "b": NEW}, {}, "down by at least $", "", id="a price and none go"),
-    pytest.param({"b": NEW}, {"a": GPU}, "change not known: +$", "less in what has none", id="something unpriced becomes priced"),
-    pytest.param({"b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: +$0", "more or less", id="something unpriced changes"),
-    pytest.param({"c": CHART}, {"c": (CHART[0], {"chart": "wordpress", "version": "2"})}, "change not known: +$0", "more or less", id="a chart's version changes"),
-    pytest.param({"a": GPU, "b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: -$", "more or less", id="a saving beside a change"),
+    pytest.param({"b": NEW}, {"a": GPU}, "change not known: +$", "a decrease in what has none", id="something unpriced becomes priced"),
+    pytest.param({"b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: +$0", "an increase or a decrease", id="something unpriced changes"),
+    pytest.param({"c": CHART}, {"c": (CHART[0], {"chart": "wordpress", "version": "2"})}, "change not known: +$0", "an increase or a decrease", id="a chart's version changes"),
+    pytest.param({"a": GPU, "b": NEW}, {"b": (NEW[0], {"size": 9})}, "change not known: -$", "an increase or a decrease", id="a saving beside a change"),
 ]  # fmt: skip
 
 

@@ -304,7 +304,7 @@ def test_the_bases_own_prices_are_a_line_of_their_own(repository):
 
 
 def test_a_state_as_the_base(repository, tmp_path):
-    with pytest.raises(UsageError, match="it is of the stack dev of small, not of dev of demo"):
+    with pytest.raises(UsageError, match="is of the stack dev of small, not of dev of demo"):
         repository.preview(stacks=("dev",), base_state=FIXTURES / "state.json")
     own = tmp_path / "state.json"
     own.write_text((FIXTURES / "state.json").read_text().replace(":dev::small::", ":dev::demo::"))

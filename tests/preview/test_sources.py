@@ -156,7 +156,7 @@ def test_an_update_plan_without_what_stands_is_refused_with_both_ways_out(tmp_pa
         read_plan_file(FIXTURES / "update-plan-change.json")
     assert "--show-sames" in str(caught.value)
     other = Plan(project="q", stack="dev", resources=read_state(FIXTURES / "update-plan-state.json").resources)
-    with pytest.raises(UsageError, match="--state: it is of the stack dev of q"):
+    with pytest.raises(UsageError, match="the state given is of the stack dev of q"):
         read_plan_file(FIXTURES / "update-plan-change.json", other)
     newer = (FIXTURES / "update-plan-create.json").read_text(encoding="utf-8").replace('"create"', '"conjure"')
     (tmp_path / "plan.json").write_text(newer, encoding="utf-8")

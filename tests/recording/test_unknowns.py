@@ -461,7 +461,7 @@ pulumi.StackReference("org/p/dev").get_output("machines").apply(from_text)
 
 
 def test_the_state_of_another_stack_is_refused(plan):
-    with pytest.raises(UsageError, match=r"--state: it is of the stack prod of demo, not of dev of demo\n  fix: "):
+    with pytest.raises(UsageError, match=r"the state given is of the stack prod of demo, not of dev of demo\n  fix: "):
         completed(plan(REMOTE), _state(stack="prod"))
 
 

@@ -308,5 +308,14 @@ def test_an_instance_schedule_that_is_over_stops_nothing(until: str | None, coun
     assert (machine_hours(policy, vm)[0].expected == 730) is not counts
 
 
+@pytest.mark.parametrize(
+    "kind",
+    ["azure-native:devtestlab:GlobalSchedule", "azure:devtest/globalVMShutdownSchedule:GlobalVMShutdownSchedule"],
+)
+def test_the_shutdown_of_an_azure_machine_costs_nothing(kind: str) -> None:
+    priced = price(stack(make(kind, "off", {"location": "eastus"})), load(), on=date(2026, 11, 21))
+    assert not priced.items
+
+
 def stack(*resources: RecordedResource) -> Plan:
     return Plan(project="t", stack="prod", resources=resources)

@@ -139,7 +139,7 @@ def completed(plan: Plan, state: Plan | None) -> Plan:
         return plan
     if (state.project, state.stack) != (plan.project, plan.stack):
         raise UsageError(
-            f"--state: it is of the stack {state.stack} of {state.project}, not of {plan.stack} of {plan.project}\n"
+            f"the state given is of the stack {state.stack} of {state.project}, not of {plan.stack} of {plan.project}\n"
             f"  fix: write it with `pulumi stack export -s {plan.stack}`"
         )
     if not plan.hidden:

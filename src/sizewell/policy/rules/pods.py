@@ -194,7 +194,10 @@ def pod_not_tolerating(pods: Pods, _: Parameters) -> Verdict:
         return None
     return require(
         pods.tolerates,
-        message="the pod does not tolerate the taint of the accelerators: it never starts while they are billed",
+        message=(
+            "the pod tolerates no taint of accelerators: where their nodes are tainted, and nothing adds the "
+            "toleration as GKE does, it never starts"
+        ),
         fix="add a toleration of nvidia.com/gpu, google.com/tpu, aws.amazon.com/neuron or sku (operator: Exists)",
         unknown="the tolerations",
     )

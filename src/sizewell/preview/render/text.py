@@ -351,7 +351,7 @@ def _change(change: Decimal, missing: Open, between: tuple[Decimal, Decimal] | N
     """A change per month; where something has no price, the bound that is sure, or that it is not known.
 
     >>> _change(Decimal(-733), Open()), _change(Decimal(-733), Open(more=True))
-    ('-$733/month', 'change not known: -$733/month in what has a price, more in what has none')
+    ('-$733/month', 'change not known: -$733/month in what has a price, an increase in what has none')
     >>> _change(Decimal(120), Open(more=True)), _change(Decimal(0), Open(less=True))
     ('up by at least $120/month', 'down by an amount that is not known')
     >>> _change(Decimal(0), Open(), (Decimal(-7360), Decimal(0)))
@@ -365,9 +365,9 @@ def _change(change: Decimal, missing: Open, between: tuple[Decimal, Decimal] | N
         return f"{dollars(change, sign=True)}/month"
     known = f"{dollars(change, sign=True)}/month in what has a price"
     if missing.more and missing.less:
-        return f"change not known: {known}, more or less in what has none"
+        return f"change not known: {known}, an increase or a decrease in what has none"
     if change and (change > 0) != missing.more:
-        return f"change not known: {known}, {'more' if missing.more else 'less'} in what has none"
+        return f"change not known: {known}, {'an increase' if missing.more else 'a decrease'} in what has none"
     way = "up" if missing.more else "down"
     return f"{way} by at least {dollars(abs(change))}/month" if change else f"{way} by an amount that is not known"
 

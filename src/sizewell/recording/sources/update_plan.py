@@ -61,7 +61,7 @@ def read_update_plan(path: Path, state: Plan | None = None) -> PreviewFile:
     project, stack = after.names or ((state.project, state.stack) if state else ("", ""))
     if state is not None and after.names and (state.project, state.stack) != after.names:
         raise UsageError(
-            f"--state: it is of the stack {state.stack} of {state.project}, the plan is of {stack} of {project}\n"
+            f"the state given is of the stack {state.stack} of {state.project}, the plan is of {stack} of {project}\n"
             f"  fix: write it with `pulumi stack export -s {stack}`"
         )
     known = {**(state.config if state else {}), **config}

@@ -282,7 +282,7 @@ def _starts_stop(inputs: object) -> Flag:
     if isinstance(script, Unknown):
         return UNKNOWN
     lines = [re.sub(r"(^|\s)#.*", "", line).strip() for line in script.replace("\\\n", " ").splitlines()]
-    variables = dict(match.groups() for line in lines if (match := _ASSIGNED.match(line)))
+    variables = {match[1]: match[2] for line in lines if (match := _ASSIGNED.match(line))}
     return any(
         _STOP.search(command) and not _STARTS_NOTHING.match(command)
         for line in lines
