@@ -12,6 +12,7 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.choose.choice import Sizing, size
 from sizewell.sizing.choose.decide import size_one
 from sizewell.sizing.choose.simulated import deployed, judged, percentiles, stated_load
+from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.launching import sequences_at_once
 from sizewell.sizing.workload.read import parse_spec
@@ -73,10 +74,15 @@ def test_burstier_traffic_and_tighter_promises_cost_no_less() -> None:
 
 
 def test_one_machine_more_for_one_that_is_gone() -> None:
-    alone, spare = _chosen(_sized()), _chosen(_sized(more=", redundancy: n+1"))
+    sizing = _sized(more=", redundancy: n+1")
+    alone, spare = _chosen(_sized()), _chosen(sizing)
     assert spare.fleet.nodes >= 2
     assert spare.fleet.replicas == deployed(spare).replicas
     assert alone.rank_usd < spare.rank_usd
+    launched = workload_record(sizing, spare).replicas
+    assert launched is not None
+    assert launched.initial == spare.fleet.nodes * deployed(spare).per_node
+    assert launched.spare == deployed(spare).per_node
     assert any("one more to hold while one is gone" in note for note in spare.fleet.serving.assumptions)
 
 

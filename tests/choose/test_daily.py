@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from decimal import Decimal
 
@@ -18,6 +19,7 @@ from sizewell.sizing.workload.read import WorkloadSpec, parse_spec
 
 DAY = date(2026, 11, 22)
 CATALOG = load()
+LUNCH = [2, 1, 1, 1, 1, 2, 3, 5, 7, 8, 8, 9, 12, 11, 8, 8, 8, 7, 6, 5, 4, 3, 3, 2]
 OFFICE = [1, 1, 1, 1, 1, 1, 2, 4, 8, 9, 10, 10, 10, 10, 10, 10, 9, 8, 6, 5, 4, 3, 2, 1]
 
 
@@ -62,14 +64,54 @@ def test_the_fleet_holds_the_busiest_hour_and_each_hour_its_own() -> None:
 
 
 def test_the_simulated_day_takes_the_machine_hours_that_are_counted() -> None:
-    spec = _spec(OFFICE, load_="rps: 0.8")
-    option = size_one(spec, CATALOG, stack="", on=DAY).best()  # development: up to what is sized
+    option = _chosen(OFFICE, load_="rps: 0.8")  # production, where the autoscaler may add to what is sized
+    assert option.counts.maximum > option.fleet.nodes
+    of = deployed(option)
+    assert of is not None
+    day = over_the_day(of, busiest_day(of))
+    assert day.machine_hours == pytest.approx(float(option.hours.expected) * 24 / 730, rel=0.1)
+    assert day.judged.holds
+    assert of.level.ttft_s is not None
+    assert max(day.at_s) <= of.level.ttft_s
+
+
+def test_the_autoscaler_orders_earlier_where_load_grows_faster_than_a_machine_starts() -> None:
+    """A machine that is ordered when the others are full comes too late in the steepest hour."""
+    rise = [2, 2, 2, 2, 2, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 2]
+    cliff = [2] * 8 + [9, 10, 9, 8, 7, 6, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2]
+    slow, fast = (_chosen(day, load_="rps: 24") for day in (rise, cliff))
+    assert slow.instance_type == fast.instance_type
+    assert slow.fleet.in_flight_target is not None
+    assert fast.fleet.in_flight_target is not None
+    assert fast.fleet.in_flight_target < slow.fleet.in_flight_target
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("daily", "load", "slo"),
+    [
+        (OFFICE, "rps: 2, input_tokens: 1500, output_tokens: 300", "ttft: 500ms, tpot: 50ms"),
+        ([0] * 8 + [10] * 16, "rps: 2, input_tokens: 1500, output_tokens: 300", "ttft: 500ms, tpot: 50ms"),
+        (LUNCH, "rps: 4, input_tokens: 3000, output_tokens: 150", "ttft: 1s, tpot: 60ms"),
+        (OFFICE, "rps: 1, redundancy: n+1, input_tokens: 4000, output_tokens: 600", "ttft: 1s, tpot: 50ms"),
+    ],
+)
+def test_the_service_level_holds_in_every_hour(daily: object, load: str, slo: str) -> None:
+    text = f"""name: chat
+kind: inference
+model: meta-llama/Llama-3.1-8B
+traffic: {{{load}, daily: {daily}}}
+slo: {{{slo}}}
+resources: {{accelerators: [l40s, l4]}}"""
+    spec = parse_spec(text, "chat.yaml", catalog=CATALOG)
+    option = size_one(spec, CATALOG, stack="prod", on=DAY, environment="prod").best()
     assert option is not None
     of = deployed(option)
     assert of is not None
     day = over_the_day(of, busiest_day(of))
     assert day.machine_hours == pytest.approx(float(option.hours.expected) * 24 / 730, rel=0.15)
-    assert day.judged.holds
+    assert of.level.ttft_s is not None
+    assert max(value for value in day.at_s if not math.isnan(value)) <= of.level.ttft_s
 
 
 def test_the_month_costs_the_sum_of_its_hours() -> None:

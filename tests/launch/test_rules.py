@@ -267,6 +267,17 @@ def test_a_replica_of_two_machines_is_a_group():
     assert one(found, "Service")["spec"]["selector"]["sizewell/role"] == "leader"
 
 
+def test_the_autoscaler_has_the_decision_s_threshold_and_one_to_spare():
+    of = cases.serve_shared()
+    counts = of.plan.replicas.model_copy(update={"in_flight_target": 21.5, "spare": 4})
+    metadata = one(manifests(cases.planned(of, replicas=counts)), "ScaledObject")["spec"]["triggers"][0]["metadata"]
+    assert metadata["threshold"] == "21.5"
+    assert metadata["query"].endswith("[120s:15s]) + 86")
+    asleep = counts.model_copy(update={"min": 0})  # a constant would keep replicas up for ever
+    metadata = one(manifests(cases.planned(of, replicas=asleep)), "ScaledObject")["spec"]["triggers"][0]["metadata"]
+    assert metadata["query"].endswith("[120s:15s])")
+
+
 def test_zero_replicas_only_where_something_wakes_them():
     asleep = one(manifests(cases.serve_hours()), "ScaledObject")["spec"]
     assert asleep["minReplicaCount"] == 0

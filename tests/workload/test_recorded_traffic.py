@@ -14,11 +14,11 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.choose import simulated
 from sizewell.sizing.choose.decide import size_one
-from sizewell.sizing.choose.fleets import TARGET_LOAD
 from sizewell.sizing.choose.simulated import Load, deployed, judged
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.predict.simulation.fleet import Served, simulate
 from sizewell.sizing.predict.simulation.requests import Requests
+from sizewell.sizing.records.launching import TARGET_LOAD
 from sizewell.sizing.workload.read import WorkloadSpec, read_spec
 from sizewell.sizing.workload.resolved import as_yaml
 

@@ -19,7 +19,7 @@ from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.launching import in_flight_target, sequences_at_once
+from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once
 from sizewell.sizing.units import GIB
 from sizewell.sizing.workload.precision import published_so
 
@@ -366,24 +366,27 @@ def _probes(launch: Launch, engine: InferenceEngine) -> Manifest:
     }
 
 
-def _scaling(launch: Launch, engine: InferenceEngine, target: tuple[str, str, str]) -> list[Manifest]:
+def _scaling(launch: Launch, engine: InferenceEngine, scaled: tuple[str, str, str]) -> list[Manifest]:
     """KEDA between the decision's fewest and most replicas, by requests in flight, and by working hours.
 
     A metric that does not arrive is an error of the scaler, which then changes nothing: as zero load it would end
-    replicas that are busy. `target`: API version, kind and name of what is scaled.
+    replicas that are busy. `scaled`: API version, kind and name.
     """
     if not scales(launch):
         return []
     low, now, high = _replicas(launch)
     wakes = bool(launch.run.wake or launch.plan.hours)
-    api, kind, name = target
+    api, kind, name = scaled
+    replicas = launch.plan.replicas
+    target = (replicas and replicas.in_flight_target) or in_flight_target(_concurrency(launch))
+    spare = (replicas.spare or 0) if replicas and low else 0
     # of its own pods alone: those of chat-large, and of chat's load test, begin with chat- too
     own = "[0-9]+" if kind == "LeaderWorkerSet" else "[a-z0-9]{5,10}-[a-z0-9]{5}"
     match = f'namespace="{launch.run.namespace}",pod=~"{name}-{own}"'
     metadata = {
         "serverAddress": launch.run.metrics,
-        "query": engine.in_flight.format(match),
-        "threshold": f"{in_flight_target(_concurrency(launch)):g}",
+        "query": _in_flight(engine.in_flight.format(match), spare * target),
+        "threshold": f"{target:g}",
         "ignoreNullValues": "false",
     }
     triggers = [{"type": "prometheus", "metricType": "AverageValue", "metadata": metadata}]
@@ -407,6 +410,14 @@ def _scaling(launch: Launch, engine: InferenceEngine, target: tuple[str, str, st
             },
         }
     ]
+
+
+def _in_flight(now: str, spare: float) -> str:
+    """The query for requests in flight, averaged over some minutes: in seconds they double by chance. `spare`: what
+    those would have that stand by; none where replicas are taken down to zero, which it would keep up.
+    """
+    averaged = f"avg_over_time(({now})[{AVERAGED_S}s:{LOOK_S:g}s])"
+    return f"{averaged} + {spare:g}" if spare else averaged
 
 
 def scales(launch: Launch) -> bool:

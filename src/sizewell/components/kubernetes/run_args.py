@@ -219,6 +219,10 @@ class ReplicasArgs(TypedDict):
     """Devices per replica."""
     concurrency_per_replica: NotRequired[int]
     """Concurrent requests per replica."""
+    in_flight_target: NotRequired[float]
+    """Requests in flight on each replica, above which the autoscaler adds one."""
+    spare: NotRequired[int]
+    """Replicas beyond those that the requests in flight ask for."""
 
 
 class RunArgs(InsideArgs):

@@ -83,6 +83,7 @@ class Fleet:
     run_s: float | None = None  # wall time of one run on these nodes, without interruptions
     by_hour: tuple[int, ...] = ()  # nodes of each hour of the week, where the load of each is known
     warm: int = 0  # nodes that are up in every hour, as load grows faster than one starts
+    in_flight_target: float | None = None  # requests on each replica, above which the autoscaler adds one; None: usual
     own_program: bool = False  # the entry scripts run such work, but have no layout of it that fits these nodes
 
 

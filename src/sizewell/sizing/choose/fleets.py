@@ -30,20 +30,19 @@ from sizewell.sizing.predict.performance.serving import (
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
-from sizewell.sizing.records.launching import in_flight_target
+from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, TARGET_LOAD, TOLERANCE
 from sizewell.sizing.units import Range, distinct_figures, plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
 
+InFlight = Callable[[int, float], float]
+"""Requests in flight on each of so many replicas at so many requests a second each."""
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
 Taking = Callable[[int], tuple[float, float]]
 """Of a pool of so many replicas, what each takes at most: its rate, and its share of the load as the spec states it."""
-HIGHEST = (
-    2.0  # deviations of a Poisson number above its mean: the most of twenty looks of an autoscaler in five minutes
-)
+HIGHEST = 2.0  # deviations of an average above its mean: the most of an hour, in which a machine that came stays
 POOLS = (1, 2, 4, 8, 16, 32)  # replicas that queue together: larger pools gain next to nothing more
-TARGET_LOAD = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
 
 
 class FleetSearch:
@@ -134,7 +133,15 @@ class FleetSearch:
         if not arrivals.follows:
             return (fleet,)
         takes = self._taking(job, cluster, tensor=tensor, arrivals=arrivals, level=level)
-        return (following(fleet, arrivals, takes, per_node=machine.count // tensor, delay_s=start_up_s(job)),)
+
+        def in_flight(count: int, rps: float) -> float:
+            at = serving(job, cluster, tensor=tensor, rps=rps, percentile=level.percentile, pool=count)
+            assert isinstance(at, ServingEstimate)  # noqa: S101 - asked only where there is room
+            return at.batch + rps * at.ttft_s if is_language_model(job) else rps * at.e2e_s
+
+        return (
+            following(fleet, arrivals, takes, in_flight, per_node=machine.count // tensor, delay_s=start_up_s(job)),
+        )
 
     def _taking(
         self, job: ServingJob, cluster: Cluster, *, tensor: int, arrivals: Arrivals, level: ServiceLevel
@@ -252,31 +259,58 @@ def replicas_for(load: float, takes: Taking) -> Replicas:
     return best
 
 
-def following(fleet: Fleet, arrivals: Arrivals, takes: Taking, *, per_node: int, delay_s: float) -> Fleet:
-    """The fleet with the nodes of each hour of the week, and how many have to be up because load may grow faster than
-    the `delay_s` in which a node starts.
+def following(
+    fleet: Fleet, arrivals: Arrivals, takes: Taking, in_flight: InFlight, *, per_node: int, delay_s: float
+) -> Fleet:
+    """The fleet with the nodes of each hour of the week, with how many have to be up because load may grow faster than
+    the `delay_s` in which a node starts, and with the requests in flight at which one is ordered.
 
     Where a simulation asked for more replicas than the closed form, smaller loads get more in proportion. The
     autoscaler that is launched counts requests in flight and keeps what the highest count of some minutes asked for.
     """
     assert fleet.serving is not None  # noqa: S101 - it serves
-    in_flight = fleet.serving.batch * fleet.replicas
-    target = in_flight_target(max(1, round(fleet.serving.batch)))
     assert arrivals.week is not None  # noqa: S101 - asked only then
-    shares = arrivals.week.shares
+    shares, hours = arrivals.week.shares, arrivals.week.open
     raised = fleet.replicas / replicas_for(arrivals.load, takes).count
 
-    def nodes(share: float, least: int = 0) -> int:
-        replicas = max(least, math.ceil(replicas_for(arrivals.load * share, takes).count * raised)) if share else 0
-        return min(fleet.nodes, math.ceil(replicas / per_node) + (arrivals.spare if share else 0))
+    def replicas(share: float) -> int:
+        return math.ceil(replicas_for(arrivals.load * share, takes).count * raised) if share else 0
+
+    def nodes(share: float) -> int:
+        return min(fleet.nodes, math.ceil(replicas(share) / per_node) + (arrivals.spare if share else 0))
+
+    warm = nodes(_outgrown(shares, delay_s) * TARGET_LOAD)
+
+    def per_replica(count: int, full: float) -> float:
+        """In flight on each of so many replicas that take a share of their full load."""
+        return in_flight(count, takes(pool_of(count))[0] * full / raised)
+
+    def taken(share: float, count: int) -> float:
+        """What of the full load of so many replicas a share of the busiest hour's is."""
+        return arrivals.load * share * TARGET_LOAD * raised / takes(pool_of(count))[1] / count
+
+    def ordered_at(before: float, after: float) -> float:
+        """In flight on each replica when one must be ordered, where the load moves so within an hour."""
+        count = max(1, replicas(before), (warm - arrivals.spare) * per_node)
+        part = min(1.0, (delay_s + LOOK_S + AVERAGED_S / 2) / 3600)
+        return per_replica(count, max(0.0, TARGET_LOAD - taken(max(0.0, after - before) * part, count)))
+
+    hourly = zip(shares, (*shares[1:], shares[0]), hours, strict=True)
+    steps = {(before, after) for before, after, part in hourly if part}
+    target = max(1.0, round(min(ordered_at(before, after) for before, after in steps) / (1 + TOLERANCE), 1))
 
     def wanted(share: float) -> int:
-        count = in_flight * share
-        return math.ceil((count + HIGHEST * math.sqrt(count)) / target)
+        count = max(1, replicas(share))
+        mean = per_replica(count, taken(share, count))
+        # The average follows what arrived in its time, and more than in proportion where steps become longer.
+        steep = per_replica(count, taken(share, count) * 1.02) / mean - 1
+        came = takes(pool_of(count))[0] * taken(share, count) / raised * count * AVERAGED_S
+        most = mean * (1 + HIGHEST * steep / 0.02 / math.sqrt(max(1.0, came, count * mean)))
+        return math.ceil(math.ceil(count * most / (1 + TOLERANCE) / target) / per_node) + arrivals.spare
 
-    known = {share: nodes(share, wanted(share)) for share in set(shares)}
-    warm = nodes(_outgrown(shares, delay_s) * TARGET_LOAD)
-    return replace(fleet, by_hour=tuple(known[share] for share in shares), warm=warm)
+    moves = len({share for share, part in zip(shares, hours, strict=True) if part}) > 1  # else: as one without hours
+    known = {share: max(nodes(share), wanted(share) if moves and share else 0) for share in set(shares)}
+    return replace(fleet, by_hour=tuple(known[share] for share in shares), warm=warm, in_flight_target=target)
 
 
 def _outgrown(shares: tuple[float, ...], delay_s: float) -> float:

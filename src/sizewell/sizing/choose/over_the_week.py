@@ -26,11 +26,11 @@ def over_the_week(chosen: Option) -> list[str]:
     if chosen.stands:
         return [f"{peak}; machines on {chosen.deal.market} terms are paid for in every hour"]
     counts, mean = chosen.counts, chosen.nodes_mean
-    up = [max(nodes, counts.minimum) for nodes, part in zip(fleet.by_hour, week.open, strict=True) if part]
+    up = [counts.within(nodes) for nodes, part in zip(fleet.by_hour, week.open, strict=True) if part]
     each_usd = Decimal(repr(chosen.usd_per_hour)) * chosen.hours.expected / Decimal(repr(mean))
-    more_usd = each_usd * Decimal(repr(counts.initial - mean))
+    more_usd = each_usd * Decimal(repr(max(up) - mean))
     over = f"over the week {min(up)} to {plural(max(up), 'machine')}, {mean:.1f} at the mean"
-    says = [peak, f"{over}; {counts.initial} in every hour would be {more_usd:,.2f} USD a month more"]
+    says = [peak, f"{over}; {max(up)} in every hour would be {more_usd:,.2f} USD a month more"]
     if counts.minimum > 1 and fleet.warm > 1:
         starts = f"{start_up_s(need.serving) / 60:.0f} min in which one starts (estimate)"
         least = plural(counts.minimum, "machine")

@@ -507,7 +507,7 @@ def nodes_mean(need: Requirements, fleet: Fleet, counts: NodeCounts) -> float:
     assert arrivals is not None  # noqa: S101 - only services have hours
     assert arrivals.week is not None  # noqa: S101
     hours = arrivals.week.open
-    needed = [max(nodes, counts.minimum) if part else 0 for nodes, part in zip(fleet.by_hour, hours, strict=True)]
+    needed = [counts.within(nodes) if part else 0 for nodes, part in zip(fleet.by_hour, hours, strict=True)]
     back, part = divmod(arrivals.scale_in_s / 3600, 1.0)
     total = 0.0
     for hour, weight in enumerate(hours):

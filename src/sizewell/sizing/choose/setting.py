@@ -51,6 +51,10 @@ class NodeCounts:
     initial: int
     maximum: int
 
+    def within(self, nodes: int) -> int:
+        """So many nodes as far as the autoscaler goes."""
+        return min(self.maximum, max(self.minimum, nodes))
+
 
 def _checkpoint_bytes(need: Requirements) -> int:
     from sizewell.sizing.predict.architecture import params_total

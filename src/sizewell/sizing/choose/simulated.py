@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import Sizing, size
-from sizewell.sizing.choose.fleets import TARGET_LOAD, alike_of, job_on
+from sizewell.sizing.choose.fleets import alike_of, job_on
 from sizewell.sizing.choose.requirements import Alike, Simulated
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import room_bytes, serving_parts
@@ -24,7 +24,7 @@ from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.performance.serving_replica import Replica, replica
 from sizewell.sizing.predict.simulation.fleet import Promise, ReplicaLimits, Scaling, Served, no_better, simulate
 from sizewell.sizing.predict.simulation.requests import SPREAD, Lengths, Requests, arriving, circulating, over_hours
-from sizewell.sizing.records.launching import in_flight_target, sequences_at_once
+from sizewell.sizing.records.launching import TARGET_LOAD, in_flight_target, sequences_at_once
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -292,8 +292,9 @@ def deployed(option: Option) -> Deployed | None:
         scaling=Scaling(
             least=max(1, option.counts.minimum * per_node),
             most=option.counts.maximum * per_node,
-            target=in_flight_target(concurrency),
+            target=option.fleet.in_flight_target or in_flight_target(concurrency),
             start_s=start_up_s(job),
+            spare=need.arrivals.spare * per_node,
         ),
         by_hour=tuple(nodes * per_node for nodes in option.fleet.by_hour),
     )

@@ -261,14 +261,17 @@ def _parallelism(layout: Layout, job: TrainingJob) -> Parallelism:
 
 
 def _replicas(chosen: Option) -> Replicas:
-    fleet = chosen.fleet
+    fleet, need = chosen.fleet, chosen.setting.need
     per_node = max(1, chosen.candidate.shape.accelerators // fleet.devices_per_replica)
+    spare = need.arrivals.spare * per_node if need.arrivals else 0
     return Replicas(
         min=chosen.counts.minimum * per_node,
-        initial=fleet.replicas or chosen.counts.initial * per_node,
+        initial=fleet.replicas + spare if fleet.replicas else chosen.counts.initial * per_node,
         max=chosen.counts.maximum * per_node,
         devices_per_replica=fleet.devices_per_replica,
         concurrency_per_replica=max(1, round(fleet.serving.batch)) if fleet.serving else None,
+        in_flight_target=fleet.in_flight_target,
+        spare=spare or None,
     )
 
 

@@ -157,6 +157,8 @@ class Replicas(_Record):
     max: int
     devices_per_replica: int
     concurrency_per_replica: int | None = None
+    in_flight_target: float | None = None  # on each, above which the autoscaler adds one; None: by the concurrency
+    spare: int | None = None  # of these, beyond those that the requests in flight ask for
 
 
 class Memory(_Record):

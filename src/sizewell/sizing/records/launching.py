@@ -13,13 +13,23 @@ from typing import Final, Literal
 from sizewell.sizing.records.decision import Parallelism, Task
 
 Script = Literal["train_fsdp.py", "train_jax.py", "train_neuron.py"]
-_SCALE_OUT_AT: Final = 0.8  # of a replica's concurrency, from which one more is started
+TARGET_LOAD: Final = 0.8  # of what replicas take within their service level: predictions err, traffic has peaks
+TOLERANCE: Final = 0.1  # by which a count passes the autoscaler's target before anything changes (Kubernetes' default)
+LOOK_S: Final = 15.0  # between two looks of the autoscaler (Kubernetes' default)
+AVERAGED_S: Final = 120  # over which requests in flight are averaged: in seconds they double by chance
 _SEQUENCES: Final = 256  # vLLM's default of --max-num-seqs on all but the largest devices (EngineArgs of vLLM)
 
 
 def in_flight_target(concurrency: int) -> float:
-    """Requests in flight on each replica of a service, which its autoscaler holds."""
-    return max(1.0, concurrency * _SCALE_OUT_AT)
+    """Requests in flight on each replica of a service whose load has no hours, above which its autoscaler adds one.
+
+    That concurrency is the mean of the replicas that were sized, which must not grow at the load that they were sized
+    for. When they are full, at 1 / TARGET_LOAD of that load, there are more in flight by as much or more.
+
+    >>> in_flight_target(40)
+    50.0
+    """
+    return round(max(1, concurrency) / TARGET_LOAD, 1)
 
 
 def sequences_at_once(concurrency: int) -> int:

@@ -26,6 +26,7 @@ from typing import Final
 
 from sizewell.sizing.predict.performance.serving_replica import Replica
 from sizewell.sizing.predict.simulation.requests import Requests
+from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, TOLERANCE
 
 LAUNCH_S: Final = 20e-6
 """Seconds of the host for each kernel of a step that reads prompts: engines record graphs of decode steps alone.
@@ -50,11 +51,12 @@ class Scaling:
 
     least: int  # replicas, at least 1
     most: int
-    target: float  # requests in flight on each
+    target: float  # requests in flight on each, averaged over `AVERAGED_S`
     start_s: float  # from the order to the first request
-    look_s: float = 15.0
+    spare: int = 0  # replicas beyond those that the count asks for
+    look_s: float = LOOK_S
     wait_s: float = 300.0  # replicas are taken away down to the most that were wanted in this time
-    tolerance: float = 0.1  # within which nothing changes
+    tolerance: float = TOLERANCE  # within which nothing changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +195,8 @@ class _Fleet:
         self.replicas = [_State(index) for index in range(replicas)]
         self.serving = list(self.replicas)  # those that are given requests; others end what they have
         self.starting: list[float] = []  # when those that were ordered can serve
-        self.wanted: deque[tuple[float, int]] = deque()  # numbers of replicas that were wanted, latest last
+        self.wanted = deque([(0.0, replicas)])  # numbers of replicas that were wanted, latest last
+        self.looks: deque[int] = deque(maxlen=round(AVERAGED_S / LOOK_S))  # requests in flight, latest last
         self.ordered = [(0.0, replicas)]
         self.arrived: list[float] = list(requests.at_s)
         self.left = [p - c for p, c in zip(requests.prompt_tokens, requests.cached_tokens, strict=True)]  # to read
@@ -260,7 +263,8 @@ class _Fleet:
             self.replicas.append(_State(len(self.replicas)))
             self.serving.append(self.replicas[-1])
         current = len(self.serving) + len(self.starting)
-        in_flight = sum(at.in_flight for at in self.serving)
+        self.looks.append(sum(at.in_flight for at in self.serving))
+        in_flight = sum(self.looks) / len(self.looks) + to.spare * to.target
         wanted = current
         if abs(in_flight / to.target / current - 1) > to.tolerance:
             wanted = math.ceil(in_flight / to.target)
