@@ -12,7 +12,6 @@ ALONE: Final = ("things", "purchases", "grants", "openings", "jobs")  # subjects
 # Resources that show a pool whole, its size, what moves it and its end: nothing that stands beside them stops it. Where
 # no component registers more, these rules judge them before they are built, as `pulumi up --skip-preview` needs.
 WHOLE_POOLS: Final = (
-    "aws:eks/nodeGroup:NodeGroup",
     "gcp:container/nodePool:NodePool",
     "gcp:container/cluster:Cluster",
     "gcp:tpu/v2Vm:V2Vm",
