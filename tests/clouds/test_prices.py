@@ -15,9 +15,10 @@ from urllib.parse import unquote_plus
 
 import pytest
 
+from sizewell.cli import refresh
 from sizewell.cli.main import main
 from sizewell.clouds.aws import Aws
-from sizewell.clouds.calls import CloudError, Deadline, Timeouts
+from sizewell.clouds.calls import CloudError, Deadline, ProxyError, Timeouts
 from sizewell.clouds.download import download, lines
 from sizewell.clouds.prices import asking, aws, azure
 from sizewell.clouds.prices.asking import Journal, ask
@@ -390,6 +391,26 @@ def test_one_name_that_is_not_known_keeps_no_other_region_from_its_answer(tmp_pa
 
     readings = ask({place: question(place) for place in places}, Journal(tmp_path / "work", ON))
     assert (list(readings.failed), len(readings.rows)) == (["aws spot region-0"], 3)
+
+
+@pytest.mark.parametrize(("refusal", "asked"), [("", 1), ("403 Forbidden", 4)])
+def test_a_proxy_that_does_not_answer_ends_the_questions_of_every_cloud(tmp_path, monkeypatch, refusal, asked):
+    monkeypatch.setattr(asking, "AT_ONCE", 1)
+    begun = []
+
+    def question(place):
+        def rows():
+            begun.append(place)
+            raise ProxyError(place.cloud, "proxy.example:3128", refusal)
+
+        return rows
+
+    places = [Place(cloud=cloud, market="spot", region=f"r{n}") for cloud in ("aws", "azure") for n in range(3)]
+    readings = ask({place: question(place) for place in places}, Journal(tmp_path / "work", ON))
+    assert (len(begun), len(readings.failed)) == (asked, 6)
+    said = refresh._unanswered(readings.failed)
+    assert len(said) == (2 if refusal else 1)
+    assert all("proxy.example:3128" in line and line.count("fix:") == 1 for line in said), said
 
 
 @pytest.mark.parametrize(("reason", "asked"), [("login", 1), ("unanswered", 2)])

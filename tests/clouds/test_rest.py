@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 
 import httpx
@@ -10,8 +11,8 @@ import pytest
 
 from sizewell.clouds.aws import Aws
 from sizewell.clouds.azure import Azure
-from sizewell.clouds.calls import CloudError, Deadline, Timeouts, together
-from sizewell.clouds.connections import http_client
+from sizewell.clouds.calls import CloudError, Deadline, ProxyError, Timeouts, together
+from sizewell.clouds.connections import check_proxy, http_client
 from sizewell.clouds.download import download
 from sizewell.clouds.gcp import Google
 from sizewell.clouds.rest import Reader, base_url
@@ -181,6 +182,54 @@ def test_a_proxy_that_refuses_is_named_and_not_asked_again(tmp_path, monkeypatch
         with pytest.raises(CloudError, match="unset or correct HTTPS_PROXY") as error:
             ask()
         assert error.value.local
+
+
+@pytest.mark.parametrize(("answer", "said"), [(b"", "does not answer"), (b"HTTP/1.1 407 No\r\n\r\n", "refuses.*407 No")])
+def test_a_proxy_that_opens_no_tunnel_is_named_without_its_password(answer, said, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection, _ = proxy.accept()
+                if answer:
+                    connection.sendall(answer)
+                kept.append(connection)
+
+        kept = []
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"127.0.0.1:{proxy.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{address}/")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        limits = Timeouts(attempts=5, read_s=0.2 if not answer else 20.0, backoff_s=0.0)
+        with pytest.raises(ProxyError, match=f"the proxy {address} {said}") as error:
+            Reader(service="x", base="https://prices.example/", deadline=Deadline(60.0), timeouts=limits).get("all")
+        assert bool(error.value.refusal) == bool(answer)
+        assert len(kept) <= 2
+
+
+def test_a_proxy_that_takes_no_connection_is_asked_twice(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    asked = []
+
+    class Silent(httpx.BaseTransport):
+        def handle_request(self, request):
+            asked.append(request.url.host)
+            raise httpx.ConnectTimeout("timed out")
+
+    http = httpx.Client(transport=Silent())
+    limits = Timeouts(attempts=5, backoff_s=0.0)
+    with pytest.raises(ProxyError, match=r"the proxy proxy.example:3128 does not answer"):
+        Reader(service="x", base="https://a.example", deadline=Deadline(60), timeouts=limits, http=http).get("all")
+    assert asked == ["a.example"] * 2
+
+
+def test_a_cloud_that_is_late_behind_a_proxy_is_not_the_proxy(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    request = httpx.Request("GET", "https://a.example")
+    check_proxy("x", httpx.ReadTimeout("late", request=request))
 
 
 def test_a_proxy_that_refuses_while_a_login_of_aws_is_looked_for():

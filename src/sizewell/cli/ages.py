@@ -138,7 +138,7 @@ def _refresh(args: Arguments) -> int:
             versions = [each.version for each in own]
             images += images_by(cloud, client, account=accounts.get(cloud, ""), region=region, versions=versions)
         except CloudError as error:
-            failed[f"{cloud} {what}"] = str(error) + (f"\n  fix: {error.fix}" if error.fix else "")
+            failed[f"{cloud} {what}"] = str(error)
     accepted, of_images = lifetimes.accept(known, listed, on), lifetimes.accept_images(known, images, on)
     folder = current() or project.root() / FOLDER
     files = {

@@ -268,7 +268,7 @@ def _report(
         print(f"no longer listed: {len(accepted.gone):,}, such as {accepted.gone[0]}")
     for reason, things in sorted(accepted.uncovered.items()):
         _report_uncovered(reason, things)
-    if by_hand:
+    if by_hand and readings.rows:
         print(f"fees that no list is read for, kept as they are: {len(by_hand):,}")
         for reason in dict.fromkeys(by_hand.values()):
             print(f"  {', '.join(name for name, why in by_hand.items() if why == reason)}: {reason}")
@@ -310,8 +310,16 @@ def _not_enabled(cloud: str, places: Sequence[Place]) -> str:
 
 def _unanswered(failed: Mapping[str, CloudError]) -> list[str]:
     """One message for each cloud and cause, with the places that it keeps from an answer."""
+    from sizewell.clouds.calls import ProxyError
     from sizewell.clouds.prices.asking import UNREACHABLE_AFTER
 
+    of_proxy = {name: e for name, e in failed.items() if isinstance(e, ProxyError) and not e.refusal}
+    if of_proxy:  # every place waits for the same
+        silent = next(iter(of_proxy.values()))
+        return [
+            f"{silent.detail}: {plural(len(of_proxy), 'price list')} not read, those prices are unchanged\n  fix: {silent.fix}",
+            *_unanswered({name: error for name, error in failed.items() if name not in of_proxy}),
+        ]
     unknown: dict[str, list[CloudError]] = {}
     for name, error in failed.items():
         if error.local and error.reason == "unanswered":

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from sizewell import source
-from sizewell.clouds.calls import PROXY_FIX, CloudError, Deadline, Reason, Timeouts
+from sizewell.clouds.calls import CloudError, Deadline, ProxyError, Reason, Timeouts
 
 if TYPE_CHECKING:
     import boto3
@@ -137,10 +137,12 @@ def translated(service: str, ask: Callable[[], object]) -> Any:
     except parsers.ResponseParserError as error:  # a proxy's page in place of an answer; it is no BotoCoreError
         detail = "its answer cannot be read: " + " ".join(str(error).split())[:200]
         raise CloudError(service, "unanswered", detail) from error
+    except exceptions.ProxyConnectionError as error:
+        proxy = str(error.kwargs.get("proxy_url") or "of HTTPS_PROXY").rpartition("@")[2].rpartition("//")[2]
+        raise ProxyError(service, proxy.rstrip("/")) from error
     except (exceptions.PaginationError, exceptions.HTTPClientError, exceptions.BotoCoreError) as error:
         detail = " ".join(str(error).split())[:300]
-        fix = PROXY_FIX if isinstance(error, exceptions.ProxyConnectionError) else ""
-        raise CloudError(service, "unanswered", detail, local=_no_network(error), fix=fix) from error
+        raise CloudError(service, "unanswered", detail, local=_no_network(error)) from error
 
 
 def _no_network(error: object) -> bool:

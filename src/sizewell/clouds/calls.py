@@ -35,6 +35,15 @@ class CloudError(ServiceError):
         super().__init__(f"{service}: {detail}" + (f"\n  fix: {fix}" if fix else ""))
 
 
+class ProxyError(CloudError):
+    """The proxy that the environment names does not answer, or it refuses (`refusal`): no cloud was asked."""
+
+    def __init__(self, service: str, proxy: str, refusal: str = "") -> None:
+        self.refusal = refusal  # may hold for one address alone; a proxy that does not answer opens none
+        detail = f"the proxy {proxy} " + (f"refuses the connection: {refusal}" if refusal else "does not answer")
+        super().__init__(service, "unanswered", detail, fix=PROXY_FIX, local=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """How long one call may take, and how often it is tried: waits are random up to `backoff_s` doubled each time."""

@@ -11,10 +11,11 @@ from typing import Final
 
 import httpx
 
-from sizewell.clouds.calls import Deadline, Timeouts
+from sizewell.clouds.calls import Deadline, ProxyError, Timeouts
 
 # A proxy would answer for a machine of its own: the services of a machine's metadata are inside the machine only.
 NEAR: Final = ("localhost", "127.0.0.1", "[::1]", "169.254.169.254", "169.254.170.2", "metadata.google.internal")
+_OPENED: Final = "sizewell_tunnel"
 FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL)
 
 
@@ -30,6 +31,7 @@ def http_client(*, connections: int = 16) -> httpx.Client:
         # No limit: a caller with more threads than kept connections must not wait for one and fail at the wait.
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=connections),
         headers={"User-Agent": "sizewell"},
+        event_hooks={"request": [_note_tunnel]},
     )
     made.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     return made
@@ -49,20 +51,41 @@ def timeout(limits: Timeouts, deadline: Deadline) -> httpx.Timeout:
 
 def kind(error: BaseException) -> str:
     """What a message calls a failure: never its text, in which an address with its key may stand."""
-    if is_of_proxy(error):
-        return "no connection to the proxy of HTTPS_PROXY"
     return "unknown host" if is_name_unknown(error) else type(error).__name__
 
 
-def is_of_proxy(error: BaseException) -> bool:
-    """Whether there is no connection to the proxy that the environment names: no cloud has been asked."""
-    if not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-        return False
+def check_proxy(service: str, error: BaseException) -> None:
+    """ProxyError where the proxy that the environment names gave no connection: no cloud has been asked."""
+    if proxy := _failed_proxy(error):
+        raise ProxyError(service, proxy, str(error) if isinstance(error, httpx.ProxyError) else "") from error
+
+
+def _failed_proxy(error: BaseException) -> str:
+    """Host and port of the proxy; "" where another failed."""
+    if not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadTimeout, httpx.ProxyError)):
+        return ""
     url, proxies = error.request.url, urllib.request.getproxies()
-    near = url.host in NEAR or urllib.request.proxy_bypass(url.host)
-    if near or not (url.scheme in proxies or "all" in proxies):
-        return False
-    return not isinstance(error.__cause__ and error.__cause__.__cause__, ssl.SSLError)  # the certificate of a cloud
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or url.host in NEAR or urllib.request.proxy_bypass(url.host):
+        return ""
+    if isinstance(error, httpx.ReadTimeout) and error.request.extensions.get(_OPENED) != [False]:
+        return ""  # the cloud behind the proxy is late
+    if isinstance(error.__cause__ and error.__cause__.__cause__, ssl.SSLError):
+        return ""  # the certificate of a cloud
+    return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")  # without its password
+
+
+def _note_tunnel(request: httpx.Request) -> None:
+    """Note whether the proxy opened its tunnel: [] on a kept connection, [False] before, [False, True] after."""
+    opened: list[bool] = []
+
+    def trace(event: str, _: object) -> None:
+        if event == "connection.connect_tcp.complete":
+            opened.append(False)
+        elif opened and event.endswith("start_tls.started"):
+            opened.append(True)
+
+    request.extensions |= {"trace": trace, _OPENED: opened}
 
 
 def is_name_unknown(error: BaseException | None) -> bool:

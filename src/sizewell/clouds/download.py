@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from sizewell.clouds.calls import PROXY_FIX, Again, CloudError, Deadline, Timeouts, until_answered
-from sizewell.clouds.connections import FAILURES, http_client, is_name_unknown, is_of_proxy, kind, timeout
+from sizewell.clouds.calls import Again, CloudError, Deadline, Timeouts, until_answered
+from sizewell.clouds.connections import FAILURES, check_proxy, http_client, is_name_unknown, kind, timeout
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -33,10 +33,10 @@ def download(service: str, url: str, path: Path, deadline: Deadline, *, timeouts
         try:
             detail = _continue(http, url, part, tag, timeout(limits, deadline))
         except (*FAILURES, OSError) as error:
-            if is_name_unknown(error) or is_of_proxy(error):
+            check_proxy(service, error)
+            if is_name_unknown(error):
                 detail = f"no response from {urlsplit(url).netloc} ({kind(error)})"
-                fix = PROXY_FIX if is_of_proxy(error) else ""
-                raise CloudError(service, "unanswered", detail, local=True, fix=fix) from error
+                raise CloudError(service, "unanswered", detail, local=True) from error
             detail = f"broke off ({kind(error)})"
         if detail and number == limits.attempts:
             raise CloudError(service, "unanswered", f"{url.partition('?')[0]}: {detail}, {number} attempts")

@@ -17,7 +17,7 @@ import httpx
 
 from sizewell import source
 from sizewell.clouds.calls import CloudError, Deadline, Timeouts
-from sizewell.clouds.connections import FAILURES, http_client
+from sizewell.clouds.connections import FAILURES, check_proxy, http_client
 from sizewell.clouds.rest import Reader, base_url
 
 LOG: Final = logging.getLogger(__name__)
@@ -103,6 +103,7 @@ def _transport(http: httpx.Client) -> Callable[..., SimpleNamespace]:
         try:
             answer = http.request(method, url, content=body, headers=headers, timeout=timeout or TOKEN_S)
         except FAILURES as error:
+            check_proxy("google", error)
             raise google.auth.exceptions.TransportError(f"{type(error).__name__}: {error}") from error
         return SimpleNamespace(status=answer.status_code, headers=answer.headers, data=answer.content)
 

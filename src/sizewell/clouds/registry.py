@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from sizewell.clouds.calls import Again, CloudError, Deadline, Timeouts, until_answered
-from sizewell.clouds.connections import FAILURES, kind, timeout
+from sizewell.clouds.connections import FAILURES, check_proxy, kind, timeout
 
 LOG: Final = logging.getLogger(__name__)
 Pull = Literal["there", "missing", "login"]
@@ -118,6 +118,7 @@ class Registries:
             try:
                 answer = self.http.request(method, url, headers=headers, timeout=limit)
             except FAILURES as error:
+                check_proxy(host, error)
                 if last:
                     raise CloudError(host, "unanswered", f"no response ({kind(error)})") from error
                 return Again(self.timeouts.wait_s(number))

@@ -12,8 +12,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 import httpx
 
-from sizewell.clouds.calls import PROXY_FIX, Again, CloudError, Deadline, Reason, Timeouts, until_answered
-from sizewell.clouds.connections import FAILURES, http_client, is_name_unknown, is_of_proxy, kind, timeout
+from sizewell.clouds.calls import Again, CloudError, Deadline, Reason, Timeouts, until_answered
+from sizewell.clouds.connections import FAILURES, check_proxy, http_client, is_name_unknown, kind, timeout
 
 LOG: Final = logging.getLogger(__name__)
 _AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -109,11 +109,12 @@ class Reader:
             )
         except FAILURES as error:
             LOG.info("%s %s%s: %s", method, parts.netloc, parts.path, kind(error))
-            proxy, unknown = is_of_proxy(error), is_name_unknown(error)
-            if last or unknown or (proxy and isinstance(error, httpx.ConnectError)):
+            if number > 1 or isinstance(error, (httpx.ConnectError, httpx.ReadTimeout)):
+                check_proxy(self.service, error)  # a connection or a busy proxy may mend itself once
+            unknown = is_name_unknown(error)
+            if last or unknown:
                 detail = f"no response from {parts.netloc} ({kind(error)}), attempt {number}"
-                fix = PROXY_FIX if proxy else ""
-                raise CloudError(self.service, "unanswered", detail, local=unknown or proxy, fix=fix) from error
+                raise CloudError(self.service, "unanswered", detail, local=unknown) from error
             return Again(self.timeouts.wait_s(number))
         # Without the query: a key of an API may be in it.
         LOG.info("%s %s%s: %d, %d bytes", method, parts.netloc, parts.path, answer.status_code, len(answer.content))

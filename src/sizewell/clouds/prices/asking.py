@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sizewell.clouds.calls import CloudError, together
+from sizewell.clouds.calls import CloudError, ProxyError, together
 from sizewell.clouds.prices.price_list import FEES, Question, Row
 from sizewell.clouds.prices.price_lists import PRICE_LISTS
 from sizewell.sizing.catalog.refresh import Listed, Place
@@ -44,12 +44,13 @@ class _Barred:
         self._lock = threading.Lock()
         self._unknown: dict[str, int] = {}
         self._clouds: dict[str, CloudError] = {}
+        self._proxy: ProxyError | None = None
         self._kinds: dict[tuple[str, str], CloudError] = {}
 
     def check(self, place: Place) -> None:
         """The CloudError in which the question would end."""
         with self._lock:
-            error = self._clouds.get(place.cloud) or self._kinds.get((place.cloud, place.market))
+            error = self._proxy or self._clouds.get(place.cloud) or self._kinds.get((place.cloud, place.market))
         if error is not None:
             raise error
 
@@ -57,6 +58,9 @@ class _Barred:
         if not error.local:
             return
         with self._lock:
+            if isinstance(error, ProxyError) and not error.refusal:
+                self._proxy = error
+                return
             if error.reason == "login":
                 self._kinds.setdefault((place.cloud, place.market), error)
                 return
