@@ -21,14 +21,14 @@ training: {training}
 
 MODELS: Final = """
 llama3 | llama3:8b | llama3.1:70b | llama3.2 | llama3.3 | llama 3 70b instruct | llama2 | llama2:70b | gpt-4o | gpt-4o-mini
-gpt-4 | gpt-3.5-turbo | o1-preview | claude-3-5-sonnet | claude | gemini-1.5-pro | command-r-plus | mistral | mistral:7b
+gpt-4 | gpt-3.5-turbo | o1-preview | claude-3-5-sonnet | claude | gemini-1.5-pro | command-r-plus:104b | mistral | mistral:7b
 mixtral | mixtral:8x22b | mistral-large | mistralai/Mistral-7B | qwen2.5 | qwen2.5:14b | qwen2.5-coder:32b | qwen3
 qwen3:32b | qwq | gemma2 | gemma2:27b | gemma3 | gemma3:12b | phi3 | phi4 | deepseek-r1:70b | deepseek-chat | gpt-oss
 gpt-oss:20b | codellama | tinyllama | whisper | whisper-1 | whisper-large | sdxl | stable diffusion | flux | dall-e-3
 qwen2.5:72b-instruct-q4_K_M | llama3.1:8b-instruct-q8_0 | llama3.1:8b-instruct-fp16 | gemma3:27b-it-qat
 us.meta.llama3-3-70b-instruct-v1:0 | meta.llama3-2-3b-instruct-v1:0 | llama-v3p1-8b-instruct | deepseek.r1-v1:0
-bert | resnet | mistral-large-latest | mistral.mistral-large-2402-v1:0 | mistral-small-latest | Llama 4 Maverick | qwen-max | command-r-plus
-glm-4.5 | cohere.embed-english-v3 | Llama 3 8B | text-embedding-3-small | nomic-embed-text | all-minilm | gpt2 | falcon | kimi | glm-4
+bert | resnet | mistral-large-latest | mistral.mistral-large-2402-v1:0 | mistral-small-latest | Llama 4 Maverick | qwen-max
+glm-4.5 | cohere.embed-english-v3 | Llama 3 8B | text-embedding-3-small | nomic-embed-text:latest | all-minilm | gpt2 | falcon | kimi | glm-4
 """
 PLACES: Final = """
 us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeurope2] | [AWS] | [amazon] | [google]

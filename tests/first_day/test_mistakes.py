@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from sizewell.cli.main import SIZEWELL
+from sizewell.cli.main import SIZEWELL, main
 from sizewell.sizing.aliases import CLOSED, table
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault, SpecError
@@ -114,6 +114,54 @@ def test_what_is_written_wrong_is_no_missing_key_with_a_number_of_nobodys(text: 
     faults = faults_of(f"name: chat\nkind: inference\nmodel: Qwen/Qwen3-8B\n{text}")
     assert faults[0].fix.startswith(way)
     assert not any("is missing" in fault.message or "1000" in fault.fix for fault in faults)
+
+
+@pytest.mark.parametrize("traffic", ["traffic:\n  rps:1\n", "traffic: {rps: 1}\n", ""])
+def test_a_whole_file_without_spaces_after_its_colons_is_one_fault(traffic: str) -> None:
+    with pytest.raises(SpecError) as error:
+        load_mapping(f"name:chat\nkind:inference\nmodel:hf:Qwen/Qwen3-8B\n{traffic}", "spec.yaml")
+    (fault,) = error.value.faults
+    assert (fault.at, fault.fix) == ((1, 1), "write name: chat, and a space in the other lines too")
+    assert "no space after the colon of its keys: line 1, 2, 3" in fault.message
+
+
+@pytest.mark.parametrize("command", ["size", "explain", "simulate", "preview"])
+@pytest.mark.parametrize("option", ["--file", "--fil", "--log", "--logfile", "--out", "--outputs", "--htm"])
+def test_no_option_that_writes_is_guessed(command: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, option, "chat.yaml"]) == 64
+    said = capsys.readouterr().err
+    assert not any(f"did you mean {name}" in said for name in ("--log-file", "--output", "--html")), said
+
+
+@pytest.mark.parametrize(
+    ("command", "way"),
+    [
+        ("upgrade", "requirements.txt and run `pulumi install`"),
+        ("train", "sizewell new pretrain (or finetune)"),
+        ("delete", "pulumi destroy -s STACK"),
+        ("rm", "pulumi destroy -s STACK"),
+        ("stack", "pulumi stack ls; sizewell teardown status"),
+    ],
+)
+def test_a_command_is_known_by_what_it_means(command: str, way: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 64
+    assert way in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "codestral",
+        "command-r-plus",
+        "pixtral-12b",
+        "mxbai-embed-large",
+        "nomic-embed-text",
+        "distil-whisper",
+        "ministral-8b",
+    ],
+)
+def test_models_that_newcomers_name_are_in_the_catalog(name: str) -> None:
+    assert known_model(name, load())
 
 
 def test_an_unknown_model_is_said_beside_what_else_is_wrong() -> None:
