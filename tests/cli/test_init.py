@@ -205,6 +205,28 @@ def test_what_stands_there_is_kept_and_what_is_missing_is_added(
     assert "exist already; nothing was written" in capsys.readouterr().out
 
 
+def test_a_spec_that_was_cut_off_is_named_and_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", str(tmp_path / "shop"), *flags()]) == 0
+    spec = tmp_path / "shop/stacks/specs/dev/notebook.yaml"
+    whole = spec.read_text()
+    spec.write_text(whole[:60])
+    assert main(["init", str(tmp_path / "shop"), "--offline", "--no-input"]) == 64
+    assert "stacks/specs/dev/notebook.yaml states no name and kind" in capsys.readouterr().err
+    spec.unlink()
+    assert main(["init", str(tmp_path / "shop"), "--offline", "--no-input"]) == 0  # what is complete has the answers
+    assert spec.read_text() == whole
+
+
+def test_a_readme_of_its_own_is_not_said_to_explain_the_project(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "README.md").write_text("Our shop.\n")
+    assert main(["init", str(tmp_path), "--name", "shop", *flags()]) == 0
+    told = capsys.readouterr().out
+    assert "kept 1 existing file: README.md" in told
+    assert "README.md says" not in told
+
+
 def test_the_same_flags_again_contradict_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An owner without @ is written with one among the code owners."""
     again = ["init", str(tmp_path / "shop"), *flags(), "--owner", "ml"]
@@ -231,6 +253,11 @@ def test_a_flag_that_contradicts_the_files_is_refused(tmp_path: Path, capsys: py
         ("Pulumi.yaml", "name: x\n<<<<<<< HEAD\nruntime: [\n", "Pulumi.yaml:2:1: has a merge conflict"),
         ("stacks/config/Pulumi.dev.yaml", "<<<<<<< HEAD\n=: [", "Pulumi.dev.yaml:1:1: has a merge conflict"),
         ("stacks", "a file", "is a file where the project needs a folder"),
+        (
+            "stacks/specs/dev/notebook.yaml",
+            "# A notebook with one",
+            "notebook.yaml states no name and kind: it was cut",
+        ),
     ],
 )
 def test_a_folder_that_cannot_take_the_project(

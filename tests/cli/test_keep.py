@@ -108,7 +108,7 @@ def test_beyond_its_end_the_decision_moves_and_nothing_else_of_it(project: Proje
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--until", "2026-11-27"), "--reason is missing"),
+        (("--until", "2026-11-27"), "fix: sizewell keep dev-aws --until 2026-11-27 --reason TEXT"),
         (("--until", "2026-11-01", "--reason", "x"), "--until: 2026-11-01 is past"),
         (("--until", "2026-11-27T18:00", "--reason", "x"), "has no time zone"),
         (("--until", "2026-11-27T18:00", "--zone", "London", "--reason", "x"), "is not an IANA time zone"),

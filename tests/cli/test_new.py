@@ -92,6 +92,17 @@ def test_a_file_that_is_there_is_kept(sizewell: Sizewell, project: Path) -> None
     assert "--name NAME" in done.err
 
 
+@pytest.mark.parametrize("line", [("chat",), ("--example", "petsnap-vlm-qlora")])
+@pytest.mark.parametrize("folder", ["taken", "taken/sub"])
+def test_a_folder_that_is_a_file_is_called_one(
+    sizewell: Sizewell, tmp_path: Path, line: tuple[str, ...], folder: str
+) -> None:
+    (tmp_path / "taken").touch()
+    done = sizewell("new", *line, "--folder", str(tmp_path / folder), "--no-input")
+    assert done.code == 64
+    assert "taken is a file, not a folder\n  fix: name another folder" in done.err
+
+
 def test_every_example_of_the_repository_is_installed(
     sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,7 +184,9 @@ def test_a_proxy_that_refuses_is_named_and_not_asked_again(tmp_path, monkeypatch
         assert error.value.local
 
 
-@pytest.mark.parametrize(("answer", "said"), [(b"", "does not answer"), (b"HTTP/1.1 407 No\r\n\r\n", "refuses.*407 No")])
+@pytest.mark.parametrize(
+    ("answer", "said"), [(b"", "does not answer"), (b"HTTP/1.1 407 No\r\n\r\n", "refuses.*407 No")]
+)
 def test_a_proxy_that_opens_no_tunnel_is_named_without_its_password(answer, said, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as proxy:
 

@@ -14,6 +14,7 @@ from sizewell.cli import output
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import PATH, iso_date
 from sizewell.sizing.errors import SizewellError, UsageError
+from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
     from sizewell.cli.questions import Answers
@@ -110,7 +111,7 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
     for path in written:
         print(f"wrote {place}{path}")
     if kept and written:
-        print(f"kept {len(kept)} existing files: {', '.join(kept)}")
+        print(f"kept {plural(len(kept), 'existing file')}: {', '.join(kept)}")
     if not written:
         print(f"all {len(kept)} files exist already; nothing was written")
         return
@@ -126,7 +127,8 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
     print("\nNext:")
     for command, what in steps.items():
         print(f"  {command:<18} {what}".rstrip())
-    print("README.md says what each file is.")
+    if "README.md" in written:  # one that was there says something else
+        print("README.md says what each file is.")
 
 
 def _red(unpriced: list[str], answers: Answers) -> str:

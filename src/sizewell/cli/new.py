@@ -182,6 +182,9 @@ def check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
 def write(path: Path, text: str, command: str = "new") -> None:
     """A new file; an existing one is kept."""
     shown = project.shown(path)
+    if above := next((folder for folder in path.parents if folder.is_file()), None):
+        where = f"{project.shown(above)} is a file, not a folder"
+        raise UsageError(f"{command}: {where}\n  fix: name another folder: --folder FOLDER")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:

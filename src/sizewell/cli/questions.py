@@ -308,6 +308,12 @@ def read_back(folder: Path) -> dict[str, str]:
     if isinstance(project.get("name"), str):
         there["name"] = project["name"]
     specs = [path for stack in ("dev", "prod") for path in sorted((folder / "stacks/specs" / stack).glob("*.yaml"))]
+    for path in specs:
+        if not {"name", "kind"} <= {*_yaml(path)}:
+            raise UsageError(
+                f"init: {shown(path)} states no name and kind: it was cut off, or is not finished\n"
+                "  nothing was written\n  fix: restore it; or delete it and run this again, which writes a stack's first spec anew"
+            )
     spec = _yaml(specs[0]) if specs else {}
     places = spec.get("infra")
     if isinstance(places, list) and len(places) == 1 and str(places[0]).count("/") == 1:

@@ -316,8 +316,9 @@ def _unanswered(failed: Mapping[str, CloudError]) -> list[str]:
     of_proxy = {name: e for name, e in failed.items() if isinstance(e, ProxyError) and not e.refusal}
     if of_proxy:  # every place waits for the same
         silent = next(iter(of_proxy.values()))
+        count = plural(len(of_proxy), "price list")
         return [
-            f"{silent.detail}: {plural(len(of_proxy), 'price list')} not read, those prices are unchanged\n  fix: {silent.fix}",
+            f"{silent.detail}: {count} not read, those prices are unchanged\n  fix: {silent.fix}",
             *_unanswered({name: error for name, error in failed.items() if name not in of_proxy}),
         ]
     unknown: dict[str, list[CloudError]] = {}

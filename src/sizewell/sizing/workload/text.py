@@ -103,6 +103,8 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
     if data is None:
         raise _refusal(origin, "is empty", "`sizewell new chat` writes a first one, `sizewell docs spec` has every key")
     if not isinstance(data, dict):
+        if isinstance(data, str) and (fault := _unspaced(text.splitlines())):
+            raise SpecError([fault], subject=origin)
         kind = "a list" if isinstance(data, list) else f"the text {str(data)[:40]!r}"
         raise _refusal(
             origin,
@@ -207,6 +209,9 @@ def _fault(node: Any, message: str, fix: str) -> Fault:
     return Fault(path="", message=message, fix=fix, at=(node.start_mark.line + 1, node.start_mark.column + 1))
 
 
+_UNSPACED: Final = re.compile(r"(\s*[a-z_]+):(?=[^\s/:])")
+
+
 def _syntax(error: yaml.YAMLError, origin: str, text: str) -> SpecError:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -219,7 +224,20 @@ def _syntax(error: yaml.YAMLError, origin: str, text: str) -> SpecError:
     message, fix = f"is not valid YAML: {problem}", "check quotes, colons and indentation"
     if "\t" in line[: mark.column + 1] or "\\t" in problem:
         message, fix = "a tab where YAML needs spaces", "indent with spaces"
+    elif fault := _unspaced(lines[: mark.line + 1]):
+        return SpecError([fault], subject=origin)
     return SpecError([Fault(path="", message=message, fix=fix, at=mark_of(error, text))], subject=origin)
+
+
+def _unspaced(lines: list[str]) -> Fault | None:
+    """The one fault of lines whose keys have no space after their colon."""
+    numbers = [number for number, line in enumerate(lines, 1) if _UNSPACED.match(line)]
+    if not numbers:
+        return None
+    more = ", and a space in the other lines too" if numbers[1:] else ""
+    message = f"has no space after the colon of its keys: line {', '.join(map(str, numbers))}"
+    first = _UNSPACED.sub(r"\1: ", lines[numbers[0] - 1]).strip()
+    return Fault(path="", message=message, fix=f"write {first}{more}", at=(numbers[0], 1))
 
 
 def _refusal(where: str, message: str, fix: str) -> SpecError:
