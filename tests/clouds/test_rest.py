@@ -185,7 +185,7 @@ def test_a_proxy_that_refuses_is_named_and_not_asked_again(tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"), [(b"", "does not answer"), (b"HTTP/1.1 407 No\r\n\r\n", "refuses.*407 No")]
+    ("answer", "said"), [(b"", "does not respond"), (b"HTTP/1.1 407 No\r\n\r\n", "refuses.*407 No")]
 )
 def test_a_proxy_that_opens_no_tunnel_is_named_without_its_password(answer, said, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as proxy:
@@ -222,7 +222,7 @@ def test_a_proxy_that_takes_no_connection_is_asked_twice(monkeypatch):
 
     http = httpx.Client(transport=Silent())
     limits = Timeouts(attempts=5, backoff_s=0.0)
-    with pytest.raises(ProxyError, match=r"the proxy proxy.example:3128 does not answer"):
+    with pytest.raises(ProxyError, match=r"the proxy proxy.example:3128 does not respond"):
         Reader(service="x", base="https://a.example", deadline=Deadline(60), timeouts=limits, http=http).get("all")
     assert asked == ["a.example"] * 2
 

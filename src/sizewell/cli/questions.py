@@ -312,7 +312,8 @@ def read_back(folder: Path) -> dict[str, str]:
         if not {"name", "kind"} <= {*_yaml(path)}:
             raise UsageError(
                 f"init: {shown(path)} states no name and kind: it was cut off, or is not finished\n"
-                "  nothing was written\n  fix: restore it; or delete it and run this again, which writes a stack's first spec anew"
+                "  nothing was written\n"
+                "  fix: restore it; or delete it and run this again, which writes a stack's first spec anew"
             )
     spec = _yaml(specs[0]) if specs else {}
     places = spec.get("infra")

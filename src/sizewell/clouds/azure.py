@@ -62,7 +62,7 @@ class Azure:
             try:
                 if self._credential is None:
                     own = {"managed_identity_client_id": self._identity, "workload_identity_client_id": self._identity}
-                    # Its own waits are 300 s a call: behind a proxy that does not answer nobody would see an end.
+                    # Its own waits are 300 s a call: behind a proxy that does not respond nobody would see an end.
                     limits = {"connection_timeout": self.timeouts.connect_s, "read_timeout": self.timeouts.read_s}
                     self._credential = azure.identity.DefaultAzureCredential(
                         **limits, retry_total=1, **(own if self._identity else {})

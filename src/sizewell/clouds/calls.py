@@ -36,11 +36,11 @@ class CloudError(ServiceError):
 
 
 class ProxyError(CloudError):
-    """The proxy that the environment names does not answer, or it refuses (`refusal`): no cloud was asked."""
+    """The proxy that the environment names does not respond, or it refuses (`refusal`): no cloud was asked."""
 
     def __init__(self, service: str, proxy: str, refusal: str = "") -> None:
-        self.refusal = refusal  # may hold for one address alone; a proxy that does not answer opens none
-        detail = f"the proxy {proxy} " + (f"refuses the connection: {refusal}" if refusal else "does not answer")
+        self.refusal = refusal  # may hold for one address alone; a proxy that does not respond opens none
+        detail = f"the proxy {proxy} " + (f"refuses the connection: {refusal}" if refusal else "does not respond")
         super().__init__(service, "unanswered", detail, fix=PROXY_FIX, local=True)
 
 
