@@ -28,7 +28,7 @@ from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.predict.performance.training import training_time
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.workload.hf_config import from_hf_config
-from sizewell.sizing.workload.model_dimensions import from_dimensions
+from sizewell.sizing.workload.model_dimensions import APART, from_dimensions
 from sizewell.sizing.workload.sections import Dimensions
 
 DEEPSEEK_V3 = Architecture(
@@ -268,6 +268,49 @@ def test_a_mixture_of_stated_size_reads_its_active_parameters_and_holds_all(tota
     assert params_total(a) == pytest.approx(total * 1e9, rel=0.01)
     assert params_active(a) == pytest.approx(active * 1e9, rel=0.02)
     assert "experts" in a.assumed[0]
+
+
+COUNTED = {"params", "active_params", "family", "gated", "tied_embeddings", "image_tokens"}
+
+
+@pytest.mark.parametrize("left_out", [(), ("vocab",), ("vocab", "kv_heads")])
+def test_the_shape_of_a_published_model_is_taken_with_its_params(left_out):
+    """Gated or not, tied or not, however large its vocabulary: what a person leaves out of a shape is no contradiction."""
+    seen = 0
+    for key, model in catalog.load().models.items():
+        if model.kind not in ("decoder", "encoder") or not model.layers or model.forward_flop_per_sample:
+            continue
+        if key == "mpt-1b":  # it has 1.3 B
+            continue
+        stated = {field: getattr(model, field) for field in Dimensions.model_fields.keys() - COUNTED - set(left_out)}
+        stated = {field: value for field, value in stated.items() if value}
+        params = params_total(model)
+        read = from_dimensions(Dimensions(family=model.kind, params=params, **stated), key)
+        assert params_total(read) == pytest.approx(params, rel=APART), key
+        seen += 1
+    assert seen > 300
+
+
+def test_stated_params_choose_what_the_shape_leaves_open():
+    bge = {"family": "encoder", "layers": 24, "hidden": 1024, "heads": 16, "ffn": 4096, "vocab": 250_002}
+    assert not from_dimensions(Dimensions(params=568_000_000, **bge), "bge-m3").gated
+    assert from_dimensions(Dimensions(params=660_000_000, **bge), "gated").gated
+    qwen = {"layers": 24, "hidden": 896, "heads": 14, "kv_heads": 2, "ffn": 4864}
+    tied = from_dimensions(Dimensions(params=494_000_000, vocab=151_936, **qwen), "qwen")
+    assert (tied.gated, tied.tied_embeddings, tied.extra_params) == (True, True, pytest.approx(0, abs=1e6))
+    assert from_dimensions(Dimensions(params=630_000_000, vocab=151_936, **qwen), "qwen").tied_embeddings is False
+    # a stated choice stands
+    assert from_dimensions(Dimensions(params=568_000_000, gated=True, **(bge | {"ffn": 3000})), "own").gated
+
+
+def test_a_denoiser_has_its_stated_params_whatever_its_blocks_count():
+    shape = {"layers": 40, "hidden": 5120, "heads": 40, "ffn": 13_824}  # cross-attention is in no figure of these
+    read = from_dimensions(
+        Dimensions(family="diffusion", params=14_000_000_000, forward_flop_per_sample=10**15, **shape), "wan"
+    )
+    assert params_total(read) == 14_000_000_000
+    vit = Dimensions(family="vision", layers=24, hidden=1024, heads=16, forward_flop_per_sample=123 * 10**9)
+    assert params_total(from_dimensions(vit, "vit-l")) == pytest.approx(304e6, rel=0.02)
 
 
 def test_what_is_missing_is_named():

@@ -249,6 +249,42 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
         having(TRAINING, model="{layers: 32, hidden: 4096, heads: 32, kv_heads: 5}"),
         ("model.kv_heads: 5 KV heads do not divide 32", "divisor of 32"),
     ),
+    "params of a larger model": (
+        having(INFERENCE, model="{params: 70B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocab: 128256}"),
+        ("spec.yaml:4:17: model.params: 70B contradicts the shape beside it: layers 32, ", "give 8.03B", "write 8.03B"),
+    ),
+    "params of a smaller model": (
+        having(INFERENCE, model="{params: 8B, layers: 80, hidden: 8192, heads: 64, kv_heads: 8, ffn: 28672, vocab: 128256}"),
+        ("model.params: 8B contradicts the shape", "give 70.6B", "write 70.6B, or correct the shape"),
+    ),
+    "params that no feed-forward width gives": (
+        having(INFERENCE, model="{params: 70B, layers: 32, hidden: 4096}"),
+        ("model.params: 70B in layers 32, hidden 4,096 need feed-forward layers 42 times as wide", "active_params or experts"),
+    ),
+    "params below a shape without a width": (
+        having(INFERENCE, model="{params: 8B, layers: 80, hidden: 8192}"),
+        ("model.params: 8B contradicts the shape", "correct the shape"),
+    ),
+    "active params of another mixture": (
+        having(
+            INFERENCE,
+            model="{params: 47B, active_params: 40B, layers: 32, hidden: 4096, heads: 32, kv_heads: 8, vocab: 32000, "
+            "experts: 8, experts_per_token: 2, expert_ffn: 14336}",
+        ),
+        ("model.active_params: 40B contradicts the shape", "give 12.9B"),
+    ),
+    "experts without their width": (
+        having(INFERENCE, model="{params: 47B, layers: 32, hidden: 4096, ffn: 14336, experts: 8, experts_per_token: 2}"),
+        ("model.expert_ffn: is missing", "add expert_ffn"),
+    ),
+    "a denoiser without its FLOPs": (
+        having(INFERENCE, model="{params: 14B, family: diffusion, layers: 40, hidden: 5120}", traffic="{rps: 0.01}"),
+        ("model.forward_flop_per_sample: is missing", "one denoising step", "FLOPs = 2 x MACs"),
+    ),
+    "less than one FLOP a parameter": (
+        having(INFERENCE, model="{params: 14B, family: diffusion, forward_flop_per_sample: 8.2B}", traffic="{rps: 0.01}"),
+        ("forward_flop_per_sample: 8.2B FLOPs are less than one for each of the 14B parameters", "2 or more a parameter"),
+    ),
     "no vocabulary": (having(TRAINING, model="{params: 8B, vocab: 0}"), ("model.vocab: must be more than zero",)),
     "a model without size": (having(TRAINING, model="{heads: 8, vocab: 32000}"), ("model: cannot be sized", "add params")),
     "name and dimensions": (having(TRAINING, model="{name: a, params: 8B}"), (("model: must be name or " "dimensions"), "remove params")),

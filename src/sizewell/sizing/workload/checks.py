@@ -8,13 +8,14 @@ from typing import Any, Final
 from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
-from sizewell.sizing.errors import Fault
+from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 from sizewell.sizing.units import show_count, show_duration
 from sizewell.sizing.workload.daily import week
 from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
+from sizewell.sizing.workload.model_dimensions import from_dimensions
 from sizewell.sizing.workload.sections import Adapters
 from sizewell.sizing.workload.software import SOFTWARE, named_for, work_of
 
@@ -177,10 +178,21 @@ def _dimensions(dims: Dimensions) -> list[Fault]:
             )
         )
     if dims.family in ("vision", "diffusion") and dims.forward_flop_per_sample is None:
-        message = f"is missing; a {dims.family} model is sized by the FLOPs of one forward pass"
-        faults.append(
-            _fault("model.forward_flop_per_sample", message, "add forward_flop_per_sample: 8.2B (FLOPs = 2 x MACs)")
-        )
+        sample = "an image at its resolution" if dims.family == "vision" else "an image or clip, one denoising step"
+        message = f"is missing; a {dims.family} model is sized by the FLOPs of one forward pass ({sample})"
+        fix = "add forward_flop_per_sample: ..., as published (FLOPs = 2 x MACs); of a transformer about "
+        fix += "2 x parameters x patches, and its attention"
+        faults.append(_fault("model.forward_flop_per_sample", message, fix))
+    elif dims.forward_flop_per_sample and dims.forward_flop_per_sample < (dims.active_params or dims.params or 0):
+        few = f"{show_count(dims.forward_flop_per_sample)} FLOPs are less than one for each of the "
+        few += f"{show_count(dims.active_params or dims.params or 0)} parameters"
+        fix = "state the FLOPs of a whole forward pass (2 x MACs): 2 or more a parameter, times the patches of a sample"
+        faults.append(_fault("model.forward_flop_per_sample", few, fix))
+    if not faults:
+        try:
+            from_dimensions(dims, "model")
+        except SpecError as error:
+            faults += error.faults
     return faults
 
 

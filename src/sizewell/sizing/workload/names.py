@@ -156,7 +156,8 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or _near_models(spec.model.name, catalog.models)
-            or "use its config.json, or its own figures: params, layers and hidden (`sizewell docs spec`)"
+            or "use its config.json, or its own figures: params, layers and hidden; of a model of images or video "
+            "family, params and forward_flop_per_sample (`sizewell docs spec`)"
         )
         return [
             Fault(
