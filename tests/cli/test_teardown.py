@@ -100,6 +100,14 @@ CONTRADICTIONS = {
         [{"start": f"{DAY}09:00:00Z", "end": f"{DAY}08:00:00Z", "machines": []}],
         "counted[0].end: 2",
     ),
+    "two counts of one time": (
+        f"{POOL}.counted",
+        [
+            {"start": f"{DAY}08:00:00Z", "end": f"{DAY}12:00:00Z", "machines": ["gpu-0"]},
+            {"start": f"{DAY}09:00:00Z", "end": f"{DAY}11:00:00Z", "machines": []},
+        ],
+        "counted[1]: counts other machines than counted[0] from 2026-11-20T09:00:00",
+    ),
     "idle until before": (
         f"{POOL}.episodes",
         [{"since": f"{DAY}09:00:00Z", "until": f"{DAY}08:00:00Z"}],

@@ -131,6 +131,7 @@ def test_windows_that_only_lie_on_closed_days_never_open():
         ({"country": "XX"}, "country", "'XX': no holidays are known of it"),
         ({"country": "gb"}, "country", "did you mean GB?"),
         ({"country": "GB", "subdivision": "QQ"}, "subdivision", "ENG"),
+        ({"subdivision": "BY", "dates": ["2026-12-24"]}, "subdivision", "is part of a country, and none is named"),
         ({"country": "GB", "dates": ["2026-12-24"]}, "", "must have one of country, ics and dates"),
         ({}, "", "must have one of country, ics and dates"),
         ({"dates": ["24.12.2026"]}, "dates", "is neither a day such as 2026-12-24"),
@@ -175,6 +176,7 @@ def test_a_calendar_that_cannot_be_read_is_one_error(tmp_path, stated, path, say
         ),
         ("DTSTART:20261228T200000|DURATION:PT2H|RRULE:FREQ=DAILY;COUNT=1|EXDATE:20261228T200000", "left out by EXDATE"),
         ("DTSTART;VALUE=DATE:20261228|EXDATE;VALUE=DATE:20261228", "left out by EXDATE"),
+        ("DTSTART;VALUE=DATE:20261228|DURATION:P2D|RRULE:FREQ=SECONDLY", "recurs SECONDLY: no days are closed so"),
         (
             "DTSTART:20261228T180000|DURATION:PT2H|RRULE:FREQ=DAILY|EXDATE;TZID=Amerika/Berlin:20261229T180000",
             "the time zone 'Amerika/Berlin' of its EXDATE is not known",

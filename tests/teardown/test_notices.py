@@ -197,7 +197,7 @@ def test_a_topic_that_refuses_is_passed_by(mail_server):
 
 @pytest.mark.parametrize(
     ("tls", "unknown", "says"),
-    [("starttls", set(), "SMTPNotSupportedError"), ("none", {"ana@example.com"}, "SMTPRecipientsRefused")],
+    [("starttls", set(), "`tls: none` under mail:"), ("none", {"ana@example.com"}, "refused ana@example.com")],
 )
 def test_mail_that_is_refused_is_not_heard(mail_server, tls, unknown, says):
     mail_server.unknown = unknown
@@ -207,6 +207,18 @@ def test_mail_that_is_refused_is_not_heard(mail_server, tls, unknown, says):
     assert heard == ["webhook 0", "PagerDuty 0"]
     assert says in failed[0]
     assert mail_server.letters == []
+
+
+def test_mail_that_one_of_two_takes_is_heard_and_the_other_is_named(mail_server):
+    mail_server.unknown = {"ana@example.com"}
+    host, port = mail_server.server_address
+    mail = notices.Mail(host=host, port=port, sender="teardown@example.com", tls="none")
+    both = {"emails": ["ana@example.com", "bo@example.com"]}
+    heard, failed = notices.tell(
+        NOTICE, Receivers.of(both), topic=None, publish=lambda *_: None, send=lambda *_: None, mail=mail
+    )
+    assert (heard, failed) == (["e-mail"], ["e-mail: the server refused ana@example.com"])
+    assert [to for to, _ in mail_server.letters] == [["bo@example.com"]]
 
 
 def test_a_subject_is_one_that_sns_takes():

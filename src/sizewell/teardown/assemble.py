@@ -208,7 +208,7 @@ def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
         saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
-        advice=advice(verdict.clause, verdict.action, stack, pool.name),
+        advice=advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, pool.name),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",

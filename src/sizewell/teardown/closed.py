@@ -161,6 +161,9 @@ def events_of(path: str, file: Path) -> tuple[str, list[Fault]]:
     return text, []
 
 
+_TOO_OFTEN: Final = ("SECONDLY", "MINUTELY", "HOURLY")  # of a year: 8,760 to 31 million times
+
+
 def _event_faults(path: str, file: str, event: Any) -> Iterator[Fault]:
     """Why an event says no time that can be held: the libraries would turn its ends round, read the time of a zone that
     they do not know by another's clock, or let an event that never takes place pass.
@@ -191,6 +194,11 @@ def _event_faults(path: str, file: str, event: Any) -> Iterator[Fault]:
     elif (end is not None and end.dt < begins) or (length is not None and length.dt < timedelta(0)):
         until = end.dt.isoformat() if end is not None else f"{length.dt} later"
         yield Fault(path=path, message=f"{at}: ends before it begins: {until}", fix="correct one of them")
+    often = next((str(each) for each in (rule or {}).get("FREQ", ()) if str(each).upper() in _TOO_OFTEN), "")
+    if often:
+        fix = "recur DAILY or less often, with a DURATION for the hours"
+        yield Fault(path=path, message=f"{at}: recurs {often}: no days are closed so", fix=fix)
+        return
     last = (rule or {}).get("UNTIL")
     ended: Any = last[0] if isinstance(last, list) and last else last
     if ended is not None and _is_before(ended, begins):

@@ -11,6 +11,7 @@ from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
@@ -437,9 +438,22 @@ def _inconsistencies(config: TeardownConfig, data: Any) -> Iterator[Fault]:
     if config.mail is not None:
         yield from _mail(config.mail)
     for path, text in _texts(data):
-        if SHAPES.search(text) or CONNECTION.search(text):
+        if SHAPES.search(text) or CONNECTION.search(text) or _opens(text):
             fix = "remove it, and replace the secret: whoever could read the file has it"
             yield Fault(path=path, message="holds a secret, and this file is committed", fix=fix)
+
+
+_KEYS: Final = re.compile(r"(?:.*[_-])?(?:token|secret|password|passwd|sig|signature|api-?_?key|apikey)", re.IGNORECASE)
+
+
+def _opens(text: str) -> bool:
+    """Whether an address carries what opens it: a password, or a parameter that is named as a secret is."""
+    try:
+        parts = urlsplit(text)
+        stated = parse_qsl(parts.query)
+    except ValueError:
+        return False
+    return "://" in text and (bool(parts.password) or any(_KEYS.fullmatch(key) and value for key, value in stated))
 
 
 def _calendars(config: TeardownConfig, root: Path) -> Iterator[Fault]:
@@ -448,6 +462,10 @@ def _calendars(config: TeardownConfig, root: Path) -> Iterator[Fault]:
     stated |= {f"environments.{name}.closed": each.closed for name, each in config.environments.items()}
     for path, calendars in stated.items():
         for number, each in enumerate(calendars):
+            if each.subdivision and not each.country:
+                message = f"{each.subdivision!r} is part of a country, and none is named"
+                fix = "add its country, such as country: DE, or remove it"
+                yield Fault(path=f"{path}[{number}].subdivision", message=message, fix=fix)
             if each.country:
                 yield from closed.country_faults(f"{path}[{number}]", each.country, each.subdivision)
             elif each.ics:

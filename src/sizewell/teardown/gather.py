@@ -90,6 +90,7 @@ class Evidence:
     due: int = 0
     newest_age_s: float | None = None
     missing: str = ""  # why there is none
+    gone: bool = False  # the cloud has none of what the state says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -459,9 +460,13 @@ def _worded(unit: Unit, verdict: Verdict) -> Verdict:
     return verdict
 
 
+_GONE: Final = frozenset({"404", "NotFound", "ResourceNotFound", "ResourceNotFoundException"})
+
+
 def _evidence(pool: Pool, observation: Observation | CloudError, at: datetime) -> Evidence:
     if isinstance(observation, CloudError):
-        return Evidence(source=observation.service, missing=str(observation).partition("\n")[0])
+        gone = observation.reason == "missing" and observation.code in _GONE
+        return Evidence(source=observation.service, missing=str(observation).partition("\n")[0], gone=gone)
     seconds = pool.guard.window_s + pool.guard.grace_s
     machines = pool.machines_at(at.timestamp()) or frozenset()
     due = int(seconds // pool.period_s) * len(machines) * pool.accelerators_per_machine

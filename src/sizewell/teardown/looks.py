@@ -120,13 +120,18 @@ class Look:
             yield device, series.between(start_s, self.at_s + 1)
 
     def seen_for(self, seconds: float) -> bool:
-        """Whether every accelerator was seen for so long, or since its machine joined."""
+        """Whether every accelerator was seen for so long, or since its machine joined; requests too, where counted."""
+        return min(self._shares_seen(seconds), default=1.0) >= self.limits.coverage
+
+    def _shares_seen(self, seconds: float) -> Iterator[float]:
+        """The share of so long for which each accelerator was seen, and requests were counted: since it joined."""
         start_s = self.seen_s - seconds
-        return all(
-            (series := self.pool.utilization_percent.get(device)) is not None
-            and self.coverage(series, self.seen_s - max(start_s, self.joined_s(device[0]))) >= self.limits.coverage
-            for device in self.devices
-        )
+        joined_s = {machine: max(start_s, self.joined_s(machine)) for machine in self.machines}
+        for device in self.devices:
+            series = self.pool.utilization_percent.get(device)
+            yield 0.0 if series is None else self.coverage(series, self.seen_s - joined_s[device[0]])
+        if self.pool.requests_per_s is not None and joined_s:
+            yield self.coverage(self.pool.requests_per_s, self.seen_s - min(joined_s.values()))
 
     def reporting(self) -> bool:
         """Whether the newest sample of every accelerator is fresh."""
@@ -153,13 +158,8 @@ class Look:
             return f"used within {minutes(self.pool.guard.grace_s)} before"
         if self.seen_for(self.needed_s):
             return ""
-        start_s = self.seen_s - self.needed_s
-        shares = [
-            self.coverage(series, self.seen_s - max(start_s, self.joined_s(device[0])))
-            for device in self.devices
-            if (series := self.pool.utilization_percent.get(device)) is not None
-        ]
-        return f"seen for {min(shares, default=0.0):.0%} of the last {minutes(self.needed_s)}"
+        share = min(self._shares_seen(self.needed_s), default=0.0)
+        return f"seen for {share:.0%} of the last {minutes(self.needed_s)}"
 
     def idle_values(self, percent: Values) -> NDArray[np.bool_]:
         """Which samples say idle: one that is no number or below 0 does not, and says nothing about use."""
@@ -173,6 +173,8 @@ class Look:
         """
         last_s = max(self.interrupted_s(), self.left_s(), *map(self.joined_s, self.machines))
         seen_s = max((self._seen_from(device) for device in self.devices), default=self._counted_from())
+        if self.devices and self.pool.requests_per_s is not None:  # a notice outlives no time in which nobody counted
+            seen_s = max(seen_s, self.seen_since(self.pool.requests_per_s))
         since_s = max(last_s, seen_s)
         for earlier in sorted(self.pool.episodes, key=lambda each: each.until_s, reverse=True):
             if earlier.until_s < since_s - self.pool.period_s or earlier.since_s < last_s:

@@ -148,7 +148,10 @@ def tell(
         for number, key in enumerate(receivers.pagerduty):
             attempt(f"PagerDuty {number}", lambda key=key: send(PAGERDUTY, event(notice, key)))  # type: ignore[misc]
     if emails:
-        attempt("e-mail", lambda: _mailed(mail, emails, notice))
+        refused: list[str] = []
+        attempt("e-mail", lambda: refused.extend(_mailed(mail, emails, notice)))
+        if refused:  # the others have it: it is heard, and not sent to them again
+            failed.append(f"e-mail: the server refused {', '.join(refused)}")
     return heard, failed
 
 
@@ -202,8 +205,10 @@ def post(url: str, body: Mapping[str, Any]) -> None:
         raise ServiceError(f"it responded with status {answer.status_code}")
 
 
-def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> None:
-    """Send one message to all addresses. ServiceError where there is no server, or it refuses one of them."""
+def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> list[str]:
+    """Send one message to all addresses; those that the server refused while it took the others. ServiceError where
+    there is no server, or it took none.
+    """
     if mail is None:
         raise ServiceError(
             "the stack has no topic to which these addresses have confirmed a subscription, and "
@@ -227,8 +232,13 @@ def _mailed(mail: Mail | None, emails: Sequence[str], notice: Notice) -> None:
                 server.starttls(context=context)
             if mail.user:
                 server.login(mail.user, password)
-            refused = server.send_message(letter)
+            return list(server.send_message(letter))
+    except smtplib.SMTPNotSupportedError as error:
+        stated = "`tls: implicit` (465) or `tls: none`" if mail.tls == "starttls" else "another server"
+        raise ServiceError(f"{mail.host}:{mail.port} cannot ({error}); state {stated} under mail:") from None
+    except smtplib.SMTPAuthenticationError:
+        raise ServiceError(f"{mail.host}:{mail.port} refused the login of {mail.user!r}") from None
+    except smtplib.SMTPRecipientsRefused as error:
+        raise ServiceError(f"{mail.host}:{mail.port} refused {', '.join(error.recipients)}") from None
     except (OSError, smtplib.SMTPException) as error:
         raise ServiceError(f"{mail.host}:{mail.port} refused it: {type(error).__name__}") from None
-    if refused:
-        raise ServiceError(f"{mail.host}:{mail.port} refused {', '.join(refused)}")

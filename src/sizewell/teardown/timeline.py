@@ -280,6 +280,12 @@ def _contradictions(timeline: Timeline) -> Iterator[Fault]:
 def _of_pool(path: str, pool: RecordedPool) -> Iterator[Fault]:
     for number, span in enumerate(pool.counted):
         yield from _reversed(f"{path}.counted[{number}]", "start", span.start, "end", span.end)
+        for earlier, other in enumerate(pool.counted[:number]):
+            both = max(span.start, other.start), min(span.end, other.end)
+            if both[0] < both[1] and set(span.machines) != set(other.machines):
+                message = f"counts other machines than counted[{earlier}] from {both[0].isoformat()} on"
+                yield Fault(path=f"{path}.counted[{number}]", message=message, fix="end one where the other begins")
+                break
     for number, episode in enumerate(pool.episodes):
         yield from _reversed(f"{path}.episodes[{number}]", "since", episode.since, "until", episode.until)
     series = {
@@ -510,7 +516,7 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
                 end_s=min(span.end.timestamp(), at_s),
                 machines=frozenset(span.machines),
             )
-            for span in pool.counted
+            for span in sorted(pool.counted, key=lambda span: span.start)
             if span.start <= at
         ),
         nodes_min=pool.nodes_min,

@@ -152,9 +152,8 @@ class FileStore(_Below):
             raise RefusedError(f"{self.uri}/{name}: {error.strerror}; use a folder that this user may write") from None
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                way_out = "free some or enlarge it; `checkpoint.py prunable` names what no reader needs"
                 raise StoreError(
-                    f"{self.uri}/{name}: the disk or its quota is full ({error.strerror}): {way_out}"
+                    f"{self.uri}/{name}: the disk or its quota is full ({error.strerror}): free some or enlarge it"
                 ) from None
             known = error.errno in (errno.EROFS, errno.ENAMETOOLONG)
             raise (RefusedError if known else StoreError)(f"{self.uri}/{name}: {error.strerror}") from None

@@ -98,7 +98,7 @@ def _scale_sets(azure: Azure, unit: Unit) -> list[str]:
     sets = reader.pages(path, items="value", **{"api-version": COMPUTE})
     own = [str(each["id"]) for each in sets if (each.get("tags") or {}).get("aks-managed-poolName") == pool]
     if not own:
-        raise CloudError("azure", "missing", f"no scale set of pool {pool} in {group}")
+        raise CloudError("azure", "missing", f"no scale set of pool {pool} in {group}", code="404")
     return own
 
 

@@ -88,7 +88,8 @@ def _machines(aws: Aws, unit: Unit, group: str) -> dict[str, float]:
             )
         )
         if not groups:
-            raise CloudError("autoscaling", "missing", f"there is no group {group} in {unit.region}")
+            message = f"there is no group {group} in {unit.region}"
+            raise CloudError("autoscaling", "missing", message, code="404")
         wanted = [machine["InstanceId"] for machine in groups[0]["Instances"]]
     else:
         fleet = unit.resources[0].id
