@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sizewell.sizing.errors import ServiceError
-from sizewell.teardown import act, clauses, decide, news
+from sizewell.teardown import act, clauses, decide, news, processes, savings
 from sizewell.teardown.timeline import read_timeline, replay
 from tests.teardown.test_run import IDLE, Evening, evening, expired, stack
 
@@ -73,6 +73,33 @@ def test_an_act_whose_end_nobody_noted_is_said(evening, monkeypatch):
     (said,) = news.happened(records, evening.now + timedelta(hours=4))
     assert "was killed before it noted" in said.text
     assert "sizewell wake dev-aws train" in said.text
+
+
+def test_what_a_killed_run_emptied_is_said_and_counted_by_the_next(evening, monkeypatch):
+    """The cloud carries a call out whose caller is gone."""
+    stack(evening)
+    evening.told()
+    real = act.empty
+
+    def dies(cloud: Any, unit: Any) -> str:
+        real(cloud, unit)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(act, "empty", dies)
+    monkeypatch.setattr(processes, "this", dict)
+    with pytest.raises(KeyboardInterrupt):
+        evening.run()
+    assert evening.journal.records[-1]["kind"] == "begin"
+    monkeypatch.setattr(act, "empty", real)
+    assert heard(evening) == []  # it may be under way
+    monkeypatch.setattr(processes, "gone", lambda _: True)
+    (text,) = heard(evening)
+    assert "was emptied" in text
+    assert "To start it again: sizewell wake dev-aws train" in text
+    (stop,) = savings.stops(evening.journal.records)
+    assert stop.acted
+    assert stop.usd_per_hour is not None
+    assert heard(evening) == []
 
 
 def test_a_failed_act_is_said_once_and_then_daily_with_its_way_out(evening, monkeypatch):

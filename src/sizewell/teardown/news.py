@@ -75,25 +75,15 @@ def happened(records: Sequence[Mapping[str, Any]], at: datetime) -> list[News]:
     """What acts of the last days became, by the journal."""
     said = _said(records)
     news: dict[tuple[str, str], News] = {}
-    open_: dict[tuple[str, str, str], Mapping[str, Any]] = {}  # begun, and no end of it was written
     for record in records:
-        action = str(record.get("action", ""))
-        if record["kind"] not in ("begin", "done", "failed") or action not in ("empty", "destroy"):
-            continue
-        act = (str(record["stack"]), str(record["subject"]), action)
-        if record["kind"] == "begin":
-            open_[act] = record
-            continue
-        open_.pop(act, None)
-        if at - _at(record) > RECENT:
+        if record["kind"] not in ("done", "failed") or record.get("action") not in _PAST or at - _at(record) > RECENT:
             continue
         each = _done(record) if record["kind"] == "done" else _failed(record)
         if (when := said.get((each.stack, each.key))) is None or when < _at(record):  # a failure of before is over
             news.pop((each.stack, each.key), None)  # of several the newest
             news[each.stack, each.key] = each
-    for record in open_.values():
-        killed = processes.gone(record.get("process"))  # known on the machine that it ran on
-        if (killed or at - _at(record) >= ENDED_AFTER) and at - _at(record) <= RECENT:
+    for record in cut_off(records, at):
+        if at - _at(record) <= RECENT:
             each = _begun(record)
             news[each.stack, each.key] = each
     for stop in stops(records):
@@ -101,6 +91,23 @@ def happened(records: Sequence[Mapping[str, Any]], at: datetime) -> list[News]:
             each = _runs_again(stop)
             news[each.stack, each.key] = each
     return list(news.values())
+
+
+def cut_off(records: Iterable[Mapping[str, Any]], at: datetime) -> list[Mapping[str, Any]]:
+    """Acts that were begun, and no end of them will be written any more: whoever began them was killed."""
+    begun: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+    for record in records:
+        act = (str(record["stack"]), str(record.get("subject", "")), str(record.get("action", "")))
+        if record["kind"] == "begin" and act[2] in _PAST:
+            begun[act] = record
+        elif record["kind"] in ("done", "failed"):
+            begun.pop(act, None)
+    return [
+        record
+        for record in begun.values()
+        # the process is known on the machine that it ran on
+        if processes.gone(record.get("process")) or at - _at(record) >= ENDED_AFTER
+    ]
 
 
 def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:

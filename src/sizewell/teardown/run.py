@@ -84,6 +84,7 @@ class Runner:
         self._gone = {stack.stack for stack in plan.stacks if stack.row.clause == "nothing"}
         self._check_clock(plan)
         self._keep_usage(plan.at)
+        self._finish_emptied(plan)
         self._hear_of_acts()  # of an earlier run, which was killed before it said what it did
         if plan.halted:
             if self.yes:
@@ -158,6 +159,24 @@ class Runner:
             if (row := ends(stop, plan)) is not None:
                 about = {"stack": stop.stack, "subject": stop.pool, "owner": stop.owner, "action": stop.action}
                 self.journal.write("ended", self.now(), **about, why=row.why, acted=stop.acted, clause=row.clause)
+
+    def _finish_emptied(self, plan: Plan) -> None:
+        """Note as emptied what a run began that was killed, where its machines are gone: it could not write that."""
+        least = {
+            (status.name, each.pool.name): each.pool.nodes_min for status in self.statuses for each in status.pools
+        }
+        rows = {(row.stack, row.pool): row for stack in plan.stacks for row in stack.pools}
+        for record in news.cut_off(self.journal.records, self.now()) if self.yes else ():
+            row = rows.get((record["stack"], record["subject"]))
+            if record["action"] != "empty" or row is None or row.machines is None:
+                continue
+            if row.machines > least.get((row.stack, row.pool), 0):
+                continue
+            detail = f"the run that began it at {record['at'][:16]} UTC was killed; its machines are gone"
+            saves = record.get("saves_usd_per_month", "?")
+            act = replace(row, action="empty", why=str(record["why"]))
+            self._record("done", act, detail=detail, saves_usd_per_month=saves)
+            self._say(act, "done", detail)
 
     def _failures(self) -> dict[str, int]:
         """How many acts on each stack failed since the last one that did not."""
@@ -298,7 +317,7 @@ class Runner:
     def _empty(self, reader: StatusReader, status: StackStatus, row: Row) -> None:
         unit = next(pool.unit for pool in status.pools if pool.pool.name == row.pool)
         cloud = reader.cloud(unit.cloud, status.name)
-        self._record("begin", row)
+        self._record("begin", row, process=processes.this(), saves_usd_per_month=_saved(row))
         detail = act.empty(cloud, unit)
         self._record("done", row, detail=detail, saves_usd_per_month=_saved(row))
         self._say(row, "done", detail)
@@ -465,7 +484,7 @@ class Runner:
         if parts.stateful or parts.pending:
             self._say(row, "held back", f"{row.stack} holds data, or an update of it was killed: check it by hand")
             return
-        self._record("begin", row)
+        self._record("begin", row, process=processes.this())
         export = self.exports / f"{row.stack}-{self.now():%Y%m%dT%H%M%SZ}.json"
         environment = self.config.deleter(reader.accounts(name), parts.environment)
         try:
