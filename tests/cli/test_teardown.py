@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema
 import pytest
+
+from sizewell.cli import teardown as command
 
 from .conftest import ROOT, Sizewell
 
@@ -226,3 +230,17 @@ def test_a_report_lists_what_observe_mode_would_have_stopped_and_what_came_after
     assert "dev-aws/train: would have been emptied on 2026-11-04 12:00 UTC: idle" in done.out
     assert "6.0 hours later: accelerator 0 reached 90 %" in done.out
     assert "Was one of these wrong?" in done.out
+
+
+def test_a_run_names_what_nobody_can_tell() -> None:
+    rows = [
+        SimpleNamespace(stack="dev", pool=name, action=action, clause=clause, next_step="", why="AccessDenied")
+        for name, action, clause in (("a", "unknown", "uncounted"), ("b", "keep", "used"))
+    ]
+    plan: Any = SimpleNamespace(stacks=[SimpleNamespace(rows=rows, pools=rows)])
+    assert command._unknown(plan) == "kept, as nobody can tell: dev/a; `sizewell teardown plan` says why"
+    assert [(each.pool, each.outcome, each.detail) for each in command._waiting(plan, [])] == [
+        ("a", "held back", "AccessDenied")
+    ]
+    plan.stacks = []
+    assert command._unknown(plan) == ""

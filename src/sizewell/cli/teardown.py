@@ -328,14 +328,24 @@ def _run(args: Arguments) -> int:
         }
         summary = ", ".join(f"{number} {each}" for each, number in counts.items())
         console.print(f"\n{summary or 'nothing is due'}" + ("" if args.yes else "; nothing was changed (no --yes)"))
+        if unknown := _unknown(plan):
+            console.print(unknown)
     if any(result.outcome == "failed" for result in results):
         return 69
     asked = bool(args.stacks or chosen)  # what a schedule holds back is said to owners; a person asked for these acts
     return 6 if asked and any(result.outcome == "held back" for result in results) else 0
 
 
+def _unknown(plan: Plan) -> str:
+    """Pools that a run keeps because their use could not be read; "" where all could."""
+    names = [f"{row.stack}/{row.pool}" for stack in plan.stacks for row in stack.pools if row.action == "unknown"]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    why = "`sizewell teardown plan` says why"
+    return f"kept, as nobody can tell: {', '.join(names[:5])}{more}; {why}" if names else ""
+
+
 def _waiting(plan: Plan, results: Sequence[Result]) -> list[Result]:
-    """What of the stacks that were named waits for its hours, for an update that runs, or for somebody's word."""
+    """What of the stacks that were named waits for its hours, an update that runs, somebody's word, or for samples."""
     from sizewell.teardown.run import Result
 
     answered = {(each.stack, each.pool) for each in results}
@@ -343,7 +353,8 @@ def _waiting(plan: Plan, results: Sequence[Result]) -> list[Result]:
         Result(stack=row.stack, pool=row.pool, action=row.next_step or "run", outcome="held back", detail=row.why)
         for stack in plan.stacks
         for row in stack.rows
-        if row.clause in ("window", "updating", "protected", "leased") and (row.stack, row.pool) not in answered
+        if (row.clause in ("window", "updating", "protected", "leased") or (row.pool and row.action == "unknown"))
+        and (row.stack, row.pool) not in answered
     ]
 
 
