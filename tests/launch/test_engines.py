@@ -14,7 +14,7 @@ from sizewell.sizing.catalog.engine import InferenceEngine, _table, numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 
 ROOT = Path(__file__).parents[2]
-FAMILIES = ("decoder", "encoder", "vision", "diffusion")
+FAMILIES = ("decoder", "encoder", "speech", "vision", "diffusion")
 ADDED = """
 from dataclasses import replace
 
@@ -176,13 +176,14 @@ def test_another_engine_is_one_file(tmp_path: Path) -> None:
 
 
 def test_one_engine_serves_each_family_on_machines_without_accelerators() -> None:
-    """Diffusion has none: it is refused before anything is launched."""
+    """Diffusion and speech have none: they are refused before anything is launched."""
     named = {f: [engine.name for engine in ENGINES.values() if f in engine.default_on_cpu] for f in FAMILIES}
     assert named == {
         "decoder": ["llama.cpp"],
         "encoder": ["text-embeddings-inference"],
         "vision": ["triton"],
         "diffusion": [],
+        "speech": [],
     }
     for engine in ENGINES.values():
         assert not engine.default_on_cpu or "cpu" in engine.images

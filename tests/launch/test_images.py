@@ -38,6 +38,32 @@ def test_what_cannot_run_there_is_refused_with_the_way_out(case, image, words):
     assert ".image" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("case", "image", "words"),
+    [
+        (cases.serve_pictures, "vllm/vllm-openai:v0.11.0", "an image of vllm, and triton is to start in it"),
+        (cases.serve_hours, "nvcr.io/nvidia/tritonserver:25.10-py3", "or set run.chat.engine: triton"),
+        (cases.batch, "nvcr.io/nvidia/tritonserver:25.10-py3", "a release of vllm/vllm-openai"),
+    ],
+)
+def test_an_image_of_another_engine_is_refused(case, image, words):
+    with pytest.raises(ConfigError, match="is to start in it") as error:
+        manifests(with_image(case, image))
+    assert words in str(error.value)
+    assert "engine: vllm" not in str(error.value)  # it serves no pictures
+    own = with_image(case, image)  # a command of one's own is taken as it is
+    assert manifests(dataclasses.replace(own, run=dataclasses.replace(own.run, command=("serve",))))
+
+
+def test_speech_is_said_to_need_a_package_that_an_engine_s_own_image_lacks():
+    heard = with_image(cases.serve_hours, "vllm/vllm-openai:v0.11.0")
+    task = heard.task.model_copy(update={"model": "openai/whisper-large-v3", "family": "speech"})
+    speech = dataclasses.replace(heard, plan=dataclasses.replace(heard.plan, task=task))
+    assert ["pip install vllm[audio]" in doubt for doubt in images.doubts(speech)].count(True) == 1
+    mine = dataclasses.replace(speech, run=dataclasses.replace(speech.run, image="registry.example/vllm-audio:1"))
+    assert not any("audio]" in doubt for doubt in [*images.doubts(heard), *images.doubts(mine)])
+
+
 def test_slurm_refuses_it_too():
     with pytest.raises(ConfigError, match="built for rocm"):
         slurm.script(with_image(cases.eks_training, "rocm/pytorch:rocm7.0"))

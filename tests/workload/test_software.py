@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.errors import SpecError
@@ -15,7 +16,7 @@ from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.workload.read import parse_spec
-from sizewell.sizing.workload.software import SOFTWARE
+from sizewell.sizing.workload.software import SOFTWARE, serves
 
 CHAT = """
 name: x
@@ -31,6 +32,7 @@ model: meta-llama/Llama-3.1-8B
 training: {tokens: 1B, sequence_length: 4096}
 """
 ON = date(2026, 11, 20)
+CATALOG = load()
 
 
 def need(text):
@@ -147,3 +149,37 @@ def test_hugging_faces_libraries_are_given_layouts_that_they_have():
     assert len(layouts["tp"]) > 0
     for name in ("tp", "pp", "cp", "ep"):
         assert set(layouts[name].tolist()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "load", "says"),
+    [
+        ("text-embeddings-inference", "meta-llama/Llama-3.1-8B", "traffic: {rps: 1, input_tokens: 9, output_tokens: 9}",
+         "does not serve text-generating models, and meta-llama/Llama-3.1-8B is one\n  fix: use vllm"),
+        ("vllm", "stabilityai/stable-diffusion-xl-base-1.0", "traffic: {rps: 0.1}", "fix: remove it: triton serves them"),
+        ("sglang", "resnet50", "traffic: {rps: 10}", "sglang does not serve vision models"),
+        ("text-embeddings-inference", "openai/whisper-large-v3", "traffic: {rps: 1, audio: 20s}", "use vllm, or remove it"),
+        ("llama.cpp", "openai/whisper-large-v3", "traffic: {rps: 1, input_tokens: 9}", "does not serve speech models"),
+        ("vllm", "{family: vision, params: 25M, forward_flop_per_sample: 8B}", "traffic: {rps: 1}", "does not serve vision"),
+        ("vllm", "stabilityai/stable-diffusion-xl-base-1.0", "batch: {records: 1k, window: 8h}", "not serve diffusion"),
+    ],
+)  # fmt: skip
+def test_an_engine_that_is_not_for_the_model_is_refused_before_anything_is_sized(engine, model, load, says):
+    kind = "batch-inference" if load.startswith("batch") else "inference"
+    with pytest.raises(SpecError) as caught:
+        parse_spec(f"name: x\nkind: {kind}\nmodel: {model}\n{load}\nengine: {engine}\n", catalog=CATALOG)
+    assert "engine.name" in str(caught.value)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ["text-embeddings-inference", "vllm", "sglang"])
+def test_an_engine_for_embeddings_takes_a_language_model_that_writes_nothing(engine):
+    embeds = CHAT.replace("output_tokens: 100", "output_tokens: 0").replace("slo: {ttft: 2s, tpot: 80ms}", "")
+    assert parse_spec(f"{embeds}engine: {engine}\n", catalog=CATALOG).engine.name == engine
+
+
+def test_what_is_sized_for_an_engine_is_what_it_is_launched_for():
+    """One table: every family that an engine is launched for may be asked for, and no other."""
+    for name, engine in ENGINES.items():
+        for family in ("decoder", "encoder", "speech", "vision", "diffusion"):
+            assert serves(name, family) is (family in engine.families)

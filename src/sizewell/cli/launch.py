@@ -72,7 +72,7 @@ FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
 @click.option("--json", is_flag=True, help="print the manifests, or the script, in a JSON object")
 def command(args: Arguments) -> int:
     """Print; nothing is started."""
-    from sizewell.launch import reach
+    from sizewell.launch import images, reach
 
     _check_then(args)
     project = root()
@@ -88,6 +88,8 @@ def command(args: Arguments) -> int:
             _check_queue(decision, pair, args, config)
     for launch in made if not args.burn_in else ():
         reach.check(launch, internet=settings.internet or bool(config.get("cluster")))
+        for doubt in images.doubts(launch):
+            output.note(doubt)
         if args.format == "kubernetes":
             reach.check_form(launch, adopted=bool(config.get("cluster")))
             _say_what_is_missing(launch, config)
@@ -109,11 +111,8 @@ def command(args: Arguments) -> int:
         regions = [pool.region for workload in chosen for pool in workload.pools]
         scripts = [machines.first_boot(launch, region=region) for launch, region in zip(made, regions, strict=True)]
         return _one(scripts, args, "a machine runs one script")
-    from sizewell.launch import images
     from sizewell.launch.manifests import as_yaml, manifests, trials
 
-    for doubt in filter(None, map(images.unknown, made)):
-        output.note(doubt)
     documents = [manifest for launch in made for manifest in (trials(launch) if args.burn_in else manifests(launch))]
     if args.json:
         output.print_json(_document(args, manifests=documents))

@@ -157,6 +157,32 @@ def unknown(launch: Launch) -> str:
     )
 
 
+def engines_in(image: str) -> tuple[str, ...]:
+    """The engines whose own image it is; () of an image that nobody here knows.
+
+    >>> engines_in("vllm/vllm-openai:v0.11.0"), engines_in("registry.example/serve:1")
+    (('vllm',), ())
+    >>> engines_in("nvcr.io/nvidia/tritonserver:25.10-vllm-python-py3")
+    ('triton', 'vllm')
+    """
+    path, tag = _repository(image), image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    own = [name for name, engine in ENGINES.items() if any(_is(path, each) for each in engine.images.values())]
+    return tuple(own + [name for name in ENGINES if own and name not in own and name in tag])
+
+
+def doubts(launch: Launch) -> list[str]:
+    """What may keep the image from doing its work, in sentences."""
+    run, family = launch.run, launch.task.family or ""
+    own = [ENGINES[name] for name in engines_in(run.image)]
+    lacking = {package for engine in own if (package := engine.lacks.get(family))}
+    said = [
+        f"{run.image} is published without {package}, which {family} models need: build an image on top of it with "
+        f"`pip install {package}` of the same release, and name that one"
+        for package in sorted(lacking)
+    ]
+    return [doubt for doubt in (unknown(launch), *said) if doubt]
+
+
 def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Sequence[str] = ()) -> list[Fault]:
     """Why the run's image cannot be: made for other accelerators, or of a release without the command's flags."""
     at, image, runtime = f"run.{launch.plan.name}.image", launch.run.image, launch.machine.runtime
@@ -172,6 +198,13 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
         fix = f"set {at} to an image with another CUDA (a tag says it as cuda12.8 or cu128), or take other machines"
         wrong = [Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix)]
     own = engine.images.get(runtime) if engine else None
+    inside = engines_in(image)
+    if engine and inside and engine.name not in inside and not launch.run.command:
+        message = f"{image} is an image of {' and '.join(inside)}, and {engine.name} is to start in it"
+        able = launch.plan.kind == "inference" and ENGINES[inside[0]].serves(launch.task.family or "decoder")
+        other = f", or set run.{launch.plan.name}.engine: {inside[0]}" if able else ""
+        release_of = f"a release of {own}" if own else f"one with {engine.name}"
+        return [*wrong, Fault(path=at, message=message, fix=f"set {at} to {release_of}{other}")]
     version = release(image)
     if engine is None or own is None or not version or not _is(_repository(image), own):
         return wrong

@@ -243,7 +243,7 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
     told = f"is missing: {engine.name} needs a model to load"
     must(own or bool(named), "model", told, f"set {at}.model: {engine.model_example}")
     must(
-        own or task.family is None or task.family in engine.families,
+        own or task.family is None or engine.serves(task.family, writes=bool(task.output_tokens)),
         "engine",
         f"{engine.name} does not serve {task.family} models",
         f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",

@@ -39,7 +39,7 @@ def planned(
     except (ConfigError, DecisionError) as error:
         refused(component, name, error).done()
         raise
-    if doubt := images.unknown(launch):
+    for doubt in images.doubts(launch):
         pulumi.log.info(f"{component} {name}: {doubt}")
     return made
 

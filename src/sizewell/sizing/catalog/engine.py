@@ -106,7 +106,7 @@ class InferenceEngine:
 
     name: str  # as a run names it
     images: Mapping[str, str]  # runtime of the accelerator -> repository of the engine's own image for it
-    families: frozenset[str]  # decoder | encoder | vision | diffusion: what it serves
+    families: frozenset[str]  # decoder | encoder | speech | vision | diffusion: what it serves
     default_for: frozenset[str]  # families that it serves where nobody names an engine
     command: tuple[str, ...]  # first words of the command line
     fixed: tuple[str, ...]  # words that no decision changes, after the flags
@@ -129,6 +129,9 @@ class InferenceEngine:
     shares_context: bool = False  # the longest sequence that it is told is that of all sequences together
     cache_env: str = ""  # variable that says the attention cache's GiB on a machine without accelerator
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
+    lacks: Mapping[str, str] = field(
+        default_factory=dict
+    )  # family -> the package for it that its own images are without
     package: str = ""  # name of its releases: `<package>_flags.json` beside the record has the flags of each
 
     @property
@@ -140,6 +143,16 @@ class InferenceEngine:
     def runtimes(self) -> tuple[str, ...]:
         """Runtimes of accelerators that it has an image for."""
         return tuple(self.images)
+
+    def serves(self, family: str, *, writes: bool = True) -> bool:
+        """Whether it serves a family of models; one that writes nothing is embedded with, as encoders are.
+
+        >>> from sizewell.sizing.catalog.engines import ENGINES
+        >>> tei = ENGINES["text-embeddings-inference"]
+        >>> tei.serves("decoder"), tei.serves("decoder", writes=False), tei.serves("speech")
+        (False, True, False)
+        """
+        return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
 
     def words(self, meaning: Meaning, value: object = None, *, runtime: str = "") -> list[str]:
         """The words of the command line that say one thing; [] where the engine has no flag for it.

@@ -22,7 +22,7 @@ from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
-from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
@@ -664,7 +664,7 @@ def _software(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> l
 
 def _other_cache(spec: WorkloadSpec, architecture: Architecture) -> str:
     """That the engine which is launched stores its KV cache in another format of the same size; "" where not."""
-    engine = ENGINES.get(spec.engine.name) if spec.engine else engine_for(architecture.kind)
+    engine = ENGINES.get(spec.engine.name) if spec.engine else engine_for(served_family(architecture))
     kv = spec.model.kv if spec.model else None
     flag = engine.flags.get("kv_dtype") if engine else None
     stored = flag.values.get(kv or "", "") if flag else ""
@@ -676,7 +676,7 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
     if spec.engine is not None or work is None:
         return []
     if work == "serving":
-        engine = engine_for(architecture.kind)
+        engine = engine_for(served_family(architecture))
         build = BUILDS.get(runtime, "") if runtime in engine.images else ""
         return [f"run by {engine.name}{build}, which is launched (engine is not stated)"]
     usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)

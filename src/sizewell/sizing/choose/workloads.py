@@ -33,7 +33,7 @@ from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
-from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.spot import FAILURE_DEVICE_HOURS, LOST_BY_HAND, reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
@@ -400,7 +400,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
     fields: dict[str, Any] = {
         "model": named,
         "dimensions": None if named else dimensions_of(made),
-        "family": made.kind,
+        "family": served_family(made),
         "resolution": made.resolution or None,
         "deadline_s": need.deadline_s,
         "engine": sizing.spec.engine.name if sizing.spec.engine else None,

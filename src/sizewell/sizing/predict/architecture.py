@@ -304,6 +304,11 @@ def is_speech_recognizer(model: Architecture) -> bool:
     return model.kind == "encoder" and bool(model.layers and model.forward_flop_per_sample)
 
 
+def served_family(model: Architecture) -> str:
+    """What an engine has to be made for to serve it: speech, else the kind of the model."""
+    return "speech" if is_speech_recognizer(model) else model.kind
+
+
 def cross_attention_bytes(model: Architecture) -> float:
     """16-bit keys and values of what a sample's encoder heard, for every layer that writes: half of them.
 

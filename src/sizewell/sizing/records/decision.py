@@ -232,7 +232,7 @@ class Task(_Record):
     dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
     engine: str | None = None  # software that the spec names; None: what is launched by default
     engine_version: str | None = None
-    family: str | None = None  # decoder | encoder | vision | diffusion
+    family: str | None = None  # decoder | encoder | speech | vision | diffusion
     experts: int | None = None  # of a mixture that is trained: routed experts of a layer
     resolution: int | None = None  # of images: pixels along a side
     precision: str | None = None  # of the computation

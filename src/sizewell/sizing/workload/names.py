@@ -9,17 +9,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
 from sizewell.sizing.workload.precision import weights_of_name
-from sizewell.sizing.workload.software import SOFTWARE, named_for
+from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -146,9 +147,11 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         except SpecError as error:
             return [fault if fault.path.startswith("model.") else _in_file(fault) for fault in error.faults]
         lengths = _lengths(spec, context_of(spec.model.config), name.rpartition("/")[2])
-        return [*lengths, *_without_adapters(spec, architecture.kind, name)]
+        engine = _engine(spec, served_family(architecture), name)
+        return [*lengths, *_without_adapters(spec, architecture.kind, name), *engine]
     if spec.model.name is None:
-        return _without_adapters(spec, spec.model.dimensions.family if spec.model.dimensions else "decoder", "this")
+        family = spec.model.dimensions.family if spec.model.dimensions else "decoder"
+        return [*_without_adapters(spec, family, "this"), *_engine(spec, family, "this")]
     try:
         architecture = architecture_of(spec.model, spec.name, catalog)
     except KeyError:
@@ -167,15 +170,16 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                 fix=f"{fix} else name its config.json" if fix.startswith("did") else fix,
             )
         ]
+    engine = _engine(spec, served_family(architecture), spec.model.name)
     if spec.traffic and is_speech_recognizer(architecture):
         tokens = {"input_tokens": spec.traffic.input_tokens, "output_tokens": spec.traffic.output_tokens}
         message = f"{spec.model.name} hears audio: a request is half a minute of it, not tokens"
-        return [
+        return engine + [
             Fault(path=f"traffic.{key}", found=count, message=message, fix="remove it")
             for key, count in tokens.items()
             if count is not None
         ]
-    faults = _lengths(spec, architecture.max_sequence_length, spec.model.name)
+    faults = [*engine, *_lengths(spec, architecture.max_sequence_length, spec.model.name)]
     if spec.training and is_speech_recognizer(architecture):
         message = (
             f"{spec.model.name} is a speech model: a sample is heard and not read, so its training is not predicted"
@@ -229,6 +233,22 @@ def _without_adapters(spec: WorkloadSpec, kind: str, name: str) -> list[Fault]:
         return []
     message = f"LoRA adapters are served beside a language model; {name} is {'an' if kind == 'encoder' else 'a'} {kind}"
     return [Fault(path="model.adapters", message=f"{message} model", fix="remove it, or name a language model")]
+
+
+def _engine(spec: WorkloadSpec, family: str, name: str) -> list[Fault]:
+    """An engine that is not for such models: launching would refuse what was sized for it."""
+    named = spec.engine.name if spec.engine else ""
+    if not named or work_of(spec.kind) != "serving" or SOFTWARE[named].work != "serving":
+        return []
+    written = spec.traffic.output_tokens if spec.traffic else None
+    writes = bool(written or (spec.batch and spec.batch.output_tokens_per_record))
+    if serves(named, family, writes=writes):
+        return []
+    able = [each for each in named_for("serving") if each in ENGINES and serves(each, family, writes=writes)]
+    kind = family if family != "decoder" else "text-generating"
+    message = f"{named} does not serve {kind} models, and {name} is one"
+    fix = f"use {' or '.join(able)}, or remove it" if able else f"remove it: {engine_for(family).name} serves them"
+    return [Fault(path="engine.name", found=named, message=message, fix=fix)]
 
 
 def _elsewhere(name: str, catalog: Catalog) -> str:

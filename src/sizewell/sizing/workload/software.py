@@ -16,6 +16,8 @@ PREFERENCES: Final = frozenset({"dpo", "orpo", "kto", "reward"})
 """Methods that learn from which answers people prefer (TRL's trainers of these names, and what is built on them)."""
 _PREFERRED: Final = ALL_METHODS | PREFERENCES
 _SIXTEEN_BIT: Final = frozenset({"full", "lora"})  # no weights in 4 bits beside adapters
+# Both have grown from text to speech and to image generators; no release classifies images (from memory).
+_GENERATIVE: Final = frozenset({"decoder", "encoder", "speech", "diffusion"})
 _PYTORCH: Final = frozenset({"cuda", "rocm"})
 
 
@@ -27,15 +29,22 @@ class Software:
     runtimes: frozenset[str]
     predicted_as: str  # whose fitted constants predict it; "" for plain PyTorch
     methods: frozenset[str] = ALL_METHODS  # of training: what it can do
+    families: frozenset[str] = frozenset()  # that it serves, where no record of `ENGINES` says it
 
 
 _STATED: Final[Mapping[str, Software]] = {
     "vllm": Software(
         work="serving", runtimes=frozenset({"cuda", "rocm", "tpu", "neuron", "gaudi", "cpu"}), predicted_as="vllm"
     ),
-    "tensorrt-llm": Software(work="serving", runtimes=frozenset({"cuda"}), predicted_as="tensorrt-llm"),
-    "sglang": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "tpu"}), predicted_as="sglang"),
-    "jetstream": Software(work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream"),
+    "tensorrt-llm": Software(
+        work="serving", runtimes=frozenset({"cuda"}), predicted_as="tensorrt-llm", families=_GENERATIVE
+    ),
+    "sglang": Software(
+        work="serving", runtimes=frozenset({"cuda", "rocm", "tpu"}), predicted_as="sglang", families=_GENERATIVE
+    ),
+    "jetstream": Software(
+        work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream", families=frozenset({"decoder"})
+    ),
     "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "cpu"}), predicted_as="llama.cpp"),
     "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
     "megatron": Software(work="training", runtimes=_PYTORCH, predicted_as="megatron-bridge", methods=_SIXTEEN_BIT),
@@ -61,6 +70,12 @@ SOFTWARE: Final[Mapping[str, Software]] = {
         if engine.hub and name not in _STATED
     },
 }
+
+
+def serves(name: str, family: str, *, writes: bool = True) -> bool:
+    """Whether an engine for serving takes such models, by the record that launches it."""
+    engine = ENGINES.get(name)
+    return engine.serves(family, writes=writes) if engine else family in SOFTWARE[name].families
 
 
 def work_of(kind: str) -> Work | None:

@@ -5,7 +5,7 @@ from sizewell.sizing.catalog.engine import Flag, InferenceEngine
 ENGINE = InferenceEngine(
     name="triton",
     images={"cuda": "nvcr.io/nvidia/tritonserver", "cpu": "nvcr.io/nvidia/tritonserver"},  # the same: "Run on CPU only"
-    families=frozenset({"decoder", "encoder", "vision", "diffusion"}),  # what its repository holds
+    families=frozenset({"decoder", "encoder", "speech", "vision", "diffusion"}),  # what its repository holds
     default_for=frozenset({"vision", "diffusion"}),
     default_on_cpu=frozenset({"vision"}),
     command=("tritonserver",),

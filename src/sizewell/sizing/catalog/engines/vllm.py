@@ -11,8 +11,9 @@ ENGINE = InferenceEngine(
         "cpu": "vllm/vllm-openai-cpu",
         "neuron": "public.ecr.aws/neuron/pytorch-inference-vllm-neuronx",
     },
-    families=frozenset({"decoder", "encoder"}),
-    default_for=frozenset({"decoder", "encoder"}),
+    families=frozenset({"decoder", "encoder", "speech"}),
+    default_for=frozenset({"decoder", "encoder", "speech"}),
+    lacks={"speech": "vllm[audio]"},  # docs.vllm.ai/en/stable/deployment/docker: optional dependencies are left out
     command=("vllm", "serve"),
     fixed=(),
     flags={
