@@ -190,3 +190,15 @@ def test_wrong_rows_of_a_project_are_named_by_file_row_and_column(tmp_path):
     told = str(caught.value)
     assert "catalog/ages/kubernetes.csv row 2: service" in told
     assert "catalog/ages/charts.csv" in told
+
+
+def test_a_table_that_a_spreadsheet_wrote_is_read_and_a_version_that_it_cut_is_named(tmp_path):
+    folder = tmp_path / "ages"
+    folder.mkdir()
+    header = ",".join(catalog.table.columns_of(lifetimes.KubernetesVersion))
+    row = "eks,{},2028-05-01,,no,,,,x,2027-03-01"
+    (folder / "kubernetes.csv").write_text("\ufeff" + f"{header}\r\n{row.format('1.40')}\r\n", encoding="utf-8")
+    assert lifetimes.load(tmp_path).versions("eks")["1.40"].supported_until == "2028-05-01"
+    (folder / "kubernetes.csv").write_text(f"{header}\n{row.format('1.4')}\n")
+    with pytest.raises(CatalogError, match=r"quote it: a spreadsheet makes 1\.4 of 1\.40"):
+        lifetimes.load(tmp_path)

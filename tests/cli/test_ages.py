@@ -110,12 +110,14 @@ def test_images_that_cannot_be_read_leave_what_was_read_of_versions(project, cap
 
 def test_a_cloud_that_does_not_respond_changes_nothing_and_is_told(project, capsys, monkeypatch):
     def silent(*_: object, **__: object) -> list[Listed]:
-        raise CloudError("eks", "unanswered", "timed out")
+        raise CloudError("eks", "unanswered", "timed out", fix="try again")
 
     listed(monkeypatch)
     monkeypatch.setattr(ages, "listed_by", silent)
     assert main(["ages", "refresh", "--region", "aws=us-east-1", "--on", ON]) == 69
-    assert "aws versions: what is known of them is unchanged" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "aws versions: what is known of them is unchanged" in told
+    assert told.count("fix: try again") == 1
     assert not (project / "catalog").exists()
 
 

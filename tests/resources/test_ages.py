@@ -77,8 +77,12 @@ LTS = {"supportPlan": "AKSLongTermSupport", "sku": {"name": "Base", "tier": "Pre
          "or its plan for long-term support, in the Premium tier, until 2027-03-31"),
         (AKS, {"kubernetesVersion": "1.32.9", **LTS}, ("2027-03-31", "later"), "support ends in 124 days", ""),
         (AKS, {"kubernetesVersion": "1.34", **LTS}, ("2027-11-30", "later"), "on 2027-11-30", ""),
-        (GKE, {"minMasterVersion": "1.33", "releaseChannel": {"channel": "EXTENDED"}}, ("", "unknown"),
-         "until when it is supported is unknown", "gcloud container clusters upgrade x --master"),
+        (GKE, {"minMasterVersion": "1.33", "releaseChannel": {"channel": "EXTENDED"}}, ("2027-06-03", "later"), "support ends in", ""),
+        ("aws:eks/cluster:Cluster", {"version": "1.29"}, ("", "ended"), "as that of the newer 1.31 has; AWS builds no such",
+         "one that stands takes each minor version by `aws eks update-cluster-version` before that: 1.30, 1.31, 1.32"),
+        (AKS, {"kubernetesVersion": "1.29"}, ("", "ended"), "Azure builds no such cluster", "1.35"),
+        (GKE, {"minMasterVersion": "1.32", "releaseChannel": {"channel": "EXTENDED"}}, ("", "unknown"),
+         "not in the table", "sizewell ages refresh"),
     ],
 )  # fmt: skip
 def test_a_version_goes_by_the_support_that_its_cluster_has(type_, inputs, end, said, fix):
@@ -128,6 +132,76 @@ def test_pools_inside_of_a_cluster_are_compared_too_and_ended_ones_of_an_unknown
     alone = made("aws:eks/nodeGroup:NodeGroup", "g", version="1.31", clusterName="elsewhere")
     (found,) = aging([alone], KNOWN, date(2026, 11, 27))
     assert (found.resource, found.when, found.fix) == ("g", "ended", "set its version to its control plane's")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"releaseVersion": "1.33.5-20260101"}, "support ended on 2026-07-29"),
+        ({"releaseVersion": "1.31.9-20250101"}, "too old for its control plane"),
+        ({"releaseVersion": "1.33.5-20260101", "version": "1.36"}, "beside version 1.36: EKS refuses the pair"),
+        ({"releaseVersion": "1.36.1-20261112", "version": "1.36"}, ""),
+        ({"releaseVersion": "1.20.3-51709849", "amiType": "BOTTLEROCKET_x86_64"}, ""),  # Bottlerocket's own number
+    ],
+)
+def test_the_image_of_a_node_group_says_its_version(inputs, said):
+    control = made("aws:eks/cluster:Cluster", "c", version="1.36", resourceName="c")
+    group = made(EKS_NODES, "n", clusterName="c", **inputs)
+    found = [each for each in aging([control, group], KNOWN, date(2026, 11, 27)) if each.resource == "n"]
+    assert bool(found) is bool(said)
+    assert said in " ".join(each.detail for each in found)
+
+
+def chart(name, version):
+    return made("kubernetes:helm.sh/v3:Release", chart=name, version=version)
+
+
+def rds(engine, version):
+    return made("aws:rds/instance:Instance", engine=engine, engineVersion=version)
+
+
+def pod(image):
+    return made("kubernetes:core/v1:Pod", spec={"containers": [{"image": image}]})
+
+
+AZURE_POSTGRES, CLOUD_SQL = "azure-native:dbforpostgresql:Server", "gcp:sql/databaseInstance:DatabaseInstance"
+
+
+@pytest.mark.parametrize(
+    ("resource", "said"),
+    [
+        (chart("gpu-operator", "v23.9.0"), "older than v25.10.1"),
+        (chart("kueue", "0.6.2"), "older than 0.16.6"),
+        (pod("ghcr.io/kedacore/keda:2.14.0"), "older than 2.18.1"),
+        (rds("postgres", "10.23"), "older than 11"),
+        (rds("mysql", "5.6.51"), "older than 5.7"),
+        (rds("mysql", "8.0.39"), "support ended on 2026-07-31"),
+        (rds("aurora-mysql", "5.7.mysql_aurora.2.11.1"), "support ended on 2024-10-31"),
+        (made(AZURE_POSTGRES, version="11"), "support ended on 2026-07-31"),
+        (made(CLOUD_SQL, databaseVersion="POSTGRES_11"), "support ended on 2023-11-09"),
+        (made(CLOUD_SQL, databaseVersion="POSTGRES_9_6"), "older than 11"),
+        (made(CLOUD_SQL, databaseVersion="MYSQL_5_6"), "older than 5.7"),
+    ],
+)
+def test_what_is_older_than_the_table_has_ended_too(resource, said):
+    (found,) = pressing(aging([resource], KNOWN, date(2026, 11, 27)))
+    assert found.when == "ended"
+    assert said in found.detail
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        chart("kueue", "0.19.5"), chart("gpu-operator", "v26.3.0"), chart("gpu-operator", "25.10.x"), chart("kueue", "0"),
+        pod("ghcr.io/kedacore/keda:2.20.2"), pod("registry.k8s.io/kueue/kueue:main"), pod("nvcr.io/nvidia/driver:570"),
+        rds("postgres", "16.4"), rds("mysql", "8"), rds("mysql", "8.4.3"),
+        rds("aurora-mysql", "8.0.mysql_aurora.3.08.0"), rds("oracle-ee", "19"),
+        made(AZURE_POSTGRES, version="17"), made(CLOUD_SQL, databaseVersion="POSTGRES_17"),
+        made(CLOUD_SQL, databaseVersion="SQLSERVER_2022_STANDARD"),
+    ],
+)  # fmt: skip
+def test_what_is_newer_or_says_no_version_has_not_ended(resource):
+    assert not pressing(aging([resource], KNOWN, date(2026, 11, 27)))
 
 
 def test_a_version_beyond_the_table_is_unknown_and_told():
@@ -280,6 +354,21 @@ PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004"
         ("azure-native:compute:VirtualMachine", {"hardwareProfile": {"vmSize": "Standard_NV12s_v3"}},
          "Standard_NV12s_v3: was to be retired on 2026-09-30, as was known on 2025-12-18"),
         ("azure-native:compute:VirtualMachineScaleSet", {"sku": {"name": "Standard_NC6s_v3"}}, "since 2025-09-30"),
+        ("azure-native:machinelearningservices:Compute", {"properties": {"properties": {"vmSize": "STANDARD_NC6"}}},
+         "STANDARD_NC6: retired since 2023-09-06"),
+        (AGENTS, {"vmSize": "Standard_NC24r"}, "retired since 2023-09-06"),
+        (AGENTS, {"vmSize": "Standard_ND12s"}, "retired since 2023-09-06"),
+        (AGENTS, {"osSKU": "CBLMariner"}, "Azure Linux 2 (CBLMariner): support ended on 2025-11-30"),
+        (AGENTS, {"osSKU": "Windows2019"}, "Kubernetes 1.32 was the last that had it"),
+        ("azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool", {"osSku": "WindowsAnnual"}, "ended"),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "rhel-cloud/rhel-7"}}},
+         "RHEL 7 (rhel-cloud/rhel-7): support ended on 2024-06-30"),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2012-r2"}}},
+         "Windows Server 2012"),
+        ("azure-native:compute:VirtualMachine", {"image": azure_image("RHEL", "7.9", "RedHat")}, "RHEL 7"),
+        ("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", {"spec": {"amiSelectorTerms": [{"alias": "al2@latest"}]}},
+         "al2@latest of Karpenter: support ended on 2025-11-26 (Amazon Linux 2"),
+        ("kubernetes:karpenter.k8s.aws/v1beta1:EC2NodeClass", {"spec": {"amiFamily": "AL2"}}, "1.32 was the last"),
         ("kubernetes:batch/v1beta1:CronJob", {}, "batch/v1beta1 of CronJob: Kubernetes 1.24 was the last that served it"),
         ("kubernetes:autoscaling/v2beta2:HorizontalPodAutoscaler", {}, "Kubernetes 1.25 was the last"),
         ("kubernetes:policy/v1beta1:PodDisruptionBudgetPatch", {}, "Kubernetes 1.24 was the last"),
@@ -300,6 +389,13 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
         ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "ubuntu-2404-noble-v20042004"}}}),
         ("azure-native:compute:VirtualMachine",
          {"hardwareProfile": {"vmSize": "Standard_NC4as_T4_v3"}, "image": azure_image("ubuntu-pro-focal", "pro-20_04")}),
+        (AGENTS, {"vmSize": "Standard_NC24ads_A100_v4", "osSKU": "Ubuntu"}),
+        (AGENTS, {"vmSize": "Standard_ND96isr_H100_v5", "osSKU": "AzureLinux3"}),
+        (AGENTS, {"vmSize": "Standard_NC40ads_H100_v5", "osSKU": "Windows2022"}),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2019"}}}),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "rhel-cloud/rhel-9-v20260701"}}}),
+        ("azure-native:compute:VirtualMachine", {"image": azure_image("RHEL", "9_7", "RedHat")}),
+        ("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}),
         ("kubernetes:batch/v1:CronJob", {}),
         # kinds that came later into the same version of the group
         ("kubernetes:networking.k8s.io/v1beta1:IPAddress", {}),

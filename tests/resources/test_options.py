@@ -188,7 +188,7 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         # 105.85 + 11.50; extended support is 0.10 for each of 2 vCPUs in its first two years
         ((rds(),), "117.35"),
         ((rds(engineVersion="12.22"),), "263.35"),
-        ((rds(engineVersion="10.21"),), "117.35 + ?"),
+        ((rds(engineVersion="10.21"),), "117.35"),
         ((rds(engineVersion="12.22", engineLifecycleSupport="open-source-rds-extended-support-disabled"),), "117.35"),
         ((rds(performanceInsightsRetentionPeriod=731),), "117.35 + ?"),
         ((rds(performanceInsightsRetentionPeriod=7),), "117.35"),

@@ -289,7 +289,7 @@ def file_of(path: Path, record: type[KubernetesVersion | Release], rows: Sequenc
     until = columns.index("version") + 1  # the columns that tell rows apart
     cells: list[list[str]] = []
     if path.is_file():
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             cells = list(csv.reader(file))[1:]
     merged = {tuple(row[:until]): row for row in [*cells, *(cells_of(row) for row in rows)]}
     text = io.StringIO()

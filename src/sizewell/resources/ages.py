@@ -6,6 +6,7 @@ machine types, versions of Kubernetes's APIs, databases.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -40,9 +41,19 @@ POOLS: Final = {
     ),
     "gcp:container/nodePool:NodePool": ("gke", "version", "cluster", "gcp:container/cluster:Cluster"),
 }  # fmt: skip
+PLAIN: Final = re.compile(r"v?\d+(?:\.\d+)*")
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
-DATABASES: Final = {"aws:rds/instance:Instance": "aws:rds", "aws:rds/cluster:Cluster": "aws:rds"}
+# Type -> (name of the rows, input with the version); {engine} is the input of that name.
+DATABASES: Final = {
+    "aws:rds/instance:Instance": ("aws:rds/{engine}", "engineVersion"),
+    "aws:rds/cluster:Cluster": ("aws:rds/{engine}", "engineVersion"),
+    "azure-native:dbforpostgresql:Server": ("azure/postgresql", "version"),
+    "azure:postgresql/flexibleServer:FlexibleServer": ("azure/postgresql", "version"),
+    "azure-native:dbformysql:Server": ("azure/mysql", "version"),
+    "azure:mysql/flexibleServer:FlexibleServer": ("azure/mysql", "version"),
+    "gcp:sql/databaseInstance:DatabaseInstance": ("gcp:sql/{engine}", "databaseVersion"),
+}
 THEN: Final = {
     "eks": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
     "hyperpod": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
@@ -100,9 +111,9 @@ def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
     )
 
 
-Support = Literal["usual", "standard alone", "long-term", "other"]
-"""Which support a cluster has: what its cloud gives by itself, only the standard one, that of AKS's plan for long-term
-support, or one whose ends are in no table."""
+Support = Literal["usual", "standard alone", "long-term"]
+"""Which support a cluster has: what its cloud gives by itself, only the standard one, or that of AKS's plan for
+long-term support and of GKE's Extended channel."""
 
 
 def kubernetes(
@@ -115,14 +126,17 @@ def kubernetes(
     rows = known.versions(service)
     row = rows.get(minor(version))
     what = f"Kubernetes {version} on {service}"
+    if row is None and (oldest := _over_before(service, version, rows, on, support)):
+        fix = _upgrade(service, version, rows, on, stack=stack, resource=resource)
+        detail = f"{what}: support ended, as that of the newer {oldest.version} has; {OVER[service]}"
+        return Aging(resource=resource, what=what, kind="kubernetes", until="", when="ended", detail=detail, fix=fix,
+                     checked=oldest.checked)  # fmt: skip
     if row is None:
         detail = f"{what} is not in the table of versions"
         return Aging(resource=resource, what=what, kind="kubernetes", until="", when="unknown", detail=detail,
                      fix="sizewell ages refresh", checked="")  # fmt: skip
     until = row.supported_until
-    if support == "other":
-        until = ""
-    elif support == "long-term":
+    if support == "long-term":
         until = row.extended_until
     when, fix = _when(until, on), _upgrade(service, version, rows, on, stack=stack, resource=resource)
     detail = f"{what}: {_ends(until, on)}"
@@ -138,6 +152,18 @@ def kubernetes(
         detail += f"; {'then AWS upgrades the cluster by itself' if support == 'standard alone' else THEN[service]}"
     return Aging(resource=resource, what=what, kind="kubernetes", until=until, when=when,
                  detail=detail, fix=fix if when != "later" else "", checked=row.checked)  # fmt: skip
+
+
+def _over_before(
+    service: str, version: str, rows: Mapping[str, KubernetesVersion], on: date, support: Support
+) -> KubernetesVersion | None:
+    """The oldest version of the table, where its last support is over and another version is older still."""
+    oldest = next(iter(rows.values()), None)
+    if oldest is None or not number(minor(version)) or number(minor(version)) >= number(oldest.version):
+        return None
+    extended = support == "long-term" or (service in ("eks", "hyperpod") and support == "usual")
+    last = oldest.extended_until if extended else oldest.supported_until
+    return oldest if _when(last, on) == "ended" else None
 
 
 def _ended(service: str, row: KubernetesVersion, on: date, support: Support) -> tuple[str, str]:
@@ -169,7 +195,8 @@ def _upgrade(
     target = lasting[0].version
     where = f"pulumi config set -s {stack} {CONFIG}" if stack else "set its version to"
     to = f"{where} {target}, then pulumi up"
-    between = [row.version for row in newer if number(row.version) < number(target)]
+    (major, least), most = number(minor(version))[:2], number(target)[1]
+    between = [f"{major}.{each}" for each in range(least + 1, most)]
     if not between:
         return to
     steps = f"takes each minor version by `{STEPS[service]}` before that: {', '.join(between)}"
@@ -189,13 +216,10 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
                 service, version, known, on, stack=stack, resource=shown, support=_support(service, inputs)
             )
     elif type_ in DATABASES:
-        engine, version = inputs.get("engine"), inputs.get("engineVersion")
-        if isinstance(engine, str) and isinstance(version, str):
-            major = version.partition(".")[0]
-            yield from _release(resource, known.release("database", f"{DATABASES[type_]}/{engine}", major), on)
+        yield from _release(resource, _database(known, type_, inputs, on), on)
     elif type_ == "azure-native:cognitiveservices:Deployment":
         name, version = (get(inputs, "properties", "model", key) for key in ("name", "version"))
-        row = _row(known, "model", f"azure-openai/{name}", version)
+        row = _row(known, "model", f"azure-openai/{name}", version, on)
         yield from _release(resource, row, on)
         if row is None and isinstance(name, str) and isinstance(version, str):
             what = f"model azure-openai/{name} {version}"
@@ -203,15 +227,18 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield Aging(resource=resource.name, what=what, kind="model", until="", when="unknown", detail=detail,
                         fix="az cognitiveservices model list --location REGION", checked="")  # fmt: skip
     elif type_ == "aws:eks/addon:Addon":
-        yield from _release(resource, _row(known, "addon", inputs.get("addonName"), inputs.get("addonVersion")), on)
+        row = _row(known, "addon", inputs.get("addonName"), inputs.get("addonVersion"), on)
+        yield from _release(resource, row, on)
     elif type_.startswith("kubernetes:"):
         if type_ in ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart", "kubernetes:helm.sh/v4:Chart"):
             chart = inputs.get("chart")
             name = chart.rpartition("/")[2] if isinstance(chart, str) else None
-            yield from _release(resource, _row(known, "chart", name, inputs.get("version")), on)
+            yield from _release(resource, _row(known, "chart", name, inputs.get("version"), on), on)
         for image in images_in(inputs):
-            yield from _release(resource, image_row(known, image), on)
+            yield from _release(resource, image_row(known, image, on), on)
         yield from _removed(resource, known)
+        if type_.startswith("kubernetes:karpenter.k8s.aws/") and type_.endswith(":EC2NodeClass"):
+            yield from _karpenter(resource, known, on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
         for image in set(machine_images(inputs)):
             yield from _system(resource, image, known, on)
@@ -239,6 +266,17 @@ def _retired(resource: RecordedResource, machine: str, known: Lifetimes, on: dat
     yield replace(age, what=machine, detail=said, fix=row.note if age.fix else "")
 
 
+def _karpenter(resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:
+    """Amazon Linux 2 in the node class of Karpenter, which takes EKS's images of it."""
+    spec = resource.inputs.get("spec")
+    terms = items(get(spec, "amiSelectorTerms"))
+    aliases = [get(term, "alias") for term in (() if isinstance(terms, Unknown) else terms)]
+    for named in (*aliases, get(spec, "amiFamily")):
+        if isinstance(named, str) and named.partition("@")[0].lower() == "al2":
+            for age in _system(resource, "AL2_x86_64", known, on):
+                yield replace(age, what=named, detail=age.detail.replace("AL2_x86_64", f"{named} of Karpenter", 1))
+
+
 def _removed(resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
     """A kind of Kubernetes in a version of its API that is served no more."""
     api, _, kind = canonical(resource.type).partition(":")[2].rpartition(":")
@@ -252,12 +290,19 @@ def _removed(resource: RecordedResource, known: Lifetimes) -> Iterator[Aging]:
 def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: date) -> Iterator[Aging]:
     """Versions of nodes that differ from their control plane's: ended ones, and pairs that the cloud refuses."""
     type_, inputs = canonical(resource.type), resource.inputs
+    release = _release_version(inputs)
     cluster: RecordedResource | None = resource
     if type_ in POOLS:
         service, key, link, kind = POOLS[type_]
         clusters = graph.referenced(resource, link, kind)
         cluster = clusters[0] if isinstance(clusters, tuple) and len(clusters) == 1 else None
-        stated = {resource.name: resource.outputs.get(key) or inputs.get(key)}
+        stated = {resource.name: release or resource.outputs.get(key) or inputs.get(key)}
+        version = inputs.get(key)
+        if release and isinstance(version, str) and minor(version) != minor(release):
+            what = f"release_version {release} of {resource.name}"
+            detail = f"{what}: of Kubernetes {minor(release)}, beside version {version}: EKS refuses the pair"
+            yield Aging(resource=resource.name, what=what, kind="kubernetes", until="", when="unknown", detail=detail,
+                        fix=f"leave it out, or name one of {minor(version)}", checked="")  # fmt: skip
     elif type_ in CLUSTERS:
         service = CLUSTERS[type_][0]
         listed = items(inputs.get("agentPoolProfiles"))
@@ -284,6 +329,21 @@ def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: da
                 yield replace(age, what=what, detail=detail, fix=f"set its version to {newer}")
 
 
+def _release_version(inputs: Mapping[str, Any]) -> str:
+    """Kubernetes of the machine image that an EKS node group states; "" where that says nothing of it, as with
+    Bottlerocket, whose releases have numbers of their own.
+
+    >>> _release_version({"releaseVersion": "1.33.5-20260101"})
+    '1.33.5-20260101'
+    >>> _release_version({"releaseVersion": "1.20.3-51709849", "amiType": "BOTTLEROCKET_x86_64"})
+    ''
+    """
+    version = inputs.get("releaseVersion")
+    if not isinstance(version, str) or str(inputs.get("amiType")).startswith("BOTTLEROCKET"):
+        return ""
+    return version if re.fullmatch(r"1\.\d+(\.\d+)?-\d[\d.]*", version) else ""
+
+
 def _version_of(cluster: RecordedResource) -> str | None:
     """The version that a cluster runs, as its state or its program says; None where neither does."""
     key = CLUSTERS[canonical(cluster.type)][1]
@@ -307,7 +367,7 @@ def _skew(nodes: tuple[int, ...], control: tuple[int, ...], runs: str) -> str:
 
 def _support(service: str, inputs: Mapping[str, Any]) -> Support:
     """Which support a cluster asks for (docs.aws.amazon.com/eks/latest/userguide/extended-support-control.html;
-    learn.microsoft.com/azure/aks/long-term-support).
+    learn.microsoft.com/azure/aks/long-term-support; cloud.google.com/kubernetes-engine/docs/concepts/release-channels).
 
     >>> _support("aks", {"supportPlan": "AKSLongTermSupport", "sku": {"tier": "Premium"}}), _support("aks", {})
     ('long-term', 'usual')
@@ -315,7 +375,7 @@ def _support(service: str, inputs: Mapping[str, Any]) -> Support:
     if service == "eks":
         return "standard alone" if get(inputs, "upgradePolicy", "supportType") == "STANDARD" else "usual"
     if service == "gke":
-        return "other" if get(inputs, "releaseChannel", "channel") == "EXTENDED" else "usual"
+        return "long-term" if get(inputs, "releaseChannel", "channel") == "EXTENDED" else "usual"
     return "long-term" if inputs.get("supportPlan") == "AKSLongTermSupport" else "usual"
 
 
@@ -329,25 +389,60 @@ def cluster_version(resource: RecordedResource) -> tuple[int, ...] | None:
     return number(minor(version)) or None
 
 
-def _row(known: Lifetimes, kind: str, name: object, version: object) -> Release | None:
+def _row(known: Lifetimes, kind: str, name: object, version: object, on: date) -> Release | None:
     if not (isinstance(name, str) and isinstance(version, str)):
         return None
-    return known.release(kind, name, version) or known.release(kind, name, f"v{version}")
+    row = known.release(kind, name, version) or known.release(kind, name, f"v{version}")
+    if row is not None or kind == "model":  # whose versions are days and numbers, and none follows another
+        return row
+    return _older((each for each in known.releases if (each.kind, each.name) == (kind, name)), version, on)
 
 
-def image_row(known: Lifetimes, image: str) -> Release | None:
-    """The row of an image, wherever a mirror keeps it.
+def _older(rows: Iterable[Release], version: str, on: date) -> Release | None:
+    """A version that has no row, by the next one that has ended: what is older than that has ended too."""
+    if not PLAIN.fullmatch(version):
+        return None
+    newer = [
+        row
+        for row in rows
+        if PLAIN.fullmatch(row.version) and number(row.version)[: len(number(version))] > number(version)
+    ]
+    ended = [row for row in newer if _when(row.supported_until, on) == "ended" and row.gone]
+    if not ended:
+        return None
+    next_ = min(ended, key=lambda row: number(row.version))
+    return replace(next_, version=version, note=f"it is older than {next_.version}, whose support ended then")
+
+
+def _database(known: Lifetimes, type_: str, inputs: Mapping[str, Any], on: date) -> Release | None:
+    name, key = DATABASES[type_]
+    engine, version = inputs.get("engine"), inputs.get(key)
+    if key == "databaseVersion" and isinstance(version, str):  # POSTGRES_9_6
+        engine, _, version = version.lower().partition("_")
+        version = version.replace("_", ".")
+    if not isinstance(version, str) or ("{engine}" in name and not isinstance(engine, str)):
+        return None
+    rows = [row for row in known.releases if (row.kind, row.name) == ("database", name.format(engine=engine))]
+    stated = next((row for row in rows if f"{version}.".startswith(f"{row.version}.")), None)
+    leading = re.match(r"\d+(\.\d+)?", version)  # 5.7.mysql_aurora.2.11.1
+    return stated or (_older(rows, leading[0], on) if leading else None)
+
+
+def image_row(known: Lifetimes, image: str, on: date | None = None) -> Release | None:
+    """The row of an image, wherever a mirror keeps it; with a day, of an older one by the next that ended before it.
 
     >>> from sizewell.sizing.catalog.lifetimes import load
     >>> image_row(load(), "123456789012.dkr.ecr.us-east-1.amazonaws.com/mirror/kueue/kueue:v0.19.4").name
     'registry.k8s.io/kueue/kueue'
     """
     name, _, tag = image.partition("@")[0].rpartition(":")
+    rows = []
     for row in known.releases:
         path = row.name.partition("/")[2] if "." in row.name.partition("/")[0] else row.name
-        if row.kind == "image" and row.version == tag and (name == row.name or name.endswith(f"/{path}")):
-            return row
-    return None
+        if row.kind == "image" and (name == row.name or name.endswith(f"/{path}")):
+            rows.append(row)
+    exact = next((row for row in rows if row.version == tag), None)
+    return exact if exact is not None or on is None else _older(rows, tag, on)
 
 
 def images_in(value: Any, key: str = "") -> Iterator[str]:

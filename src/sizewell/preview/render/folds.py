@@ -47,7 +47,10 @@ def _fold(summary: str, lines: list[str]) -> str:
 def _ages_in_short(stack: records.Stack) -> str:
     """How many versions ended or end soon, for the fold's line."""
     counts = {when: sum(age.when == when for age in stack.ages) for when in ("ended", "in 30 days", "in 90 days")}
-    told = [f"{count} {when if when == 'ended' else f'end {when}'}" for when, count in counts.items() if count]
+    told = []
+    for when, count in counts.items():
+        end = "" if when == "ended" else "ends " if count == 1 else "end "
+        told += [f"{count} {end}{when}"] if count else []
     return f" · {', '.join(told)}" if told else ""
 
 

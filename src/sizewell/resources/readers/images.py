@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 IMAGES: Final = (
-    "ami", "amiType", "image", "imageId", "imageIdOverride", "imageType", "platformIdentifier", "sourceImage",
+    "ami", "amiType", "image", "imageId", "imageIdOverride", "imageType", "osSKU", "osSku",
+    "platformIdentifier", "sourceImage",
 )  # fmt: skip
 MACHINES: Final = ("instanceType", "machineType", "size", "vmSize")
 ATTACHED: Final = (("guestAccelerators", "type"), ("sku", "name"))  # what holds the key, and the key

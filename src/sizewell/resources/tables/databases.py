@@ -117,7 +117,7 @@ def _extended(
 
 
 def _year_of_extended_support(engine: str, version: str, context: Context) -> int:
-    """1 in the first year after standard support, 0 before; a version older than all of the table is in its last."""
+    """1 in the first year after standard support, 0 before; of a version older than all of the table RDS sells none."""
     parts = version.split(".")
     major = parts[0] if engine.endswith(("postgres", "postgresql")) else ".".join(parts[:2])
     known, name = lifetimes.load(), f"aws:rds/{engine}"
@@ -125,8 +125,7 @@ def _year_of_extended_support(engine: str, version: str, context: Context) -> in
     if row is not None and row.supported_until:
         until = date.fromisoformat(row.supported_until)
         return max((context.on - until).days, 0) // 365 + 1 if context.on > until else 0
-    listed = [lifetimes.number(each.version) for each in known.releases if (each.kind, each.name) == ("database", name)]
-    return _SAME_RATE_YEARS + 1 if listed and lifetimes.number(major) < min(listed) else 0
+    return 0
 
 
 def _rds_storage(resource: RecordedResource, context: Context, deployment: str, size: Number) -> tuple[LineItem, ...]:

@@ -29,6 +29,8 @@ OLD_DAYS: Final = 90
 """A table that nobody checked for so long is said to be old where it decides."""
 
 VERSION: Final = re.compile(r"[1-9]\d*\.\d+")
+FIRST: Final = "1.10"
+"""Minor version with which the oldest of these services that has any record began; a smaller one lost its last zero."""
 PLAUSIBLE_DAYS: Final = 5 * 365
 """No cloud supports a minor version of Kubernetes for more than three years, or states an end further ahead."""
 
@@ -383,10 +385,13 @@ def _implausible(rows: Iterable[object], places: Iterable[str]) -> Iterator[Faul
         if isinstance(row, KubernetesVersion):
             if not VERSION.fullmatch(row.version):
                 yield Fault(path=f"{place}: version", found=row.version, allowed="a minor version, as 1.36")
+            elif number(row.version) < number(FIRST):
+                yield Fault(path=f"{place}: version", found=row.version, allowed=f"{FIRST} or later",
+                            fix=f"quote it: a spreadsheet makes {row.version} of {row.version}0")  # fmt: skip
             wrong = wrong_ends(row.supported_until, row.extended_until, date.fromisoformat(row.checked))
             yield from (Fault(path=place, message=f"{row.service} {row.version}: {said}") for said in wrong)
 
 
 def _table(record: type[_Row], shown: str, path: Path, faults: list[Fault], places: list[str]) -> list[_Row]:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")  # a spreadsheet begins with a mark
     return table.read(record, shown, text, sources={}, faults=faults, at=places)

@@ -20,6 +20,11 @@ _SYSTEMS: Final = {
     ("debian", "11"): r"debian\D{0,12}11(?!\d)|\bbullseye\b",
     ("centos", "7"): r"centos\D{0,12}7(?!\d)",
     ("centos", "8"): r"centos\D{0,12}8(?!\d)",
+    ("rhel", "7"): r"rhel\D{0,12}7(?:[._-]?\d)?(?!\d)",
+    ("windows-server", "2012"): r"windows\D{0,12}2012",
+    ("windows-server-on-aks", "2019"): r"^windows2019$",  # osSku: elsewhere it is supported for longer
+    ("windows-annual-channel-on-aks", "annual"): r"^windowsannual$",
+    ("azure-linux", "2"): r"^(?:cbl)?mariner$|^azurelinux2",
 }
 _PATTERNS: Final = {system: re.compile(pattern, re.IGNORECASE) for system, pattern in _SYSTEMS.items()}
 
@@ -48,7 +53,9 @@ def title(row: Release) -> str:
     ('Amazon Linux 2', 'CentOS 7')
     """
     group, _, name = row.name.partition("/")
-    words = name.replace("-", " ").title().replace("Centos", "CentOS")
+    words = name.replace("-", " ").title()
+    for wrong, right in (("Centos", "CentOS"), ("Rhel", "RHEL"), ("On Aks", "on AKS")):
+        words = words.replace(wrong, right)
     return f"{words} {row.version}" if group == "image" else name
 
 
