@@ -69,7 +69,7 @@ RULES = [{"name": "a"}, {"name": "b", "statement": {"managedRuleGroupStatement":
         (SQL, {"sku": {"name": "GP_Gen5_4"}, "maxSizeBytes": 5 * GIB, "licenseType": "BasePrice"}, "", "445.22"),
         (SQL, {"sku": {"name": "GP_Gen5", "capacity": 4}, "maxSizeBytes": 5 * GIB, "zoneRedundant": True}, "",
          "1004.55"),
-        (SQL, {"sku": {"name": "HS_Gen5", "capacity": 2}, "highAvailabilityReplicaCount": 2}, "", "946.00"),
+        (SQL, {"sku": {"name": "HS_Gen5", "capacity": 2}, "highAvailabilityReplicaCount": 2}, "", "800.05"),  # no licence
         ("gcp:redis/instance:Instance", {"memorySizeGb": 25, "tier": "STANDARD_HA"}, "", "839.50"),
         ("gcp:redis/instance:Instance", {"memorySizeGb": 1}, "", "35.77"),
         ("gcp:redis/cluster:Cluster", {"shardCount": 3, "replicaCount": 2, "nodeType": "REDIS_SHARED_CORE_NANO"}, "",

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Mix
-from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, number, text
+from sizewell.resources.values import Count, Flag, Text, contains_unknown, count, either, flag, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
 LAUNCH_CONFIGURATION: Final = "aws:ec2/launchConfiguration:LaunchConfiguration"
@@ -247,7 +247,7 @@ def licence(image: object, machine: object = None) -> str:
     kind = "" if isinstance(kind, Unknown) else kind.rsplit("/", 1)[-1]
     if flag(get(machine, "getPasswordData")) is True or re.search("windows", kind, re.IGNORECASE):
         return f"Windows with {kind.partition('SQL')[1]} Server" if "SQL" in kind else "Windows"
-    return kind if kind.startswith(("Red Hat", "SUSE", "RHEL")) else ""
+    return kind if kind.startswith(("Red Hat", "SUSE", "RHEL", "Ubuntu Pro")) or "SQL Server" in kind else ""
 
 
 def looked_up(image: object) -> bool:
@@ -274,6 +274,22 @@ def dedicated_network(graph: Graph, resource: RecordedResource, prop: str) -> bo
         for network in found
     ]
     return any(network.inputs.get("instanceTenancy") == "dedicated" for network in networks)
+
+
+def zones(graph: Graph, resource: RecordedResource, machine: object, prop: str) -> tuple[str, ...] | Unknown:
+    """The availability zones that machines stand in, as stated or by the subnets that the input `prop` names."""
+    for key in (("availabilityZones",), ("availabilityZone",), ("placement", "availabilityZone")):
+        stated = items(get(machine, *key))
+        if isinstance(stated, Unknown) or contains_unknown(stated):
+            return UNKNOWN
+        if stated:
+            return tuple(map(str, stated))
+    named = items(resource.inputs.get(prop))
+    subnets = graph.referenced(resource, prop, "aws:ec2/subnet:Subnet")
+    if isinstance(subnets, Unknown) or not subnets or (isinstance(named, tuple) and len(named) != len(subnets)):
+        return UNKNOWN
+    placed = [text(subnet.inputs.get("availabilityZone")) for subnet in subnets]
+    return UNKNOWN if UNKNOWN in placed or "" in placed else tuple(dict.fromkeys(map(str, placed)))
 
 
 def block_devices(template_inputs: Any) -> tuple[Mapping[str, object], ...] | Unknown:

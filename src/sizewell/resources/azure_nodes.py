@@ -10,13 +10,24 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Mix, Size, fixed
-from sizewell.resources.values import Flag, Text, count, either, flag, get, items, number, text
+from sizewell.resources.values import Flag, Text, contains_unknown, count, either, flag, get, items, number, text
 
 SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"
 MANAGED_CLUSTER: Final = "azure-native:containerservice:ManagedCluster"
 AGENT_POOL: Final = "azure-native:containerservice:AgentPool"
 STANDBY_POOL: Final = "azure-native:standbypool:StandbyVirtualMachinePool"
 AUTOSCALE: Final = ("azure-native:monitor:AutoscaleSetting",)
+
+
+REGIONAL: Final = "no zone"  # of what Azure places in a region as it likes
+
+
+def zones(stated: object) -> tuple[str, ...] | Unknown:
+    """The zones that a resource states."""
+    listed = items(stated)
+    if isinstance(listed, Unknown) or contains_unknown(listed):
+        return UNKNOWN
+    return tuple(map(str, listed)) or (REGIONAL,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +43,7 @@ class Machine:
     public: Flag  # whether each machine has a public address that no resource of its own stands for
     mix: Mix | None = None  # of a market that is MIXED
     on_host: bool = False  # whether it stands on a dedicated host, which is billed whole
+    zones: tuple[str, ...] | Unknown = (REGIONAL,)  # that it stands in one of
 
 
 def _stated(reference: object) -> bool:
@@ -59,6 +71,7 @@ def profile_machine(kind: Text, profile: object) -> Machine:
         system=_system(profile),
         public=_public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
         on_host=_stated(get(profile, "host")) or _stated(get(profile, "hostGroup")),
+        zones=zones(get(profile, "zones")),
     )
 
 
@@ -104,7 +117,8 @@ def _public(configurations: object) -> Flag:
 def scale_set_machine(resource: RecordedResource) -> Machine:
     """A scale set's machine; one on spot may keep a base and a share of regular machines (`priorityMixPolicy`)."""
     machine = profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
-    machine = replace(machine, on_host=_stated(resource.inputs.get("hostGroup")))
+    placed = zones(resource.inputs.get("zones"))
+    machine = replace(machine, on_host=_stated(resource.inputs.get("hostGroup")), zones=placed)
     policy = resource.inputs.get("priorityMixPolicy")
     if machine.market != "spot" or policy is None:
         return machine
@@ -135,6 +149,7 @@ def agent_machine(profile: object) -> Machine:
         system="Windows" if str(get(profile, "osType")).lower() == "windows" else "",
         public=flag(get(profile, "enableNodePublicIP")),
         on_host=isinstance(get(profile, "hostGroupID"), str),
+        zones=zones(get(profile, "availabilityZones")),
     )
 
 

@@ -9,7 +9,19 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import Count, Flag, Text, canonical, count, either, flag, get, items, text
+from sizewell.resources.values import (
+    Count,
+    Flag,
+    Text,
+    canonical,
+    contains_unknown,
+    count,
+    either,
+    flag,
+    get,
+    items,
+    text,
+)
 
 NODE_POOL: Final = "gcp:container/nodePool:NodePool"
 CLUSTER: Final = "gcp:container/cluster:Cluster"
@@ -42,6 +54,9 @@ class Machine:
     on_nodes: bool = False  # whether it stands on sole-tenant nodes, which are billed whole
     keeps_disks: bool = False  # whether its disks stay, and bill, while it does not run
     runs: bool = True  # False where it is to be stopped
+    interfaces: tuple[str, ...] | Unknown = ()  # of its local SSDs, "NVME" or "SCSI" each, sorted
+    platform: Text = ""  # the least CPU platform that it asks for
+    affinity: Text = "ANY_RESERVATION"  # which reservations it takes
 
 
 def run_size(inputs: Mapping[str, Any]) -> Size:
@@ -87,7 +102,86 @@ def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = Fal
             get(config, "ephemeralStorageConfig", "localSsdCount"),
             get(config, "ephemeralStorageLocalSsdConfig", "localSsdCount"),
         ),
+        interfaces=_node_interfaces(config),
+        platform=_platform(config),
+        # takes none where it does not ask for them, unlike an instance
+        affinity=text(get(config, "reservationAffinity", "consumeReservationType"), "NO_RESERVATION"),
     )
+
+
+def _node_interfaces(config: object) -> tuple[str, ...] | Unknown:
+    nvme = _added(
+        get(config, "localNvmeSsdBlockConfig", "localSsdCount"),
+        get(config, "ephemeralStorageConfig", "localSsdCount"),
+        get(config, "ephemeralStorageLocalSsdConfig", "localSsdCount"),
+    )
+    scsi = _added(get(config, "localSsdCount"))
+    if isinstance(nvme, Unknown) or isinstance(scsi, Unknown):
+        return UNKNOWN
+    return ("NVME",) * (nvme or 0) + ("SCSI",) * (scsi or 0)
+
+
+def _platform(inputs: object) -> Text:
+    """The least CPU platform that is stated; automatic is none."""
+    stated = text(get(inputs, "minCpuPlatform"))
+    return "" if isinstance(stated, str) and stated.lower() == "automatic" else stated
+
+
+def _interfaces(*lists: tuple[Any, ...] | Unknown) -> tuple[str, ...] | Unknown:
+    found: list[str] = []
+    for listed in lists:
+        if isinstance(listed, Unknown) or contains_unknown(listed):
+            return UNKNOWN
+        found += (str(get(each, "interface", default="SCSI")).upper() for each in listed)
+    return tuple(sorted(found))
+
+
+def reserved_machine(graph: Graph, reservation: RecordedResource) -> Machine:
+    """The machine that a reservation holds: as it states, or as its template does."""
+    specific = reservation.inputs.get("specificReservation")
+    if get(specific, "sourceInstanceTemplate") is not None:
+        templates = graph.referenced(reservation, "specificReservation", *TEMPLATES)
+        return instance_machine(templates[0].inputs if isinstance(templates, tuple) and templates else UNKNOWN)
+    held = get(specific, "instanceProperties")
+    local, attached = items(get(held, "localSsds")), items(get(held, "guestAccelerators"))
+    if not isinstance(attached, Unknown):
+        attached = tuple(
+            {"type": get(each, "acceleratorType"), "count": get(each, "acceleratorCount", default=1)}
+            for each in attached
+        )
+    stated = {key: get(held, key) for key in ("machineType", "minCpuPlatform")}
+    return instance_machine({**stated, "scratchDisks": local, "guestAccelerators": attached})
+
+
+def zone(graph: Graph, resource: RecordedResource) -> Text:
+    """The zone of a resource, or of its provider; "" where it is the one that a stack's configuration sets."""
+    stated, provider = resource.inputs.get("zone"), graph.provider(resource)
+    if stated is None and provider is not None:
+        stated = provider.inputs.get("zone")
+    return last_part(text(stated))
+
+
+def zones_of(
+    graph: Graph, pool: RecordedResource, cluster: RecordedResource | Unknown | None = None
+) -> tuple[str, ...] | Unknown:
+    """The zones that machines are spread over, evenly; UNKNOWN where a region alone is stated."""
+    if pool.type == "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager":
+        listed = items(pool.inputs.get("distributionPolicyZones"))
+        return UNKNOWN if isinstance(listed, Unknown) or contains_unknown(listed) or not listed else tuple(listed)
+    if canonical(pool.type) not in (NODE_POOL, CLUSTER):
+        own = zone(graph, pool)
+        return UNKNOWN if isinstance(own, Unknown) else (own,)
+    for each in (pool, cluster):
+        if not isinstance(each, RecordedResource):
+            break
+        listed, own = items(each.inputs.get("nodeLocations")), text(each.inputs.get("location"))
+        if isinstance(listed, Unknown) or isinstance(own, Unknown) or contains_unknown(listed):
+            break
+        zonal = own.count("-") == 2
+        if listed or zonal:
+            beside = (own,) if zonal and (canonical(each.type) == CLUSTER or not listed) else ()
+            return tuple(dict.fromkeys((*beside, *map(str, listed))))
+    return UNKNOWN
 
 
 def _added(*counts: object) -> Count:
@@ -119,7 +213,7 @@ def instance_machine(inputs: object) -> Machine:
         image = get(boot, "sourceImage")
     scratch = items(get(inputs, "scratchDisks"))
     more = disks if isinstance(disks, Unknown) else tuple(disk for disk in disks[1:] if get(disk, "source") is None)
-    added = UNKNOWN if isinstance(more, Unknown) else sum(get(disk, "type") == "SCRATCH" for disk in more)
+    added = UNKNOWN if isinstance(more, Unknown) else len(_scratch(more))
     return Machine(
         system=licence(image),
         more_disks=more if isinstance(more, Unknown) else tuple(d for d in more if get(d, "type") != "SCRATCH"),
@@ -137,7 +231,14 @@ def instance_machine(inputs: object) -> Machine:
         on_nodes=_on_nodes(scheduling),
         keeps_disks=True,
         runs=text(get(inputs, "desiredStatus")) not in ("TERMINATED", "SUSPENDED"),
+        interfaces=_interfaces(scratch, more if isinstance(more, Unknown) else _scratch(more)),
+        platform=_platform(inputs),
+        affinity=text(get(inputs, "reservationAffinity", "type"), "ANY_RESERVATION"),
     )
+
+
+def _scratch(disks: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(disk for disk in disks if get(disk, "type") == "SCRATCH")
 
 
 # Projects of public images whose licence is billed with the machine. Source, from memory:

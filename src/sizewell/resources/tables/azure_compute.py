@@ -47,10 +47,11 @@ def _machines(
         pools.machines(resource, context, instance_type=machine.kind, market=market, size=size, premium=premium)
         for market in ((), markets)[not machine.on_host]
     ]
+    regular = next((line.what for market, line in zip(markets, lines, strict=False) if market == "on-demand"), "")
     if machine.mix is not None and not machine.on_host:
         lines = pools.shares(lines[0], lines[1], machine.mix, size)
-    held = _reservations(resource, context, machine)
-    lines = [rest for line in lines for rest in reserved.beyond(line, context, *held)]
+    held = reserved.azure(resource, context, machine=machine)
+    lines = [reserved.beyond(line, context, held) if line.what == regular else line for line in lines]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += pools.addresses(resource, context, public=machine.public, hours=hours)
     lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
@@ -72,19 +73,6 @@ def _machines(
             )
         )
     return lines
-
-
-def _reservations(resource: RecordedResource, context: Context, machine: Machine) -> tuple[RecordedResource, ...]:
-    """The reservations of this program, of the group that a machine names and of its type."""
-    found: list[RecordedResource] = []
-    for prop in ("capacityReservation", "virtualMachineProfile", "capacityReservationGroupID", "agentPoolProfiles"):
-        if prop == "virtualMachineProfile" and get(resource.inputs, prop, "capacityReservation") is None:
-            continue
-        groups = context.graph.referenced(resource, prop, "azure-native:compute:CapacityReservationGroup")
-        for group in groups if isinstance(groups, tuple) else ():
-            held = context.graph.referring(group, _RESERVATION, "capacityReservationGroupName")
-            found += held if isinstance(held, tuple) else ()
-    return tuple(each for each in found if get(each.inputs, "sku", "name") == machine.kind)
 
 
 def _scale_set(resource: RecordedResource, context: Context) -> Outcome:
@@ -287,7 +275,6 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
     return (pools.standing_disk(resource, context, gigabytes=gigabytes, key=key, what="file system"),)
 
 
-_RESERVATION: Final = "azure-native:compute:CapacityReservation"
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:compute:VirtualMachineScaleSet": _scale_set,
     "azure-native:compute:VirtualMachine": _vm,

@@ -360,7 +360,9 @@ def _azure_sql(resource: RecordedResource, context: Context) -> Outcome:
         lines.append(
             _hours(resource, context, key=f"{series}.zone_redundancy.vcore_hour", count=cores, unit="vCPU-hour")
         )
-    if licence != "BasePrice":
+    # Hyperscale has no licence fee since December 2023. Source, read 2026-11-27:
+    # learn.microsoft.com/azure/azure-sql/database/sql-database-paas-overview
+    if licence != "BasePrice" and tier != "hs":
         lines.append(_hours(resource, context, key=f"sql.{tier}.licence.vcore_hour", count=cores, unit="vCPU-hour"))
     if tier == "hs":
         return (*lines, *stored(resource, context, key="sql.hs.gb_month", what="database storage"))

@@ -23,14 +23,21 @@ def disk_key(kind: Text) -> Text:
 
 
 def _machines(
-    resource: RecordedResource, context: Context, machine: Machine, size: Size, *, public: Flag | None = None
+    resource: RecordedResource,
+    context: Context,
+    machine: Machine,
+    size: Size,
+    *,
+    public: Flag | None = None,
+    cluster: RecordedResource | None = None,
 ) -> list[LineItem]:
     lines: list[LineItem] = []
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     if machine.runs:
-        if not machine.on_nodes:
-            lines += machine_hours(resource, context, machine, size)
-        lines += _local_disks(resource, context, machine, hours)
+        if machine.on_nodes:
+            lines += _local_disks(resource, context, machine, hours)
+        else:
+            lines += machine_hours(resource, context, machine, size, cluster)
         lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
         if isinstance(machine.image, Unknown):
             pools.licence_not_known(resource, context)
@@ -53,47 +60,21 @@ def _machines(
     return [*lines, *_more_disks(resource, context, machine, hours)]
 
 
-def machine_hours(resource: RecordedResource, context: Context, machine: Machine, size: Size) -> list[LineItem]:
-    """The machines, and accelerators attached to them, as far as no reservation of this program covers them."""
-    line = pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size)
-    held = _reservations(resource, context) if machine.market == "on-demand" else ()
-    rest = reserved.beyond(line, context, *held)
-    attached: list[LineItem] = []
+def machine_hours(
+    resource: RecordedResource, context: Context, machine: Machine, size: Size, cluster: RecordedResource | None = None
+) -> list[LineItem]:
+    """The machines with their accelerators and local SSDs, as far as no reservation of this program covers them."""
+    line = rest = pools.machines(resource, context, instance_type=machine.kind, market=machine.market, size=size)
+    if machine.market == "on-demand":
+        zones = gcp_nodes.zones_of(context.graph, resource, cluster)
+        rest = reserved.beyond(line, context, reserved.gcp(resource, context, machine=machine, zones=zones))
+    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    beside = _local_disks(resource, context, machine, hours)
     if isinstance(machine.attached, Unknown):
-        attached = [context.unpriced(resource, "accelerators", "attached accelerators are not known yet")]
+        beside.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
     elif machine.attached and isinstance(machine.kind, str) and context.catalog.says("gcp", machine.kind, "attachable"):
-        attached = [_attached(resource, context, machine, size, entry) for entry in machine.attached]
-    return [*attached, *rest] if rest else []
-
-
-def _reservations(resource: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
-    """The reservations of this program that machines of a resource name."""
-    found: list[RecordedResource] = []
-    template = gcp_nodes.template_of(context.graph, resource)
-    for each in (resource, template):
-        for prop in ("reservationAffinity", "nodeConfig"):
-            if not isinstance(each, RecordedResource) or get(each.inputs, prop) is None:
-                continue
-            if prop == "nodeConfig" and get(each.inputs, prop, "reservationAffinity") is None:
-                continue
-            named = context.graph.referenced(each, prop, _RESERVATION)
-            found += named if isinstance(named, tuple) else ()
-    return tuple(found) or _open_to(resource, context)
-
-
-def _open_to(machine: RecordedResource, context: Context) -> tuple[RecordedResource, ...]:
-    """Reservations that a machine takes by itself: of its type and zone, not for those alone that name them."""
-    kind, zone = (machine.inputs.get(key) for key in ("machineType", "zone"))
-    sort = text(get(machine.inputs, "reservationAffinity", "type"), "ANY_RESERVATION")
-    if not isinstance(kind, str) or sort != "ANY_RESERVATION" or get(machine.inputs, "guestAccelerators"):
-        return ()
-    return tuple(
-        each
-        for each in context.graph.of(_RESERVATION)
-        if flag(each.inputs.get("specificReservationRequired")) is False
-        and (each.inputs.get("zone"), get(each.inputs, "specificReservation", "instanceProperties", "machineType"))
-        == (zone, gcp_nodes.last_part(kind))
-    )
+        beside += [_attached(resource, context, machine, size, entry) for entry in machine.attached]
+    return [rest, *reserved.likewise(beside, line, rest)]
 
 
 def _more_disks(
@@ -178,7 +159,7 @@ def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
     )
     size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
     private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
-    return tuple(_machines(resource, context, machine, size, public=negated(private)))
+    return tuple(_machines(resource, context, machine, size, public=negated(private), cluster=cluster))
 
 
 def _cluster(resource: RecordedResource, context: Context) -> Outcome:
@@ -325,24 +306,16 @@ def _tpu(resource: RecordedResource, context: Context) -> Outcome:
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     """Reserved machines are billed like running ones, used or not."""
-    specific = resource.inputs.get("specificReservation")
-    kind = text(get(specific, "instanceProperties", "machineType"))
-    size = fixed(count(get(specific, "count")))
-    lines = [pools.machines(resource, context, instance_type=kind, market="on-demand", size=size)]
-    held = get(specific, "instanceProperties")
-    local = items(get(held, "localSsds"))
-    machine = gcp_nodes.instance_machine({"machineType": get(held, "machineType"), "scratchDisks": local})
-    attached = items(get(held, "guestAccelerators"))
-    if isinstance(attached, Unknown):
+    size = fixed(count(get(resource.inputs, "specificReservation", "count")))
+    machine = replace(gcp_nodes.reserved_machine(context.graph, resource), market="on-demand")
+    lines = [pools.machines(resource, context, instance_type=machine.kind, market="on-demand", size=size)]
+    if isinstance(machine.attached, Unknown):
         lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
         return tuple(lines)
-    for each in attached:
-        one = {"type": get(each, "acceleratorType"), "count": get(each, "acceleratorCount", default=1)}
-        lines.append(_attached(resource, context, machine, size, one))
+    lines += [_attached(resource, context, machine, size, each) for each in machine.attached]
     return (*lines, *_local_disks(resource, context, machine, size.hours()))
 
 
-_RESERVATION: Final = "gcp:compute/reservation:Reservation"
 _DISKS: Final = ("gcp:compute/disk:Disk", "gcp:compute/regionDisk:RegionDisk")
 TABLE: Final[dict[str, Pricer]] = {
     "gcp:container/nodePool:NodePool": _node_pool,
@@ -356,5 +329,5 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _group,
     "gcp:tpu/v2Vm:V2Vm": _tpu,
     "gcp:tpu/v2QueuedResource:V2QueuedResource": _tpu,
-    _RESERVATION: _reservation,
+    reserved.GCP: _reservation,
 }

@@ -265,7 +265,10 @@ def _workbench(resource: RecordedResource, context: Context) -> Outcome:
     if text(resource.inputs.get("desiredState"), "ACTIVE") != "STOPPED":
         configs = items(get(setup, "acceleratorConfigs"))
         listed = configs if isinstance(configs, Unknown) else tuple(_accelerators(each) for each in configs)
-        machine = gcp_nodes.instance_machine({"machineType": kind, "guestAccelerators": listed})
+        affinity = {"type": get(setup, "reservationAffinity", "consumeReservationType", default="RESERVATION_NONE")}
+        machine = gcp_nodes.instance_machine(
+            {"machineType": kind, "guestAccelerators": listed, "reservationAffinity": affinity}
+        )
         lines += machine_hours(resource, context, machine, fixed(1))
         public = negated(flag(get(setup, "disablePublicIp")))
         lines += pools.addresses(resource, context, public=public, hours=fixed(1).hours())
