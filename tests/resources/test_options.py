@@ -11,8 +11,27 @@ from typing import Any
 
 import pytest
 
-from sizewell.resources import UNKNOWN, RecordedResource
-from tests.resources.test_meters import ASG, EKS, GCE, LT, SUBNET, VM, boot, gce, group, instance, make, monthly, priced
+from sizewell.resources import UNKNOWN, RecordedResource, price
+from sizewell.resources.recorded import Plan
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.rates import parse_discounts
+from tests.resources.test_meters import (
+    ASG,
+    EKS,
+    GCE,
+    LT,
+    ON,
+    SUBNET,
+    VM,
+    boot,
+    gce,
+    group,
+    instance,
+    make,
+    monthly,
+    priced,
+)
+from tests.resources.test_meters import CONFIG as SETTINGS
 
 G6, G2 = Decimal("0.8048") * 730, Decimal("0.706832") * 730
 N2 = Decimal("0.194236") * 730
@@ -280,6 +299,13 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         ((AZURE_GROUP, AZURE_RESERVED, make(VM, {"hardwareProfile": {"vmSize": "Standard_D4s_v5"}, "storageProfile": {
             "osDisk": PREMIUM}, "capacityReservation": {"capacityReservationGroup": {"id": UNKNOWN}}},
             capacityReservation=AZURE_GROUP)), usd(5 * D4 + Decimal("19.71"))),
+        # what a program states is no use: addresses of a service, two at 0.005, one for each of three brokers
+        ((make("aws:globalaccelerator/accelerator:Accelerator", {"name": "front"}),), "7.30 + ?"),
+        ((make("aws:globalaccelerator/accelerator:Accelerator", {"ipAddresses": ["192.0.2.1"]}),), "0.00 + ?"),
+        ((make("aws:ec2/vpnConnection:VpnConnection", {"type": "ipsec.1"}),), "7.30 + ?"),
+        ((make("aws:ec2/vpnConnection:VpnConnection", {"outsideIpAddressType": "PrivateIpv4"}),), "0.00 + ?"),
+        ((make("aws:msk/cluster:Cluster", {"numberOfBrokerNodes": 3, "brokerNodeGroupInfo": {
+            "connectivityInfo": {"publicAccess": {"type": "SERVICE_PROVIDED_EIPS"}}}}),), "10.95 + ?"),
         # 284.70 + 128 GB at 0.138, four nodes of them
         ((pg(),), "302.36"),
         ((pg(cluster={"clusterSize": 4}),), "1209.46"),
@@ -298,6 +324,8 @@ def test_what_an_option_bills_is_in_the_total_or_said(resources: tuple[RecordedR
     ("resource", "said"),
     [
         (instance(ami=UNKNOWN), "licence"),
+        (instance(tenancy="host", hostId="h-1"), "on a dedicated host"),
+        (d4(hostGroup={"id": UNKNOWN}), "on a dedicated host"),
         (make("gcp:compute/resourcePolicy:ResourcePolicy", {"snapshotSchedulePolicy": {"schedule": {}}}), "snapshots"),
         (
             make("aws:efs/replicationConfiguration:ReplicationConfiguration", {"destination": {"region": "r"}}),
@@ -309,7 +337,6 @@ def test_what_an_option_bills_is_in_the_total_or_said(resources: tuple[RecordedR
             make("aws:cloudwatch/logMetricFilter:LogMetricFilter", {"metricTransformation": {"name": "errors"}}),
             "custom metric",
         ),
-        (make("aws:globalaccelerator/accelerator:Accelerator", {"name": "front"}), "public IPv4 addresses"),
         (ml("ComputeInstance"), "disks, load balancer and public addresses"),
         (ml("AmlCompute"), "disks, load balancer and public addresses"),
     ],
@@ -319,17 +346,45 @@ def test_what_a_use_bills_is_named_beside_the_totals(resource: RecordedResource,
 
 
 def test_a_meter_has_the_price_of_a_teams_own_rate() -> None:
-    from sizewell.resources import price
-    from sizewell.resources.recorded import Plan
-    from sizewell.sizing.catalog import load
-    from sizewell.sizing.catalog.rates import parse_discounts
-    from tests.resources.test_meters import CONFIG as SETTINGS
-    from tests.resources.test_meters import ON
-
     cluster = make(EKS, {"version": "1.36", "controlPlaneScalingConfig": {"tier": "tier-xl"}})
     rates = parse_discounts({"rates": [{"fee": "eks.control_plane.tier-xl", "usd": 1.65}]})
     found = price(Plan(project="t", stack="dev", resources=(cluster,), config=SETTINGS), load(), on=ON, discounts=rates)
     assert found.cost().run_rate.usd_per_month.expected == 73 + Decimal("1.65") * 730
+
+
+def test_provisioned_capacity_of_indexes_and_replicas_is_in_the_total_or_a_gap_of_it() -> None:
+    """An index has its own capacity, 50 of either; replicas have the table's, each at the price of its region."""
+    rates = parse_discounts({"rates": [{"fee": "dynamodb.read_unit.hour", "usd": "0.00013"},
+                                       {"fee": "dynamodb.write_unit.hour", "usd": "0.00065"}]})  # fmt: skip
+    index = {"globalSecondaryIndexes": [{"name": "i", "readCapacity": 50, "writeCapacity": 50}]}
+    for more, unpriced in ({}, 0), ({"replicas": [{"regionName": "eu-west-1"}]}, 1):
+        table = make("aws:dynamodb/table:Table", {"readCapacity": 10, "writeCapacity": 10, **index, **more})
+        cost = price(Plan(project="t", stack="dev", resources=(table,), config=SETTINGS), load(), on=ON,
+                     discounts=rates).cost()  # fmt: skip
+        assert cost.run_rate.usd_per_month.expected == Decimal("34.15")  # 0.95 + 4.74 + 4.74 + 23.72
+        assert len(cost.unpriced) == unpriced
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "version", "extended"),
+    [
+        *(("opensearch/domain:Domain", "engineVersion", version, True) for version in (
+            "Elasticsearch_1.5", "Elasticsearch_5.6", "Elasticsearch_6.7", "Elasticsearch_7.8", "OpenSearch_1.2",
+            "OpenSearch_2.9")),
+        *(("opensearch/domain:Domain", "engineVersion", version, False) for version in (
+            None, "Elasticsearch_6.8", "Elasticsearch_7.10", "OpenSearch_1.3", "OpenSearch_2.11", "OpenSearch_2.19")),
+        *(("elasticsearch/domain:Domain", "elasticsearchVersion", version, True) for version in (
+            None, "1.5", "2.3", "5.6", "6.7", "7.1")),
+        *(("elasticsearch/domain:Domain", "elasticsearchVersion", version, False) for version in ("6.8", "7.10")),
+        ("docdb/cluster:Cluster", "engineVersion", "3.6.0", True),
+        ("docdb/cluster:Cluster", "engineVersion", "5.0.0", False),
+    ],
+)  # fmt: skip
+def test_a_version_out_of_standard_support_is_billed_more(
+    kind: str, key: str, version: str | None, *, extended: bool
+) -> None:
+    lines = priced(make(f"aws:{kind}", {key: version} if version else {})).items
+    assert any(line.what.startswith("extended support") for line in lines) == extended
 
 
 def nat(*machines: RecordedResource) -> tuple[Decimal, Decimal]:

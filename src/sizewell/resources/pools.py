@@ -184,6 +184,13 @@ def licences(
     return [by_the_hour(resource, context, what=what, key=key, unit=unit, each=each, hours=hours)]
 
 
+def on_host(resource: RecordedResource, context: Context, host: str) -> None:
+    """Name beside the totals that machines stand on a host that is billed whole, where the program has none of them."""
+    if not context.graph.of(host):
+        name = context.graph.component(resource)
+        context.outside.append(f"{name}: machine ({resource.name}): on a dedicated host that is not in this program")
+
+
 def licence_not_known(resource: RecordedResource, context: Context) -> None:
     """Name beside the totals that an image is looked up, and with it whether its operating system is billed."""
     name = context.graph.component(resource)

@@ -25,6 +25,7 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
     "aws:eks/nodeGroup:NodeGroup": "subnetIds",
 }
 _ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
+_HOST: Final = "aws:ec2/dedicatedHost:DedicatedHost"
 _SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
 _STATE: Final = "aws:ec2transitgateway/instanceState:InstanceState"
 _DISKS: Final = "boot disks"
@@ -175,6 +176,7 @@ def _machines(
     """
     mix = nodes.mix if nodes.market == MIXED else None
     if mix is None and _on_host(nodes.template_inputs):
+        pools.on_host(resource, context, _HOST)
         return [], None
     whole = _dearest(resource, context, nodes, nodes.market if mix is None else "on-demand", size)
     lines = [whole]
@@ -322,7 +324,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     image = get(machine, "ami", default=get(machine, "imageId"))
     lines: list[LineItem] = []
     covered = None
-    if not _on_host(machine):
+    if _on_host(machine):
+        pools.on_host(resource, context, _HOST)
+    else:
         line = pools.machines(resource, context, instance_type=kind, market=market, size=size)
         lines = [line := _in_block(line, resource, held, context)]
         if market == "on-demand":

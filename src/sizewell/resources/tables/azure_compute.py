@@ -42,6 +42,8 @@ def managed_disk(
 def _machines(
     resource: RecordedResource, context: Context, machine: Machine, size: Size, premium: str = ""
 ) -> list[LineItem]:
+    if machine.on_host:
+        pools.on_host(resource, context, "azure-native:compute:DedicatedHost")
     markets = ("on-demand", "spot") if machine.mix is not None else (machine.market,)
     lines = [
         pools.machines(resource, context, instance_type=machine.kind, market=market, size=size, premium=premium)

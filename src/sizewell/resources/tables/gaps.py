@@ -163,6 +163,11 @@ def unstated(what: str, why: str, **fees: str) -> Pricer:
     return price
 
 
+def _no_price(what: str, why: str) -> Pricer:
+    """Bills what the program states, at a price that is not known."""
+    return lambda resource, context: (context.unpriced(resource, what, why),)
+
+
 def _when(condition: Callable[[object], object], yes: Pricer, no: Pricer) -> Pricer:
     """One of two, by an input; unpriced where that is not known yet."""
 
@@ -447,6 +452,7 @@ def _rows() -> dict[str, Pricer]:
 
 
 _ROWS: Final = _rows()
+_NOTHING: Final = free("nothing of it is ordered")
 
 TABLE: Final[dict[str, Pricer]] = {
     **_ROWS,
@@ -461,6 +467,46 @@ TABLE: Final[dict[str, Pricer]] = {
         _both(
             standing("read capacity of the table", "dynamodb.read_unit.hour", ("readCapacity",)),
             standing("write capacity of the table", "dynamodb.write_unit.hour", ("writeCapacity",)),
+            _when(
+                _is_set(("replicas",)),
+                _no_price("capacity of the table's replicas", "each has the table's, at the price of its own region"),
+                _NOTHING,
+            ),
+        ),
+    ),
+    "aws:elasticsearch/domain:Domain": _both(
+        _ROWS["aws:elasticsearch/domain:Domain"],
+        _when(
+            _is_set(("elasticsearchVersion",)),
+            _NOTHING,
+            _no_price("extended support of an old version", "no version is stated, and the default is 1.5"),
+        ),
+    ),
+    # Public addresses of a service are billed as every other, those of one's own range are not.
+    # Source, read 2026-11-27: aws.amazon.com/blogs/networking-and-content-delivery/
+    # identify-and-optimize-public-ipv4-address-usage-on-aws
+    "aws:globalaccelerator/accelerator:Accelerator": _both(
+        _ROWS["aws:globalaccelerator/accelerator:Accelerator"],
+        _when(
+            _is_set(("ipAddresses",)),
+            _NOTHING,
+            standing("public IPv4 addresses, two for each accelerator", "ipv4.hour", ("2",)),
+        ),
+    ),
+    "aws:ec2/vpnConnection:VpnConnection": _both(
+        _ROWS["aws:ec2/vpnConnection:VpnConnection"],
+        _when(
+            _says(("outsideIpAddressType",), "private", "ipv6"),
+            _NOTHING,
+            standing("public IPv4 addresses, one for each of two tunnels", "ipv4.hour", ("2",)),
+        ),
+    ),
+    "aws:msk/cluster:Cluster": _both(
+        _ROWS["aws:msk/cluster:Cluster"],
+        _when(
+            _says(("brokerNodeGroupInfo", "connectivityInfo", "publicAccess", "type"), "service_provided"),
+            standing("public IPv4 addresses, one for each broker", "ipv4.hour", ("numberOfBrokerNodes",)),
+            _NOTHING,
         ),
     ),
     "gcp:cloudfunctionsv2/function:Function": _when(_keeps_some(("serviceConfig", "minInstanceCount")), _READY, _CALLS),

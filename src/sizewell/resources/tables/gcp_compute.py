@@ -35,6 +35,7 @@ def _machines(
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     if machine.runs:
         if machine.on_nodes:
+            pools.on_host(resource, context, "gcp:compute/nodeGroup:NodeGroup")
             lines += _local_disks(resource, context, machine, hours)
         else:
             lines += machine_hours(resource, context, machine, size, cluster)
