@@ -184,6 +184,27 @@ def test_what_a_machine_has_beside_its_type_decides_too(resources: tuple[Recorde
         ((held(), ec2(availabilityZone=None, subnetId="subnet-1")), "zone"),
         ((held(placementGroupArn=UNKNOWN), ec2(placementGroup="pg")), "placement group"),
         ((held(platform="Windows"), ec2(ami=UNKNOWN)), "platform"),
+        (
+            (
+                group := make("aws:resourcegroups/group:Group", {"name": "all"}, "all"),
+                held(instanceMatchCriteria="targeted"),
+                make(
+                    "aws:ec2/instance:Instance",
+                    {
+                        "instanceType": "m5.large",
+                        "ami": "ami-1",
+                        **ROOT,
+                        **A,
+                        "capacityReservationSpecification": {
+                            "capacityReservationTarget": {"capacityReservationResourceGroupArn": UNKNOWN}
+                        },
+                    },
+                    "m",
+                    capacityReservationSpecification=group,
+                ),
+            ),
+            "resource group",
+        ),
         ((google(), vm(minCpuPlatform=UNKNOWN)), "CPU platform"),
         ((google(3), *mig(REGIONAL, 3, region="us-central1")), "zone"),
     ],

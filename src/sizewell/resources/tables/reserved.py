@@ -153,7 +153,9 @@ def aws(
     graph, stands = context.graph, holder.inputs.get(STANDS)
     found = graph.referenced(holder, STANDS, AWS)
     named = isinstance(found, tuple) and bool(found)
-    if get(stands, "capacityReservationTarget") is not None and not named:
+    groups = graph.referenced(holder, STANDS, "aws:resourcegroups/group:Group")
+    grouped = isinstance(groups, tuple) and bool(groups)
+    if get(stands, "capacityReservationTarget") is not None and not named and not grouped:
         return []
     if not named and text(get(stands, "capacityReservationPreference")) == "none":
         return []
@@ -161,7 +163,7 @@ def aws(
     matches: list[Match] = []
     for each in found if isinstance(found, tuple) and found else graph.of(AWS):
         held = each.inputs
-        if not named and text(held.get("instanceMatchCriteria"), "open") == "targeted":
+        if not named and not grouped and text(held.get("instanceMatchCriteria"), "open") == "targeted":
             continue
         platform = aws_nodes.licence(held.get("instancePlatform"))
         looked_up = aws_nodes.looked_up(machine.image) and platform != ""
@@ -173,6 +175,8 @@ def aws(
         if held.get("placementGroupArn") is not None:
             group = _placed(context, each, "placementGroupArn", held.get("placementGroupArn"))
             aspects.append(("placement group", group, _own_group(context, machine.sources)))
+        if grouped:  # which reservations are in it is not read
+            aspects.append(("resource group", UNKNOWN, ""))
         if held.get("outpostArn") is not None:
             aspects.append(("Outpost", held.get("outpostArn"), UNKNOWN))
         matches += _match(
