@@ -561,7 +561,7 @@ def _stack(request: Request, sides: _Sides, head: Side, pricing: _Pricing) -> re
     if accounts := billing_accounts(after.config, pricing.rates):
         reasons["billing_accounts"] = accounts
     if not gone:
-        reasons["ages"] = ages_of(after, request.on, sized=decision is not None)
+        reasons["ages"] = ages_of(after, pricing.catalog, request.on, sized=decision is not None)
     if decision is not None and not gone:
         reasons |= {
             "choices": choices_of(decision),

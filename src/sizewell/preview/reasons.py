@@ -7,10 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
+from sizewell.launch.images import cuda_of
 from sizewell.preview import records
 from sizewell.resources.ages import aging, pressing
+from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan
+from sizewell.resources.unfit import unfit
 from sizewell.sizing.catalog import lifetimes
+from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.money import Unpriced
 from sizewell.sizing.records.decision import Decision, Guard, Pool, Workload
 
@@ -177,16 +181,19 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
         )
 
 
-def ages_of(plan: Plan, on: date, *, sized: bool) -> tuple[records.Age, ...]:
-    """Versions in use that are supported no longer, or not for much longer, soonest first.
+def ages_of(plan: Plan, catalog: Catalog, on: date, *, sized: bool) -> tuple[records.Age, ...]:
+    """Versions in use that are supported no longer, or not for much longer, soonest first; then what does not fit.
 
     `sized`: whether a decision stands behind the stack, whose configuration then sets them.
     """
+    known = lifetimes.load()
+    ages = aging(plan.resources, known, on, stack=plan.stack if sized else "")
+    wrong = unfit(Graph(plan), catalog, known, cuda_of)
     return tuple(
         records.Age(
             component=age.resource, what=age.what, until=age.until, when=age.when, detail=age.detail, fix=age.fix
         )
-        for age in pressing(aging(plan.resources, lifetimes.load(), on, stack=plan.stack if sized else ""))
+        for age in pressing((*ages, *wrong))
         if age.when != "later"
     )
 

@@ -103,11 +103,12 @@ def aging(resources: Iterable[RecordedResource], known: Lifetimes, on: date, *, 
 
 
 def pressing(of: Iterable[Aging]) -> tuple[Aging, ...]:
-    """Those that ended or end within 90 days, and clusters and models whose end nobody knows."""
+    """Those that ended or end within 90 days, clusters and models whose end nobody knows, and what does not fit."""
     return tuple(
         each
         for each in of
-        if each.when not in ("later", "unknown") or (each.when == "unknown" and each.kind in ("kubernetes", "model"))
+        if each.when not in ("later", "unknown")
+        or (each.when == "unknown" and each.kind in ("kubernetes", "model", "pair"))
     )
 
 

@@ -32,7 +32,7 @@ def folds_of(preview: records.Preview, stack: records.Stack, *, many: bool, last
         _fold(f"{prefix}<b>Why this hardware</b>{_why_in_short(stack)}", list(_why(stack))),
         _fold(f"{prefix}<b>Idle guard</b> · {_guard_in_short(stack)}", list(_guard(stack))),
         _fold(f"{prefix}<b>Capacity</b>", [f"- {code(note.component)} {words(note.text)}" for note in stack.capacity]),
-        _fold(f"{prefix}<b>What ages</b>{_ages_in_short(stack)}", list(_ages(stack))),
+        _fold(f"{prefix}<b>What ages, what does not fit</b>{_ages_in_short(stack)}", list(_ages(stack))),
         _fold(f"{prefix}<b>Not priced, provenance</b>", list(_provenance(preview, stack, last=last))),
     ]
     return [fold for fold in folds if fold]

@@ -1,0 +1,36 @@
+"""What of any program a cloud refuses, or runs in vain: machines without their driver, places and names that are none.
+
+Pure. Only what is known is said: a value that is not known yet, or that no table has, is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sizewell.resources.ages import Aging
+from sizewell.resources.graph import Graph
+from sizewell.resources.unfit import machines, names, networks
+from sizewell.sizing.catalog.catalog import Catalog
+from sizewell.sizing.catalog.lifetimes import Lifetimes
+
+
+def unfit(
+    graph: Graph, catalog: Catalog, known: Lifetimes, cuda_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[Aging]:
+    """What does not go together, resource by resource; `cuda_of` says which CUDA an image has."""
+    for resource in graph.plan.resources:
+        said = (
+            *machines.of_node_group(graph, resource, catalog),
+            *machines.of_image(resource, catalog),
+            *machines.of_google(resource, catalog),
+            *networks.of_cluster(graph, resource),
+            *networks.of_subnet(graph, resource),
+            *networks.of_zones(graph, resource, catalog),
+            *networks.of_maintenance(resource),
+            *names.of(resource),
+            *machines.of_pods(graph, resource, catalog, known, cuda_of),
+        )
+        for what, fix in said:
+            detail = f"{resource.name}: {what}"
+            yield Aging(resource=resource.name, what=detail, kind="pair", until="", when="unknown", detail=detail,
+                        fix=fix, checked="")  # fmt: skip
