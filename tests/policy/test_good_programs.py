@@ -15,12 +15,15 @@ from pathlib import Path
 import pytest
 from ends import EXPIRIES
 
+from sizewell.launch.images import cuda_of
 from sizewell.policy.config import DEFAULT_FILE, read_config
 from sizewell.policy.engine import evaluate as judge
 from sizewell.policy.rules import RULES
 from sizewell.recording.evaluate import evaluate
 from sizewell.resources import facts, price
-from sizewell.sizing.catalog import load
+from sizewell.resources.graph import Graph
+from sizewell.resources.unfit import unfit
+from sizewell.sizing.catalog import lifetimes, load
 
 ON = date(2026, 11, 21)
 CONFIG = {
@@ -74,3 +77,5 @@ def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None
         known = ADVISED.get(f"{cloud} {program.__name__}", ADVISED.get(program.__name__, set()))
         assert {r.rule for r in report.results} == known, program.__name__
         assert report.rules > len(RULES) / 2  # most rules looked
+        wrong = unfit(Graph(plan), load(), lifetimes.load(), cuda_of)
+        assert [each.detail for each in wrong] == [], program.__name__

@@ -49,7 +49,7 @@ def cluster_of(net, subnet):
             "recurring_window": {
                 "start_time": "2026-01-01T02:00:00Z",
                 "end_time": "2026-01-01T06:00:00Z",
-                "recurrence": "FREQ=WEEKLY;BYDAY=SU",
+                "recurrence": "FREQ=DAILY",
             },
             "maintenance_exclusions": [
                 {
