@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from sizewell.sizing.choose.candidates import NEARLY, WORTH_THE_WAIT
+from sizewell.sizing.choose.choice import alternatives, ordered, why_not
 from sizewell.sizing.choose.decide import NothingFits, decide, size_one
+from sizewell.sizing.choose.explain import on_half
 from sizewell.sizing.choose.workloads import scarce
 from sizewell.sizing.records.decision import Decision
 
@@ -128,3 +131,36 @@ def test_a_run_that_only_interruptions_make_late_is_told_to_leave_spot(facts):
     assert isinstance(answer, NothingFits)
     assert "without interruptions" in answer.nearest[0].reason
     assert answer.relax[0].startswith("use spot_policy: on-demand")
+
+
+def batch(**given):
+    return spec(kind="batch-inference", infra=["aws"], **given)
+
+
+def test_a_batch_that_one_small_machine_does_is_not_made_to_wait_for_a_large_one(facts):
+    heard = {"model": "openai/whisper-large-v3", "batch": {"records": 2000, "audio_per_record": "30m", "window": "1d"}}
+    sizing = size_one(batch(**heard), facts, stack="", on=ON)
+    best = sizing.best()
+    cheapest = min((o for o in sizing.options if o.candidate.buildable), key=lambda o: o.rank_usd)
+    assert cheapest.scarce
+    assert not best.scarce
+    assert best.fleet.nodes == 1
+    assert best.rank_usd <= NEARLY * WORTH_THE_WAIT * cheapest.rank_usd
+    assert "clouds seldom have such machines left over" in why_not(cheapest, best, sizing.need)
+    # where nothing small is near, the large one is taken as it was
+    large = replace(best, candidate=replace(best.candidate, shape=cheapest.candidate.shape))
+    assert ordered([cheapest, replace(large, fleet=cheapest.fleet)], sizing.need)[0] is cheapest
+
+
+def test_alternatives_of_a_batch_bill_what_the_choice_bills(facts):
+    """A fleet of spot machines has a key of its own, before anything is compared and not after it."""
+    embedded = {"model": "BAAI/bge-m3", "batch": {"records": "500k", "tokens_per_record": 300, "window": "12h"}}
+    sizing = size_one(batch(**embedded), facts, stack="", on=ON)
+    best = sizing.best()
+    fleets = [o for o in sizing.options if o.provision == "fleet"]
+    assert all("encryption key of notices" in {line.what for line in o.items} for o in fleets)
+    for other in alternatives(sizing, best):
+        if other.market in sizing.need.markets and other.usd_per_month < best.usd_per_month:
+            assert "compared at" in other.why_not or "nearly" in other.why_not, other
+    again = on_half(replace(best, fleet=replace(best.fleet, replicas=2)))
+    assert "0.0 d" not in again[0].outcome

@@ -42,6 +42,7 @@ ELSEWHERE_MARKETS = ("on-demand", "purchase")  # of other sellers and own hardwa
 
 KEPT_ELSEWHERE = 2
 AHEAD = 24  # shapes that are searched together, even where the bound would reject the later ones
+WORTH_THE_WAIT = 1.1  # times the cost of scarce machines that others may have, for a batch (estimate)
 NEARLY = 1.03  # times that nobody decides by: predictions and prices differ by more
 KEPT = 3  # buildable candidates that no bound rejects: the choice and its runners-up
 
@@ -199,6 +200,7 @@ def try_all(
             opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
         else:
             outcomes[index] = admitted
+    nearly = NEARLY * (WORTH_THE_WAIT if need.batch is not None else 1.0)
     totals: dict[str, list[float]] = {}  # totals of the best few, by where a component can build them
 
     def rivals(item: _Open) -> tuple[list[float], int]:
@@ -213,7 +215,7 @@ def try_all(
         # Right only while `floor_usd` is never above what `appraise` says of any option of the machine: a cost that is
         # added there has to be left out here, or to have a lower bound. Not ">=": of equals all are worked out, so that
         # the name decides between them and not the order of the queue; and of nearly equals, so that the plainest does.
-        return len(same) >= kept and item.floor_usd > max(same[kept - 1], NEARLY * same[0])
+        return len(same) >= kept and item.floor_usd > max(same[kept - 1], nearly * same[0])
 
     queue = sorted(opened, key=lambda o: (o.floor_usd, o.shape.cloud, o.shape.instance_type))
     for position, item in enumerate(queue):

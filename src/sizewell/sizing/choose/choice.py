@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,6 +18,7 @@ from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import (
     ELSEWHERE_MARKETS,
     NEARLY,
+    WORTH_THE_WAIT,
     Candidate,
     Cause,
     Rejection,
@@ -116,13 +118,16 @@ def size(spec: WorkloadSpec, setting: Setting, *, apart: bool = False, unpriced:
         if not priced:
             rejections.append(_no_option(candidate, setting))
         options += priced
-    return Sizing(
+    sizing = Sizing(
         spec=spec,
         setting=setting,
         trial=trial,
         options=tuple(ordered(options, need)),
         rejections=tuple(rejections),
     )
+    if need.batch is None:
+        return sizing
+    return replace(sizing, options=tuple(ordered([_with_fleet(sizing, each) for each in sizing.options], need)))
 
 
 def _lacking(trial: Trial, *, apart: bool) -> bool:
@@ -141,10 +146,14 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     """
     launched = [o for o in options if o.candidate.buildable and not o.candidate.own_program]
     if need.objective == "cost" or need.kind == "notebook":
-        nearly = NEARLY * min((o.rank_usd for o in launched), default=0.0)
+        least = min((o.rank_usd for o in launched), default=0.0)
+        small = min((o.rank_usd for o in launched if _small(o, need)), default=math.inf)
+        # A batch that one small machine does is not made to wait for hours for a large one that costs a little less.
+        instead = need.batch is not None and small <= WORTH_THE_WAIT * least
+        nearly = NEARLY * (small if instead else least)
 
         def plainest(option: Option) -> tuple[object, ...]:
-            near = option.candidate.buildable and option.rank_usd <= nearly
+            near = option.candidate.buildable and option.rank_usd <= nearly and (_small(option, need) or not instead)
             plain = option.plainness if near else ()
             return (option.candidate.own_program, 0.0 if near else option.rank_usd, plain, *option.order)
 
@@ -160,6 +169,14 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
         return (not inside, option.candidate.own_program, merit if inside else 0.0, *option.order)
 
     return sorted(options, key=key)
+
+
+def _small(option: Option, need: Requirements) -> bool:
+    """Whether it is one machine of a kind that clouds hand out when they are asked for it, and surely in time."""
+    served = option.fleet.serving
+    latest_s = (option.run_s or 0.0) * served.requests_per_s / served.low if served else 0.0
+    in_time = need.deadline_s is None or latest_s <= need.deadline_s
+    return option.fleet.nodes == 1 and not option.scarce and in_time
 
 
 def within_budget(option: Option, need: Requirements) -> bool:
@@ -195,6 +212,7 @@ def alternatives(sizing: Sizing, chosen: Option) -> tuple[Alternative, ...]:
             kinds.add(_kind(option))
             group.append(option)
     others = [*_half(sizing, chosen), *_other_ways(chosen, chosen.setting), *_other_markets(chosen, chosen.setting)]
+    others = [_with_fleet(sizing, option) for option in others]
     ranked = sorted(buildable + elsewhere, key=lambda option: option.order)
     ranked += _without_accelerator(sizing, chosen, ranked)
     # What was left out for its risk or its time alone, at a fraction of the cost, is what a reader should see first.
@@ -336,7 +354,9 @@ def _less_plain(option: Option, chosen: Option) -> str:
     unknown, kinds, nodes = (ours > theirs for ours, theirs in zip(option.plainness, chosen.plainness, strict=True))
     if unknown:
         return doubts(option)
-    return "split in more ways" if kinds else "on more machines" if nodes else "the plainer market is chosen"
+    if option.scarce and not chosen.scarce:
+        return f"clouds seldom have such machines {'left over' if option.deal.market == 'spot' else 'free'}"
+    return "split in more ways" if kinds else "on more machines" if nodes else "another of nearly equals is chosen"
 
 
 def doubts(option: Option) -> str:
@@ -426,7 +446,7 @@ def _other_ways(chosen: Option, setting: Setting) -> list[Option]:
     return options
 
 
-def with_fleet(sizing: Sizing, chosen: Option) -> Option:
+def _with_fleet(sizing: Sizing, chosen: Option) -> Option:
     """Spot machines for records that are worked off one by one come from a fleet of several types, where there are.
 
     An Auto Scaling group does as well for one job's machines; a fleet looks for capacity in every type and zone, and

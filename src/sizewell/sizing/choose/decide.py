@@ -16,7 +16,7 @@ from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
-from sizewell.sizing.choose.choice import Sizing, rejection_groups, size, with_fleet
+from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
 from sizewell.sizing.choose.fleet import FAR
 from sizewell.sizing.choose.impossible import impossible, nearness
 from sizewell.sizing.choose.pricing import Option
@@ -99,7 +99,6 @@ def decide(
         shown = f"{option.deal.market} {option.cloud} {option.instance_type} in {option.deal.region}"
         ways = (len(sizing.options), len(sizing.rejections))
         logs.log(__name__, "%s: %s, of %d options; %d machine types do not serve", sizing.need.name, shown, *ways)
-    chosen = [with_fleet(sizing, option) for sizing, option in zip(sizings, chosen, strict=True)]
     lives = [spec.ttl_s for spec in specs if spec.ttl_s is not None]
     ends = bool(lives) and len(lives) == len(specs)
     chosen = share_standing(chosen, ends=ends)

@@ -295,6 +295,8 @@ def on_half(chosen: Option) -> tuple[Change, ...]:
         return _half_serving(need, machine, chosen)
     run_s, allowed_s = (chosen.run_s or 0.0) * 2, need.deadline_s
     taken, allowed = durations_apart(run_s, allowed_s) if allowed_s else ("", "")
+    if allowed_s and run_s <= allowed_s:
+        taken = short_duration(run_s)
     outcome = f"takes about {taken}, {allowed} allowed" if allowed else "it fits a smaller machine"
     return (Change(what="as it is", enough=allowed_s is not None and run_s <= allowed_s, outcome=outcome),)
 

@@ -42,6 +42,7 @@ SPOT_SMALL_S = 28 * 86_400.0  # estimate: the same for one machine of any other 
 SCARCE_DEVICES = {"on-demand": 16, "spot": 8}
 """Estimate: machines of eight are often handed out one at a time when they are asked for, and never left over as spot
 machines for long."""
+LARGE_MACHINE = 8  # accelerators from which on a machine is of those
 UNKNOWN_MARGIN = 1.25  # by which an option has to be cheaper before a line without a price is put up with
 # Between markets and clouds of the same price the plainer one wins.
 MARKET_ORDER = (
@@ -186,6 +187,13 @@ class Option:
         from sizewell.sizing.predict.performance.training import seldom_measured  # needs NumPy, as no service does
 
         return seldom_measured(self.candidate.accelerator.family)
+
+    @property
+    def scarce(self) -> bool:
+        """Whether clouds seldom hand out so many large machines in this market when they are asked for them."""
+        shape, least = self.candidate.shape, SCARCE_DEVICES.get(self.deal.market)
+        many = least is not None and self.fleet.nodes * shape.accelerators >= least
+        return many and shape.accelerators >= LARGE_MACHINE and not self.candidate.adopted
 
     @property
     def plainness(self) -> tuple[bool, int, int]:

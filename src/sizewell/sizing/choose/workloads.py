@@ -26,7 +26,7 @@ from sizewell.sizing.choose.choice import (
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
-from sizewell.sizing.choose.pricing import SCARCE_DEVICES, Option, leaving_usd
+from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
@@ -643,12 +643,7 @@ def scarce(chosen: Option) -> list[str]:
     With the quota to ask for.
     """
     shape, market, nodes = chosen.candidate.shape, chosen.deal.market, chosen.fleet.nodes
-    if (
-        chosen.candidate.adopted
-        or shape.accelerators < 8
-        or market not in SCARCE_DEVICES
-        or nodes * shape.accelerators < SCARCE_DEVICES[market]
-    ):
+    if not chosen.scarce:
         return []
     code = shape.quota.get(market, "")
     unit = next((quota.unit for quota in chosen.setting.catalog.quotas if quota.code == code), "")
