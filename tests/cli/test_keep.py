@@ -150,7 +150,9 @@ def test_an_ended_stack_does_not_wake(project: Project, sizewell: Sizewell) -> N
     done = sizewell("wake", "dev-aws", "train")
     assert (done.code, "sizewell keep dev-aws" in done.err) == (64, True), done.err
     assert sizewell("keep", "dev-aws", "4h", "--reason", "a demo").code == 0
-    assert "it expired" not in sizewell("wake", "dev-aws", "train").err  # the fix that it named helps
+    done = sizewell("wake", "dev-aws", "train")  # the fix that it named helps; here the state has no group any more
+    assert (done.code, "it expired" in done.err) == (64, False)
+    assert "taken the machines' group of train\n  fix: build it again: pulumi up --stack dev-aws" in done.err
 
 
 def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:

@@ -65,6 +65,27 @@ def test_nothing_is_changed_and_each_stop_is_noted_once(evening):
     assert "mode is observe: empty would be noted, and nothing changed" in plan.notes
 
 
+def test_a_notice_that_nothing_changes_announces_no_act(evening):
+    evening.settings = {"mode": "observe"}
+    stack(evening)
+    evening.told(observed="empty")
+    (result,) = evening.run()
+    assert (result.action, result.outcome) == ("empty", "observed")
+    evening.settings = {"mode": "act"}
+    texts: list[str] = []
+    evening.run(send=lambda url, body: texts.append(body["text"]))
+    assert "is emptied from" in texts[-1]
+    assert described("sizewell-dev-aws-train")["DesiredCapacity"] == 1
+    assert "observed" not in evening.journal.records[-1]
+
+
+def test_what_a_notice_announces_is_noted_where_it_is_only_observed(evening):
+    evening.settings = {"mode": "observe"}
+    stack(evening)
+    evening.run(send=lambda url, body: None)
+    assert evening.journal.records[-1]["observed"] == "empty"
+
+
 def test_a_stack_past_its_end_is_noted_and_its_pools_are_emptied_where_that_acts(evening):
     evening.settings = {"environments": {"dev": {"mode": {"empty": "act", "destroy": "observe"}}}}
     expired(evening)

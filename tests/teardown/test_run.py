@@ -123,7 +123,9 @@ class Evening:
     def outcomes(self, **more: Any) -> list[tuple[str, str, str]]:
         return [(result.stack, result.action, result.outcome) for result in self.run(**more)]
 
-    def told(self, about: str = "idle", minutes: float = 15, stack: str = "dev-aws", subject: str = "train") -> None:
+    def told(
+        self, about: str = "idle", minutes: float = 15, stack: str = "dev-aws", subject: str = "train", **more: str
+    ) -> None:
         at = self.now - timedelta(minutes=minutes)
         self.journal.write(
             "notice",
@@ -135,6 +137,7 @@ class Evening:
             why="idle",
             owner="",
             heard=["webhook 0"],
+            **more,
         )
 
 

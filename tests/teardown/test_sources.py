@@ -435,6 +435,22 @@ def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     assert evening.journal.begun_saving("dev-aws", later.timestamp() + 1) == ""  # it was updated since: others stand
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which process a number was")
+def test_a_killed_teardown_s_lock_is_cancelled_on_a_stack_that_somebody_keeps(evening):
+    """Else nobody could bring it back: `pulumi up` would find it locked."""
+    expired(evening)
+    pid, process = dead()
+    began = evening.now - timedelta(minutes=20)
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process)
+    held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
+    evening.shelf.locks.append(held)
+    evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{evening.now.date()} demo tonight"}
+    assert evening.outcomes(yes=False) == []
+    assert evening.outcomes() == [("dev-aws", "cancel", "done")]
+    assert (evening.shelf.cancelled, evening.shelf.destroyed) == (["dev-aws"], [])
+
+
 def test_a_lock_of_a_live_process_holds(evening):
     evening.journal.lock("dev-aws", evening.now)
     with pytest.raises(HeldError, match="has been working on it"):

@@ -61,6 +61,11 @@ def command(args: Arguments) -> int:
             raise UsageError(f"{args.stack} has no pool {args.pool!r}\n  fix: name one of {known}")
     if not units:
         raise UsageError(f"{args.stack} has no pool that can be scaled up: its state registers none")
+    if gone := [unit.name for unit in units if not unit.resources]:
+        raise UsageError(
+            f"{args.stack}: a destroy that was killed or failed has taken the machines' group of {', '.join(gone)}\n"
+            f"  fix: build it again: pulumi up --stack {args.stack}"
+        )
     about = {"stack": args.stack, "owner": parts.owner, "action": "wake", "why": "a person"}
     lock = journal.lock(args.stack, now)
     failed = 0

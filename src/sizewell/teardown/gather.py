@@ -40,6 +40,7 @@ from sizewell.teardown.records import (
     Pool,
     Protection,
     Stack,
+    Told,
     Update,
     Verdict,
     until_of,
@@ -223,7 +224,8 @@ class StatusReader:
         pools = []
         for unit in parts.units:
             observation = self._without_what_is_gone(unit, observed[unit.urn], name, at)
-            pool = self._pool(unit, observation, saved, at, stack=name)
+            notices = self._told(name, unit.name, parts.environment)
+            pool = self._pool(unit, observation, saved, at, stack=name, notices=notices)
             pools.append((unit, pool, _evidence(pool, observation, at)))
         facts = Stack(
             name=name,
@@ -233,7 +235,7 @@ class StatusReader:
             expires_at=parts.expires_at,
             protected=self.config.protection(name),
             leases=leases,
-            notices=self.journal.told(name, "") if self.journal else (),
+            notices=self._told(name, "", parts.environment),
             receivers=self.receivers(name),
             update=self._update(listed[name], parts.project, at),
             updated_s=self._updated_s(name, state, at),
@@ -277,6 +279,13 @@ class StatusReader:
             replace(pool, verdict=_worded(pool.unit, given)) for pool, given in zip(status.pools, verdicts, strict=True)
         )
         return replace(status, facts=facts, verdict=verdict, pools=pools)
+
+    def _told(self, stack: str, subject: str, environment: str | None) -> tuple[Told, ...]:
+        """The notices that count: one that said that nothing would be changed announces no act."""
+        if self.journal is None:
+            return ()
+        acts = [act for act in ("empty", "destroy") if self.config.acts(environment or "unnamed", act)]
+        return self.journal.told(stack, subject, acts=acts)
 
     def _update(self, listed: Listed, project: str, at: datetime) -> Update | None:
         """The update of a stack that runs, by the backend's own word or by the engine's locks in it."""
@@ -400,6 +409,7 @@ class StatusReader:
         at: datetime,
         *,
         stack: str,
+        notices: tuple[Told, ...],
     ) -> Pool:
         known = observation if isinstance(observation, Observation) else Observation(source="")
         # A store that does not respond counts as written just now, so that `saved` in decide.py keeps the pool. An
@@ -431,7 +441,7 @@ class StatusReader:
             queue=queue,
             saves_s=manifests,
             parts_s=parts,
-            notices=self.journal.told(stack, unit.name) if self.journal else (),
+            notices=notices,
             wakes_s=self.journal.wakes_s(stack, unit.name) if self.journal else (),
             episodes=(episode,) if (episode := self._kept(at).idle.get((stack, unit.name))) else (),
             contradictions=self._kept(at).contradictions.get((stack, unit.name), ()),

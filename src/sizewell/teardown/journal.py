@@ -23,7 +23,7 @@ import math
 import re
 import socket
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -212,8 +212,10 @@ class Journal:
         """Whether a number was free. ServiceError where the store does not take it."""
         return self._put(f"{folder}/{number:012d}.json", data)
 
-    def told(self, stack: str, subject: str) -> tuple[Told, ...]:
-        """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first."""
+    def told(self, stack: str, subject: str, *, acts: Collection[str] = ()) -> tuple[Told, ...]:
+        """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first; but those
+        that said of one of the acts of today that it would only be noted.
+        """
         return tuple(
             Told(
                 at_s=datetime.fromisoformat(record["at"]).timestamp(),
@@ -221,7 +223,10 @@ class Journal:
                 heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
             )
             for record in self.records
-            if record["kind"] == "notice" and record["stack"] == stack and record["subject"] == subject
+            if record["kind"] == "notice"
+            and record["stack"] == stack
+            and record["subject"] == subject
+            and record.get("observed") not in acts
         )
 
     def wakes_s(self, stack: str, pool: str) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from sizewell.teardown.journal import HeldError, Journal
 from sizewell.teardown.leftovers import Leftover, left_over
 from sizewell.teardown.notices import Notice, post
 from sizewell.teardown.planning import Approved, Plan, Row, StackPlan
-from sizewell.teardown.records import DAY_S
+from sizewell.teardown.records import DAY_S, Update
 from sizewell.teardown.savings import Stop, ends, stops
 from sizewell.teardown.telling import Channels
 from sizewell.teardown.things import Owner
@@ -91,6 +91,7 @@ class Runner:
                 self._hear([news.halted(plan)])
             raise ServiceError(f"halted: {plan.halted}; nothing was done\n  fix: {plan.way_out}")
         self._end_stops(plan)
+        self._cancel_left(plan)
         given = plan if chosen is None else replace(plan, stacks=_of(plan, chosen))
         self._notices(given)
         self._observe(given)
@@ -177,6 +178,26 @@ class Runner:
             act = replace(row, action="empty", why=str(record["why"]))
             self._record("done", act, detail=detail, saves_usd_per_month=saves)
             self._say(act, "done", detail)
+
+    def _cancel_left(self, plan: Plan) -> None:
+        """Cancel the locks that engines of killed teardowns left on stacks that are not destroyed now: else no
+        `pulumi up` of a person would begin either.
+        """
+        rows = {stack.stack: stack.row for stack in plan.stacks if stack.row.action != "destroy"}
+        for status in self.statuses if self.yes else ():
+            update = status.facts.update if status.facts else None
+            if update is not None and update.over and status.name in rows:
+                row = rows[status.name]
+                try:
+                    self._cancel(row, update)
+                except SizewellError as error:
+                    self._say(row, "failed", str(error).partition("\n")[0], action="cancel")
+                else:
+                    self._say(row, "done", f"the engine's lock of {update.by}: {update.over}", action="cancel")
+
+    def _cancel(self, row: Row, update: Update) -> None:
+        self._record("cancelled", row, detail=f"{update.by}: {update.over}")
+        act.cancel(self.backend, row.stack)
 
     def _failures(self) -> dict[str, int]:
         """How many acts on each stack failed since the last one that did not."""
@@ -344,8 +365,7 @@ class Runner:
         if proofs and not self._still(row, self.fresh().one(self._listed(), row.stack, self.now())):
             return  # whole checkpoints take long to read: somebody may have come back meanwhile
         if status.facts.update is not None:  # of an engine that is known to run no more, or it would not be due
-            self._record("cancelled", row, detail=f"{status.facts.update.by}: {status.facts.update.over}")
-            act.cancel(self.backend, status.name)
+            self._cancel(row, status.facts.update)
         # The fence is asked last, after everything that takes long. "begin" is written before the act and has where the
         # stack lies: once its state is empty, that record alone tells the next run where to look for leftovers.
         must_hold(self.now())
@@ -529,7 +549,9 @@ class Runner:
 
     def _tell(self, stack: StackPlan, row: Row, at: datetime) -> None:
         row = replace(row, next_at=self._due(stack, row, at))
-        text = notice(stack, row, acts=self.config.acts(stack.environment, row.next_step))
+        acts = self.config.acts(stack.environment, row.next_step)
+        text = notice(stack, row, acts=acts)
+        observed = {"observed": row.next_step} if row.next_step and not acts else {}
         try:
             if not self._channels.receivers(stack.stack).count:
                 self._unheard(row, text)
@@ -543,7 +565,8 @@ class Runner:
             self._say(row, "failed", f"no notice was delivered: {failed[0]}", action="notice")
             return
         self._keep_timeline(next((each for each in self.statuses if each.name == row.stack), None), at)
-        self._record("notice", row, about=row.about, episode=row.episode, heard=heard, unheard=failed, text=text)
+        about = {"about": row.about, "episode": row.episode, **observed}
+        self._record("notice", row, **about, heard=heard, unheard=failed, text=text)
         self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
 
     @property
