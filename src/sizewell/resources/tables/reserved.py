@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.resources import aws_nodes, azure_nodes, gcp_nodes
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Text, contains_unknown, count, flag, get, text
+from sizewell.resources.values import Text, cloud_of, contains_unknown, count, flag, get, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced
 
@@ -233,8 +233,8 @@ def gcp(pool: RecordedResource, context: Context, *, machine: gcp_nodes.Machine,
             ("CPU platform", held.platform, machine.platform),
         ]
         if isinstance(machine.kind, str):
-            shape = context.catalog.shapes_by_type.get(("gcp", machine.kind))
-            if context.catalog.says("gcp", machine.kind, "attachable"):
+            shape = context.catalog.shapes_by_type.get((cloud_of(GCP), machine.kind))
+            if context.catalog.says(cloud_of(GCP), machine.kind, "attachable"):
                 aspects.append(("accelerators", _accelerators(held), _accelerators(machine)))
             if shape is None or not shape.local_nvme_bytes:
                 aspects.append(("local SSDs", held.interfaces, machine.interfaces))
