@@ -100,3 +100,18 @@ def test_what_a_person_woke_or_adopted_is_no_act_without_a_price():
     (row,) = monthly_report([woken, adopted, record("done", "2026-11-07", saves_usd_per_month="250")], AT)
     assert (row.destroyed, row.unpriced) == (1, 0)
     assert monthly_report([woken, adopted], AT) == []
+
+
+def test_what_was_noted_and_then_done_is_counted_once():
+    noted = record("would", "2026-11-18", action="empty", subject="train", saves_usd_per_month="730")
+    stack = record("would", "2026-11-18", saves_usd_per_month="730")
+    done = record("done", "2026-11-19", saves_usd_per_month="730")
+    (row,) = monthly_report([noted, stack, done], AT)
+    assert (row.observed_usd, row.saved_usd) == (Decimal(48), Decimal(36))  # a day of each, then a day and a half
+
+
+def test_an_act_that_was_killed_has_failed():
+    (row,) = monthly_report([record("begin", "2026-11-20", why="expired")], AT)
+    assert (row.failed, row.destroyed) == (1, 0)
+    (row,) = monthly_report([record("begin", "2026-11-20"), record("done", "2026-11-20")], AT)
+    assert (row.failed, row.destroyed) == (0, 1)

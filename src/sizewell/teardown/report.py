@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
+from sizewell.teardown.news import cut_off
 from sizewell.teardown.savings import Stop, stops
 
 
@@ -40,8 +41,9 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
     """Rows by month, owner and stack, as of a time: what has not ended is counted until then."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     stopped: dict[tuple[str, str, str], list[Stop]] = {}
+    killed = cut_off(records, at)
     for record in records:
-        counts = record["kind"] in ("done", "held", "failed", "left") or _holds(record)
+        counts = record["kind"] in ("done", "held", "failed", "left") or _holds(record) or record in killed
         if record.get("action") in BY_HAND or not counts:
             continue
         key = (str(record["at"])[:7], str(record.get("owner", "")), str(record["stack"]))
@@ -70,7 +72,7 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
                 observed=sum(not stop.acted and f"{stop.at:%Y-%m}" == month for stop in here),
                 observed_usd=_worth([stop for stop in here if not stop.acted], month, at),
                 held_back=tuple(f"{why} ({count} times)" if count > 1 else why for why, count in held.items()),
-                failed=sum(record["kind"] == "failed" for record in own),
+                failed=sum(record["kind"] in ("failed", "begin") for record in own),
                 left_over=tuple(map(str, left.get("left", ()))),
                 left_usd_per_month=_amount(left.get("usd_per_month", 0)),
             )

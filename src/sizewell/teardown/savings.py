@@ -62,6 +62,8 @@ def stops(records: Iterable[Mapping[str, Any]]) -> list[Stop]:
             ends = [(stack, pool, "empty", acted) for acted in (True, False)]
         else:
             ends = [(stack, pool, action, bool(record.get("acted", kind == "done")))]
+        if kind == "done" and action != "wake":  # what observe mode noted of it is done now, and counted as that
+            ends += [key for key in running if key[0] == stack and key[1] in (pool, pool or key[1]) and not key[3]]
         for key in ends:
             if key in running:
                 number, says = running.pop(key), record if kind == "ended" or action == "wake" else {}
