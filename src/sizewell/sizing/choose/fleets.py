@@ -117,7 +117,7 @@ class FleetSearch:
         estimate, memory = self._loaded[alike]
         tried = self._need.simulated.get(alike)
         if tried is not None and not tried.at_least:
-            estimate = _as_simulated(estimate, tried)
+            estimate = _as_simulated(estimate, tried, replicas.count)
         if arrivals.spare:
             note = f"{plural(nodes - arrivals.spare, 'machine')} for the load, one more to hold while one is gone"
             estimate = replace(estimate, assumptions=(*estimate.assumptions, note))
@@ -229,13 +229,14 @@ def _under_bursts(replicas: Replicas, tried: Simulated, arrivals: Arrivals) -> R
     return Replicas(count, min(replicas.rate, (arrivals.requests_per_s or 0.0) / TARGET_LOAD / count))
 
 
-def _as_simulated(estimate: ServingEstimate, simulated: Simulated) -> ServingEstimate:
+def _as_simulated(estimate: ServingEstimate, simulated: Simulated, count: int) -> ServingEstimate:
+    more = f"; {count} are taken by the closed form" if count > simulated.replicas else ""
     return replace(
         estimate,
         ttft_s=simulated.ttft_s,
         tpot_s=simulated.tpot_s,
         e2e_s=simulated.e2e_s,
-        assumptions=(*estimate.assumptions, simulated.says),
+        assumptions=(*estimate.assumptions, f"{simulated.says}{more}"),
     )
 
 

@@ -7,6 +7,7 @@ number that holds. The simulation is `sizing.predict.simulation`.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -38,6 +39,7 @@ PERCENTILES: Final = (0.5, 0.9, 0.95, 0.99)
 REPLICAS_MAX: Final = 1024
 SECONDS: Final = 600.0  # of a generated load, at least
 REQUESTS: Final = 3000  # of a generated load, at least: below, its 95th percentile moves from seed to seed
+BURSTS: Final = 6.0  # times as many requests, for a load of so high a burstiness or more: few bursts have most of it
 RECORDED_MAX: Final = 50_000  # consecutive requests of a log that a fleet is chosen by: those that come fastest
 WARM_UP: Final = 0.1  # of a generated load, that fills the empty fleet and is not judged
 
@@ -341,7 +343,7 @@ def stated_load(
             warm_up=max(WARM_UP, 2 * clients / count),
         )
     rate = arrivals.requests_per_s * more
-    seconds = max(SECONDS, REQUESTS / rate)
+    seconds = max(SECONDS, REQUESTS * min(BURSTS, max(1.0, burstiness)) / rate)
     requests = arriving(rate=rate, seconds=seconds, lengths=lengths, burstiness=burstiness, seed=seed)
     return Load(requests=requests, warm_up=WARM_UP)
 
@@ -361,7 +363,7 @@ def over_the_day(of: Deployed, load: Load) -> Day:
     first = of.by_hour[0] if of.by_hour else of.replicas
     scaling = of.scaling
     day = judged(of, load, max(scaling.least, min(scaling.most, first)), scaling)
-    hours: list[list[float]] = [[] for _ in range(24)]
+    hours = [array("d") for _ in range(24)]
     for end, whole, ttft in zip(day.served.end_s, day.served.e2e_s, day.served.ttft_s, strict=True):
         hours[min(23, int((end - whole) / 3600))].append(ttft)
     at = of.level.percentile

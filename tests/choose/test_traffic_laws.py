@@ -1,0 +1,153 @@
+"""Laws of fleets for traffic that states more than means, on services drawn at random."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from datetime import date
+
+import pytest
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.choose.decide import size_one
+from sizewell.sizing.choose.pricing import Option
+from sizewell.sizing.choose.simulated import Deployed, deployed, judged, stated_load
+from sizewell.sizing.workload.read import parse_spec
+
+DAY = date(2026, 11, 22)
+CATALOG = load()
+MANY = [pytest.param(seed, False, marks=pytest.mark.soak) for seed in range(300)]
+SMALL = [pytest.param(seed, True) for seed in range(20)]
+MODELS = ("meta-llama/Llama-3.1-8B", "Qwen/Qwen3-4B", "mistralai/Mistral-7B-v0.3", "microsoft/phi-4")
+ACCELERATORS = ("l4", "l40s", "a100", "h100")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """What a spec says of a service and its traffic."""
+
+    model: str
+    accelerators: tuple[str, ...]
+    rps: float
+    input_tokens: int
+    output_tokens: int
+    input_p95: float  # times the mean; 1: not stated
+    output_p95: float
+    burstiness: float | None
+    prefix: int  # per cent
+    ttft_ms: int
+    tpot_ms: int
+
+    def text(self, *, more: str = "") -> str:
+        stated = [
+            f"rps: {self.rps}",
+            f"input_tokens: {self.input_tokens}",
+            f"output_tokens: {self.output_tokens}",
+            f"input_tokens_p95: {round(self.input_tokens * self.input_p95)}" if self.input_p95 > 1 else "",
+            f"output_tokens_p95: {round(self.output_tokens * self.output_p95)}" if self.output_p95 > 1 else "",
+            f"burstiness: {self.burstiness:g}" if self.burstiness is not None else "",
+            f"prefix: {self.prefix}%" if self.prefix else "",
+            more,
+        ]
+        return f"""name: chat
+kind: inference
+model: {self.model}
+traffic: {{{", ".join(each for each in stated if each)}}}
+slo: {{ttft: {self.ttft_ms}ms, tpot: {self.tpot_ms}ms}}
+resources: {{accelerators: [{", ".join(self.accelerators)}]}}
+"""
+
+    def burstier(self) -> Service:
+        return replace(self, burstiness=2 * (self.burstiness or 1.0))
+
+    def tighter(self) -> Service:
+        return replace(self, ttft_ms=round(0.7 * self.ttft_ms), tpot_ms=round(0.8 * self.tpot_ms))
+
+    def longer(self) -> Service:
+        return replace(self, input_tokens=round(1.4 * self.input_tokens), output_tokens=round(1.4 * self.output_tokens))
+
+    def known_better(self) -> Service:
+        """With a larger share of the prompts in the prefix cache."""
+        return replace(self, prefix=min(95, self.prefix + 30))
+
+
+def service(seed: int, *, small: bool = False) -> Service:
+    """`small`: of few requests, and on one kind of accelerator."""
+    draw = random.Random(seed)  # noqa: S311 - specs, not secrets
+    return Service(
+        model=draw.choice(MODELS),
+        accelerators=tuple(draw.sample(ACCELERATORS, 1 if small else 2)),
+        rps=round(0.3 * 60 ** draw.random(), 2),
+        input_tokens=round(100 * 60 ** draw.random()),
+        output_tokens=round(20 * 30 ** draw.random()),
+        input_p95=draw.choice((1, 1, 2.0, 3.0)),
+        output_p95=draw.choice((1, 1, 2.0, 3.0)),
+        burstiness=draw.choice((None, 1.5, 2.0) if small else (None, 1.5, 3.0, 6.0)),
+        prefix=draw.choice((0, 0, 40)),
+        ttft_ms=draw.choice((500, 1000, 2000)),
+        tpot_ms=draw.choice((40, 60, 100)),
+    )
+
+
+def _sized(of: Service, *, on: Option | None = None, more: str = "") -> tuple[Option | None, tuple[str, ...]]:
+    """What is chosen, on the machine of `on` where one is given; or why nothing is."""
+    text = of.text(more=more)
+    if on is not None:
+        where = f"resources: {{instance_type: {on.instance_type}}}\ninfra: [{on.cloud}/{on.deal.region}]\n"
+        text = text.partition("resources:")[0] + where
+    sizing = size_one(parse_spec(text, "chat.yaml", catalog=CATALOG), CATALOG, stack="", on=DAY)
+    return sizing.best(), tuple(each.reason for each in sizing.rejections)
+
+
+def _devices(option: Option) -> int:
+    return option.fleet.replicas * option.fleet.devices_per_replica
+
+
+def _deployed(option: Option) -> Deployed:
+    of = deployed(option)
+    assert of is not None
+    return of
+
+
+@pytest.mark.parametrize(("seed", "small"), [*SMALL, *MANY])
+def test_what_is_proposed_holds_and_one_fewer_does_not(seed: int, small: bool) -> None:
+    option, reasons = _sized(service(seed, small=small))
+    if option is None:
+        assert reasons
+        assert all(reasons)
+        return
+    of = _deployed(option)
+    burstiness = 1.0 if of.arrivals.burstiness is None else of.arrivals.burstiness
+    # Not the draw that it was chosen by.
+    assert judged(of, stated_load(of, burstiness=burstiness, seed=1 + seed), of.replicas).holds
+    if of.arrivals.simulated and of.replicas > 1:
+        fewer = judged(of, stated_load(of, burstiness=burstiness, more=1.25), of.replicas - 1)
+        says = " ".join(option.fleet.serving.assumptions) if option.fleet.serving else ""
+        assert not fewer.holds or f"; {of.replicas} are taken by the closed form" in says
+
+
+@pytest.mark.parametrize(("seed", "small"), [pytest.param(35, True), *MANY[:100]])
+def test_more_demand_never_needs_fewer_and_a_larger_prefix_never_more(seed: int, small: bool) -> None:
+    stated = service(seed, small=small)
+    chosen, _ = _sized(stated)
+    if chosen is None:
+        return
+    option, _ = _sized(stated, on=chosen)
+    assert option is not None
+    for more in (stated.burstier(), stated.tighter(), stated.longer()):
+        larger, _ = _sized(more, on=chosen)
+        assert larger is None or _devices(larger) >= _devices(option), more
+    smaller, _ = _sized(stated.known_better(), on=chosen)
+    assert smaller is not None
+    assert _devices(smaller) <= _devices(option)
+
+
+@pytest.mark.parametrize(("seed", "small"), [*SMALL[:3], *MANY[:100]])
+def test_one_more_holds_with_any_machine_gone(seed: int, small: bool) -> None:
+    option, _ = _sized(service(seed, small=small), more="redundancy: n+1")
+    if option is None:
+        return
+    of = _deployed(option)
+    left = (option.counts.initial - 1) * of.per_node
+    burstiness = 1.0 if of.arrivals.burstiness is None else of.arrivals.burstiness
+    assert judged(of, stated_load(of, burstiness=burstiness), left).holds
