@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import statistics
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -21,7 +23,7 @@ from sizewell.sizing.predict.simulation.fleet import (
     no_better,
     simulate,
 )
-from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating
+from sizewell.sizing.predict.simulation.requests import Lengths, Requests, arriving, circulating, over_hours
 from sizewell.sizing.records.jobs import ServingJob
 
 NOTHING = Replica(
@@ -291,6 +293,28 @@ def test_replicas_stay_between_the_least_and_the_most() -> None:
 def test_replicas_of_the_start_stay_until_the_load_had_time_to_come() -> None:
     ordered = _step_up(Scaling(least=1, most=6, target=20.0, start_s=120.0), 3).ordered
     assert next(at for at, count in ordered if count < 3) > 285
+
+
+def test_arrivals_of_a_quiet_hour_are_as_random_as_those_of_the_busiest() -> None:
+    came = over_hours((5, 5, 5, 10), lengths=Lengths(prompt_tokens=5, output_tokens=1))
+    gaps = [b - a for a, b in itertools.pairwise(at for at in came.at_s if 3600 < at < 2 * 3600)]
+    assert statistics.pstdev(gaps) / statistics.fmean(gaps) == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_long_simulation_keeps_little_of_each_request() -> None:
+    """A day has millions: arrays of what each took, and nothing of those that have ended."""
+
+    def peak(seconds: float) -> tuple[int, int]:
+        tracemalloc.start()
+        try:
+            requests = arriving(rate=50, seconds=seconds, lengths=Lengths(prompt_tokens=300, output_tokens=8))
+            simulate(REAL, AMPLE, requests)
+            return len(requests), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(20), peak(120)
+    assert (many[1] - few[1]) / (many[0] - few[0]) < 120  # bytes
 
 
 def test_what_the_prefix_cache_holds_is_not_read() -> None:

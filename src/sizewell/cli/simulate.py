@@ -161,8 +161,8 @@ class NothingToSimulateError(UsageError):
 
 def _described(requests: Requests) -> dict[str, float | None]:
     """What a load is like: the figures that decide how many replicas it takes; None of too few requests."""
-    gaps = [b - a for a, b in itertools.pairwise(requests.at_s)]
-    mean = statistics.fmean(gaps) if gaps else 0.0
+    mean = (requests.seconds - requests.at_s[0]) / max(1, len(requests) - 1)
+    spread = math.fsum((b - a - mean) ** 2 for a, b in itertools.pairwise(requests.at_s)) / max(1, len(requests) - 1)
     by_second: dict[int, int] = {}
     for at in requests.at_s:
         by_second[int(at)] = by_second.get(int(at), 0) + 1
@@ -171,7 +171,7 @@ def _described(requests: Requests) -> dict[str, float | None]:
         "seconds": requests.seconds,
         "per_s": len(requests) / requests.seconds if requests.seconds else None,
         "peak_per_s": max(by_second.values()),
-        "burstiness": statistics.pstdev(gaps) / mean if mean else None,
+        "burstiness": math.sqrt(spread) / mean if mean else None,
         "prompt_tokens": statistics.fmean(requests.prompt_tokens),
         "output_tokens": statistics.fmean(requests.output_tokens),
     }

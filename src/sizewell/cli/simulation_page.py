@@ -6,6 +6,7 @@ It holds no script and loads nothing, as the other pages do.
 from __future__ import annotations
 
 import math
+from array import array
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -105,17 +106,17 @@ def _first_token(asked: Judged, allowed: float | None) -> Markup:
 
 
 def _waiting(asked: Judged) -> Markup:
-    times, values = zip(*asked.served.waiting, strict=True)
+    times, values = asked.served.arrived_s, asked.served.waiting
     minutes, slices = _sliced(times, values)
     most = [float(max(values, default=0)) for values in slices]
     chart = charts.over_time("Waiting requests", "requests", minutes, {"waiting": most})
     return Markup(chart)  # noqa: S704 - escaped there
 
 
-def _sliced(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[list[float]]]:
+def _sliced(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[array[float]]]:
     """Values by equal slices of time, and the middle of each slice in minutes."""
     whole = max(times) or 1.0
-    slices: list[list[float]] = [[] for _ in range(SLICES)]
+    slices = [array("d") for _ in range(SLICES)]
     for time, value in zip(times, values, strict=True):
         slices[min(SLICES - 1, int(time / whole * SLICES))].append(value)
     return [whole * (index + 0.5) / SLICES / 60 for index in range(SLICES)], slices

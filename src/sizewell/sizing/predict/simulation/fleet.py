@@ -18,6 +18,7 @@ sum of an arithmetic series: the cache grows by one token per sequence and step.
 from __future__ import annotations
 
 import math
+from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -34,6 +35,9 @@ LAUNCH_S: Final = 20e-6
 Fitted to published times to the first token under load: of 0, 10, 15, 20 and 30 us the best over groups of dense models
 and of gpt-oss, which are 11 to 23 % off with it (benchmarks/serving_load.py). Latent attention is two to five times
 slower than simulated, which this does not explain."""
+
+
+ENDED_KEPT: Final = 1000  # sequences that have ended, before a replica forgets them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +92,8 @@ class Served:
     busy_s: float  # of all replicas together
     seconds: float  # to the last token
     broken: int | None  # which part of the promise; the requests that had not ended are in none of the above
-    waiting: Sequence[tuple[float, int]] = field(repr=False)  # requests that wait, at each arrival
+    arrived_s: Sequence[float] = field(repr=False)  # of all requests that came
+    waiting: Sequence[int] = field(repr=False)  # requests that wait, as each of those has come
     ordered: Sequence[tuple[float, int]] = field(repr=False)  # replicas that serve or start, from each time on
 
 
@@ -198,12 +203,14 @@ class _Fleet:
         self.wanted = deque([(0.0, replicas)])  # numbers of replicas that were wanted, latest last
         self.looks: deque[int] = deque(maxlen=round(AVERAGED_S / LOOK_S))  # requests in flight, latest last
         self.ordered = [(0.0, replicas)]
-        self.arrived: list[float] = list(requests.at_s)
-        self.left = [p - c for p, c in zip(requests.prompt_tokens, requests.cached_tokens, strict=True)]  # to read
-        self.length = list(requests.prompt_tokens)  # of what has to be in the cache before the next token
-        self.to_say = list(requests.output_tokens)
-        self.first = [math.nan] * count
-        self.end = [math.nan] * count
+        # Arrays, as a day has millions of requests.
+        self.arrived = array("d", requests.at_s)
+        left = (p - c for p, c in zip(requests.prompt_tokens, requests.cached_tokens, strict=True))
+        self.left = array("i", left)  # to read
+        self.length = array("i", requests.prompt_tokens)  # of what has to be in the cache before the next token
+        self.to_say = array("i", requests.output_tokens)
+        self.first = array("d", [math.nan]) * count
+        self.end = array("d", [math.nan]) * count
         self.due: dict[int, int] = {}  # count of steps at which a sequence in flight has all tokens
         self.agenda: list[tuple[float, int, int]] = []  # (time, replica, version)
         self.waits = self.waiting_max = self.in_flight_max = self.preempted = self.refused = 0
@@ -316,6 +323,8 @@ class _Fleet:
             else:
                 heappush(ends, (done + remaining, request))
                 at.order.append(request)
+                if len(at.order) > 2 * at.sequences + ENDED_KEPT:
+                    at.order = [each for each in at.order if each in self.due]
         self._next(at, now)
 
     def _end(self, at: _State, request: int, now: float) -> None:
@@ -475,7 +484,7 @@ def simulate(
     if clients:
         coming = [(0.0, request) for request in range(min(clients, count))]
         following = len(coming)
-    waiting: list[tuple[float, int]] = []
+    waiting = array("i")
     position = 0
     look = scaling.look_s if scaling else math.inf
     while fleet.broken is None:
@@ -509,12 +518,12 @@ def simulate(
             request = position
             position += 1
         fleet.arrive(request, arrival)
-        waiting.append((arrival, fleet.waits))
+        waiting.append(fleet.waits)
     return _served(fleet, waiting)
 
 
-def _served(fleet: _Fleet, waiting: list[tuple[float, int]]) -> Served:
-    ttft, end, e2e, tpot = [], [], [], []
+def _served(fleet: _Fleet, waiting: array[int]) -> Served:
+    ttft, end, e2e, tpot = array("d"), array("d"), array("d"), array("d")
     for arrived, first, last, output in zip(
         fleet.arrived, fleet.first, fleet.end, fleet.requests.output_tokens, strict=True
     ):
@@ -538,6 +547,7 @@ def _served(fleet: _Fleet, waiting: list[tuple[float, int]]) -> Served:
         busy_s=sum(replica.busy_s for replica in fleet.replicas),
         seconds=max(end, default=0.0),
         broken=fleet.broken,
+        arrived_s=fleet.arrived if len(waiting) == len(fleet.arrived) else fleet.arrived[: len(waiting)],
         waiting=waiting,
         ordered=fleet.ordered,
     )

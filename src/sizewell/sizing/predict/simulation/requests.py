@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +16,7 @@ P95_MAX: Final = math.exp(_Z95 * _Z95 / 2)  # times the mean: no log-normal leng
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Requests by their time of arrival; sequences of one length."""
+    """Requests by their time of arrival; sequences of one length, arrays of millions of them in a day."""
 
     at_s: Sequence[float]  # from the start, not falling
     prompt_tokens: Sequence[int]  # at least 1 each
@@ -76,9 +77,6 @@ class Lengths:
         return prompt, output, min(prompt - 1, int(prompt * self.cached))
 
 
-_NO_LENGTH: Final = Lengths(prompt_tokens=1, output_tokens=1)
-
-
 def around(mean: float, spread: float, draw: random.Random) -> float:
     """A log-normal length with that mean; the mean itself without a spread."""
     return mean * math.exp(draw.gauss(0.0, spread) - spread * spread / 2) if spread else mean
@@ -107,17 +105,19 @@ def arriving(*, rate: float, seconds: float, lengths: Lengths, burstiness: float
     >>> len(arriving(rate=10, seconds=2, lengths=Lengths(prompt_tokens=5, output_tokens=1), burstiness=0))
     20
     """
-    mean = 1.0 / rate
     draw = random.Random(seed)  # noqa: S311 - arrivals, not secrets
+    return _at(_times(rate, seconds, burstiness, draw), lengths, draw)
+
+
+def _times(rate: float, seconds: float, burstiness: float, draw: random.Random) -> array[float]:
+    mean = 1.0 / rate
     shape = 1.0 / burstiness**2 if burstiness > 0 else 0.0
-    times: list[float] = []
+    times = array("d")
     now = mean * draw.random()
     while now < seconds:
         times.append(now)
         now += draw.gammavariate(shape, mean / shape) if shape else mean
-    made = [lengths.drawn(draw) for _ in times]
-    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
-    return Requests(times, prompts, outputs, held)
+    return times
 
 
 def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 1.0, seed: int = 0) -> Requests:
@@ -127,7 +127,7 @@ def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 
 
     >>> came = over_hours((2, 0, 2), lengths=Lengths(prompt_tokens=5, output_tokens=1))
     >>> [round(sum(hour <= at / 3600 < hour + 1 for at in came.at_s), -2) for hour in range(3)]
-    [6200, 1900, 6300]
+    [6200, 1900, 6400]
     """
     most, count = max(rates), len(rates)
 
@@ -136,11 +136,8 @@ def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 
         return rates[int(hour) % count] * (1 - part) + rates[(int(hour) + 1) % count] * part
 
     draw = random.Random(seed)  # noqa: S311 - arrivals, not secrets
-    times = arriving(rate=most, seconds=3600 * len(rates), lengths=_NO_LENGTH, burstiness=burstiness, seed=seed).at_s
-    kept = [at for at in times if draw.random() * most < rate(at)]
-    made = [lengths.drawn(draw) for _ in kept]
-    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
-    return Requests(kept, prompts, outputs, held)
+    times = _times(most, 3600 * len(rates), burstiness, draw)
+    return _at(array("d", (at for at in times if draw.random() * most < rate(at))), lengths, draw)
 
 
 def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) -> Requests:
@@ -155,6 +152,12 @@ def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) ->
         prompt_spread=lengths.prompt_spread or SPREAD,
         output_spread=lengths.output_spread or SPREAD,
     )
-    made = [spread.drawn(draw) for _ in range(max(count, clients))]
-    prompts, outputs, held = ([each[part] for each in made] for part in range(3))
-    return Requests([0.0] * len(prompts), prompts, outputs, held)
+    return _at(array("d", bytes(8 * max(count, clients))), spread, draw)
+
+
+def _at(times: array[float], lengths: Lengths, draw: random.Random) -> Requests:
+    parts = array("i"), array("i"), array("i")
+    for _ in times:
+        for part, tokens in zip(parts, lengths.drawn(draw), strict=True):
+            part.append(tokens)
+    return Requests(times, *parts)
