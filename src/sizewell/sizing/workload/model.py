@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSc
 from sizewell.sizing import units
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog.records import ON_PREMISES
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.workload.daily import ALLOWED as ALLOWED_DAILY
 from sizewell.sizing.workload.daily import HOURS, PEAK_MAX, read_daily
@@ -305,13 +306,15 @@ def place_written(written: str) -> str:
     >>> [place_written(text) for text in ("azure/West Europe", "AWS", "Google Cloud/us-central1", "aws.us-east-1", "?")]
     ['azure/westeurope', 'aws', 'gcp/us-central1', 'aws/us-east-1', '']
     """
-    console = re.sub(r"/[^/]*\((.*)\)$", r"/\1", written).replace("N. ", "N ")  # aws/US East (N. Virginia)
-    parts = [part.strip().lower() for part in re.split(r"[/:.,]+", console.strip())]
-    if not alias("cloud", parts[0]) and " " in parts[0]:  # azure West Europe
-        parts[:1] = parts[0].split(" ", 1)
-    row = alias("cloud", parts[0])
-    cloud = row.meant if row and row.meant else parts[0]
-    rest = [part.replace(" ", "" if cloud == "azure" else "-") for part in parts[1:]]
+    words = re.split(r"[\s/:.,]+", written.strip())
+    heads = (" ".join(words[:number]).lower() for number in range(min(len(words), 3), 0, -1))
+    head = next((text for text in heads if alias("cloud", text) or text in CLOUDS), words[0].lower())
+    row = alias("cloud", head)
+    cloud = row.meant if row and row.meant else head
+    after = re.sub(r"\W+".join(map(re.escape, head.split())), "", written.strip(), flags=re.IGNORECASE)
+    console = re.sub(r"^[^/]*\((.*)\)$", r"\1", after.strip(" /:.,")).replace("N. ", "N ")  # US East (N. Virginia)
+    parts = [part.strip().lower() for part in re.split(r"[/:.,]+", console) if part.strip()]
+    rest = [part.replace(" ", "" if cloud == "azure" else "-") for part in parts]
     meant = "/".join([cloud, *rest])
     return meant if re.fullmatch(r"[a-z0-9-]{1,40}(?:/[a-z0-9-]{1,40}){0,2}", meant) else ""
 

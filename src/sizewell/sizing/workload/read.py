@@ -73,26 +73,12 @@ def parse_spec(
     log, unread = _read_requests(raw, folder or Path())
     faults += unread
     try:
-        spec, invalid = _validate(raw)
+        spec, faults = _judged(raw, catalog, given, faults)
     except SpecError as error:  # of a configuration that the model is read from
         from sizewell.sizing.workload.places import placed
 
         inside = [replace(fault, path="model", message=f"{fault.path}: {fault.message}") for fault in error.faults]
         raise SpecError(placed(inside, text), subject=origin) from None
-    faults += invalid
-    if spec is None and invalid:
-        reduced = _without_paths(raw, [fault.path for fault in invalid])
-        spec, _ = _validate(reduced)
-    if spec is not None:
-        touched = tuple(fault.path for fault in faults)
-        more = contradictions(spec, given)
-        if catalog is not None:
-            from sizewell.sizing.workload.names import unknown_names
-
-            more += unknown_names(spec, catalog)
-        faults += [fault for fault in more if not _touches(fault.path, touched)]
-    elif catalog is not None:
-        faults += _unknown_apart(raw, [fault.path for fault in faults], catalog)
     if faults or spec is None:
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
@@ -151,15 +137,28 @@ def spec_schema() -> dict[str, object]:
 
 def _faults_of(raw: Mapping[str, Any], catalog: Catalog | None) -> list[Fault]:
     """What is wrong with a spec in which a fix was done."""
-    spec, faults = _validate(raw)
-    if spec is None:
-        return faults
-    more = contradictions(spec, frozenset(_leaf_paths(raw)))
-    if catalog is not None:
-        from sizewell.sizing.workload.names import unknown_names
+    return _judged(raw, catalog, frozenset(_leaf_paths(raw)))[1]
 
-        more += unknown_names(spec, catalog)
-    return more
+
+def _judged(
+    raw: Mapping[str, Any], catalog: Catalog | None, given: frozenset[str], before: Sequence[Fault] = ()
+) -> tuple[WorkloadSpec | None, list[Fault]]:
+    """The record of a spec, or of what is right in it, and all that is wrong: `before` and what is found here."""
+    spec, invalid = _validate(raw)
+    faults = [*before, *invalid]
+    if spec is None and invalid:
+        spec, _ = _validate(_without_paths(raw, [fault.path for fault in invalid]))
+    if spec is not None:
+        touched = tuple(fault.path for fault in faults)
+        more = contradictions(spec, given)
+        if catalog is not None:
+            from sizewell.sizing.workload.names import unknown_names
+
+            more += unknown_names(spec, catalog)
+        faults += [fault for fault in more if not _touches(fault.path, touched)]
+    elif catalog is not None:
+        faults += _unknown_apart(raw, [fault.path for fault in faults], catalog)
+    return spec, faults
 
 
 def _validate(raw: Mapping[str, Any]) -> tuple[WorkloadSpec | None, list[Fault]]:
