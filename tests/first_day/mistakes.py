@@ -36,6 +36,7 @@ us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeuro
 [gcp/us-central1/us-central1-z] | [gcp/us-central1/a] | [azure/eastus/7] | [aws/frankfurt] | [aws/ireland] | [Frankfurt]
 [aws/eu] | [europe] | [gke/europe-west4] | [eks] | [digitalocean] | [aws:us-east-1] | [aws.us-east-1] | [aws/virginia]
 [azure/East US 2] | [aws/uk] | [azure/germany] | [aws/westeurope] | [aws/us-central1-a] | [aws/US East (N. Virginia)] | [AWS Frankfurt, Azure West Europe, GCP Netherlands] | [azure/EastUS] | [us] | [oracle]
+[Google Cloud europe-west4] | [AWS Europe (Ireland)] | [Amazon Web Services us-east-1] | [GCP London] | [London]
 """
 LOADS: Final = """
 {users: 20} | {concurrent_users: 20} | {rps: 4} | {qps: 4, input_tokens: 100, output_tokens: 100}
@@ -50,6 +51,9 @@ HARDWARE: Final = """
 {count: 64} | {accelerators: H100:8} | {accelerators: 64 H100} | {accelerators: [8xH100]} | {gpu: H100}
 {accelerators: h100x8} | {accelerators: 4090} | {gpu: A100:8} | {gpu: 80} | {nodes: 1-8} | {nodes: 0} | {cpus: 4}
 {memory: 64GB} | {instance_type: p5.48xl} | {instance_type: H100} | {instance_type: [g6e.xlarge, p9.48xlarge]}
+{accelerators: H100, region: us-central1} | {accelerators: H100, zone: us-central1-a} | {accelerators: H100, cloud: gcp}
+{accelerators: "A100-80GB:8", cloud: GCP, region: europe-west4} | {instance_type: a3-highgpu-8g, region: europe-west4}
+{accelerators: H100, region: us-east-1, zone: us-east-1a} | {accelerators: H100, infra: aws/us-east-1}
 {gpu_type: H100} | {num_gpus: 8} | {limits: {nvidia.com/gpu: 8}} | {tpu: v5e-8} | {tpu: v5litepod-8}
 """
 WEIGHTS: Final = "4bit | 4-bit | awq | gptq | q4_k_m | 8bit | nf4 | fp8_e4m3 | half | float16 | bfloat16"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 import pytest
 
@@ -33,6 +35,14 @@ MEANT = {
     "infra [aws/us-east-1a]": ("infra", ["aws/us-east-1/us-east-1a"]),
     "infra [Frankfurt]": ("infra", "aws/eu-central-1"),
     "infra [amazon]": ("infra", ["aws"]),
+    "infra [Google Cloud europe-west4]": ("infra", ["gcp/europe-west4"]),
+    "infra [AWS Europe (Ireland)]": ("infra", "aws/eu-west-1"),
+    "infra [Amazon Web Services us-east-1]": ("infra", ["aws/us-east-1"]),
+    "infra [GCP London]": ("infra", "gcp/europe-west2"),
+    "resources {accelerators: H100, region: us-central1}": ("infra", ["gcp/us-central1"]),
+    "resources {accelerators: H100, zone: us-central1-a}": ("infra", ["gcp/us-central1/us-central1-a"]),
+    "resources {accelerators: H100, cloud: gcp}": ("infra", ["gcp"]),
+    "resources {instance_type: a3-highgpu-8g, region: europe-west4}": ("infra", ["gcp/europe-west4"]),
     "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
     "resources {count: 64}": ("resources", {}),
     "resources {accelerators: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
@@ -61,6 +71,15 @@ def faults_of(text: str) -> tuple[Fault, ...]:
     return ()
 
 
+def leaves(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """The values of a spec with their paths, items of lists with that of their list."""
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else [("", item) for item in value]:
+            yield from leaves(item, f"{path}.{key}".strip("."))
+    else:
+        yield path, str(value)
+
+
 def written(raw: dict[str, object]) -> str:
     import yaml
 
@@ -73,7 +92,8 @@ def test_a_line_that_a_message_tells_to_write_is_taken(name: str) -> None:
     faults = faults_of(text)
     assert faults, "it is no mistake any more: take it out of the list"
     for fault in faults:
-        changed = repaired(load_mapping(text, "spec.yaml"), fault)
+        raw = load_mapping(text, "spec.yaml")
+        changed = repaired(raw, fault)
         if changed is None:
             assert fault.fix or fault.allowed or "allowed keys" in fault.message, f"{fault} leads nowhere"
             continue
@@ -81,6 +101,28 @@ def test_a_line_that_a_message_tells_to_write_is_taken(name: str) -> None:
             other for other in faults_of(written(changed)) if (other.path, other.found) == (fault.path, fault.found)
         ]
         assert same == [], fault
+        section = fault.path.partition("[")[0]
+        others = {value for path, value in leaves(raw) if not section.startswith(path) and not path.startswith(section)}
+        if name != "Name: x":  # beside name: one of them can stay
+            assert others <= {value for _, value in leaves(changed)}, f"{fault} loses a value"
+
+
+@pytest.mark.parametrize("place", [place for place in MISTAKES if place.startswith("infra ")])
+def test_the_way_out_of_a_place_is_the_same_beside_another_fault(place: str) -> None:
+    (alone,) = faults_of(MISTAKES[place])
+    beside = [fault for fault in faults_of(f"{MISTAKES[place]}foo: 1\n") if fault.path != "foo"]
+    assert [(fault.path, fault.fix) for fault in beside] == [(alone.path, alone.fix)]
+
+
+def test_a_place_of_several_keys_is_one_and_a_city_is_one_of_each_cloud() -> None:
+    three = faults_of(MISTAKES['resources {accelerators: "A100-80GB:8", cloud: GCP, region: europe-west4}'])
+    assert [fault.fix for fault in three if fault.path != "resources.accelerators"] == [
+        "write infra: [gcp/europe-west4]"
+    ] * 2
+    zoned = faults_of(MISTAKES["resources {accelerators: H100, region: us-east-1, zone: us-east-1a}"])
+    assert {fault.fix for fault in zoned} == {"write infra: [aws/us-east-1/us-east-1a]"}
+    (city,) = faults_of(MISTAKES["infra [London]"])
+    assert city.fix == "write aws/eu-west-2, or gcp/europe-west2, or azure/uksouth"
 
 
 @pytest.mark.parametrize("name", MEANT)

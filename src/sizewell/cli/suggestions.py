@@ -100,7 +100,8 @@ def _value(option: str, value: str) -> str:
     from sizewell.sizing.workload.model import Place
     from sizewell.sizing.workload.names import place_meant
 
-    return place_meant(Place(cloud=value), load()).removeprefix("write ") or value or "aws/us-east-1"
+    meant = place_meant(Place(cloud=value), load()).removeprefix("write ")
+    return meant.partition(", or ")[0] or value or "aws/us-east-1"
 
 
 def _reads(option: str, name: str, context: click.Context, arguments: Sequence[str]) -> bool:

@@ -29,7 +29,7 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_key(path, error["input"], _section(loc[:-1], root), root)
+        return _unknown_key(path, error["input"], _section(loc[:-1], root), root, _at(raw, loc[:-1]))
     if kind == "missing":
         section = _section(loc[:-1], root)
         given = _at(raw, loc[:-1])
@@ -133,9 +133,12 @@ def _latency(path: str, stated: object) -> str:
     return f"write {value * 1000:g}ms" if value < 1 else f"write {value:g}s"
 
 
-def _unknown_key(path: str, value: object, section: type[Section] | None, root: type[Section]) -> Fault:
+def _unknown_key(path: str, value: object, section: type[Section] | None, root: type[Section], given: object) -> Fault:
     known = _keys(section)
     where, _, key = path.rpartition(".")
+    if key in _PLACE and isinstance(given, Mapping):  # one place, whose parts stand in several keys
+        parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
+        value = "/".join(parts) if len(parts) > 1 else value
     fix = _meant_by_key(path, value) if root is WorkloadSpec else ""
     if not fix:
         near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
@@ -145,6 +148,9 @@ def _unknown_key(path: str, value: object, section: type[Section] | None, root: 
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
+
+
+_PLACE: Final = ("cloud", "region", "zone")
 
 
 def _meant_by_key(path: str, value: object) -> str:

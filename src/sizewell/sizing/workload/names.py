@@ -353,31 +353,31 @@ def place_meant(place: Place, catalog: Catalog) -> str:
         return row.why
     if row is not None:
         return f"write {'/'.join(part for part in (row.meant, place.region, place.zone) if part)}"
-    for cloud in PROVISIONABLE:
-        inside = _region_meant(Place(cloud=cloud, region=place.cloud, zone=place.region), catalog)
-        if inside or place.cloud in catalog.regions(cloud):
-            return inside or f"write {cloud}/{place.cloud}"
-    return ""
+    meant = [
+        _region_meant(Place(cloud=cloud, region=place.cloud, zone=place.region), catalog) for cloud in PROVISIONABLE
+    ]
+    return "write " + ", or ".join(filter(None, meant)).replace("write ", "") if any(meant) else ""
 
 
 def _region_meant(place: Place, catalog: Catalog) -> str:
     """The region that a zone, a city, or a spelling with other dashes stands for."""
     regions, written = catalog.regions(place.cloud), place.region or ""
+    zone = f"/{place.zone}" if place.zone else ""
     plain = re.sub(r"[^a-z0-9]", "", written)
     for region in regions:
         if re.fullmatch(rf"{re.escape(region)}-?[a-f]", written):
             return f"write {place.cloud}/{region}/{written}"
     for region in regions:
         if plain == re.sub(r"[^a-z0-9]", "", region):
-            return f"write {place.cloud}/{region}"
+            return f"write {place.cloud}/{region}{zone}"
     row = alias("region", written)
     if row is not None and row.why == place.cloud:
-        return f"write {place.cloud}/{row.meant}"
+        return f"write {place.cloud}/{row.meant}{zone}"
     plain = row.meant if row is not None and not row.why else plain  # the city that stands for a country
     for region in regions:
         facts = catalog.region(place.cloud, region)
         if facts is not None and plain in re.sub(r"[^a-z|]", "", facts.place.lower()).split("|"):
-            return f"write {place.cloud}/{region}"
+            return f"write {place.cloud}/{region}{zone}"
     return ""
 
 

@@ -117,11 +117,13 @@ def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Seque
     )  # the last is one of them
     if last.path.partition("[")[0] == key and not several:
         return last.fix
-    keys = [key for key in changed if key in after]
-    if not keys:
-        return ""
-    line = yaml.safe_dump({keys[0]: after[keys[0]]}, default_flow_style=True, sort_keys=False, width=10**6).strip()
-    return f"write {line[1:-1]}"
+    own = _steps(fault.path)[0]
+    # Where the value went to, not the section that it is taken from.
+    kept = {key: after[key] for key in changed if key in after and key != own}
+    if not kept and own in after:
+        kept = {str(own): after[str(own)]}
+    line = yaml.safe_dump(kept, default_flow_style=True, sort_keys=False, width=10**6).strip()
+    return f"write {line[1:-1]}" if kept else ""
 
 
 def _changed(raw: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
