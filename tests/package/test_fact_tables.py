@@ -40,6 +40,7 @@ from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Billed
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
+from sizewell.resources.unfit.machines import ImageKind
 from sizewell.sizing.aliases import Alias
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
@@ -75,6 +76,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/firewalls.csv": (Firewall, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
+    "resources/data/image_kinds.csv": (ImageKind, ("cloud", "image")),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
     "resources/readers/data/device_names.csv": (DeviceName, ("begins", "names")),

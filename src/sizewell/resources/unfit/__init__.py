@@ -20,8 +20,7 @@ def unfit(
     """What does not go together, resource by resource; `cuda_of` says which CUDA an image has."""
     for resource in graph.plan.resources:
         said = (
-            *machines.of_node_group(graph, resource, catalog),
-            *machines.of_image(resource, catalog),
+            *machines.of_image(graph, resource, catalog),
             *machines.of_google(resource, catalog),
             *networks.of_cluster(graph, resource),
             *networks.of_subnet(graph, resource),

@@ -6,86 +6,74 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import machine_types
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import canonical, get, items
+from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.compatibility import cuda_for
 from sizewell.sizing.catalog.lifetimes import Lifetimes
+from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.records import Accelerator, Shape
+from sizewell.sizing.providers import CLOUDS
 
-ARM, X86 = "arm64", "x86_64"
-
-
-class Image(NamedTuple):
-    """A kind of machine image: the processor that it is for, and whose accelerators it has a driver for."""
-
-    architecture: str
-    drives: tuple[str, ...]  # vendors; () for none
-    may_drive: tuple[str, ...] = ()  # those of which nobody wrote down whether it does
-
-
-# amiType of EKS (docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html; github.com/awslabs/amazon-eks-ami and
-# github.com/bottlerocket-os/bottlerocket; checked 2026-11-27). Amazon Linux 2's image for GPUs has both drivers.
-EKS_IMAGES: Final = {
-    "AL2_x86_64": Image(X86, ()),
-    "AL2_x86_64_GPU": Image(X86, ("nvidia", "aws")),
-    "AL2_ARM_64": Image(ARM, ()),
-    "AL2023_x86_64_STANDARD": Image(X86, ()),
-    "AL2023_ARM_64_STANDARD": Image(ARM, ()),
-    "AL2023_x86_64_NVIDIA": Image(X86, ("nvidia",)),
-    "AL2023_ARM_64_NVIDIA": Image(ARM, ("nvidia",)),
-    "AL2023_x86_64_NEURON": Image(X86, ("aws",)),
-    "BOTTLEROCKET_x86_64": Image(X86, (), ("aws",)),
-    "BOTTLEROCKET_ARM_64": Image(ARM, ()),
-    "BOTTLEROCKET_x86_64_FIPS": Image(X86, (), ("aws",)),
-    "BOTTLEROCKET_ARM_64_FIPS": Image(ARM, ()),
-    "BOTTLEROCKET_x86_64_NVIDIA": Image(X86, ("nvidia",), ("aws",)),
-    "BOTTLEROCKET_ARM_64_NVIDIA": Image(ARM, ("nvidia",)),
+GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
+# Type -> the input that names its image.
+IMAGES: Final = {
+    GROUP: "amiType",
+    "aws:ec2/launchTemplate:LaunchTemplate": "imageId",
+    "aws:ec2/instance:Instance": "ami",
 }
-# The same kinds by the parameter of SSM that a launch template or a machine names.
-_PARAMETER: Final = re.compile(
-    r"/aws/service/(?:eks/optimized-ami/[\d.]+/(?P<al>amazon-linux-2023)/(?P<arch>x86_64|arm64)/(?P<kind>\w+)"
-    r"|bottlerocket/aws-k8s-[\d.]+(?P<nvidia>-nvidia)?/(?P<barch>x86_64|arm64))/"
-)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageKind:
+    """A row of image_kinds.csv: for which processor an image is, and whose accelerators it has a driver for."""
+
+    cloud: str
+    image: str  # a regular expression for the whole name, or for the parameter that leads to it
+    architecture: str
+    drives: tuple[str, ...] = ()  # runtimes of accelerators
+    may_drive: tuple[str, ...] = ()  # those of which nobody wrote down whether it does
+    source: str
+
+
+_KINDS: Final = csvtables.read(ImageKind, Path(__file__).parents[1] / "data/image_kinds.csv")
+_DRIVERS: Final = {"cuda": "NVIDIA", "neuron": "Neuron"}
 INSTALLS_DRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
 
 
-def of_node_group(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """The kind of image of an EKS node group beside its machine types, and the market's spelling."""
-    if canonical(resource.type) != "aws:eks/nodeGroup:NodeGroup":
+def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """The image of a machine or a node group beside its machine types, and the spelling of EKS's markets."""
+    if (type_ := canonical(resource.type)) not in IMAGES:
         return
     market = resource.inputs.get("capacityType")
-    if isinstance(market, str) and market not in MARKETS:
+    if type_ == GROUP and isinstance(market, str) and market not in MARKETS:
         yield f"capacity_type {market!r} is refused by EKS", f"name one of {', '.join(MARKETS)}"
-    kind, image = resource.inputs.get("amiType"), EKS_IMAGES.get(str(resource.inputs.get("amiType")))
+    named = resource.inputs.get(IMAGES[type_])
+    kind = _kind(cloud_of(type_), named) if isinstance(named, str) else None
+    if kind is None:
+        return
+    if type_ != GROUP:  # its user data may install the driver
+        yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=True)
+        return
     types = items(resource.inputs.get("instanceTypes"))
     if not types and resource.inputs.get("launchTemplate") is not None:
         template = template_of(graph, resource, "launchTemplate")
         types = items(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else ()
-    if image is not None and not isinstance(types, Unknown):
-        for machine in types:
-            yield from _driven(f"ami_type {kind}", image, machine, catalog, installed=_installs(graph))
+    for machine in () if isinstance(types, Unknown) else types:
+        yield from _driven(f"ami_type {named}", kind, machine, catalog, installed=_installs(graph))
 
 
-def of_image(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """An image of EKS's that a launch template or a machine names by its parameter."""
-    if canonical(resource.type) not in ("aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/instance:Instance"):
-        return
-    named = resource.inputs.get("imageId") or resource.inputs.get("ami")
-    match = _PARAMETER.search(named) if isinstance(named, str) else None
-    if match is None:
-        return
-    drives = {"nvidia": ("nvidia",), "neuron": ("aws",)}.get(match["kind"] or "", ())
-    if match["nvidia"]:
-        drives = ("nvidia",)
-    image = Image(match["arch"] or match["barch"], drives, () if match["al"] else ("aws",))
-    yield from _driven(f"image {named}", image, resource.inputs.get("instanceType"), catalog, installed=True)
+def _kind(cloud: str, named: str) -> ImageKind | None:
+    return next((each for each in _KINDS if each.cloud == cloud and re.fullmatch(each.image, named)), None)
 
 
 def _installs(graph: Graph) -> bool:
@@ -100,10 +88,10 @@ def _installs(graph: Graph) -> bool:
 
 
 def _driven(
-    named: str, image: Image, machine: object, catalog: Catalog, *, installed: bool
+    named: str, image: ImageKind, machine: object, catalog: Catalog, *, installed: bool
 ) -> Iterator[tuple[str, str]]:
     """What is wrong with an image on a machine; `installed`: whether something may bring a driver that it lacks."""
-    shape = catalog.shapes_by_type.get(("aws", str(machine)))
+    shape = catalog.shapes_by_type.get((image.cloud, str(machine)))
     if shape is None:
         return
     if shape.architecture and shape.architecture != image.architecture:
@@ -113,18 +101,15 @@ def _driven(
         )
         return
     device = catalog.accelerators.get(shape.accelerator or "")
-    if device is None or device.vendor in (*image.drives, *image.may_drive):
+    if device is None or device.runtime in (*image.drives, *image.may_drive):
         return
-    whose = {"nvidia": "NVIDIA", "aws": "Neuron", "amd": "AMD"}
-    has = " and ".join(whose[vendor] for vendor in image.drives)
-    if has:
-        needs = {"nvidia": "take the image for NVIDIA", "aws": "take the image for Neuron"}.get(
-            device.vendor, "take an image of your own with its driver"
-        )
+    needed = _DRIVERS.get(device.runtime)
+    if has := " and ".join(_DRIVERS[runtime] for runtime in image.drives):
+        needs = f"take the image for {needed}" if needed else "take an image of your own with its driver"
         yield f"{named} has the driver of {has}, which does not drive the {device.name} of {machine}", needs
     elif not installed:
         vain = "it is billed and no pod can use it, unless an operator from elsewhere installs one"
-        or_operator = ", or the GPU operator" if device.vendor == "nvidia" else ""
+        or_operator = ", or the GPU operator" if device.runtime == "cuda" else ""
         yield (
             f"{named} has no driver for the {device.name} of {machine}: {vain}",
             f"take an image with the driver{or_operator}",
@@ -141,9 +126,8 @@ GOOGLE: Final = {
 # Image types of GKE for Docker, in no version since 1.24 (cloud.google.com/kubernetes-engine/docs/deprecations/docker-
 # containerd, from memory, 2026-11-27).
 DOCKER_IMAGES: Final = ("COS", "UBUNTU", "WINDOWS_LTSC", "WINDOWS_SAC")
-# What N1 alone takes beside it (cloud.google.com/compute/docs/gpus, from memory, 2026-11-27).
-N1_TAKES: Final = tuple(f"nvidia-tesla-{name}" for name in ("k80", "p4", "p100", "v100", "t4"))
-_PLAIN: Final = re.compile(r"(e2|n2|n2d|n4|n4a|n4d|c2|c2d|c3|c3d|c4|c4a|c4d|t2a|t2d|m1|m2|m3|m4|h3|h4d|z3|f1|g1)-.*")
+# What N1 takes, and it alone (cloud.google.com/compute/docs/gpus, from memory, 2026-11-27).
+ATTACHED: Final = tuple(f"nvidia-tesla-{name}" for name in ("k80", "p4", "p100", "v100", "t4"))
 
 
 def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
@@ -154,12 +138,17 @@ def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[st
     config = get(resource.inputs, where) if where else resource.inputs
     if config is None or isinstance(config, Unknown):
         return
-    machine = get(config, "machineType")
+    cloud, machine = cloud_of(type_), get(config, "machineType")
     attached = items(get(config, "guestAccelerators"))
-    shape = catalog.shapes_by_type.get(("gcp", machine.rpartition("/")[2])) if isinstance(machine, str) else None
-    if isinstance(machine, str) and not isinstance(attached, Unknown):
-        for each in attached:
-            yield from _attached(machine.rpartition("/")[2], shape, get(each, "type"), get(each, "count"))
+    shape = None
+    if isinstance(machine, str):
+        machine = machine.rpartition("/")[2]
+        shape = catalog.shapes_by_type.get((cloud, machine))
+        attachable = catalog.says(cloud, machine, "attachable")
+        bare = not attachable and is_listed(cloud, machine)  # of the price lists of types without accelerators
+        for each in () if isinstance(attached, Unknown) else attached:
+            type_of, count = get(each, "type"), get(each, "count")
+            yield from _attached(machine, shape, type_of, count, attachable=attachable, bare=bare)
     image = get(config, "imageType")
     if isinstance(image, str) and image.upper() in DOCKER_IMAGES:
         yield f"image_type {image} is for Docker, which GKE ended with 1.24", f"set {image.upper()}_CONTAINERD"
@@ -171,7 +160,9 @@ def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[st
         )
 
 
-def _attached(machine: str, shape: Shape | None, type_: object, count: Any) -> Iterator[tuple[str, str]]:
+def _attached(
+    machine: str, shape: Shape | None, type_: object, count: Any, *, attachable: bool, bare: bool
+) -> Iterator[tuple[str, str]]:
     if not isinstance(type_, str) or isinstance(count, Unknown) or str(count) in ("0", "0.0"):
         return
     name = type_.rpartition("/")[2]
@@ -185,8 +176,8 @@ def _attached(machine: str, shape: Shape | None, type_: object, count: Any) -> I
             )
         elif own and count is not None and str(count).removesuffix(".0") != str(has):
             yield f"{machine} has {has} x {own}, not {count}: Google refuses another count", f"state count {has}"
-    elif _PLAIN.fullmatch(machine) or (machine.startswith("n1-") and plain not in N1_TAKES):
-        takes = f"N1 takes {', '.join(N1_TAKES)}" if machine.startswith("n1-") else "N1 alone takes attached ones"
+    elif bare or (attachable and plain not in ATTACHED):
+        takes = f"it takes {', '.join(ATTACHED)}" if attachable else "N1 alone takes attached ones"
         yield (
             f"{machine} cannot have {name}: {takes}",
             "take a machine type that comes with it, such as g2 with nvidia-l4",
@@ -246,7 +237,7 @@ def _devices(graph: Graph, spec: Mapping[str, Any], catalog: Catalog) -> tuple[A
         return ()
     kinds: dict[str, tuple[Accelerator, ...]] = {}
     for each in graph.plan.resources:
-        if each.type.startswith(("aws:", "gcp:", "azure")):
+        if cloud_of(each.type) in CLOUDS:
             listed = items(each.inputs.get("instanceTypes"))
             for name in (*machine_types(each.inputs), *(() if isinstance(listed, Unknown) else listed)):
                 kinds |= {device[0].key: device for device in (_of_machine(str(name), catalog),) if device}
@@ -255,7 +246,7 @@ def _devices(graph: Graph, spec: Mapping[str, Any], catalog: Catalog) -> tuple[A
 
 
 def _of_machine(name: str, catalog: Catalog) -> tuple[Accelerator, ...]:
-    for cloud in ("aws", "gcp", "azure"):
+    for cloud in CLOUDS:
         shape = catalog.shapes_by_type.get((cloud, name))
         if shape is not None and shape.accelerator:
             return (catalog.accelerators[shape.accelerator],)

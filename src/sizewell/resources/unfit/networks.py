@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import canonical, get, items
+from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 
 Network = IPv4Network | IPv6Network
@@ -117,7 +117,7 @@ def of_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     for zone in () if isinstance(zones, Unknown) else zones:
         if not isinstance(zone, str) or not re.fullmatch(r"[a-z]+-[a-z]+\d+-[a-z]", zone):
             continue  # not known, or one of Google's zones for AI
-        region, letters = zone[:-2], catalog.zones_of("gcp", zone[:-2])
+        region, letters = zone[:-2], catalog.zones_of(cloud_of(kind), zone[:-2])
         if isinstance(location, str) and re.fullmatch(rf"{region}(-\w+)?", location) is None:
             yield (
                 f"nodeLocations has {zone}, outside of its cluster's {location}: GKE refuses it",
