@@ -175,6 +175,16 @@ def test_a_plan_of_every_form(project: Project, sizewell: Sizewell) -> None:
     assert stack["pools"][0]["action"] == "unknown"
 
 
+def test_a_stack_that_a_run_may_take_whole_is_one(project: Project, sizewell: Sizewell) -> None:
+    for name in ("dev-aws", "dev-b"):
+        project.stack(name)
+    for option in ("--data", "--images"):
+        done = sizewell("teardown", "run", option, "dev-awz")
+        assert (done.code, "did you mean dev-aws?" in done.err) == (64, True), done.err
+        done = sizewell("teardown", "run", "dev-b", option, "dev-aws")
+        assert (done.code, "dev-aws: not one of the stacks that are named" in done.err) == (64, True), done.err
+
+
 def test_a_report_without_a_run_says_so(project: Project, sizewell: Sizewell) -> None:
     done = sizewell("teardown", "report")
     assert (done.code, done.out.startswith("no run has recorded an act")) == (0, True), done

@@ -132,6 +132,7 @@ def test_windows_that_only_lie_on_closed_days_never_open():
         ({"country": "gb"}, "country", "did you mean GB?"),
         ({"country": "GB", "subdivision": "QQ"}, "subdivision", "ENG"),
         ({"country": "US", "subdivision": "ENG"}, "subdivision", "WY"),
+        ({"country": "US", "subdivision": "Texas"}, "subdivision", "did you mean TX?"),
         ({"subdivision": "BY", "dates": ["2026-12-24"]}, "subdivision", "is part of a country, and none is named"),
         ({"country": "GB", "dates": ["2026-12-24"]}, "", "must have one of country, ics and dates"),
         ({}, "", "must have one of country, ics and dates"),

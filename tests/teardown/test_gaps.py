@@ -63,6 +63,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a message without keys": (rewritten(kind="message", keys=None), "no list in 'keys'"),
     "an end that is none": (rewritten(until="soon"), "has an `until` that cannot be read"),
+    "an end before it was given": (rewritten(until="2020-01-01"), "ends before it was given"),
     "a time that is none": (rewritten(at="yesterday"), "has no time in 'at'"),
     "a time without a zone": (rewritten(at="2026-11-20T12:00:00"), "has no time zone in 'at'"),
     "a copy of another": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sizewell.sizing.errors import ConfigError
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import StatusReader
+from sizewell.teardown.journal import Journal, connect
 from sizewell.teardown.render import markdown
 from tests.teardown import world
 from tests.teardown.world import Shelf, ShelfBackend
@@ -20,7 +22,7 @@ CATALOG = load()
 NOW = world.whole_minute()
 
 
-def plan(folder: Path, **settings: Any) -> Any:
+def plan(folder: Path, reads: Journal | None = None, **settings: Any) -> Any:
     """Of a backend with the stacks dev-x and prod-x, each with a pool `train`."""
     shelf = Shelf()
     for stack, environment in (("dev-x", "dev"), ("prod-x", "prod")):
@@ -30,6 +32,7 @@ def plan(folder: Path, **settings: Any) -> Any:
         config=parse_config({"schema": "sizewell.teardown/1", "journal": f"file://{folder}/journal", **settings}),
         accounts=lambda _: (world.ACCOUNT,),
         catalog=CATALOG,
+        journal=reads,
     )
     return make_plan(reader, "sizewell", NOW)[0]
 
@@ -78,6 +81,16 @@ def test_what_matches_nothing_or_is_over_is_said(tmp_path: Path, settings: dict[
     assert [said in remark for remark in made.remarks] == [True]
     assert made.remarks[0].startswith("stacks/config/teardown.yaml: ")
     assert "stacks/config/teardown.yaml: " in markdown(made)
+
+
+def test_a_lease_of_a_stack_that_was_renamed_is_said(tmp_path: Path) -> None:
+    journal = Journal(connect(f"file://{tmp_path}/journal")).read()
+    until = f"{NOW + timedelta(hours=4):%Y-%m-%dT%H:%MZ}"
+    for stack in ("dev-xx", "dev-x"):
+        journal.write("lease", NOW - timedelta(hours=1), stack=stack, until=until, reason="demo", by="ana")
+    (said,) = plan(tmp_path, reads=journal).remarks
+    assert said.startswith("a lease of dev-xx until ")
+    assert said.endswith("keeps nothing: no stack dev-xx: did you mean dev-x?")
 
 
 def test_what_matches_is_not_spoken_of(tmp_path: Path) -> None:

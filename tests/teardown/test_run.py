@@ -1101,6 +1101,9 @@ def test_a_pool_wakes_from_what_an_expiry_does(evening):
     woken = described(name)
     assert (woken["MinSize"], woken["MaxSize"], woken["DesiredCapacity"]) == (0, 2, 1)
     assert woken.get("SuspendedProcesses", []) == []
+    scaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=2)
+    act.wake(reader.cloud("aws", "dev-aws"), unit)
+    assert described(name)["DesiredCapacity"] == 2  # a wake takes no machine away
     assert datetime.now(UTC) > evening.now - timedelta(minutes=2)
 
 

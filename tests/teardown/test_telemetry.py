@@ -183,9 +183,14 @@ def test_gke_is_emptied_and_woken_as_its_workflow_does_it(server: Server, monkey
         (f"/v1/{POOL}:setSize", {"nodeCount": 1}),  # in each of two zones: at least the total of one
     ]
     sent.clear()
+    machines_of_gke(server, [], wants=0)
     act.wake(client, gke())
     scaling = {"enabled": True, "totalMinNodeCount": 1, "totalMaxNodeCount": 6, "locationPolicy": "ANY"}
     assert [body for _, body in sent] == [{"nodeCount": 2}, {"autoscaling": scaling}]
+    sent.clear()
+    machines_of_gke(server, [], wants=4)  # somebody has scaled it up meanwhile: none of them goes
+    act.wake(client, gke())
+    assert sent[0][1] == {"nodeCount": 4}
 
 
 def test_a_busy_cluster_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,9 +311,13 @@ def test_azure_is_emptied_and_woken(server: Server) -> None:
     server.reply(f"GET {setting.rpartition('/')[0]}", Reply({"value": [off]}))
     switched = bodies(server, f"PATCH {setting}")
     sent.clear()
+    server.reply(f"GET {SET}", Reply({"sku": {"capacity": 0}}))
     act.wake(client, scale_set())
     assert switched == [(setting, {"properties": {"enabled": True}})]
     assert sent[0][1]["sku"]["capacity"] == 1
+    server.reply(f"GET {SET}", Reply({"sku": {"capacity": 2}}))
+    act.wake(client, scale_set())
+    assert sent[-1][1]["sku"]["capacity"] == 2
 
 
 def test_an_aks_pool_is_stopped_and_started_whole(server: Server) -> None:

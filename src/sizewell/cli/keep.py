@@ -181,7 +181,7 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
         _must_be_stacks(root, named)
     journal = Journal(connect(address(args)), option=option(args)).read()
     note_gaps(journal)
-    _note_another(uri, journal)
+    note_another(uri, journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
     for stack in named:
         if uri and stack not in known:
@@ -189,7 +189,7 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
     return journal, root
 
 
-def _note_another(uri: str, journal: Journal) -> None:
+def note_another(uri: str, journal: Journal) -> None:
     """Say what a reader of the success alone would not see: that no run has written to this journal so far, or that
     `uri` goes before that of the project's own file.
     """

@@ -157,13 +157,15 @@ def _place(root: Path) -> str:
 
 
 def _made(
-    args: Arguments, root: Path, fresh: Callable[[], StatusReader], at: datetime
+    args: Arguments, root: Path, fresh: Callable[[], StatusReader], at: datetime, *, also: Sequence[str] = ()
 ) -> tuple[Plan, list[StackStatus]]:
     from sizewell.teardown.assemble import make_plan
 
     reader = fresh()
-    if args.stacks:
-        project.must_be_stacks(args.stacks, [stack.name for stack in reader.backend.stacks()])
+    if args.stacks or also:
+        project.must_be_stacks((*args.stacks, *also), [stack.name for stack in reader.backend.stacks()])
+    if beside := sorted(set(also) - set(args.stacks)) if args.stacks else []:
+        raise UsageError(f"{', '.join(beside)}: not one of the stacks that are named\n  fix: name it too")
     with output.progress("querying the backend") as tell:
         plan, statuses = make_plan(reader, project_name(root), at, args.stacks, tell)
     for remark in plan.remarks:
@@ -293,7 +295,7 @@ def _run(args: Arguments) -> int:
         )
     if args.yes and args.at is not None:
         raise UsageError("--at and --yes: a run with --yes always uses the current time\n  fix: leave one of them out")
-    plan, statuses = _made(args, root, fresh, at)
+    plan, statuses = _made(args, root, fresh, at, also=(*args.data, *args.images))
     exports = root / ".sizewell" / "exports"
     runner = Runner(
         backend=Backend(root=root),
@@ -477,6 +479,7 @@ def _accept_gap(args: Arguments) -> int:
     now, reason = datetime.now(UTC), keep.one_line(args.reason)
     uri = keep.address(args)
     journal = Journal(connect(uri)).read()
+    keep.note_another(uri, journal)
     journal.look_for_gaps(since=now - timedelta(days=DAYS))
     accepted = journal.accept(now, reason=reason, by=keep.who())
     if args.json:

@@ -127,7 +127,12 @@ def country_faults(path: str, country: str, subdivision: str) -> Iterator[Fault]
         fix = f"did you mean {close[0]}?" if close else "a code of ISO 3166 in capital letters, such as GB or DE"
         yield Fault(path=f"{path}.country", message=f"{country!r}: no holidays are known of it", fix=fix)
     elif subdivision and subdivision not in known[country]:
-        near = get_close_matches(subdivision.upper(), known[country], n=1)
+        named = getattr(getattr(holidays, country, None), "subdivisions_aliases", {})  # Texas: TX
+        near = (
+            [named[subdivision]]
+            if subdivision in named
+            else get_close_matches(subdivision.upper(), known[country], n=1)
+        )
         parts = ", ".join(known[country]) or "none: leave it out"
         fix = f"did you mean {near[0]}?" if near else ""
         yield Fault(path=f"{path}.subdivision", found=subdivision, allowed=f"one of {country}: {parts}", fix=fix)

@@ -441,6 +441,9 @@ def _is_end(record: Mapping[str, Any]) -> bool:
     return until_of(str(record["until"]))[0] <= datetime.fromisoformat(record["at"])
 
 
+_END: Final = timedelta(minutes=1)  # an end of leases is one that holds until it is given, to the minute
+
+
 def _malformed(record: Mapping[str, Any]) -> str:
     """Why nobody can tell what a record says; "" where it can be told."""
     kind = str(record.get("kind"))
@@ -452,7 +455,9 @@ def _malformed(record: Mapping[str, Any]) -> str:
         try:
             if not isinstance(record["until"], str):
                 return f"has an `until` that is no text: {json.dumps(record['until'])[:40]}"
-            until_of(record["until"])
+            until, _ = until_of(record["until"])
+            if until < datetime.fromisoformat(record["at"]) - _END:
+                return f"ends before it was given: `until` is {record['until'][:30]}"
         except ValueError as error:
             return f"has an `until` that cannot be read: {error}"
     return wrong

@@ -72,7 +72,18 @@ def remarks(
         if machine_type not in known:
             meant = _meant(machine_type, sorted(known), "machine type")
             said.append(f"idle_power_w.{machine_type}: no machine type {machine_type}, so it says nothing: {meant}")
-    return tuple(f"{PATH}: {each}" for each in said)
+    return (*(f"{PATH}: {each}" for each in said), *_astray(reader, stacks, at))
+
+
+def _astray(reader: StatusReader, stacks: Collection[str], at: datetime) -> Iterator[str]:
+    """Leases and pauses in force of a stack that does not exist: it was renamed, or its name was mistyped."""
+    journal = reader.journal
+    named = {(record["kind"], record["stack"]) for record in journal.records} if journal else set()
+    for kind, name in sorted(named):
+        held = journal.longest(kind, name, at) if journal and kind in ("lease", "pause") and name else None
+        if held is not None and name not in stacks:
+            until = when(until_of(str(held["until"]))[0].timestamp())
+            yield f"a {kind} of {name} until {until} keeps nothing: no stack {name}: {_meant(name, stacks)}"
 
 
 def protections(config: TeardownConfig, at: datetime) -> Iterator[str]:

@@ -128,7 +128,7 @@ def trust(repository: str, clouds: Sequence[str]) -> str:
     none.
     """
     if not _REPOSITORY.fullmatch(repository):
-        raise UsageError(f"--repository {repository!r} is not a GitHub repository\n  fix: OWNER/NAME")
+        raise UsageError(f"--trust {repository!r} is not a GitHub repository\n  fix: OWNER/NAME")
     subject = f"repo:{repository}:environment:{ENVIRONMENT}"
     return _text({cloud: login.trust(subject) for cloud, login in LOGINS.items() if cloud in clouds})
 

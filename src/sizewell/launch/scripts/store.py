@@ -17,6 +17,7 @@ import base64
 import contextlib
 import errno
 import hashlib
+import logging
 import os
 import re
 import uuid
@@ -358,7 +359,7 @@ class GoogleStore(_Below):
             ) from None
         except DefaultCredentialsError:
             raise RefusedError(
-                f"{where}: no Google credentials; give the job an identity (workload identity)"
+                f"{where}: no Google credentials: gcloud auth application-default login, or an identity for the job"
             ) from None
         except (GoogleAPIError, GoogleAuthError, RequestException) as error:
             raise StoreError(f"{where}: {error}") from None
@@ -414,9 +415,15 @@ class AzureStore(_Below):
             service = blob.BlobServiceClient.from_connection_string(connection)
         else:
             identity = _client("azure.identity", "az")
-            service = blob.BlobServiceClient(
-                f"https://{account}.blob.core.windows.net", credential=identity.DefaultAzureCredential()
-            )
+            for noisy in ("azure.identity", "azure.core"):  # a paragraph for each kind of login that is not there
+                logging.getLogger(noisy).setLevel(logging.CRITICAL)
+            # Without limits a machine without a network waits for minutes for the metadata of a machine.
+            login = identity.DefaultAzureCredential(connection_timeout=10, read_timeout=20, retry_total=1)
+            try:  # once: the client of the store asks four times, and waits a minute and a half meanwhile
+                login.get_token("https://storage.azure.com/.default")
+            except _client("azure.core.exceptions", "az").ClientAuthenticationError:
+                raise StoreError(f"{uri}: no login to Azure: az login, or an identity for the job") from None
+            service = blob.BlobServiceClient(f"https://{account}.blob.core.windows.net", credential=login)
         self._container = service.get_container_client(container)
 
     @contextlib.contextmanager

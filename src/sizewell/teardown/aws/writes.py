@@ -73,13 +73,18 @@ def _empty(boto: Boto, unit: Unit) -> str:
 def _wake(boto: Boto, unit: Unit) -> str:
     if unit.sized_by == "ec2-fleet":
         fleet = unit.resources[0].id
-        target = {"TotalTargetCapacity": unit.nodes_initial}
+        runs = len(boto.call("ec2", unit.region, "describe_fleet_instances", FleetId=fleet)["ActiveInstances"])
+        size = max(unit.nodes_initial, runs)  # a wake takes no machine away
+        target = {"TotalTargetCapacity": size}
         boto.call("ec2", unit.region, "modify_fleet", FleetId=fleet, TargetCapacitySpecification=target)
-        return f"ec2 ModifyFleet {fleet}: target capacity {unit.nodes_initial}"
+        return f"ec2 ModifyFleet {fleet}: target capacity {size}"
     group = cloudwatch.group_of(unit)
+    names = {"AutoScalingGroupNames": [group]}
+    groups = boto.call("autoscaling", unit.region, "describe_auto_scaling_groups", **names)["AutoScalingGroups"]
+    size = max([unit.nodes_initial, *(min(int(each["DesiredCapacity"]), unit.nodes_max) for each in groups)])
     if unit.sized_by == "eks-node-group":  # EKS keeps sizes of its own, which an expiry has changed
         cluster, _, name = unit.resources[0].id.partition(":")
-        scaling = {"minSize": unit.nodes_min, "maxSize": unit.nodes_max, "desiredSize": unit.nodes_initial}
+        scaling = {"minSize": unit.nodes_min, "maxSize": unit.nodes_max, "desiredSize": size}
         boto.call(
             *("eks", unit.region, "update_nodegroup_config"),
             clusterName=cluster,
@@ -96,6 +101,6 @@ def _wake(boto: Boto, unit: Unit) -> str:
         AutoScalingGroupName=group,
         MinSize=unit.nodes_min,
         MaxSize=unit.nodes_max,
-        DesiredCapacity=unit.nodes_initial,
+        DesiredCapacity=size,
     )
-    return f"autoscaling {group}: launches resumed, desired {unit.nodes_initial}, {unit.nodes_min} to {unit.nodes_max}"
+    return f"autoscaling {group}: launches resumed, desired {size}, {unit.nodes_min} to {unit.nodes_max}"

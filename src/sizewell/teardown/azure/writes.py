@@ -43,9 +43,11 @@ def _wake(writer: Writer, unit: Unit) -> str:
         if not setting["properties"].get("enabled"):
             enabled = {"properties": {"enabled": True}}
             writer.call("PATCH", str(setting["id"]), enabled, **{"api-version": "2022-10-01"})
-    body = {"sku": {**(unit.resources[0].inputs.get("sku") or {}), "capacity": unit.nodes_initial}}
+    held = writer.reader.get(resource, **{"api-version": azure.COMPUTE})
+    size = max(unit.nodes_initial, int((held.get("sku") or {}).get("capacity") or 0))  # a wake takes no machine away
+    body = {"sku": {**(unit.resources[0].inputs.get("sku") or {}), "capacity": size}}
     writer.call("PATCH", resource, body, **{"api-version": azure.COMPUTE})
-    return f"compute PATCH {resource}: capacity {unit.nodes_initial}, autoscaling on"
+    return f"compute PATCH {resource}: capacity {size}, autoscaling on"
 
 
 def _autoscale(writer: Writer, scale_set: str) -> Sequence[Mapping[str, Any]]:

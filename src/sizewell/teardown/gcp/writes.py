@@ -29,7 +29,7 @@ def wake(cloud: Google, unit: Unit) -> str:
     for resource in unit.resources:
         path = f"v1/{google.pool_path(unit, resource.id)}"
         inputs = resource.inputs
-        size = int(inputs.get("nodeCount") or inputs.get("initialNodeCount") or 0)
+        size = max(int(inputs.get("nodeCount") or inputs.get("initialNodeCount") or 0), _largest(cloud, unit, path))
         writer.call("POST", f"{path}:setSize", {"nodeCount": size})
         if scaling := inputs.get("autoscaling"):
             keys = ("totalMinNodeCount", "totalMaxNodeCount", "minNodeCount", "maxNodeCount", "locationPolicy")
@@ -37,3 +37,15 @@ def wake(cloud: Google, unit: Unit) -> str:
             writer.call("POST", f"{path}:setAutoscaling", {"autoscaling": {"enabled": True, **stated}})
         done.append(f"{path.rpartition('/')[2]}: {size}")
     return f"container setSize and setAutoscaling of {', '.join(done)}"
+
+
+def _largest(cloud: Google, unit: Unit, path: str) -> int:
+    """How many machines a zone of a pool has at most: a wake, which sets one number for each zone, takes none away."""
+    compute, place = cloud.reader("compute"), f"compute/v1/projects/{google.project_of(unit)}/zones"
+    return max(
+        (
+            int(compute.get(f"{place}/{zone}/instanceGroupManagers/{name}").get("targetSize") or 0)
+            for zone, name in google.managers_of(cloud, path.removeprefix("v1/"))
+        ),
+        default=0,
+    )

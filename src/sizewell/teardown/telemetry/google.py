@@ -26,7 +26,7 @@ def observe(google: Google, unit: Unit, at: datetime, seconds: float) -> Observa
     started: dict[str, float] = {}
     managers: list[tuple[str, str]] = []
     for pool in unit.resources:
-        managers += _managers(google, pool_path(unit, pool.id))
+        managers += managers_of(google, pool_path(unit, pool.id))
     project = project_of(unit)
     compute = google.reader("compute")
     for zone, name in managers:
@@ -81,7 +81,7 @@ def pool_path(unit: Unit, identity: str) -> str:
     return f"projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{pool}"
 
 
-def _managers(google: Google, pool: str) -> list[tuple[str, str]]:
+def managers_of(google: Google, pool: str) -> list[tuple[str, str]]:
     """(zone, name) of the instance groups of a node pool."""
     urls = google.reader("container").get(f"v1/{pool}").get("instanceGroupUrls") or []
     return [(str(url).split("/zones/")[1].partition("/")[0], str(url).rpartition("/")[2]) for url in urls]
