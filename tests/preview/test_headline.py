@@ -256,3 +256,61 @@ def test_a_long_list_of_losses_leaves_room_for_the_figures():
     assert len(losses) <= markdown.MOST_DATA
     assert any("40 losses in all" in line for line in shown[:10])
     assert any(line.startswith("**Run-rate") for line in shown[:10])
+
+
+SWAYS = replace(PLACE, shown_too=True)  # what is shown may follow from it as well: a variable that the deployment sets
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ({"a": GPU, "b": GPU}, {"a": GPU}, "change not known: -$"),
+        ({"a": WEB}, {"a": GPU}, "change not known: -$"),
+        ({"a": GPU}, {"a": GPU, "b": GPU}, "change not known: +$"),
+    ],
+)
+def test_a_gap_on_both_sides_that_the_figures_may_follow_from_leaves_no_bare_change(before, after, says):
+    changed = preview(before, after, ((SWAYS,), (SWAYS,)))
+    headline = text.headline(changed)
+    assert says in headline
+    assert "an increase or a decrease in what has none" in headline
+    assert all(
+        change.endswith(" + ?") for _, _, _, change in text.figures(changed.before, changed.after, changed.stacks)
+    )
+    idle = text.idle(changed.before, changed.after, changed.stacks)
+    assert idle is not None
+    assert not idle[2].startswith("-")
+    for shown in (markdown.render(changed), terminal.render(changed, width=200)):
+        assert "Not known" in shown
+
+
+def test_a_gap_on_both_sides_is_no_change_where_nothing_else_moves_and_one_that_only_adds_is_in_no_difference():
+    assert "unchanged" in text.headline(preview({"a": GPU}, {"a": GPU}, ((SWAYS,), (SWAYS,))))
+    assert text.headline(preview({"a": WEB}, {"a": GPU}, ((PLACE,), (PLACE,)))).startswith("Run-rate -$")
+
+
+def test_what_moves_into_one_component_by_aliases_is_compared_with_all_that_it_was():
+    moved = resource("a", GPU), resource("b", WEB), resource("n", NEW)
+    shop = RecordedResource(urn="shop", type="acme:shop:Shop", name="shop", inputs={}, custom=False)
+    inside = [
+        replace(each, urn=each.urn.replace("::p::", "::p::acme:shop:Shop$"), parent="shop", aliases=(each.urn,))
+        for each in moved
+    ]
+    after = {"shop": shop, **{each.name: each for each in inside}}
+    changed = preview({each.name: each for each in moved}, after)
+    (stack,) = changed.stacks
+    assert sum(row.change for row in stack.rows) == 0 == changed.change_usd_per_month
+    assert {row.component for row in (*stack.rows, *stack.unchanged.rows)} == {"shop"}
+    assert text.headline(changed).startswith("Run-rate unchanged at $")
+    assert text.open_ends(changed.stacks).before == " + ?"
+
+
+def test_one_component_that_becomes_two_by_aliases_is_compared_with_neither():
+    both = [resource("a", GPU), resource("b", WEB)]
+    shop = RecordedResource(urn="shop", type="acme:shop:Shop", name="shop", inputs={}, custom=False)
+    inside = [replace(each, urn=f"{each.urn}-in", parent="shop") for each in both]
+    outside = {each.name: replace(each, aliases=(f"{each.urn}-in",)) for each in both}
+    changed = preview({"shop": shop, **{each.name: each for each in inside}}, outside)
+    (stack,) = changed.stacks
+    assert sum(row.change for row in stack.rows) == 0 == changed.change_usd_per_month
+    assert {row.component: row.sign for row in stack.rows if row.change} == {"shop": "-", "a": "+", "b": "+"}

@@ -131,25 +131,27 @@ def compare(
         changes = changed(before.plan if before else None, after.plan, replaced)
     # What Pulumi forgets and the cloud keeps counts as after: "destroyed, so free" would be a saving on no bill.
     billed = (*after.pricing.items, *_still_billed(before, after.plan))
-    was = _grouped(before.pricing.items if before else ())
     now = _grouped(billed)
-    renamed = _renames(before.plan, after.plan, was, now) if before else {}
-    was = {renamed.get(name, name): group for name, group in was.items()}
+    renamed = _renames(before, after.plan, now) if before else {}
+    was = _grouped(before.pricing.items if before else (), renamed)
     _put_changes(changes, (before, after), renamed, (was, now))
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
-    rewritten = _rewritten(before.pricing.hidden if before else (), after.pricing.hidden)
+    names = [*now, *(name for name in was if name not in now)]
+    compared = [
+        _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
+        for name in names
+    ]
+    moves = any(row.change or row.ceiling_change for row in compared)
+    unsettled = _unsettled(before.pricing.hidden if before else (), after.pricing.hidden, moves=moves)
     rows, unchanged = [], Interval(Decimal(0), Decimal(0), Decimal(0))
     same: list[records.Row] = []
-    for name in [*now, *(name for name in was if name not in now)]:
-        row = _row(name, was.get(name), now.get(name), (described_before.get(name), described.get(name)), by_urn)
-        if row.sign == "=" and name in rewritten:
-            row = replace(row, sign="~")
-        if row.sign == "=":
+    for row in compared:
+        if row.sign == "=" and row.component not in unsettled:
             same.append(row)
             unchanged += row.after
         else:
-            rows.append(row)
+            rows.append(replace(row, sign="~") if row.sign == "=" else row)
     rows.sort(key=_weight_of_row)
     totals_before = _totals(before.plan.by_urn(), before.pricing.items) if before else None
     totals_after = _totals({**(before.plan.by_urn() if before else {}), **by_urn}, billed)
@@ -216,16 +218,21 @@ def _lines(side: Side | None, names: Mapping[str, str] = MappingProxyType({})) -
     return Lines(plan=side.plan, items=side.pricing.items, elsewhere=side.pricing.elsewhere, names=names)
 
 
-def _rewritten(before: Iterable[Hidden], after: Iterable[Hidden]) -> frozenset[str]:
-    """Places that make something which nobody sees, in files that this change edits: what it is may have changed."""
+def _unsettled(before: Iterable[Hidden], after: Iterable[Hidden], *, moves: bool) -> frozenset[str]:
+    """Places on both sides that make something which nobody sees, and of which the change is not known.
+
+    Those in files that this change edits; and, where the figures move, those that what is shown may follow from: what
+    the deployment sets there may be the same on both sides, and then nothing moves.
+    """
     was = {(each.name, each.digest) for each in before}
-    return frozenset(each.name for each in after if not each.urn and (each.name, each.digest) not in was)
+    places = [each for each in after if not each.urn]
+    return frozenset(each.name for each in places if (each.name, each.digest) not in was or (moves and each.shown_too))
 
 
-def _grouped(items: Iterable[LineItem]) -> dict[str, _Group]:
+def _grouped(items: Iterable[LineItem], renamed: Mapping[str, str] = MappingProxyType({})) -> dict[str, _Group]:
     groups: dict[str, _Group] = {}
     for item in items:
-        groups.setdefault(item.component, _Group()).add(item)
+        groups.setdefault(renamed.get(item.component, item.component), _Group()).add(item)
     return groups
 
 
@@ -506,19 +513,22 @@ def idle_exposure(by_urn: Mapping[str, RecordedResource], items: Iterable[LineIt
     return exposure.cents()
 
 
-def _renames(before: Plan, after: Plan, was: Mapping[str, _Group], now: Mapping[str, _Group]) -> dict[str, str]:
+def _renames(before: Side, after: Plan, now: Iterable[str]) -> dict[str, str]:
     """Components that have another name now, found by the aliases of their resources."""
-    old, new = before.by_urn(), after.by_urn()
-    renames: dict[str, str] = {}
+    old, new = before.plan.by_urn(), after.by_urn()
+    was = {item.component for item in before.pricing.items}
+    candidates: dict[str, set[str]] = {}
     for resource in after.resources:
         for alias in resource.aliases:
-            # One name alone goes over to one other: where the old name is still there, or the new one was, a component
-            # was split or merged, and to move its lines would hide one row's cost in another's.
+            # Several names may go over to one that is new. Where the old name is still there, or the new one was, or
+            # one became two, to move its lines would hide one row's cost in another's.
             if alias in old and alias not in new:
                 earlier, later = label_of(old[alias], old), label_of(resource, new)
                 if earlier != later and earlier in was and earlier not in now and later not in was:
-                    renames[earlier] = later
-                    logs.detail(__name__, "%s is compared with what was %s, by an alias", later, earlier)
+                    candidates.setdefault(earlier, set()).add(later)
+    renames = {earlier: later for earlier, (later, *others) in candidates.items() if not others}
+    for earlier, later in renames.items():
+        logs.detail(__name__, "%s is compared with what was %s, by an alias", later, earlier)
     return renames
 
 

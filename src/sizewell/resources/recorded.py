@@ -92,6 +92,7 @@ class Hidden:
     fix: str = ""
     urn: str = ""  # of the resource that hides others; "" for a place in the program
     accelerators: bool = True  # it may hide some
+    shown_too: bool = False  # what is shown may follow from it too, and be fewer or of another size
     digest: str = ""  # of the file that a place is in: where that changes, what the place makes may have changed
 
 

@@ -88,6 +88,7 @@ def _configuration(
                     name=path.name,
                     what="what follows from its `environment:`",
                     may_hide="other sizes, counts and machine types than the defaults that are shown",
+                    shown_too=True,
                     why="environments are opened by Pulumi Cloud, and not offline",
                     fix="judge the engine's plan: --engine pulumi, or --plan FILE",
                 )

@@ -191,6 +191,7 @@ def _told_to(monitor: Monitor, project: Project) -> Callable[[str, str], None]:
             name=place,
             what="what the program makes there",
             may_hide="more, fewer or other resources than are shown",
+            shown_too=True,
             why=f"it follows from {about}",
             fix=_SET if about.startswith(stand_ins.VARIABLE) else FIX,
             digest=_digest(file),
