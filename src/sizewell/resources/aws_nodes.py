@@ -49,6 +49,23 @@ def instance_type(graph: Graph, instance: RecordedResource) -> Text:
     return text(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else UNKNOWN
 
 
+def is_stopped(graph: Graph, instance: RecordedResource) -> bool:
+    """Whether the program stops the machine, which then bills its disks alone."""
+    states = graph.referring(instance, "aws:ec2transitgateway/instanceState:InstanceState", "instanceId")
+    return isinstance(states, tuple) and any(each.inputs.get("state") == "stopped" for each in states)
+
+
+def on_fargate(service: object) -> Flag:
+    """Whether a service runs on Fargate: by its launch type, or by a capacity provider."""
+    strategies = items(get(service, "capacityProviderStrategies"))
+    if isinstance(strategies, Unknown):
+        return UNKNOWN
+    named = [get(service, "launchType"), *(get(each, "capacityProvider") for each in strategies)]
+    kinds = [text(each) for each in named]
+    known = [each for each in kinds if isinstance(each, str)]
+    return any(each.upper().startswith("FARGATE") for each in known) or (UNKNOWN if UNKNOWN in kinds else False)
+
+
 def template_market(inputs: object) -> Text:
     market = text(get(inputs, "instanceMarketOptions", "marketType"), "on-demand")
     return market if isinstance(market, Unknown) else market.lower()

@@ -112,7 +112,9 @@ def _workbench(inputs: Mapping[str, Any]) -> Flag:
     setup = inputs.get("gceSetup")
     idle = number(get(setup, "metadata", "idle-timeout-seconds"))
     stays: Flag = UNKNOWN if isinstance(idle, Unknown) else idle is None or not 0 < idle <= LONGEST_IDLE_MINUTES * 60
-    return every(_names_accelerators(setup, "gcp"), stays)
+    state = inputs.get("desiredState")
+    runs: Flag = UNKNOWN if state is UNKNOWN else state != "STOPPED"
+    return every(runs, _names_accelerators(setup, "gcp"), stays)
 
 
 def _studio(inputs: Mapping[str, Any]) -> Flag:

@@ -36,6 +36,7 @@ _LABELS_ELSEWHERE: Final = {
 
 
 ONE_MACHINE: Final[Mapping[str, object]] = {"nodes_min": 1, "nodes_wanted": 1, "nodes_max": 1, "single": True}
+SWITCHED_OFF: Final[Mapping[str, object]] = {**ONE_MACHINE, "nodes_min": 0, "nodes_wanted": 0, "nodes_max": 0}
 """Fields of a pool that is a single machine and not a group that could change its size."""
 
 

@@ -10,7 +10,7 @@ from sizewell.resources import aws_nodes, controlled
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
 from sizewell.resources.readers.autoscalers import eks_autoscaler
-from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_of
+from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.sizes import Size
@@ -247,7 +247,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             **machine,
             "kinds": UNKNOWN if isinstance(kind, Unknown) else ((kind,) if kind else ()),
             "market": market,
-            **ONE_MACHINE,
+            **(SWITCHED_OFF if aws_nodes.is_stopped(graph, resource) else ONE_MACHINE),
             "zones": 1,
             "scheduled": _stopped(graph, resource) if resource.type == _INSTANCE else False,
             "guarded": guards.any_of(

@@ -9,7 +9,7 @@ from sizewell.resources import gcp_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
-from sizewell.resources.readers.common import ONE_MACHINE
+from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
@@ -155,9 +155,6 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: object) -> 
     }
 
 
-_SWITCHED_OFF: Final = {**ONE_MACHINE, "nodes_min": 0, "nodes_wanted": 0, "nodes_max": 0}
-
-
 def _short(limit: object) -> Flag:
     """Whether a longest run is a week at most."""
     seconds = count(get(limit, "seconds", default=limit if isinstance(limit, str) else None))
@@ -178,7 +175,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            **(ONE_MACHINE if gcp_nodes.instance_machine(resource.inputs).runs else _SWITCHED_OFF),
+            **(ONE_MACHINE if gcp_nodes.instance_machine(resource.inputs).runs else SWITCHED_OFF),
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }
@@ -202,7 +199,7 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            **(ONE_MACHINE if gcp_nodes.instance_machine(inputs).runs else _SWITCHED_OFF),
+            **(ONE_MACHINE if gcp_nodes.instance_machine(inputs).runs else SWITCHED_OFF),
             "zones": 1,
             "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
         }

@@ -7,7 +7,7 @@ import json
 import re
 from typing import Final, TypeVar
 
-from sizewell.resources import azure_nodes, controlled
+from sizewell.resources import aws_nodes, azure_nodes, controlled
 from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
@@ -160,7 +160,7 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
     tasks = graph.referenced(resource, "taskDefinition", _TASK)
     definitions = [task.inputs.get("containerDefinitions") for task in tasks] if isinstance(tasks, tuple) else []
     gpu = either(False, *(UNKNOWN if isinstance(text(each), Unknown) else '"GPU"' in str(each) for each in definitions))
-    if gpu is False:
+    if gpu is False or (gpu is UNKNOWN and _fargate_alone(resource, tasks)):
         return None
     targets = graph.referring(resource, _TARGET, "resourceId")
     wanted = count(resource.inputs.get("desiredCount", 0))
@@ -184,6 +184,14 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
         "nodes_min": least,
         "nodes_max": most,
     }
+
+
+def _fargate_alone(service: RecordedResource, tasks: tuple[RecordedResource, ...] | Unknown) -> bool:
+    """Whether tasks run on Fargate, which has no accelerators: by their service, or by what all of them are for."""
+    if aws_nodes.on_fargate(service.inputs) is True:
+        return True
+    kinds = [items(task.inputs.get("requiresCompatibilities")) for task in tasks] if isinstance(tasks, tuple) else []
+    return bool(kinds) and all(kind == ("FARGATE",) for kind in kinds)
 
 
 def vertex_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
@@ -211,7 +219,8 @@ def cloud_run(graph: Graph, resource: RecordedResource) -> dict[str, object] | N
         accelerated: Flag = UNKNOWN if selected is None else True
     else:
         gpus = [get(each, "resources", "limits", "nvidia.com/gpu") for each in containers]
-        accelerated = any(gpu is not None for gpu in gpus) or selected is not None
+        asked = (UNKNOWN if gpu is UNKNOWN else gpu is not None for gpu in gpus)
+        accelerated = either(selected is not None, *asked)
     if accelerated is False:
         return None
     size = run_size(resource.inputs)
@@ -341,7 +350,10 @@ def workbench(graph: Graph, resource: RecordedResource) -> dict[str, object] | N
             _accelerated(resource, kind),
             UNKNOWN if attached is UNKNOWN else bool(attached),
         ),
-        "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None and str(timeout) != "0",
+        "stops_itself": either(
+            resource.inputs.get("desiredState") == "STOPPED",
+            UNKNOWN if timeout is UNKNOWN else timeout is not None and str(timeout) != "0",
+        ),
         "public": negated(flag(get(setup, "disablePublicIp"))),
         "root": _is_not(get(setup, "metadata", "notebook-disable-root"), "true"),
         "own_key": get(setup, "bootDisk", "kmsKey") is not None,
@@ -534,7 +546,10 @@ def _declared(graph: Graph, resource: RecordedResource) -> dict[str, object]:
 def batch_job(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     properties = text(resource.inputs.get("containerProperties"))
+    platforms = items(resource.inputs.get("platformCapabilities"))
     gpu: Flag = UNKNOWN if isinstance(properties, Unknown) else '"GPU"' in properties
+    if gpu is UNKNOWN and platforms == ("FARGATE",):  # which has no accelerators
+        gpu = False
     return {
         "accelerated": gpu,
         "run_seconds_max": count(get(resource.inputs, "timeout", "attemptDurationSeconds")),

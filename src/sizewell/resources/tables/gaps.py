@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from sizewell import csvtables
+from sizewell.resources import aws_nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stores import stored
@@ -278,6 +279,8 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     bounds = [wanted, wanted, wanted]
     if isinstance(scaled, tuple) and scaled:
         least, most = (number(scaled[0].inputs.get(key)) for key in ("minCapacity", "maxCapacity"))
+        if isinstance(least, Decimal) and isinstance(wanted, Decimal):
+            wanted = max(least, wanted)
         bounds = [least, wanted, most]
     sizes = [each for each in (*bounds, cpu, memory) if isinstance(each, Decimal)]
     if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
@@ -302,17 +305,6 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
         )
     ]
     return (*lines, *_beside_tasks(resource, inputs, hours, context))
-
-
-def _on_fargate(service: object) -> object:
-    """Whether a service runs on Fargate: by its launch type, or by a capacity provider."""
-    strategies = items(get(service, "capacityProviderStrategies"))
-    if isinstance(strategies, Unknown):
-        return UNKNOWN
-    named = [get(service, "launchType"), *(get(each, "capacityProvider") for each in strategies)]
-    kinds = [text(each) for each in named]
-    known = [each for each in kinds if isinstance(each, str)]
-    return any(each.upper().startswith("FARGATE") for each in known) or (UNKNOWN if UNKNOWN in kinds else False)
 
 
 def _platform(task: object) -> str:
@@ -460,7 +452,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),
-    "aws:ecs/service:Service": _when(_on_fargate, _tasks, _ON_MACHINES),
+    "aws:ecs/service:Service": _when(aws_nodes.on_fargate, _tasks, _ON_MACHINES),
     "aws:dynamodb/table:Table": _when(
         _says(("billingMode",), "pay_per_request"),
         by_use("table requests", requests="dynamodb.request", stored_gigabytes="dynamodb.gb_month"),
