@@ -14,7 +14,10 @@ from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.requirements import STABILIZATION_S
 from sizewell.sizing.choose.simulated import busiest_day, deployed, over_the_day
 from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.performance.serving import serving
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.records.jobs import ServingEstimate
+from sizewell.sizing.records.launching import TARGET_LOAD
 from sizewell.sizing.workload.read import WorkloadSpec, parse_spec
 
 DAY = date(2026, 11, 22)
@@ -58,9 +61,11 @@ def test_the_fleet_holds_the_busiest_hour_and_each_hour_its_own() -> None:
         alone = _chosen(load_=rate, beside=f"infra: [{option.cloud}/{option.deal.region}]")
         if alone.instance_type == option.instance_type:
             # The autoscaler keeps what the highest count of some minutes asked for.
-            assert alone.fleet.nodes <= option.fleet.by_hour[hour] <= alone.fleet.nodes * 1.5 + 1
+            most = max(option.counts.minimum, alone.fleet.nodes * 1.5 + 1)
+            assert alone.fleet.nodes <= option.fleet.by_hour[hour] <= most
         assert option.fleet.by_hour[hour] == option.fleet.by_hour[hour + 24]
-    assert min(option.fleet.by_hour) < option.fleet.nodes / 3
+    large = _chosen(OFFICE, load_="rps: 240").fleet
+    assert min(large.by_hour) < large.nodes / 6
 
 
 def test_the_simulated_day_takes_the_machine_hours_that_are_counted() -> None:
@@ -84,6 +89,20 @@ def test_the_autoscaler_orders_earlier_where_load_grows_faster_than_a_machine_st
     assert slow.fleet.in_flight_target is not None
     assert fast.fleet.in_flight_target is not None
     assert fast.fleet.in_flight_target < slow.fleet.in_flight_target
+
+
+def test_no_replica_is_taken_away_that_the_others_miss() -> None:
+    """Two that are half full have fewer in flight than one that is full: by that alone one of them would go."""
+    option = _chosen(OFFICE, load_="rps: 24")
+    of = deployed(option)
+    assert of is not None
+    assert option.fleet.in_flight_target is not None
+    count = max(2, option.counts.minimum + 1)
+    full = option.fleet.replica_rate * TARGET_LOAD * (count - 1) / count
+    each = serving(of.job, of.cluster, tensor=of.tensor, rps=full, percentile=0.95, pool=count)
+    assert isinstance(each, ServingEstimate)
+    in_flight = count * (each.batch + full * each.ttft_s)
+    assert math.ceil(in_flight * 1.02 / option.fleet.in_flight_target) >= count
 
 
 @pytest.mark.soak
@@ -145,18 +164,18 @@ def test_a_higher_peak_never_needs_fewer_machines() -> None:
 def test_machines_stay_up_where_load_grows_faster_than_one_starts() -> None:
     steep = [0] * 8 + [10] * 16
     sudden, gentle = _chosen(steep, load_="rps: 240"), _chosen(OFFICE, load_="rps: 240")
-    assert gentle.counts.minimum == 1
-    assert 1 < sudden.counts.minimum == sudden.fleet.warm < sudden.counts.initial
+    assert gentle.counts.minimum < sudden.counts.minimum / 4
+    assert 1 < sudden.counts.minimum == sudden.fleet.warm
     # An eighth of the peak comes in the 7 min of a start. Machines for a load take a quarter more: those of half the peak
     # outlast that, those of less do not.
-    assert sudden.counts.minimum == pytest.approx(sudden.fleet.nodes / 2, abs=1)
+    assert sudden.counts.minimum >= sudden.fleet.nodes / 2 - 1
 
 
 def test_one_to_spare_in_every_hour() -> None:
     plain, spare = _chosen(OFFICE), _chosen(OFFICE, more=", redundancy: n+1")
     if plain.instance_type == spare.instance_type:
         assert spare.fleet.by_hour == tuple(nodes + 1 for nodes in plain.fleet.by_hour)
-    assert spare.counts.minimum == 2
+    assert spare.counts.minimum == plain.counts.minimum + 1
 
 
 def test_a_fleet_for_bursts_stands() -> None:

@@ -7,7 +7,7 @@ so that machines which agree in accelerator, count and links are worked out once
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -290,28 +290,65 @@ def following(
         """What of the full load of so many replicas a share of the busiest hour's is."""
         return arrivals.load * share * TARGET_LOAD * raised / takes(pool_of(count))[1] / count
 
-    def ordered_at(before: float, after: float) -> float:
-        """In flight on each replica when one must be ordered, where the load moves so within an hour."""
-        count = max(1, replicas(before), (warm - arrivals.spare) * per_node)
-        part = min(1.0, (delay_s + LOOK_S + AVERAGED_S / 2) / 3600)
-        return per_replica(count, max(0.0, TARGET_LOAD - taken(max(0.0, after - before) * part, count)))
-
+    part = min(1.0, (delay_s + LOOK_S + AVERAGED_S / 2) / 3600)
     hourly = zip(shares, (*shares[1:], shares[0]), hours, strict=True)
-    steps = {(before, after) for before, after, part in hourly if part}
-    target = max(1.0, round(min(ordered_at(before, after) for before, after in steps) / (1 + TOLERANCE), 1))
+    steps = {(before, after) for before, after, up in hourly if up}
 
-    def wanted(share: float) -> int:
+    def target_of(least: int) -> float:
+        """In flight on each replica, where at least so many are up: so that in the steepest hour the next has started
+        before they are full, and that none is taken away which the others would miss. Fewer have more in flight.
+        """
+        ways = ((max(least, replicas(before)), before, after) for before, after in steps)
+        reached, count = min(
+            (TARGET_LOAD - taken((after - before) * part if replicas(after) > count else 0.0, count), count)
+            for count, before, after in ways
+        )
+        targets = [per_replica(count, max(0.0, reached)) / (1 + TOLERANCE)]
+        for more in range(least + 1, least + 4):
+            full = taken(TARGET_LOAD / taken(1.0, more - 1), more)  # what one fewer takes
+            targets.append(per_replica(more, full) * more / (more - 1))
+        return max(1.0, round(min(targets), 1))
+
+    def highest(share: float) -> float:
+        """Requests in flight on all replicas, averaged over minutes, at the most of an hour."""
         count = max(1, replicas(share))
         mean = per_replica(count, taken(share, count))
         # The average follows what arrived in its time, and more than in proportion where steps become longer.
         steep = per_replica(count, taken(share, count) * 1.02) / mean - 1
         came = takes(pool_of(count))[0] * taken(share, count) / raised * count * AVERAGED_S
-        most = mean * (1 + HIGHEST * steep / 0.02 / math.sqrt(max(1.0, came, count * mean)))
-        return math.ceil(math.ceil(count * most / (1 + TOLERANCE) / target) / per_node) + arrivals.spare
+        return count * mean * (1 + HIGHEST * steep / 0.02 / math.sqrt(max(1.0, came, count * mean)))
 
-    moves = len({share for share, part in zip(shares, hours, strict=True) if part}) > 1  # else: as one without hours
-    known = {share: max(nodes(share), wanted(share) if moves and share else 0) for share in set(shares)}
-    return replace(fleet, by_hour=tuple(known[share] for share in shares), warm=warm, in_flight_target=target)
+    moves = len({share for share, up in zip(shares, hours, strict=True) if up}) > 1  # else: as one without hours
+    most = {share: highest(share) if moves and share else 0.0 for share in set(shares)}
+
+    def counted(least: int) -> dict[float, int]:
+        target = target_of(least)
+        ordered = {share: math.ceil(most[share] / (1 + TOLERANCE) / target) for share in most}
+        return {
+            share: max(nodes(share), math.ceil(max(least, count) / per_node) + arrivals.spare)
+            if count
+            else nodes(share)
+            for share, count in ordered.items()
+        }
+
+    first = max(1, (warm - arrivals.spare) * per_node)
+    tried = {each: counted(each) for each in (first, *_larger(first, fleet.replicas))}
+    up = {least: math.ceil(least / per_node) + arrivals.spare for least in tried}
+    least = min(tried, key=lambda each: (sum(max(up[each], tried[each][share]) for share in shares), each))
+    warm = up[least] if least > first else warm
+    by_hour = tuple(tried[least][share] for share in shares)
+    return replace(fleet, by_hour=by_hour, warm=warm, in_flight_target=target_of(least))
+
+
+def _larger(first: int, last: int) -> Iterator[int]:
+    """Numbers from one to another, a fifth apart.
+
+    >>> list(_larger(1, 10)), list(_larger(4, 3))
+    ([2, 3, 4, 5, 6, 8, 10], [])
+    """
+    while first < last:
+        first = min(last, max(first + 1, math.ceil(first * 1.2)))
+        yield first
 
 
 def _outgrown(shares: tuple[float, ...], delay_s: float) -> float:

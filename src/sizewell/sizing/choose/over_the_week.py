@@ -34,5 +34,8 @@ def over_the_week(chosen: Option) -> list[str]:
     if counts.minimum > 1 and fleet.warm > 1:
         starts = f"{start_up_s(need.serving) / 60:.0f} min in which one starts (estimate)"
         least = plural(counts.minimum, "machine")
-        says.append(f"at least {least} stay up: load on fewer outgrows them within the {starts}")
+        says.append(
+            f"at least {least} stay up: load on fewer outgrows them within the {starts}, or more have to be ordered "
+            "so early that the week costs more"
+        )
     return says
