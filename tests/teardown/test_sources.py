@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -449,6 +451,40 @@ def test_a_killed_teardown_s_lock_is_cancelled_on_a_stack_that_somebody_keeps(ev
     assert evening.outcomes(yes=False) == []
     assert evening.outcomes() == [("dev-aws", "cancel", "done")]
     assert (evening.shelf.cancelled, evening.shelf.destroyed) == (["dev-aws"], [])
+
+
+def test_a_state_that_was_edited_is_read_anew_though_nobody_updated_its_stack(evening, tmp_path):
+    """`pulumi state protect` leaves the time that the engine lists."""
+    stack(evening)
+    listed = {each.name: each for each in evening.reader().backend.stacks()}["dev-aws"]
+
+    def protected() -> list[bool]:
+        reader = replace(evening.reader(), cache=tmp_path / "states")
+        return [each.protect for each in reader.state(listed).resources if each.custom]
+
+    evening.shelf.written = {"dev-aws": "1"}
+    before = protected()
+    assert not all(before)
+    for resource in evening.shelf.states["dev-aws"]:
+        resource["protect"] = True
+    assert protected() == before  # as it is kept
+    evening.shelf.written = {"dev-aws": "2"}
+    assert all(protected())
+
+
+def test_when_states_were_written_is_listed_of_a_backend_of_files(tmp_path):
+    folder = tmp_path / ".pulumi/stacks/sizewell"
+    folder.mkdir(parents=True)
+    for name in ("dev.json", "dev.json.bak", "dev.json.attrs", "prod.json.gz"):
+        (folder / name).write_text("{}")
+    (tmp_path / ".pulumi/history").mkdir()
+    (tmp_path / ".pulumi/history/old.json").write_text("{}")
+    before = enginelocks.states_written(f"file://{tmp_path}")
+    assert set(before) == {"dev", "prod"}
+    os.utime(folder / "dev.json", (1, 1))
+    after = enginelocks.states_written(f"file://{tmp_path}")
+    assert (after["dev"] != before["dev"], after["prod"] == before["prod"]) == (True, True)
+    assert enginelocks.states_written("https://api.pulumi.com") == {}
 
 
 def test_a_lock_of_a_live_process_holds(evening):

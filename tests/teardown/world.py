@@ -106,6 +106,7 @@ class Shelf:
     locked: str = ""  # the engine's refusal of a destroy
     locks: list[EngineLock] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    written: dict[str, str] = field(default_factory=dict)  # when each state was written, as a backend of files has it
 
     def put(self, stack: str, *resources: dict[str, Any]) -> None:
         root = resource(stack, "pulumi:pulumi:Stack", f"sizewell-{stack}", "")
@@ -150,6 +151,9 @@ class ShelfBackend(Backend):
 
     def locks(self) -> tuple[EngineLock, ...]:
         return tuple(self.shelf.locks)
+
+    def states_written(self) -> dict[str, str]:
+        return dict(self.shelf.written)
 
     def cancel(self, stack: str) -> str:
         self.shelf.cancelled.append(stack)

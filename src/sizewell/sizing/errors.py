@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 
 
@@ -51,7 +52,7 @@ class Fault:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = value.isoformat() if isinstance(value, date) else repr(value)  # YAML reads 2027-01-01 as a day
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown.enginelocks import EngineLock, broken_state, locks
+from sizewell.teardown.enginelocks import EngineLock, broken_state, locks, states_written
 
 LEASE_TAG: Final = "sizewell:keep"
 _HEADING = re.compile(r"[A-Z]\w+:|  \S.*\):$")  # "Resources:", and "  TYPE (NAME):" above the messages of one resource
@@ -70,6 +70,10 @@ class Backend:
     def locks(self) -> tuple[EngineLock, ...]:
         """The engine's locks on the stacks of a backend that says nothing of them in its list."""
         return locks(self.url())
+
+    def states_written(self) -> Mapping[str, str]:
+        """When each state was written, where the backend's list does not say that of every change."""
+        return states_written(self.url())
 
     def cancel(self, stack: str) -> str:
         """Take the engine's lock away from a stack whose engine was killed."""

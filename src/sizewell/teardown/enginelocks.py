@@ -24,6 +24,7 @@ from sizewell.teardown.journal import connect
 from sizewell.teardown.records import Update
 
 LOCKS: Final = ".pulumi/locks/"
+STATES: Final = ".pulumi/stacks/"
 DESTROY_MAX: Final = timedelta(hours=3)  # no destroy of teardown's runs longer: it is stopped after two
 
 
@@ -64,6 +65,25 @@ def locks(url: str) -> tuple[EngineLock, ...]:
         ) from None
 
 
+def states_written(url: str) -> dict[str, str]:
+    """When each stack's state was written in a backend of files, by stack; {} for a service. ServiceError where they
+    cannot be listed.
+
+    The engine lists the time of the last update. What edits a state (`pulumi state protect`, an import) leaves that.
+    """
+    uri = store_uri(url)
+    try:
+        written = connect(uri).written(STATES) if uri else {}
+    except (StoreError, UsageError) as error:
+        raise ServiceError(f"the states of the backend cannot be listed: {str(error).partition(';')[0]}") from None
+    states: dict[str, str] = {}
+    for name, at in sorted(written.items()):
+        stack, ending, rest = name.rpartition("/")[2].partition(".json")
+        if ending and rest in ("", ".gz"):  # of each project that has such a stack: the engine names one alone
+            states[stack] = f"{states.get(stack, '')}{at:%Y%m%dT%H%M%S%f}"
+    return states
+
+
 def broken_state(url: str) -> str:
     """The first state of a backend that is no JSON, as one that was cut off is, by its place there; "" where none is.
 
@@ -72,7 +92,7 @@ def broken_state(url: str) -> str:
     uri = store_uri(url)
     try:
         store = connect(uri) if uri else None
-        names = sorted(store.list(".pulumi/stacks/")) if store else []
+        names = sorted(store.list(STATES)) if store else []
         for name in (each for each in names if each.endswith((".json", ".json.attrs")) and ".bak" not in each):
             try:
                 json.loads(store.get(name))  # type: ignore[union-attr]

@@ -132,6 +132,7 @@ class StatusReader:
     receivers: Callable[[str], int | None] = lambda _: None  # how many `sizewell:notify` names; None: not known
     _usage: Kept | None = None
     _locks: Mapping[str, Sequence[EngineLock]] | None = None
+    _states: Mapping[str, str] | None = None  # when they were written
     _references: dict[str, frozenset[str]] = field(default_factory=dict)  # by stack that stands: those that it reads
     _reading: Lock = field(default_factory=Lock)
     _clouds: dict[tuple[str, str], Client] = field(default_factory=dict)
@@ -196,7 +197,7 @@ class StatusReader:
 
     def state(self, stack: Listed) -> State:
         """The state of a stack."""
-        state = Exports(self.backend, self.cache).state(stack)
+        state = Exports(self.backend, self.cache).state(self._written(stack))
         stands = any(each.custom and not each.type.startswith("pulumi:") for each in state.resources)
         named = (str(each.inputs.get("name") or each.id) for each in state.resources if each.type == _REFERENCE)
         self._references[stack.name] = frozenset(named) if stands else frozenset()
@@ -211,7 +212,17 @@ class StatusReader:
 
     def standing(self, listed: Mapping[str, Listed], name: str, on: date) -> Standing:
         """What a stack and those beside it would go on costing."""
+        listed = {each: self._written(stack) for each, stack in listed.items()}
         return standing(Exports(self.backend, self.cache), listed, name, self.catalog, on)
+
+    def _written(self, stack: Listed) -> Listed:
+        """A stack as it is kept in the cache of states: by when its state was written, too."""
+        if self.cache is None or not stack.updated:
+            return stack
+        with self._reading:
+            if self._states is None:
+                self._states = self.backend.states_written()
+        return replace(stack, updated=f"{stack.updated}.{self._states.get(stack.name, '')}")
 
     def _status(self, listed: Mapping[str, Listed], name: str, at: datetime, beside: tuple[str, ...]) -> StackStatus:
         self._kept(at)  # what of it cannot be read holds the stack, as a lease would

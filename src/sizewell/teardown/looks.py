@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sizewell.sizing.units import plural
 from sizewell.teardown.records import DAY_S, Contradiction, Device, Episode, Limits, Pool, Series, Stack
 
 Values = NDArray[np.float64]
@@ -327,11 +328,11 @@ def _last(series: Series, which: NDArray[np.bool_]) -> Iterator[float]:
 def minutes(seconds: float) -> str:
     """A duration in words.
 
-    >>> minutes(300), minutes(7200), minutes(259200)
-    ('5 minutes', '2.0 hours', '3.0 days')
+    >>> minutes(60), minutes(300), minutes(7200), minutes(259200)
+    ('1 minute', '5 minutes', '2.0 hours', '3.0 days')
     """
     if seconds < 2 * 3600:
-        return f"{seconds / 60:.0f} minutes"
+        return plural(round(seconds / 60), "minute")
     return f"{seconds / 3600:.1f} hours" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"
 
 

@@ -212,7 +212,7 @@ class FileStore(_Below):
     def written(self, below: str = "") -> dict[str, datetime]:
         times = {}
         with self._translated(below):
-            for path in self._folder.glob("**/*"):
+            for path in (self._folder / below.rpartition("/")[0]).glob("**/*"):
                 name = path.relative_to(self._folder).as_posix()
                 if name.startswith(below) and path.is_file():
                     times[name] = datetime.fromtimestamp(path.stat().st_mtime, UTC)
