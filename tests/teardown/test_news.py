@@ -263,6 +263,13 @@ def test_a_stack_whose_topic_went_with_it_turns_no_run_red(evening):
     evening.told()
     results = evening.run()
     assert [(each.action, each.outcome) for each in results] == [("empty", "done"), ("message", "unheard")]
+    assert [each for each in evening.run() if each.action == "message"] == []  # tried again, and printed daily
+    told: list[Any] = []
+    evening.shelf.configurations["dev-aws"] = {"sizewell:notify": {"webhooks": ["https://hooks.example/x"]}}
+    evening.run(only=["dev-b"], send=lambda *sent: told.append(sent))
+    assert told == []  # of a stack that was not named
+    evening.run(send=lambda *sent: told.append(sent))
+    assert "was emptied" in told[0][1]["text"]
 
 
 def test_what_a_notice_rests_on_is_kept_for_replay(evening):

@@ -303,6 +303,7 @@ def _run(args: Arguments) -> int:
         journal=journal,
         fresh=fresh,
         statuses=statuses,
+        only=args.stacks,
         exports=exports,
         project=project_name(root),
         yes=args.yes,

@@ -186,6 +186,12 @@ def unsaid(
             yield stack, [each for each in own if (each.daily and each.kind == "held back") or each in new]
 
 
+def said_today(stack: str, key: str, records: Iterable[Mapping[str, Any]], at: datetime) -> bool:
+    """Whether something of a stack was said within a day."""
+    when = _said(records).get((stack, key))
+    return when is not None and (at - when).total_seconds() < DAILY_S
+
+
 def _said(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], datetime]:
     """When each thing was said last, by stack and key."""
     return {

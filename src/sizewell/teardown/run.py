@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,6 +69,7 @@ class Runner:
     send: Callable[[str, Mapping[str, Any]], None] | None = None
     outdated: Callable[[], str] = lambda: ""  # why the settings of this run count no more
     statuses: Sequence[StackStatus] = ()  # what the plan rests on: its samples are kept for `size --observed`
+    only: Collection[str] = ()  # stacks that were named: of no other anything is said
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
     _unnoted: set[tuple[str, str]] = field(default_factory=set)  # held back, and nothing that an owner has to hear
@@ -608,7 +609,12 @@ class Runner:
         """Tell what was not told yet, or not since yesterday. It is noted after it was sent: a run that is killed
         between the two says it twice, and none leaves it out.
         """
-        fresh = [each for each in what if (each.stack, each.key) not in self._undelivered]
+        fresh = [
+            each
+            for each in what
+            if (each.stack, each.key) not in self._undelivered
+            and (not self.only or not each.stack or each.stack in self.only)
+        ]
         for stack, own in news.unsaid(fresh, self.journal.records, self.now()):
             kinds = {each.kind for each in own}
             about = next(kind for kind in ("failed", "held back", "stopped") if kind in kinds)
@@ -620,12 +626,12 @@ class Runner:
                 # A stack that was destroyed took its topic with it: no route to its addresses is left, which is no
                 # fault of this run. It is tried in each run for some days.
                 why = "; ".join(failed) or "teardown.yaml names no operators"
-                self._say(
-                    row,
-                    "unheard" if calm or stack in self._gone else "failed",
-                    f"{why}; nobody heard: {text}",
-                    action="message",
-                )
+                outcome: Outcome = "unheard" if calm or stack in self._gone else "failed"
+                tried = f"tried {own[0].key}"
+                if outcome == "failed" or not news.said_today(stack, tried, self.journal.records, self.now()):
+                    self._say(row, outcome, f"{why}; nobody heard: {text}", action="message")
+                    if stack and outcome == "unheard":  # it is printed daily, and tried in each run
+                        self._record("message", row, keys=[tried], heard=[], unheard=failed, text="")
                 if stack:
                     self._undelivered |= {(each.stack, each.key) for each in own}
                     continue
