@@ -190,6 +190,19 @@ def test_what_is_older_than_the_table_has_ended_too(resource, said):
 
 
 @pytest.mark.parametrize(
+    ("resource", "input_"),
+    [
+        (rds("postgres", "10.23"), "engineVersion"),
+        (made(AZURE_POSTGRES, version="11"), "version"),
+        (made(CLOUD_SQL, databaseVersion="POSTGRES_11"), "databaseVersion"),
+    ],
+)
+def test_the_fix_of_a_database_names_its_own_input(resource, input_):
+    (found,) = pressing(aging([resource], KNOWN, date(2026, 11, 27)))
+    assert found.fix == f"raise {input_}, after a backup"
+
+
+@pytest.mark.parametrize(
     "resource",
     [
         chart("kueue", "0.19.5"), chart("gpu-operator", "v26.3.0"), chart("gpu-operator", "25.10.x"), chart("kueue", "0"),

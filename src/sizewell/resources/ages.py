@@ -471,7 +471,7 @@ FIXES: Final = {
     "chart": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
     "image": "name a version that is supported; those of Sizewell's components are raised by upgrading Sizewell",
     "addon": "aws eks describe-addon-versions, then addon_versions",
-    "database": "raise engineVersion, after a snapshot",
+    "database": "raise {input}, after a backup",
     "model": "name a model and a version that Azure still deploys",
     "system": "take an image of a system that is supported, such as Amazon Linux 2023, Ubuntu 24.04 or Debian 12",
     "machine": "name another machine type",
@@ -487,8 +487,10 @@ def _release(resource: RecordedResource, row: Release | None, on: date) -> Itera
     if when == "ended" and not row.gone:
         ends = f"support was to end on {row.supported_until}, as was known on {row.checked}"
     detail = f"{what}: {ends}" + (f" ({row.note})" if row.note else "")
+    _, stated = DATABASES.get(canonical(resource.type), ("", ""))
+    fix = FIXES[row.kind].format(input=stated)
     yield Aging(resource=resource.name, what=what, kind=row.kind, until=row.supported_until, when=when, detail=detail,
-                fix=FIXES[row.kind] if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
+                fix=fix if when not in ("later", "unknown") else "", checked=row.checked)  # fmt: skip
 
 
 def _when(until: str, on: date) -> When:
