@@ -13,6 +13,7 @@ traffic: {traffic}
 """
 MODEL: Final = "meta-llama/Llama-3.1-8B"
 TRAFFIC: Final = "{rps: 4, input_tokens: 1500, output_tokens: 300}"
+PICTURES: Final = "name: x\nkind: inference\nmodel: stabilityai/stable-diffusion-xl-base-1.0\ntraffic: {traffic}\n"
 TUNE: Final = """name: tune
 kind: fine-tuning
 model: meta-llama/Llama-3.1-8B
@@ -29,6 +30,7 @@ qwen2.5:72b-instruct-q4_K_M | llama3.1:8b-instruct-q8_0 | llama3.1:8b-instruct-f
 us.meta.llama3-3-70b-instruct-v1:0 | meta.llama3-2-3b-instruct-v1:0 | llama-v3p1-8b-instruct | deepseek.r1-v1:0
 bert | resnet | mistral-large-latest | mistral.mistral-large-2402-v1:0 | mistral-small-latest | Llama 4 Maverick | qwen-max
 glm-4.5 | cohere.embed-english-v3 | Llama 3 8B | text-embedding-3-small | nomic-embed-text:latest | all-minilm | gpt2 | falcon | kimi | glm-4
+3B | 7B | 13b | 350m
 """
 PLACES: Final = """
 us-east-1 | [us-east-1] | [aws/us-east1] | [azure/West Europe] | [azure/westeurope2] | [AWS] | [amazon] | [google]
@@ -45,6 +47,7 @@ LOADS: Final = """
 {requests_per_day: 10000, input_tokens: 100, output_tokens: 100} | {rps: 4 req/s, input_tokens: 1k, output_tokens: 100}
 {audio_hours_per_day: 2000} | {rps:4, input_tokens:6000, output_tokens:50} | {dau: 20k} | {tokens_per_day: 20M} | {monthly_requests: 3M}
 {rps: 1, requests_per_user: 10, input_tokens: 100, output_tokens: 10} | {peak_rps: 10} | {tpm: 2M} | {rps: 4, input_tokens: 100, max_tokens: 100} | {concurrency: 10, input_tokens: 100, output_tokens: 100}
+{daily_active_users: 30000, messages_per_user: 5, input_tokens: 100, output_tokens: 100}
 {rps: -1, input_tokens: 100, output_tokens: 100} | {rps: ten, input_tokens: 100, output_tokens: 100}
 """
 HARDWARE: Final = """
@@ -54,6 +57,7 @@ HARDWARE: Final = """
 {accelerators: H100, region: us-central1} | {accelerators: H100, zone: us-central1-a} | {accelerators: H100, cloud: gcp}
 {accelerators: "A100-80GB:8", cloud: GCP, region: europe-west4} | {instance_type: a3-highgpu-8g, region: europe-west4}
 {accelerators: H100, region: us-east-1, zone: us-east-1a} | {accelerators: H100, infra: aws/us-east-1}
+{gpus: 64 H100} | {gpus: 8xH100} | {gpus: H100:8} | {gpu: RTX 4090} | {gpu: 2x A100-80GB} | {gpus: 8x80GB}
 {gpu_type: H100} | {num_gpus: 8} | {limits: {nvidia.com/gpu: 8}} | {tpu: v5e-8} | {tpu: v5litepod-8}
 """
 WEIGHTS: Final = "4bit | 4-bit | awq | gptq | q4_k_m | 8bit | nf4 | fp8_e4m3 | half | float16 | bfloat16"
@@ -76,13 +80,22 @@ KINDS: Final = (
 )
 BATCHES: Final = """
 {audio_hours: 5000, window: 8h} | {audio: 5000h, window: 8h} | {records: 1k, audio: 1m, window: 8h} | {audio_minutes: 6k, window: 1d}
+{audio: 500 hours a day, window: 8h}
 {documents: 20k, tokens_per_document: 400, window: overnight, every: weekly} | {records: 2 million, window: 8h}
 """
 WHISPER: Final = "name: talks\nkind: batch-inference\nmodel: openai/whisper-large-v3\nbatch: {batch}\n"
+# Whole specs.
+FILES: Final = {
+    "audio at the top": "name: x\nkind: batch-inference\nmodel: openai/whisper-large-v3\naudio: 500 hours a day\n",
+    "audio in seconds": "name: x\nkind: inference\nmodel: openai/whisper-large-v3\ntraffic: {rps: 1, audio_seconds: 30}\n",
+    "images at the top": PICTURES.format(traffic="{rps: 1}") + "images: {size: 1024x1024, steps: 30}\n",
+    "a picture that is not square": PICTURES.format(traffic="{rps: 1, images: {resolution: 1920x1080}}"),
+    "a name beside params": CHAT.format(model="{name: own, params: 3B}", traffic=TRAFFIC, more=""),
+}
 RUNS: Final = """
 {epochs: 3} | {dataset: x} | {tokens: 10 billion, sequence_length: 2048} | {tokens: 1B, seq_len: 2048}
 {steps: 1000, batch_size: 8, sequence_length: 1024} | {samples: 10k, max_seq_length: 2048, method: sft}
-{samples: 10k, epochs: 3, sequence_length: 2k, method: QLoRA}
+{samples: 10k, epochs: 3, sequence_length: 2k, method: QLoRA} | {samples: 10k, epochs: 3, context: 8k}
 {samples: 10k, sequence_length: 1024, optimizer: adam8bit}
 {samples: 10k, sequence_length: 1024, lora_rank: 16} | {samples: 10k, sequence_length: 1024, precision: bf16}
 """
@@ -107,3 +120,4 @@ def mistakes() -> Iterator[tuple[str, str]]:
     yield from ((f"kind {kind}", _chat().replace("kind: inference", f"kind: {kind}")) for kind in _each(KINDS))
     yield from ((f"batch {batch}", WHISPER.format(batch=batch)) for batch in _each(BATCHES))
     yield from ((f"training {run}", TUNE.format(training=run)) for run in _each(RUNS))
+    yield from FILES.items()

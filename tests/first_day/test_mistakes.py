@@ -46,6 +46,20 @@ MEANT = {
     "weights 4bit": ("model", {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}),
     "resources {count: 64}": ("resources", {}),
     "resources {accelerators: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
+    "resources {gpus: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
+    "resources {gpus: 8xH100}": ("resources", {"accelerators": {"H100": 8}}),
+    "resources {gpus: H100:8}": ("resources", {"accelerators": {"H100": 8}}),
+    "resources {gpu: RTX 4090}": ("resources", {"accelerators": ["RTX 4090"]}),
+    "resources {gpu: 2x A100-80GB}": ("resources", {"accelerators": {"A100-80GB": 2}}),
+    "model 7B": ("model", {"params": "7B"}),
+    "model 13b": ("model", {"params": "13B"}),
+    "training {samples: 10k, epochs: 3, context: 8k}": (
+        "training",
+        {"samples": "10k", "epochs": 3, "sequence_length": "8k"},
+    ),
+    "audio in seconds": ("traffic", {"rps": 1, "audio": "30s"}),
+    "images at the top": ("traffic", {"rps": 1, "images": {"resolution": 1024, "steps": 30}}),
+    "a picture that is not square": ("traffic", {"rps": 1, "images": {"resolution": 1440}}),
     "model mistral-large-latest": ("model", "mistralai/Mistral-Large-Instruct-2411"),
     "model Llama 4 Maverick": ("model", "meta-llama/Llama-4-Maverick-17B-128E-Instruct"),
     "model Llama 3 8B": ("model", "meta-llama/Meta-Llama-3-8B"),
@@ -136,6 +150,23 @@ def test_what_is_meant_and_not_what_is_spelt_alike(name: str) -> None:
     assert faults_of(written(changed)) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        (
+            "traffic {daily_active_users: 30000, messages_per_user: 5, input_tokens: 100, output_tokens: 100}",
+            ["write rps: 150k/d", "leave it out: it is in rps: 150k/d"],
+        ),
+        ("audio at the top", ["write batch: {records: 500, audio_per_record: 1h}, with a window such as 8h"]),
+        ("batch {audio: 500 hours a day, window: 8h}", ["write records: 500, audio_per_record: 1h"]),
+        ("a name beside params", ["remove name"]),
+        ("resources {gpus: 8x80GB}", [""]),  # a size is no accelerator
+    ],
+)
+def test_the_ways_out_of_what_is_more_than_one_line(name: str, ways: list[str]) -> None:
+    assert [fault.fix for fault in faults_of(MISTAKES[name])] == ways
+
+
 @pytest.mark.parametrize("zone", ["IST", "CST", "UTC+2", "GMT+1", "XYZ", "ACST"])
 def test_a_time_zone_is_never_guessed_by_letters(zone: str) -> None:
     (fault,) = faults_of(MISTAKES["schedule: {on: 24/7}"].replace("24/7", f"Mon-Fri 09:00-17:00 {zone}"))
@@ -180,13 +211,15 @@ def test_no_option_that_writes_is_guessed(command: str, option: str, capsys: pyt
     [
         ("upgrade", "requirements.txt and run `pulumi install`"),
         ("train", "sizewell new pretrain (or finetune)"),
+        ("cancel", "pulumi cancel -s STACK"),
+        ("size chat.yaml --spot", "write it in the spec: `spot_policy: spot`"),
         ("delete", "pulumi destroy -s STACK"),
         ("rm", "pulumi destroy -s STACK"),
         ("stack", "pulumi stack ls; sizewell teardown status"),
     ],
 )
 def test_a_command_is_known_by_what_it_means(command: str, way: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command]) == 64
+    assert main(command.split()) == 64
     assert way in capsys.readouterr().err
 
 

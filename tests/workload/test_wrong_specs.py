@@ -287,7 +287,7 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
     ),
     "no vocabulary": (having(TRAINING, model="{params: 8B, vocab: 0}"), ("model.vocab: must be more than zero",)),
     "a model without size": (having(TRAINING, model="{heads: 8, vocab: 32000}"), ("model: cannot be sized", "add params")),
-    "name and dimensions": (having(TRAINING, model="{name: a, params: 8B}"), (("model: must be name or " "dimensions"), "remove params")),
+    "name and dimensions": (having(TRAINING, model="{name: a, params: 8B}"), (("model: must be name or " "dimensions"), "remove name")),
     "an empty model": (having(TRAINING, model="{precision: bf16}"), ("model: must be a model name", "add name, config or params")),
     "a missing config.json": (having(INFERENCE, model="./nowhere/config.json"), ("model: no such file", "next to the spec")),
     "a ttl of hours": (having(INFERENCE, ttl="3h"), ("ttl: 3h is less than a day", "1d or more")),

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
-from sizewell.sizing.units import UnitError, count
+from sizewell.sizing.units import UnitError, count, show_count
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import named, way_out
@@ -139,7 +139,11 @@ def _unknown_key(path: str, value: object, section: type[Section] | None, root: 
     if key in _PLACE and isinstance(given, Mapping):  # one place, whose parts stand in several keys
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value
-    fix = _meant_by_key(path, value) if root is WorkloadSpec else ""
+    fix = (
+        way_out(path, value) or _rate_of_users(where, key, given) or _meant_by_key(path, value)
+        if root is WorkloadSpec
+        else ""
+    )
     if not fix:
         near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
@@ -148,6 +152,27 @@ def _unknown_key(path: str, value: object, section: type[Section] | None, root: 
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
+
+
+_USERS: Final = ("daily_active_users", "dau")
+_EACH: Final = ("messages_per_user", "requests_per_user")
+
+
+def _rate_of_users(where: str, key: str, given: object) -> str:
+    """What all users of a day ask together, where their number and what each asks stand beside each other."""
+    stated = [
+        next((given[name] for name in names if name in given), None) if isinstance(given, Mapping) else None
+        for names in (_USERS, _EACH)
+    ]
+    if where not in ("", "traffic") or key not in (*_USERS, *_EACH) or None in stated:
+        return ""
+    try:
+        rate = f"rps: {show_count(count(stated[0]) * count(stated[1]))}/d"
+    except UnitError:
+        return ""
+    if key in _EACH:
+        return f"leave it out: it is in {rate}"
+    return f"write {rate}" if where else f"write traffic: {{{rate}}}"
 
 
 _PLACE: Final = ("cloud", "region", "zone")

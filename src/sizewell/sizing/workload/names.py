@@ -155,8 +155,10 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     try:
         architecture = architecture_of(spec.model, spec.name, catalog)
     except KeyError:
+        size = re.fullmatch(r"\d+(?:\.\d+)?[bm]", spec.model.name, re.IGNORECASE)
         fix = (
-            _elsewhere(spec.model.name, catalog)
+            (f"write {{params: {size[0].upper()}}}, or the name of a model" if size else "")
+            or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or _near_models(spec.model.name, catalog.models)
             or "use its config.json, or its own figures: params, layers and hidden; of a model of images or video "

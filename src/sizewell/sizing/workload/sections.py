@@ -110,7 +110,7 @@ def model_form(value: object) -> object:
         return {"config": value} if value.endswith(".json") else {"name": value}
     if not isinstance(value, dict):
         raise refuse(allowed, "write model: NAME")
-    own = {"name", "config", "config_content", "precision", "weights", "kv", "adapters"}
+    known = {"name", "config", "config_content", "precision", "weights", "kv", "adapters"}
     forms = [key for key in ("name", "config") if key in value]
     beside = {"params"} if forms == ["config"] else set()  # what is published of a model whose file leaves parts out
     dimensions = {key: item for key, item in value.items() if key in Dimensions.model_fields and key not in beside}
@@ -118,8 +118,11 @@ def model_form(value: object) -> object:
     if len(forms) == 2:
         raise refuse("one of name and config, not both", "remove one of them")
     if forms and dimensions:
-        raise refuse(f"{forms[0]} or dimensions, not both", f"remove {', '.join(sorted(dimensions))}")
-    if not forms and not dimensions and set(rest) <= own:
+        own, other = ", ".join(sorted(dimensions)), forms[0]
+        published = other == "config" or "/" in str(value[other])  # else it is a name of the user's own
+        way = f"remove {own}; or {other}, where its figures are yours" if published else f"remove {other}"
+        raise refuse(f"{other} or dimensions, not both", way)
+    if not forms and not dimensions and set(rest) <= known:
         raise refuse(allowed, "add name, config or params")
     for key in forms:
         if not isinstance(value[key], str) or not value[key].strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -52,7 +53,16 @@ def named(written: str) -> str:
     return f"{{{name}: {number}}}" if number else f"[{name}]"
 
 
+def _square(match: re.Match[str]) -> str:
+    return f"write {math.sqrt(int(match[1]) * int(match[2])):.0f}, the side of a square of as many pixels"
+
+
 _N: Final = r"(\d+(?:\.\d+)?)"
+_HOURS: Final = r"(\d+[kM]?) ?h(?:ours?)?(?: ?(?:a|per|/) ?day| daily)?"  # a batch is done every day by default
+_DEVICE: Final = (
+    r"(?!\d+ ?[KMGT]i?B\b)(?:\d+ ?x? ?)?(?!x ?\d)"  # a size is none
+    r"[A-Za-z]+(?:[ -][A-Za-z]+)*[ -]?\d+\w*(?:[ -]\w+)*(?:(?:[:*]| ?x ?)\d+)?"
+)
 _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.percentile", r"(?:0?\.|p?)(\d\d)(?:th)?", _spelt("write p{0}")),
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
@@ -75,7 +85,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
     (r"schedule\.on", r"0?(\d)(?:am)?-0?(\d)(?:pm)?", _office_hours),
     (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
-    (r"resources", r"(?:\d+ ?x? ?)?[A-Za-z]+\d+\w*(?:(?:[:*]| ?x ?)\d+)?",
+    (r"resources", _DEVICE,
      lambda match: f"write resources: {{accelerators: {named(match[0])}}}"),
     (r"resources\.accelerators", r"(\d{4})", _spelt("write [rtx-{0}]")),
     (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
@@ -93,8 +103,9 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"resources\.accelerators", r"\{'([\w. -]+)': (\d+)\b.*", _spelt("write one with its number: {{{0}: {1}}}")),
     (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 8}}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
-    (r"resources\.gpu", r"(?:\d+ ?x? ?)?[A-Za-z]+\d+\w*(?:(?:[:*]| ?x ?)\d+)?",
+    (r"resources\.gpu", _DEVICE,
      lambda match: f"write accelerators: {named(match[0])}; gpu is memory"),
+    (r"resources\.gpus", _DEVICE, lambda match: f"write accelerators: {named(match[0])}"),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
     (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),
@@ -105,7 +116,10 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?trillion", _spelt("write {0}T")),
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
+    (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
+    (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
     (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
+    (r".*\.resolution", r"(\d+) ?[x*] ?(\d+)", _square),
     (r".*tokens", rf"{_N}([kKMB]?) ?(?:tokens|tok)", _spelt("write {0}{1}")),
     (r"data\.residency", r"[A-Za-z ]+", _area),
     (r"engine\.name", r"(vllm|sglang|tensorrt-llm|llama\.cpp|megatron|deepspeed)(?:==|@|:|-)v?(\d[\w.]*)",
