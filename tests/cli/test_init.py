@@ -118,6 +118,21 @@ def test_every_missing_answer_is_named_with_its_flag_and_nothing_is_written(
     assert not (tmp_path / "shop").exists()
 
 
+def test_clouds_forges_and_accounts_are_read_as_people_write_them() -> None:
+    asked = {question.key: None for question in questions.QUESTIONS}
+    stated = {"cloud": "AWS", "account": "1234-5678-9012", "owner": "@acme/ml", "notify": "a@b.com", "forge": "GitHub"}
+    read = questions.answers({**asked, **stated}, {"folder": "shop"}, ask=None)
+    assert (read.cloud, read.account, read.prod_account, read.forge) == (
+        "aws",
+        "123456789012",
+        "123456789012",
+        "github",
+    )
+    stated |= {"cloud": "Google Cloud", "account": "shop-dev-123456"}
+    read = questions.answers({**asked, **stated}, {"folder": "shop"}, ask=None)
+    assert (read.cloud, read.account) == ("gcp", "shop-dev-123456")
+
+
 def test_an_account_is_named_while_its_cloud_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(tmp_path / "shop"), "--no-input"]) == 64
     assert "--account is missing: account of the cloud" in capsys.readouterr().err

@@ -197,11 +197,17 @@ def test_a_revision_that_is_not_there(repository, base, says):
         repository.preview(base=base)
 
 
+def test_a_revision_that_is_not_there_is_answered_with_the_branches_that_are(repository):
+    branch = git(repository.root, "symbolic-ref", "--short", "HEAD")
+    with pytest.raises(UsageError, match=f"fix: name one that is here: {branch};"):
+        repository.preview(base="no-such-branch")
+
+
 def test_no_repository(tmp_path):
     (tmp_path / "Pulumi.yaml").write_text("name: demo\nruntime: python\n")
     (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n")
     (tmp_path / "__main__.py").write_text("")
-    with pytest.raises(UsageError, match=r"fix: git init .* or leave --base out"):
+    with pytest.raises(UsageError, match=r"fix: git init -b main && git add .* or leave --base out"):
         run_preview(Request(root=tmp_path, on=ON, base="main"))
 
 

@@ -21,7 +21,7 @@ def root() -> Path:
     folder = nearest()
     if folder is not None:
         return folder
-    fix = "change to the folder with Pulumi.yaml"
+    fix = "change to the folder with Pulumi.yaml, or make a project: sizewell init"
     if (Path.cwd() / "Pulumi.yml").is_file():
         fix = "rename Pulumi.yml to Pulumi.yaml, the name that sizewell reads; the engine takes both"
     raise UsageError(f"{Path.cwd()} is not in a Pulumi project\n  fix: {fix}")

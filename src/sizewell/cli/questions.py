@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sizewell.cli.project import shown
+from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Cloud
@@ -240,6 +241,7 @@ def answers(
                 faults.append(f"{question.flag} is missing: {key} of the {' and '.join(sorted(NEEDS[key]))}")
             continue  # nothing to judge it by; what it needs is told itself
         flag, old = given.get(key), there.get(key)
+        flag = None if flag is None else _plain(key, flag, known)
         if flag is not None and old is not None and not _same(key, flag, old):
             faults.append(f"{question.flag} {flag}: the files here say {old}, and they are kept; leave the flag out")
             continue
@@ -264,6 +266,16 @@ def answers(
     return Answers(**known)
 
 
+def _plain(key: str, given: str, known: Mapping[str, str]) -> str:
+    """An answer as it is stated here: AWS, Google Cloud and GitHub in small letters, an account without its dashes."""
+    if key in ("cloud", "forge"):
+        row = alias("cloud", given) if key == "cloud" else None
+        return (row.meant if row else "") or given.lower()
+    bare = given.replace("-", "")
+    dashed = key in ("account", "prod_account") and _account(given, known) and not _account(bare, known)
+    return bare if dashed else given
+
+
 def _same(key: str, flag: str, old: str) -> bool:
     if key == "forge" and old == "none":  # it may be added later
         return True
@@ -277,7 +289,7 @@ def _same(key: str, flag: str, old: str) -> bool:
 def _asked(question: Question, known: Mapping[str, str], ask: Callable[[str, str], str]) -> str:
     default = question.default(known)
     while True:
-        value = ask(question.asks(known), default).strip() or default
+        value = _plain(question.key, ask(question.asks(known), default).strip(), known) or default
         wrong = question.check(value, known) if value else "needs an answer"
         if not wrong:
             return value

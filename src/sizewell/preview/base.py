@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import posixpath
+import re
 import shutil
 import signal
 import subprocess
@@ -61,9 +62,10 @@ def worktree(project: Path, ref: str) -> Iterator[Worktree]:
     """
     top = _git(project, "rev-parse", "--show-toplevel")
     if top.returncode != 0:
+        branch = ref if re.fullmatch(r"[a-z][a-z0-9]*", ref) else "main"
         raise UsageError(
             f"--base {ref}: {project} is not in a git repository\n"
-            "  fix: git init && git add -A && git commit -m 'Begin', which later changes are compared with; "
+            f"  fix: git init -b {branch} && git add -A && git commit -m 'Begin', to compare later changes with; "
             "or leave --base out for the whole cost"
         )
     repository = Path(top.stdout.strip())
@@ -91,9 +93,15 @@ def must_be_a_revision(project: Path, ref: str, option: str) -> str:
     """The commit of a revision; UsageError where there is none, or no repository: nothing may pass for its absence."""
     known = _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if known.returncode != 0:
+        refs = ("for-each-ref", "--format=%(refname:short)", "--count=5", "--sort=-committerdate")
+        branches = _git(project, *refs, "refs/heads", "refs/remotes").stdout.split()
+        if _git(project, "rev-parse", "--show-toplevel").returncode == 0 and not branches:
+            way = "commit first: git add -A && git commit -m 'Begin'"
+        else:
+            way = f"name one that is here: {', '.join(branches)}" if branches else "name one that `git log` knows"
         raise UsageError(
             f"{option} {ref}: no such revision in this repository\n"
-            "  fix: fetch it first (in CI: a checkout with fetch-depth: 0), or name one that `git log` knows"
+            f"  fix: {way}; or fetch it first (in CI: a checkout with fetch-depth: 0)"
         )
     return known.stdout.strip()
 
