@@ -10,6 +10,7 @@ import yaml
 
 from sizewell.cli import parallel
 from sizewell.sizing.catalog.buildable import refusal
+from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.choice import ALIKE, alternatives
 from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets_training import least_device_s
@@ -352,6 +353,48 @@ def test_memory_whose_band_is_over_the_limit_is_said_to_be_doubtful(facts):
         memory = workload.memory
         assert (memory.high_bytes > memory.usable_bytes) == doubtful
         assert any(line.startswith("memory may not suffice") for line in workload.assumptions) == doubtful
+
+
+def test_a_run_whose_band_passes_its_deadline_is_said_to_be_doubtful(facts):
+    """Of the same machines: a deadline inside the band of the run's time, and one beyond it."""
+    on = {"resources": {"instance_type": "p5.48xlarge", "nodes": 1}}
+    night = {"batch": {"records": "20M", "tokens_per_record": 500, "output_tokens_per_record": 5}}
+    label = {"kind": "batch-inference", "model": "meta-llama/Llama-3.1-8B-Instruct", **on}
+    bare = decided(facts, **PRETRAIN | on, deadline="365d").performance
+    slow = decided(facts, **label, batch={**night["batch"], "window": "10d"}).performance
+    for limit, speed, given in (
+        ("deadline", bare, lambda s: {**PRETRAIN, **on, "deadline": f"{s:.0f}s"}),
+        ("window", slow, lambda s: {**label, "batch": {**night["batch"], "window": f"{s:.0f}s"}}),
+    ):
+        for allowed_s, doubtful in (((speed.value + speed.high) / 2, True), (speed.high * 1.05, False)):
+            workload = decided(facts, **given(allowed_s))
+            assert workload.performance.high == pytest.approx(speed.high, rel=0.01)
+            said = [
+                line for line in workload.assumptions if line.startswith(f"may end after its {limit}: its 80 % band")
+            ]
+            assert bool(said) == doubtful, (limit, workload.assumptions)
+
+
+def test_a_notebook_s_accelerators_are_on_one_machine_where_one_has_as_many(facts):
+    """Two of 24 GB: a kernel sees those of its own machine alone, however cheap two machines of one each are."""
+    pair = {"kind": "notebook", "infra": ["gcp"], "resources": {"gpu": "24GB..", "gpus": 2}}
+    pool = decided(facts, **pair).pools[0]
+    assert (pool.nodes_max, pool.accelerators_per_node) == (1, 2)
+    for resources, remarked in (({"gpu": "24GB..", "nodes": 2}, False), ({"gpu": "24GB..", "gpus": 3}, True)):
+        workload = decided(facts, **{**pair, "resources": resources})
+        assert workload.pools[0].nodes_max > 1
+        assert any("a notebook works on one machine" in line for line in workload.assumptions) == remarked
+
+
+def test_a_machine_that_costs_too_much_says_what_of_it_is_the_run(facts):
+    """A run of a few dollars is not said to cost the month of the private endpoints beside it."""
+    sizing = size_one(spec(**TUNE), facts, stack="", on=ON)
+    reasons = [r.reason for r in sizing.rejections if r.cause.value == "dearer" and r.cloud in PROVISIONABLE]
+    assert reasons
+    for reason in reasons:
+        run, beside, best = (float(usd.replace(",", "")) for usd in re.findall(r"([0-9,.]+) USD", reason))
+        assert "USD a run even without communication and" in reason  # the month's, apart from the run's
+        assert run + beside > best
 
 
 def test_photos_that_processors_decode_are_known_no_better_than_decoding(facts):

@@ -103,3 +103,41 @@ def test_trainium_shards_the_optimizer_alone():
     wide = Parallelism(tensor=4, data=8, zero_stage=3)
     paths = [each.path for each in beyond(Task(method="pretrain"), "pytorch", wide, "neuron")]
     assert paths == ["parallelism.tensor", "parallelism.zero_stage"]
+
+
+TEXTS = {"records": "1M", "tokens_per_record": 300, "output_tokens_per_record": 20, "window": "12h"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"batch": TEXTS}, "launch needs the place of the records (data.location is not stated)"),
+        (
+            {"batch": TEXTS, "data": {"location": "s3://petsnap/texts"}},
+            "launch needs the place of the records (data.size is not stated)",
+        ),
+        ({"batch": TEXTS, "data": {"location": "s3://petsnap/texts", "size": "10GB"}}, ""),
+        (
+            {"model": "openai/whisper-large-v3", "batch": {"records": 2000, "audio_per_record": "30m", "window": "1d"}},
+            "launched by run.w.command of your own, not by the batch script: task.family is speech",
+        ),
+        (
+            {"model": "BAAI/bge-m3", "batch": {"records": "1M", "tokens_per_record": 300, "window": "12h"}},
+            "launched by run.w.command of your own, not by the batch script: task.family is encoder",
+        ),
+        (
+            {"model": "Qwen/Qwen2.5-VL-7B-Instruct", "batch": {**TEXTS, "images": {"resolution": 448}}},
+            "launched by run.w.command of your own, not by the batch script: batch_infer.py sends no pictures",
+        ),
+    ],
+)
+def test_what_a_batch_needs_to_be_launched_is_said_where_it_is_sized(facts, fields, said):
+    few = with_shapes(facts, {("aws", "g6e.xlarge"), ("aws", "p5.4xlarge")})
+    given = {"kind": "batch-inference", "model": "meta-llama/Llama-3.1-8B-Instruct", **fields}
+    workload = decide([spec(**given)], few, stack="", on=ON).workloads[0]
+    notes = [note for note in workload.assumptions if note.startswith("launch")]
+    assert len(notes) == bool(said)
+    assert all(note.startswith(said) for note in notes)
+    launched = any("vllm, which is launched" in note for note in workload.assumptions)
+    assert launched == (workload.task.family == "decoder")
+    assert not any("512 tokens in a record" in note for note in workload.assumptions)

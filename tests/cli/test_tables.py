@@ -262,6 +262,7 @@ EXPLAINED = Explanation(
     bottleneck="compute",
     layout=Layout(data=8, zero_stage=3, micro_batch=4, checkpointing="selective"),
     next_layout=NextLayout(layout=Layout(tensor=2, data=4), step_s=2.6, why_it_loses="4.0% slower"),
+    remarks=(),
     half_devices=4,
     half=(
         Change(what="as it is", enough=False, outcome="needs 91.2 GiB per device, 79.1 usable"),

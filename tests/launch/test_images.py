@@ -64,6 +64,15 @@ def test_speech_is_said_to_need_a_package_that_an_engine_s_own_image_lacks():
     assert not any("audio]" in doubt for doubt in [*images.doubts(heard), *images.doubts(mine)])
 
 
+def test_a_batch_of_audio_is_not_started_by_a_script_that_answers_texts():
+    texts = cases.batch()
+    task = texts.task.model_copy(update={"model": "openai/whisper-large-v3", "family": "speech"})
+    speech = dataclasses.replace(texts, plan=dataclasses.replace(texts.plan, task=task))
+    with pytest.raises(ConfigError, match=r"task\.family.*is speech(?s:.*)faster-whisper"):
+        manifests(speech)
+    assert manifests(dataclasses.replace(speech, run=dataclasses.replace(speech.run, command=("hear",))))
+
+
 def test_slurm_refuses_it_too():
     with pytest.raises(ConfigError, match="built for rocm"):
         slurm.script(with_image(cases.eks_training, "rocm/pytorch:rocm7.0"))

@@ -276,6 +276,8 @@ def show(console: Console, explanation: Explanation) -> None:
     elif limit:
         console.print()
         decision_text.head(console, "speed", limit.removeprefix(", "))
+    for remark in explanation.remarks:
+        decision_text.item(console, remark)
     if explanation.layout is not None:
         decision_text.item(console, f"split: {_layout(explanation.layout)}")
     if explanation.next_layout is not None:

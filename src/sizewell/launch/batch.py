@@ -12,6 +12,7 @@ from sizewell.launch.pods import Manifest
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.records.launching import beyond_batch
 from sizewell.sizing.workload.precision import published_so
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
@@ -93,7 +94,12 @@ def possible(launch: Launch) -> None:
     if launch.run.command:
         return
     name = launch.plan.name
-    wrong = []
+    fix = f"set run.{name}.command and an image that answers them"
+    wrong = [
+        Fault(path=more.path, message=more.message, fix=f"{fix}: {more.software}") for more in beyond_batch(launch.task)
+    ]
+    if wrong:
+        raise ConfigError(wrong, subject=f"run {name}")
     data = launch.plan.data
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide again, or set run.{name}.command"

@@ -152,6 +152,7 @@ class _Open:
     machine: Machine
     deals: tuple[Deal, ...]
     floor_usd: float
+    beside_usd: float = 0.0  # of that, what supporting resources cost in a month
 
 
 Appraise = Callable[[Candidate], float | None]
@@ -197,7 +198,8 @@ def try_all(
                 floor = hours * float(min(deal.usd_per_hour for deal in admitted.deals))
                 admitted = replace(admitted, floor_usd=floor)
             least = (extra_usd or {}).get(shape.cloud, 0.0)
-            opened.append(replace(admitted, floor_usd=admitted.floor_usd + least) if admitted.floor_usd else admitted)
+            whole = admitted.floor_usd + least
+            opened.append(replace(admitted, floor_usd=whole, beside_usd=least) if admitted.floor_usd else admitted)
         else:
             outcomes[index] = admitted
     nearly = NEARLY * (WORTH_THE_WAIT if need.batch is not None else 1.0)
@@ -392,9 +394,10 @@ def _adopted(shape: Shape, context: _Context) -> bool:
 
 
 def _dearer(item: _Open, best_usd: float) -> Rejection:
+    beside = f" and {item.beside_usd:,.2f} USD a month for supporting resources" if item.beside_usd else ""
     reason = (
-        f"at least {item.floor_usd:,.2f} USD a run even without communication, the best option is "
-        f"compared at {best_usd:,.2f} USD"
+        f"at least {item.floor_usd - item.beside_usd:,.2f} USD a run even without communication{beside}, the best "
+        f"option is compared at {best_usd:,.2f} USD" + (" for both" if beside else "")
     )
     return rejected(item.shape, Cause.DEARER, reason, shortfall=item.floor_usd / max(best_usd, 0.01))
 

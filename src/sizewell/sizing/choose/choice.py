@@ -146,7 +146,8 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     """
     launched = [o for o in options if o.candidate.buildable and not o.candidate.own_program]
     if need.objective == "cost" or need.kind == "notebook":
-        least = min((o.rank_usd for o in launched), default=0.0)
+        whole = [o for o in launched if not on_several(o, need)] or launched
+        least = min((o.rank_usd for o in whole), default=0.0)
         small = min((o.rank_usd for o in launched if _small(o, need)), default=math.inf)
         # A batch that one small machine does is not made to wait for hours for a large one that costs a little less.
         instead = need.batch is not None and small <= WORTH_THE_WAIT * least
@@ -155,7 +156,8 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
         def plainest(option: Option) -> tuple[object, ...]:
             near = option.candidate.buildable and option.rank_usd <= nearly and (_small(option, need) or not instead)
             plain = option.plainness if near else ()
-            return (option.candidate.own_program, 0.0 if near else option.rank_usd, plain, *option.order)
+            later = (option.candidate.own_program, on_several(option, need))
+            return (*later, 0.0 if near else option.rank_usd, plain, *option.order)
 
         return sorted(options, key=plainest)
 
@@ -171,10 +173,15 @@ def ordered(options: Sequence[Option], need: Requirements) -> list[Option]:
     return sorted(options, key=key)
 
 
+def on_several(option: Option, need: Requirements) -> bool:
+    """Whether the accelerators that a notebook asks for are on several machines, of which it works on one."""
+    return need.kind == "notebook" and need.nodes is None and option.fleet.nodes > 1
+
+
 def _small(option: Option, need: Requirements) -> bool:
     """Whether it is one machine of a kind that clouds hand out when they are asked for it, and surely in time."""
     served = option.fleet.serving
-    latest_s = (option.run_s or 0.0) * served.requests_per_s / served.low if served else 0.0
+    latest_s = option.run_s * served.requests_per_s / served.low if served and option.run_s else 0.0
     in_time = need.deadline_s is None or latest_s <= need.deadline_s
     return option.fleet.nodes == 1 and not option.scarce and in_time
 
@@ -311,6 +318,8 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
         reasons.append("what you pay for it is not known" if known else "no price of it is known")
     if option.candidate.own_program and not chosen.candidate.own_program:
         reasons.append("its layout needs a program of your own")
+    if on_several(option, need) and not on_several(chosen, need):
+        reasons.append("a notebook works on one machine")
     if option.deal.market not in need.markets and option.candidate.provisioned:
         reasons.append(_market_reason(option.deal.market, need))
     elif _withheld(option, need):

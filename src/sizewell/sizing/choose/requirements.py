@@ -608,7 +608,7 @@ def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, n
     prompt = float(work.tokens_per_record or 0)
     if work.images is not None:
         prompt += architecture.image_tokens * work.images.per_request
-    if architecture.kind in ("decoder", "encoder") and not prompt:
+    if architecture.kind in ("decoder", "encoder") and not prompt and not is_speech_recognizer(architecture):
         prompt = float(INPUT_TOKENS)
         notes.append(f"{INPUT_TOKENS} tokens in a record (batch.tokens_per_record is not stated)")
     images = work.images.per_request if work.images is not None and architecture.kind == "vision" else 1
@@ -678,7 +678,9 @@ def _unnamed(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> li
     if work == "serving":
         engine = engine_for(served_family(architecture))
         build = BUILDS.get(runtime, "") if runtime in engine.images else ""
-        return [f"run by {engine.name}{build}, which is launched (engine is not stated)"]
+        script = spec.kind != "batch-inference" or served_family(architecture) == "decoder"
+        how = "which is launched" if script else "as is usual for such work"
+        return [f"run by {engine.name}{build}, {how} (engine is not stated)"]
     usual = {"jax": "JAX", "tensorflow": "TensorFlow"}.get(spec.framework)
     usual = usual or SHOWN[_usual_engine(spec, architecture, runtime)]
     notes = [f"run by {usual}, as is usual for such work (engine is not stated)"]

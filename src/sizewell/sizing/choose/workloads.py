@@ -19,6 +19,7 @@ from sizewell.sizing.choose.choice import (
     alternatives,
     doubts,
     fallbacks,
+    on_several,
     performance_value,
     rejection_groups,
     significant,
@@ -57,8 +58,8 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.records.launching import beyond
-from sizewell.sizing.units import distinct_figures, short_duration
+from sizewell.sizing.records.launching import beyond, beyond_batch
+from sizewell.sizing.units import distinct_figures, durations_apart, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
@@ -101,8 +102,22 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         cost=_cost(chosen, beside_the_price(sizing, chosen)),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
         rejections=rejection_groups(sizing.rejections),
-        assumptions=(*assumptions(chosen), *_launched(chosen, task, layout)),
+        assumptions=(
+            *assumptions(chosen),
+            *_on_several(sizing, chosen),
+            *_launched(chosen, task, layout),
+            *_batch_launched(spec, chosen, task),
+        ),
     )
+
+
+def _on_several(sizing: Sizing, chosen: Option) -> tuple[str, ...]:
+    """That no kernel of a notebook sees all accelerators that its spec asks for."""
+    if not on_several(chosen, sizing.need):
+        return ()
+    each = chosen.candidate.shape.accelerators
+    remedy = "for several people state resources.nodes instead, a machine for each"
+    return (f"a notebook works on one machine, here with {each} of them: none that fits has resources.gpus; {remedy}",)
 
 
 def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> tuple[str, ...]:
@@ -117,6 +132,23 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
     causes = ", ".join(f"{each.path} {each.message.partition(':')[0].partition(',')[0]}" for each in more)
     software = "; ".join(dict.fromkeys(each.software for each in more))
     return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
+
+
+def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
+    """What the launch of a batch will ask for, said where it is sized: a program of one's own, or the records' place."""
+    if chosen.setting.need.batch is None or task is None:
+        return ()
+    own = f"run.{spec.name}.command of your own"
+    for each in beyond_batch(task):
+        return (f"launched by {own}, not by the batch script: {each.path} {each.message} ({each.software})",)
+    if spec.batch is not None and spec.batch.images is not None:
+        return (f"launched by {own}, not by the batch script: batch_infer.py sends no pictures (vLLM's LLM.chat)",)
+    kept = _storage(spec, chosen)
+    if kept is not None and kept.location and "://" in kept.location:
+        return ()
+    lacks = "data.size" if spec.data is not None and spec.data.location else "data.location"
+    where = "add data: {location: s3://..., size: ...} to the spec and decide again"
+    return (f"launch needs the place of the records ({lacks} is not stated): {where}, or {own}",)
 
 
 def _better_batch(chosen: Option) -> tuple[str, ...]:
@@ -548,6 +580,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             sentences.append("the spot price is an estimate, not an observed one")
+    sentences += _late(chosen)
     sentences += _interrupted(chosen)
     if chosen.careful > 1.0:
         sentences.append(f"compared at {chosen.careful:.2f} times the cost of its machines, as {doubts(chosen)}")
@@ -673,6 +706,11 @@ def _interrupted(chosen: Option) -> list[str]:
     return [f"{how_often}: {rate}) and {loss}, {restart} was lost elsewhere"]
 
 
+def beyond_the_band(chosen: Option) -> tuple[str, ...]:
+    """That memory may not suffice, or the run end too late: each where the prediction fits and its band does not."""
+    return (*_tight(chosen), *_late(chosen))
+
+
 def _tight(chosen: Option) -> list[str]:
     """That memory may not suffice: what is predicted fits, the upper edge of its band does not."""
     memory, usable = chosen.fleet.memory, chosen.fleet.usable_bytes
@@ -680,6 +718,18 @@ def _tight(chosen: Option) -> list[str]:
         return []
     needed, has = distinct_figures(memory.high_bytes / 2**30, usable / 2**30, 1)
     return [f"memory may not suffice: its 80 % band reaches {needed} GiB, {has} are usable; measure one device first"]
+
+
+def _late(chosen: Option) -> list[str]:
+    """That a run may end too late: what is predicted ends in time, the upper edge of its band does not."""
+    need, speed = chosen.setting.need, performance(chosen)
+    if need.deadline_s is None or speed.metric != "run_time_s" or speed.high <= need.deadline_s:
+        return []
+    longest, allowed = durations_apart(speed.high, need.deadline_s)
+    limit = "window" if need.batch is not None else "deadline"
+    measure = "measure some steps" if need.training is not None else "measure some records"
+    remedy = f"{measure} first, or state a shorter {limit} to have a margin"
+    return [f"may end after its {limit}: its 80 % band reaches {longest}, {allowed} are allowed; {remedy}"]
 
 
 LONG_RUN_S = 30 * 86_400.0  # a month: longer than most teams wait for a run that nobody gave a deadline

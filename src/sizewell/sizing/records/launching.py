@@ -1,4 +1,4 @@
-"""What a training run has that the entry scripts do not do.
+"""What a run has that the entry scripts, or the script of a batch, do not do.
 
 Read where a layout is chosen and where it is launched, so that neither promises what the other refuses. A job that an
 entry script runs says so (`TrainingJob.entry_script`), and only the layouts that the script has are searched for it.
@@ -82,6 +82,26 @@ def beyond(task: Task | None, framework: str, layout: Parallelism | None, runtim
     if layout is not None:
         found += _of_layout(layout, task, script)
     return tuple(Beyond(path=path, message=message, software=software) for path, message, software in found)
+
+
+_BATCHES: Final = {
+    "encoder": "sentence-transformers, or vLLM's LLM.embed",
+    "speech": "faster-whisper, or vLLM with audio in its prompts",
+    "vision": "a program that reads images, as with PyTorch's DataLoader",
+    "diffusion": "diffusers",
+}
+
+
+def beyond_batch(task: Task) -> tuple[Beyond, ...]:
+    """What of a batch needs a program of its own: the script sends texts to vLLM and writes texts.
+
+    >>> [each.path for each in beyond_batch(Task(family="speech"))], beyond_batch(Task(family="decoder"))
+    (['task.family'], ())
+    """
+    if task.family in (None, "decoder"):
+        return ()
+    message = f"is {task.family}: batch_infer.py answers texts with texts, by a language model"
+    return (Beyond(path="task.family", message=message, software=_BATCHES[task.family]),)
 
 
 def _of_task(task: Task, script: Script) -> Iterator[tuple[str, str, str]]:
