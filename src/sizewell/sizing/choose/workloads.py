@@ -135,7 +135,7 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
 
 
 def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
-    """What the launch of a batch will ask for, said where it is sized: a program of one's own, or the records' place."""
+    """What the launch of a batch will ask for: a program of one's own, or where its records are."""
     if chosen.setting.need.batch is None or task is None:
         return ()
     own = f"run.{spec.name}.command of your own"
