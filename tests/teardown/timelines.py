@@ -93,8 +93,13 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def notices(given: list[Any]) -> list[Any]:
-    """Minutes, or {at: minutes, about, heard}."""
-    return [{**notice, "at": time(notice["at"])} if isinstance(notice, dict) else time(notice) for notice in given]
+    """Minutes, or {at: minutes, due: minutes, about, heard}."""
+    return [
+        {key: time(value) if key in ("at", "due") else value for key, value in notice.items()}
+        if isinstance(notice, dict)
+        else time(notice)
+        for notice in given
+    ]
 
 
 def samples(use: dict[str, Any], devices: list[str], lost: dict[str, float]) -> dict[str, list[Any]]:

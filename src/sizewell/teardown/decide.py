@@ -351,7 +351,13 @@ def _goes(subject: Subject) -> Verdict:
         last = _heard(notices, _last(subject), _firm_since_s(subject))
         if last is not None and (heard is None or last > heard):
             heard, since_s, prefix = last, _firm_since_s(subject), _last(subject)
-    goes_s = (at_s if heard is None else heard) + subject.grace_s
+    goes_s = at_s + subject.grace_s
+    if heard is not None:  # no sooner than it was said either, though a window was widened since
+        goes_s = min(
+            max(each.at_s + subject.grace_s, each.due_s)
+            for each in notices
+            if each.heard and each.at_s >= since_s and _is_about(each, prefix)
+        )
     if subject.due == "expired":
         goes_s = max(goes_s, subject.end.timestamp() + subject.grace_s)
     saves = subject.pool.usd_per_hour if subject.pool else None

@@ -221,6 +221,7 @@ class Journal:
                 at_s=datetime.fromisoformat(record["at"]).timestamp(),
                 about=str(record["about"]),
                 heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
+                due_s=datetime.fromisoformat(record["due"]).timestamp() if record.get("due") else -math.inf,
             )
             for record in self.records
             if record["kind"] == "notice"

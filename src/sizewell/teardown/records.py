@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -142,6 +143,7 @@ class Told:
     at_s: float
     about: str = ""  # the step; "": not recorded, and taken for the step that is asked for
     heard: bool = True  # whether a channel that a person reads took it
+    due_s: float = -math.inf  # when it says that the step is taken, at the earliest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -566,7 +566,8 @@ class Runner:
             self._say(row, "failed", f"no notice was delivered: {failed[0]}", action="notice")
             return
         self._keep_timeline(next((each for each in self.statuses if each.name == row.stack), None), at)
-        about = {"about": row.about, "episode": row.episode, **observed}
+        due = {"due": row.next_at.isoformat()} if row.next_at is not None else {}
+        about = {"about": row.about, "episode": row.episode, **observed, **due}
         self._record("notice", row, **about, heard=heard, unheard=failed, text=text)
         self._say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
 

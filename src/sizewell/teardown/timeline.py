@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -110,6 +111,7 @@ class RecordedNotice(_Part):
     at: Time
     about: str = ""
     heard: bool = True
+    due: Time | None = None  # when it says that the step is taken, at the earliest
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -361,7 +363,8 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
         seen = {given.subject: given for given in of_pools}
         for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
             if given.tell:
-                notice = Told(at_s=at.timestamp(), about=given.about, heard=stack.receivers != 0)
+                due_s = _or_never(given.next_at)
+                notice = Told(at_s=at.timestamp(), about=given.about, heard=stack.receivers != 0, due_s=due_s)
                 told.setdefault(key, []).append(notice)
 
 
@@ -464,7 +467,8 @@ def _word(word: Protection) -> dict[str, Any]:
 
 
 def _notice(notice: Told) -> dict[str, Any]:
-    return {"at": _iso(notice.at_s), "about": notice.about, "heard": notice.heard}
+    due = {"due": _iso(notice.due_s)} if math.isfinite(notice.due_s) else {}
+    return {"at": _iso(notice.at_s), "about": notice.about, "heard": notice.heard, **due}
 
 
 def _samples(series: Series, period_s: float) -> list[tuple[str, str, float] | tuple[str, float]]:
@@ -491,9 +495,15 @@ def _kept(word: KeptUntil | None) -> Protection | None:
     return Protection(until=until, reason=word.reason, since_s=since_s, unclear=word.unclear or unclear)
 
 
+def _or_never(at: datetime | None) -> float:
+    return -math.inf if at is None else at.timestamp()
+
+
 def _notices(notices: Sequence[RecordedNotice], at: datetime) -> tuple[Told, ...]:
     return tuple(
-        Told(at_s=each.at.timestamp(), about=each.about, heard=each.heard) for each in notices if each.at <= at
+        Told(at_s=each.at.timestamp(), about=each.about, heard=each.heard, due_s=_or_never(each.due))
+        for each in notices
+        if each.at <= at
     )
 
 
