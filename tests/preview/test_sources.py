@@ -1,10 +1,13 @@
 """Plans from the engine's own files. The fixtures are what pulumi 3.260 wrote, less times and stack traces."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from sizewell.preview.pipeline import Request, run_preview
+from sizewell.preview.render.text import open_ends
 from sizewell.recording.sources import PreviewFile, read_plan_file, read_preview, read_state
 from sizewell.resources.recorded import UNKNOWN, Plan
 from sizewell.sizing.errors import UsageError
@@ -255,3 +258,13 @@ def test_a_preview_that_failed_before_its_first_step_is_named_as_that(tmp_path):
     )
     with pytest.raises(UsageError, match=r"the preview that wrote it failed: error: no stack named dev\n  fix: "):
         read_plan_file(file)
+
+
+def test_a_preview_of_changes_alone_has_no_totals_and_its_change(tmp_path):
+    """What stands beside the changes may be anything: neither a run-rate nor the absence of accelerators is known."""
+    request = Request(root=tmp_path, on=date(2026, 10, 1), plan_files=(FIXTURES / "preview-change.json",))
+    (stack,) = run_preview(request).stacks
+    assert [row.sign for row in stack.unchanged.rows if row.component == "the plan"] == ["="]
+    missing = open_ends([stack.model_copy(update={"rows": ()})])
+    assert (missing.before, missing.after, missing.change) == (" + ?", " + ?", "")
+    assert any("the file lists changes alone" in line for line in stack.failing)

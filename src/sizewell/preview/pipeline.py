@@ -295,7 +295,7 @@ def _from_file(path: Path, request: Request) -> tuple[str, _Head]:
     from sizewell.recording.plans import from_file
 
     read = from_file(path, request.root, _stands(request))
-    head = _Head(after=read.after, before=read.before, replaced=read.replaced, label=read.label)
+    head = _Head(after=read.judged, before=read.stood, replaced=read.replaced, label=read.label)
     return read.after.stack or path.stem, head
 
 

@@ -43,6 +43,13 @@ class Planned:
         return self.after if self.complete else replace(self.after, hidden=(*self.after.hidden, _UNLISTED))
 
     @property
+    def stood(self) -> Plan | None:
+        """What stood before it, which lists as little of what does not change."""
+        if self.before is None or self.complete:
+            return self.before
+        return replace(self.before, hidden=(*self.before.hidden, _UNLISTED))
+
+    @property
     def label(self) -> str:
         """What `before` is called."""
         return OF_THE_ENGINE if self.before is not None else ""
