@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sizewell.policy.config import Config, parse_config, read_config, schema
+from sizewell.policy.config import DEFAULT_FILE, Config, parse_config, read_config, schema
 from sizewell.policy.engine import evaluate
 from sizewell.policy.examples import pool, resource, stack
 from sizewell.policy.rule import Rule, Undetermined, Violation
@@ -100,6 +100,18 @@ def waiver(**changes: Any) -> Config:
 
 
 BAD = rule(lambda *_: Violation("burns", "stop it"))
+
+
+def test_what_a_file_does_not_say_of_undetermined_results_keeps_its_default():
+    by_id = {rule.id: rule for rule in RULES}
+    usual = read_config(DEFAULT_FILE)
+    some = parse_config(
+        {"levels": {"pass-role-open": "disabled"}, "undetermined": {"open-trust": {"prod": "mandatory"}}}
+    )
+    for rule in ("open-trust", "secret-in-script", "wildcard-permission"):
+        assert some.level_undetermined(by_id[rule], "dev") == usual.level_undetermined(by_id[rule], "dev") == "advisory"
+    assert some.level_undetermined(by_id["open-trust"], "prod") == "mandatory"
+    assert some.level_undetermined(by_id["pass-role-open"], "dev") == "disabled"
 
 
 @pytest.mark.parametrize("name", ["box", BOX.urn])

@@ -4,7 +4,7 @@
 to level, for all environments or by environment), `undetermined` (the level of a result that cannot be judged yet,
 where `up` judges it again), `parameters` (rule to its settings) and `waivers` (rule, resource, reason, last day, which
 is at most `waiver_days_max` days ahead). `expiry` says which expiries count as an end. A project keeps its own as
-`policy/config.yaml`; where it has none, `default.yaml` holds.
+`policy/config.yaml`; where it has none, or says nothing of a result that cannot be judged yet, `default.yaml` holds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -98,8 +99,8 @@ class Config:
 
     def level_undetermined(self, rule: Announcement, environment: str) -> Level:
         """The level of a result that cannot be judged yet: the rule's own, unless the file allows less."""
-        stated = self.undetermined.get(rule.id, {})
-        return stated.get(environment) or stated.get("") or self.level(rule, environment)
+        stated, own = self.undetermined.get(rule.id, {}), self.level(rule, environment)
+        return own if own == "disabled" else stated.get(environment) or stated.get("") or own
 
     def parameters(self, rule: Announcement) -> dict[str, Any]:
         return {**rule.defaults(), **self.settings.get(rule.id, {})}
@@ -139,15 +140,22 @@ def parse_config(
     expiry = _expiry(data.get("expiry") or {}, faults)
     if faults:
         raise ConfigError(faults, subject=origin)
+    usual = _undetermined()
     return Config(
         **expiry,
         levels=levels,
         settings=settings,
-        undetermined=undetermined,
+        undetermined={rule: {**usual.get(rule, {}), **undetermined.get(rule, {})} for rule in (*usual, *undetermined)},
         waivers=waivers,
         waiver_days_max=longest,
         profile=profile,
     )
+
+
+@cache
+def _undetermined() -> dict[str, dict[str, Level]]:
+    """What holds of results that cannot be judged yet, where a file does not say otherwise of a rule."""
+    return {rule: {"": level} for rule, level in read_yaml(DEFAULT_FILE).data["undetermined"].items()}
 
 
 def _expiry(data: Any, faults: list[Fault]) -> dict[str, Any]:
