@@ -390,6 +390,32 @@ def test_what_a_provider_has_no_more_is_named_as_that_with_the_release_to_instal
     assert "-m pip install 'pulumi-aws>=5.0.0,<6.0.0'" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("program", "near"),
+    [
+        ("aws.ec2.Instnace('w')", "Instance"),
+        ("aws.ec2.InstanceState('off')", "pulumi_aws.ec2transitgateway.InstanceState"),
+        ("from pulumi_aws.ec2 import Instnace", "Instance"),
+        ("aws.ecr2", "ecr"),
+        ("aws.ec2.Fleet('f', launch_template_config=[], target_capacity_specification={})", "launch_template_configs"),
+        ("aws.ec2.InstanceRootBlockDeviceArgs(volume_sise=3)", "volume_size"),
+        ("b = aws.s3.Bucket('b'); b.bukcet", "bucket"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["", "pulumi-aws>=7,<8\n"])
+def test_a_misspelt_name_of_a_provider_is_answered_with_the_near_one_and_no_other_release(plan, program, near, asked):
+    with pytest.raises(SizewellError, match="which is installed, has no ") as caught:
+        plan(program, **{"requirements.txt": asked})
+    assert f"did you mean `{near}`?" in str(caught.value)
+    assert "install '" not in str(caught.value)
+
+
+def test_a_name_that_is_near_to_none_may_be_misspelt_or_of_another_release(plan):
+    with pytest.raises(SizewellError, match="it is misspelt, or the program is for another release\n") as caught:
+        plan("aws.ec2.Quux('w')")
+    assert "pulumi-aws<" not in str(caught.value)
+
+
 def test_missing_packages_come_with_one_command_that_installs_all_of_them(plan):
     with pytest.raises(SizewellError) as caught:
         plan("import pulumi_nowhere\nimport not_there\n", **{"requirements.txt": "pulumi_nowhere==1.2\n"})

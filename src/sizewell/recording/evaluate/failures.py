@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import re
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import pulumi
 
@@ -40,7 +42,7 @@ def explained(error: BaseException, project: Project, stack: str, monitor: Monit
         says = str(error)
         more = "" if "fix: " in says or "pulumi config set" in says else f"\n  fix: {_mend(monitor)}"
         return ServiceError(f"stack {stack}: {says}{more}")
-    told = _not_installed(error, project) or _of_another_release(error, project)
+    told = _not_installed(error, project) or _lacking(error, project)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     message = f"stack {stack}: the program failed{last_line(error, project)}\n  {what}"
     if told:
@@ -134,24 +136,31 @@ def _requirements(project: Project) -> dict[str, str]:
     return lines
 
 
-def _of_another_release(error: BaseException, project: Project) -> str:
-    """What a provider's package has no more, or not yet: the program was written for another release of it."""
-    lacking, package = "", ""
+def _lacking(error: BaseException, project: Project) -> str:
+    """What a provider's package does not have: a name that is misspelt, or that another release of it has."""
+    lacking, package, near = "", "", ""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.startswith("pulumi_"):
-        package, _, lacking = error.name.partition(".")
-        lacking = f"module `{lacking}`"
+        package, _, name = error.name.partition(".")
+        lacking, near = f"module `{name}`", _near(name, dir(sys.modules.get(package)))
     elif isinstance(error, ImportError) and error.name and error.name.startswith("pulumi_"):
         match = re.search(r"cannot import name '(\w+)'", str(error))
-        package, lacking = error.name.partition(".")[0], f"`{match[1] if match else error.name}` in {error.name}"
+        name, package = match[1] if match else error.name, error.name.partition(".")[0]
+        lacking, near = f"`{name}` in {error.name}", _near_name(name, sys.modules.get(error.name), package)
     elif isinstance(error, AttributeError) and error.obj is not None:
         of = error.obj.__name__ if isinstance(error.obj, ModuleType) else type(error.obj).__module__
         named = of if isinstance(error.obj, ModuleType) else type(error.obj).__qualname__
         package, lacking = of.partition(".")[0], f"`{error.name}` in {named}"
+        if package.startswith("pulumi_"):
+            near = _near_name(str(error.name), error.obj, package)
     elif isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(str(error))):
         frames = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
         package = next((part for parts in reversed(frames) for part in parts if part.startswith("pulumi_")), "")
         called = re.match(r"([\w.]+?)(\.__init__|\._internal_init)?\(\)", str(error))
-        lacking = f"argument `{match[1]}` of {called[1]}" if match[1] and called else ""
+        if match[1] and called:
+            made = _called(error, called[1])
+            package = package or str(getattr(made, "__module__", "")).partition(".")[0]
+            names = inspect.signature(getattr(made, "_internal_init", made)).parameters if made else ()
+            lacking, near = f"argument `{match[1]}` of {called[1]}", _near(match[1], names)
     if not package.startswith("pulumi_") or not lacking:
         return ""
     name = package.replace("_", "-")
@@ -159,13 +168,43 @@ def _of_another_release(error: BaseException, project: Project) -> str:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
+    says = f"  {package} {version}, which is installed, has no {lacking}"
     asked = _requirements(project).get(name, "")
-    older = asked if re.search(r"[<=~]", asked) else f"{name}<{version.partition('.')[0]}"
-    says = f" (its requirements.txt asks for {asked})" if asked and asked != name else ""
-    return (
-        f"  {package} {version}, which is installed, has no {lacking}: the program is for another release{says}\n"
-        f"  fix: {source.install_here(shlex.quote(older))}, or change the program to the installed release"
+    major = version.partition(".")[0]
+    if re.search(r"[<=~]", asked) and not re.search(rf"[=~]={major}\b|>={major}\b", asked):
+        fix = source.install_here(shlex.quote(asked))
+        return (
+            f"{says}: the program is for another release (its requirements.txt asks for {asked})\n"
+            f"  fix: {fix}, or change the program to the installed release"
+        )
+    other = "name the release that the program is for in requirements.txt and install it"
+    if near:
+        return f"{says}: did you mean `{near}`?\n  fix: write `{near}`, or {other}"
+    return f"{says}: it is misspelt, or the program is for another release\n  fix: correct the name, or {other}"
+
+
+def _near_name(name: str, holder: object, package: str) -> str:
+    """The module of a provider that has a name, else the nearest name where it was looked for."""
+    file = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() + ".py"
+    folder = Path(sys.modules[package].__file__ or "").parent
+    modules = sorted(path.parent.name for path in folder.glob(f"*/{file}")) if isinstance(holder, ModuleType) else []
+    return f"{package}.{modules[0]}.{name}" if modules else _near(name, dir(holder))
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    """The public name that is nearest, "" where none is."""
+    return next(
+        iter(get_close_matches(name, [each for each in names if not each.startswith("_")], n=1, cutoff=0.8)), ""
     )
+
+
+def _called(error: TypeError, name: str) -> Any:
+    """What of a provider was called with an argument that it does not have; None where nobody can tell."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if (resource := frame.f_locals.get("__self__")) is not None and type(resource).__name__ == name:
+            return type(resource)
+    modules = [module for key, module in list(sys.modules.items()) if re.match(r"pulumi_\w+\.\w+\.", key)]
+    return next((vars(module)[name] for module in modules if name in vars(module)), None)  # of those that are loaded
 
 
 # -- places -----------------------------------------------------------------------------------------------------------
