@@ -84,6 +84,12 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch
         connect(f"file://{tmp_path}/run").put("x", b"x")
 
 
+def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "record.json")
+    with pytest.raises(RefusedError, match="is no file"):
+        connect(f"file://{tmp_path}").get("record.json")
+
+
 def test_a_file_where_the_folder_should_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("")
     with pytest.raises(RefusedError, match="use a folder that this user may write"):

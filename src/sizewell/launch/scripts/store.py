@@ -196,6 +196,8 @@ class FileStore(_Below):
         return temporary
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        if (self._folder / name).is_fifo():  # else it is waited for without an end
+            raise RefusedError(f"{self.uri}/{name}: is no file")
         with self._translated(name), (self._folder / name).open("rb") as file:
             file.seek(start)
             return file.read() if length is None else file.read(length)
