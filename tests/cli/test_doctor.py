@@ -17,7 +17,7 @@ from sizewell.cli import doctor
 from sizewell.cli.ages import file_of
 from sizewell.preview.reasons import ages_of
 from sizewell.recording.evaluate import evaluate
-from sizewell.sizing.catalog import lifetimes
+from sizewell.sizing.catalog import lifetimes, load
 
 from .conftest import CHAT, Sizewell
 
@@ -263,7 +263,7 @@ def test_what_the_preview_calls_old_doctor_calls_old(project: Path, sizewell: Si
     own.parent.mkdir(parents=True)
     own.write_text(file_of(own, lifetimes.Release, [replace(row, supported_until="2027-07-01") for row in aging]))
     on = date(2027, 6, 20)
-    previewed = {age.detail for age in ages_of(evaluate(project, "staging-azure"), on, sized=True)}
+    previewed = {age.detail for age in ages_of(evaluate(project, "staging-azure"), load(), on, sized=True)}
     assert any("Kubernetes 1.36 on aks" in detail for detail in previewed)
     assert any(detail.startswith(("chart ", "image ")) for detail in previewed), previewed
     shown = {row["detail"] for row in json.loads(sizewell("doctor", "--json", "--on", on.isoformat()).out)}

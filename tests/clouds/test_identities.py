@@ -46,4 +46,8 @@ def test_a_managed_identity_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(azure.identity, "DefaultAzureCredential", Credential)
     monkeypatch.setenv("AZURE_ACCESS_TOKEN", "of-somebody-else")
     assert Azure(Deadline(10.0), identity="1-2-3").reader().headers() == {"Authorization": "Bearer of-the-identity"}
-    assert made == [{"managed_identity_client_id": "1-2-3", "workload_identity_client_id": "1-2-3"}]
+    (settings,) = made
+    assert {key: value for key, value in settings.items() if key.endswith("_client_id")} == {
+        "managed_identity_client_id": "1-2-3",
+        "workload_identity_client_id": "1-2-3",
+    }

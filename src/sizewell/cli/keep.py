@@ -39,7 +39,7 @@ which stacks to update, and what that replaces.
 """
 EXAMPLES = """examples:
   sizewell keep dev-aws 4h --reason "demo"
-  sizewell keep dev-aws --until 2026-11-27T18:00 --zone Europe/London --reason "demo on Friday"
+  sizewell keep dev-aws --until 2027-02-01T18:00 --zone Europe/London --reason "demo on Monday"
   sizewell keep dev-aws --end
 
 exit code: 0 kept, 64 bad input, 69 the journal or the backend does not respond
@@ -139,7 +139,9 @@ def _one_time(args: Arguments) -> str:
         fix = f"sizewell keep {args.stack} {args.duration} --reason TEXT{option(args)}, or --until alone"
         raise UsageError(f"{two}\n  fix: {fix}")
     if not (args.until or args.duration):
-        fix = f"sizewell keep {args.stack} 4h --reason TEXT{option(args)}, or --until 2026-11-27 in place of 4h"
+        from sizewell.teardown.until import soon
+
+        fix = f"sizewell keep {args.stack} 4h --reason TEXT{option(args)}, or --until {soon(clock())} in place of 4h"
         raise UsageError(f"until when is not said: neither a duration nor --until\n  fix: {fix}")
     return str(args.until or args.duration)
 

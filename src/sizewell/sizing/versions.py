@@ -89,13 +89,15 @@ def refusal(record: str, stated: object) -> tuple[str, str]:
     if OLDEST_READ[record] < WRITTEN[record]:
         reads += " and older ones"
     if stated and (match is None or match[1] != record):
-        return f"is {stated!r}; {reads}", f"write {schema_of(record)}, or leave schema out"
+        without = "" if OLDEST_READ[record] else ", or leave schema out"
+        return f"is {stated!r}; {reads}", f"write {schema_of(record)}{without}"
     version = int(match[2]) if match else 0
     if version > WRITTEN[record]:
         return f"is {stated!r}; {reads}", "upgrade Sizewell to the release that wrote it, or to a newer one"
     if version < OLDEST_READ[record]:
-        what = f"is {stated!r}" if stated else "is missing"
-        return f"{what}; {reads}", "write it again with this release"
+        if stated:
+            return f"is {stated!r}; {reads}", "write it again with this release"
+        return f"is missing; {reads}", f"add schema: {schema_of(record)}, or write it again with this release"
     return "", ""
 
 

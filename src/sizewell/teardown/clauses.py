@@ -62,7 +62,7 @@ def busy(look: Look) -> str | None:
             values = look.window(series)
             values = values[(values >= limit) & (values <= 100)]  # others say that the exporter is broken
             if len(values) and (look.fresh(series) or device not in look.devices) and not _hangs(look, device):
-                gone = "" if device in look.devices else ", which has left"
+                gone = "" if device in look.devices else ", which is not counted now,"
                 return f"{named(device)}{gone} reached {values.max():.0f} %{kind} within {window}"
     return None
 
@@ -324,10 +324,9 @@ def _of(look: Look, samples: Mapping[Device, Series]) -> Iterator[tuple[Device, 
 
 
 def _of_left(look: Look, samples: Mapping[Device, Series]) -> Iterator[tuple[Device, Series]]:
-    """The samples of machines that were counted in the pool within the window and are there no longer."""
-    since_s = look.at_s - look.pool.guard.window_s
-    left = {m for span in look.pool.counted if since_s < span.end_s <= look.at_s for m in span.machines} - look.machines
-    yield from ((device, series) for device, series in sorted(samples.items()) if device[0] in left)
+    """The samples of what is not in today's pool: of machines that have left, and of what nobody ever registered."""
+    known = set(look.devices)
+    yield from ((device, series) for device, series in sorted(samples.items()) if device not in known)
 
 
 def _hangs(look: Look, device: Device) -> bool:

@@ -200,7 +200,9 @@ class RecordedPool(_Part):
     wakes: tuple[Time, ...] = ()
     episodes: tuple[RecordedEpisode, ...] = ()
     contradictions: tuple[RecordedContradiction, ...] = ()
-    uncounted: tuple[Time, ...] = ()  # when earlier looks could not count its machines
+    uncounted: tuple[Time, ...] = Field(
+        default=(), description="when machines could not be counted; a time that `counted` covers was known later"
+    )
     usd_per_hour: float | None = None
 
 

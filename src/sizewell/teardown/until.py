@@ -12,7 +12,25 @@ from sizewell.teardown.closed import instants, midnight
 from sizewell.teardown.records import end_of
 
 DAYS_MAX: Final = 90
-FORMS: Final = "4h, 3d, 2026-11-27, 2026-11-27T18:00+01:00, or 2026-11-27T18:00 with --zone Europe/London"
+
+
+def forms(now: datetime) -> str:
+    """The forms of a time to come.
+
+    >>> forms(datetime(2026, 12, 30, tzinfo=UTC))
+    '4h, 3d, 2027-01-01, 2027-01-01T18:00+01:00, or 2027-01-01T18:00 with --zone Europe/London'
+    """
+    day = soon(now)
+    return f"4h, 3d, {day}, {day}T18:00+01:00, or {day}T18:00 with --zone Europe/London"
+
+
+def soon(now: datetime) -> date:
+    """A day that is over nowhere yet, for an example.
+
+    >>> soon(datetime(2026, 12, 30, tzinfo=UTC)).isoformat()
+    '2027-01-01'
+    """
+    return now.date() + timedelta(days=2)
 
 
 def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until") -> datetime:
@@ -34,9 +52,9 @@ def moment(text: str, now: datetime, *, zone: str = "", option: str = "--until")
         at = _moment(text, now, zone, option) if day is None else _over(day, zone)
         latest = last if day is None else _over(last.date(), zone)
     except OverflowError:
-        raise UsageError(f"{option}: {text} is too far away\n  fix: check the year; {FORMS}") from None
+        raise UsageError(f"{option}: {text} is too far away\n  fix: check the year; {forms(now)}") from None
     if at <= now:
-        raise UsageError(f"{option}: {text} is past: it is {now:%Y-%m-%d %H:%M} UTC now\n  fix: {FORMS}")
+        raise UsageError(f"{option}: {text} is past: it is {now:%Y-%m-%d %H:%M} UTC now\n  fix: {forms(now)}")
     if at > latest:
         raise UsageError(
             f"{option}: {text} is too far away: at most {DAYS_MAX} days, through {last.date()}\n"
@@ -63,7 +81,9 @@ def _moment(text: str, now: datetime, zone: str, option: str) -> datetime:
         try:
             return now + timedelta(seconds=duration_s(text))
         except UnitError:
-            raise UsageError(f"{option}: {text!r} is neither a duration nor a day nor a time\n  fix: {FORMS}") from None
+            raise UsageError(
+                f"{option}: {text!r} is neither a duration nor a day nor a time\n  fix: {forms(now)}"
+            ) from None
     if at.tzinfo is not None:
         return at.astimezone(UTC)
     if not zone:
