@@ -54,8 +54,8 @@ def stray(evening: Any, _: str) -> None:
 
 
 def successor(evening: Any, _: str) -> None:
-    """A machine that is gone worked until twelve minutes ago, before the window and within the grace."""
-    measured("i-00000000000000000", GROUP, evening.now, {0: lambda minute: 93.0 if minute >= 12 else None})
+    """A machine that is gone worked until seventeen minutes ago, before the window and within the grace."""
+    measured("i-00000000000000000", GROUP, evening.now, {0: lambda minute: 93.0 if minute >= 17 else None})
 
 
 def lock(evening: Any, _: str) -> None:

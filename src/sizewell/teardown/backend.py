@@ -242,6 +242,11 @@ _KNOWN: Final = (
         "another update holds the engine's lock",
         "wait for it; after a crash: pulumi cancel --stack {stack}",
     ),
+    (
+        "BucketNotEmpty",
+        "a bucket of it has objects, which no destroy deletes",
+        "empty it by hand, then run again with --data {stack}; or let it stay: pulumi state protect",
+    ),
     ("no stack named", "the backend has no such stack", "`pulumi stack ls` lists them"),
     ("PULUMI_ACCESS_TOKEN", "not logged in to a backend", "pulumi login"),
     ("could not deserialize", "its state cannot be read", "restore an intact one: pulumi stack export --version"),

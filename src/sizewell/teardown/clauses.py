@@ -112,11 +112,11 @@ USE: Final[tuple[Clause, ...]] = (
     just_started,
     woken,
     saved,
+    unregistered,
     busy,
     requests_came,
     process_began,
     memory_fills,
-    unregistered,
 )
 
 

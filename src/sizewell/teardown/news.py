@@ -32,7 +32,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "unproved": "save a checkpoint again, or let a person judge whether it is needed",
     "unknown": "repair what the reason names, or scale it down by hand",
     "uncounted": "check that the identity that reads may list its machines; what has no metric, stop by hand",
-    "gone": "`pulumi refresh --stack {stack}` takes what is gone out of the state; then `pulumi up`, or a destroy",
+    "gone": "`pulumi refresh --stack {stack}`, then `pulumi up` or a destroy; `sizewell reconcile {stack}`: leftovers",
     "impossible": "repair or restart the exporter on that machine",
     "latched": "look at the machine: empty it by hand, or restart its driver",
     "requests_wrong": "correct the query `requests` of the stack in stacks/config/teardown.yaml",

@@ -41,7 +41,7 @@ def must_be_measurable(unit: Unit) -> None:
         raise CloudError("teardown", "missing", UNMEASURED.get(unit.kind, UNMEASURED["pool"]))
     if not unit.resources:
         reason = "the state has no resource with its size: the update was interrupted"
-        raise CloudError("teardown", "missing", reason)
+        raise CloudError("teardown", "missing", reason, code="404")
 
 
 def observe(client: Client, question: Question) -> Observation:
