@@ -110,6 +110,7 @@ def command(args: Arguments) -> int:
     except ServiceError as error:  # the lease is written, and holds
         output.note(f"{stack}: its state was not read: {_first_line(error)}")
         lines.append(unread)
+        lines.append("no expiry date was changed: where its end is firm, keep it again where its state can be read")
     _say(args, [*lines, written(journal)], until=until, held="lease")
     return 0
 

@@ -195,7 +195,7 @@ def powered(look: Look) -> str | None:
     for device, series in _of(look, look.pool.power_w):
         values = look.window(series)
         if idle_w is not None and works_by_power(values, idle_w, look.limits):
-            return f"{named(device)} draws {np.quantile(values, 0.9):.0f} W and reports no utilization"
+            return f"{named(device)} draws up to {values.max():.0f} W and reports no utilization"
     return None
 
 

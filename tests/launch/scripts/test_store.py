@@ -84,6 +84,16 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path, monkeypatch
         connect(f"file://{tmp_path}/run").put("x", b"x")
 
 
+def test_a_file_or_a_broken_link_in_the_place_of_a_folder_is_not_read_as_empty(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "journal").symlink_to(tmp_path / "nowhere")
+    for uri, below in ((f"file://{tmp_path}/file", ""), (f"file://{tmp_path}", "journal/")):
+        for ask in (connect(uri).list, connect(uri).written):
+            with pytest.raises(RefusedError, match="Not a directory"):
+                ask(below)
+    assert connect(f"file://{tmp_path}/none").list("journal/") == {}
+
+
 def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "record.json")
     with pytest.raises(RefusedError, match="is no file"):

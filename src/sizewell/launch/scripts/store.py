@@ -202,9 +202,16 @@ class FileStore(_Below):
             file.seek(start)
             return file.read() if length is None else file.read(length)
 
+    def _must_be_folder(self, below: str) -> None:
+        """A file, or a link to nothing, in the place of a folder is not read as an empty one."""
+        for folder in (self._folder, self._folder / below.rpartition("/")[0]):
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
+
     def list(self, below: str = "") -> dict[str, int]:
         sizes = {}
         with self._translated(below):
+            self._must_be_folder(below)
             for path in sorted(self._folder.glob("**/*")):
                 name = path.relative_to(self._folder).as_posix()
                 if path.is_file() and name.startswith(below) and not path.name.startswith(".part-"):
@@ -214,6 +221,7 @@ class FileStore(_Below):
     def written(self, below: str = "") -> dict[str, datetime]:
         times = {}
         with self._translated(below):
+            self._must_be_folder(below)
             for path in (self._folder / below.rpartition("/")[0]).glob("**/*"):
                 name = path.relative_to(self._folder).as_posix()
                 if name.startswith(below) and path.is_file():
