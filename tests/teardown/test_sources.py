@@ -412,17 +412,23 @@ def test_an_engine_that_a_killed_teardown_left_running_is_its_own():
     assert not own(engine_lock(1))
 
 
+def killed(evening: Any, **more: str) -> tuple[dict[str, str], datetime, dict[str, str]]:
+    """A destroy that was killed with its engine: its record's row, when it began, and its process."""
+    pid, process = dead()
+    began = evening.now - timedelta(minutes=20)
+    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
+    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process, **more)
+    held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
+    evening.shelf.locks.append(held)
+    return row, began, process
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says which process a number was")
 def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
     """The journal's and the engine's: the next run takes both over, and destroys."""
     expired(evening)
-    pid, process = dead()
-    began = evening.now - timedelta(minutes=20)
-    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
-    whole = {"saves_usd_per_month": "388.10"}  # what stood when it began; most of that is gone
-    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process, **whole)
-    held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
-    evening.shelf.locks.append(held)
+    # what stood when it began; most of that is gone
+    row, began, process = killed(evening, saves_usd_per_month="388.10")
     lock_ = {"holder": "a runner", "at": began.isoformat(), "until": (began + timedelta(hours=3)).isoformat()}
     name = "locks/dev-aws/000000000001.json"
     evening.journal._put(name, json.dumps({"schema": "sizewell.teardown-lock/1", **lock_, "process": process}).encode())
@@ -441,12 +447,7 @@ def test_a_killed_teardown_s_locks_hold_nothing_up(evening):
 def test_a_killed_teardown_s_lock_is_cancelled_on_a_stack_that_somebody_keeps(evening):
     """Else nobody could bring it back: `pulumi up` would find it locked."""
     expired(evening)
-    pid, process = dead()
-    began = evening.now - timedelta(minutes=20)
-    row = {"stack": "dev-aws", "subject": "", "owner": "", "action": "destroy", "why": "x"}
-    evening.journal.write("begin", began, **row, host=socket.gethostname(), process=process)
-    held = EngineLock(project="sizewell", stack="dev-aws", user="x", host=socket.gethostname(), pid=pid, at=began)
-    evening.shelf.locks.append(held)
+    killed(evening)
     evening.shelf.tags["dev-aws"] = {LEASE_TAG: f"{evening.now.date()} demo tonight"}
     assert evening.outcomes(yes=False) == []
     assert evening.outcomes() == [("dev-aws", "cancel", "done")]
