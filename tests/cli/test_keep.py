@@ -126,6 +126,15 @@ def test_what_is_no_lease_is_refused(
     assert (done.code, says in done.err) == (64, True), done.err
 
 
+def test_names_are_checked_where_the_projects_own_journal_is_named(project: Project, sizewell: Sizewell) -> None:
+    project.stack("dev-aws", world.component("dev-aws", "train"), ROLE)
+    own = json.loads((project.folder / "stacks/config/teardown.yaml").read_text())["journal"]
+    done = sizewell("keep", "dev-asw", "4h", "--reason", "x", "--journal", own)
+    assert (done.code, "dev-aws" in done.err) == (64, True), done
+    assert sizewell("keep", "dev-aws", "4h", "--reason", "x", "--journal", own).code == 0
+    assert sizewell("keep", "dev-asw", "4h", "--reason", "x", "--journal", f"{own}-of-others").code == 0
+
+
 def test_stacks_that_are_not_there_are_refused(project: Project, sizewell: Sizewell) -> None:
     done = sizewell("wake", "dev-aws")
     assert (done.code, "there are none yet: make it with `pulumi stack init dev-aws`" in done.err) == (64, True), done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ import pytest
 
 from sizewell.cli import fleet as shown
 from sizewell.teardown.fleet import HOURS, StackState, fleet, plot
+from sizewell.teardown.records import OPEN, Protection
 from sizewell.teardown.usage import Hour, PoolUsage, kept
 from tests.teardown import world
 from tests.teardown.test_run import Evening, evening, group, stack
@@ -82,6 +84,30 @@ def test_the_next_act_of_a_stack_that_observes_says_so(evening):
     stack(evening)
     _, stacks = looked(evening)
     assert re.fullmatch(r"empty train from .* UTC, observed only", stacks["dev-aws"].next)
+
+
+def test_a_stack_that_holds_data_is_not_said_to_go_at_the_next_run(evening):
+    """Each run holds it back until somebody names it."""
+    stack(evening, values=dict.fromkeys(range(4), 0.0))
+    plan = evening.plan()
+    (before,) = plan.stacks
+    due = replace(before.row, action="destroy", clause="expired")
+    for data, state, next_ in (
+        ((), "to be destroyed", "destroy at the next run"),
+        (("disk a",), "past its end, holds data", "destroy in a run with --data dev-aws, once its data is saved"),
+    ):
+        own = replace(plan, stacks=(replace(before, row=due, data=data),))
+        (shown_,) = fleet(own, evening.statuses, {}, {"dev-aws": SMALLEST}, evening.config)
+        assert (shown_.state, shown_.next) == (state, next_)
+
+
+def test_what_holds_until_somebody_ends_it_has_no_date(evening):
+    stack(evening)
+    plan = evening.plan()
+    gap = Protection(until=OPEN, reason="the journal has a gap")
+    statuses = [replace(each, facts=replace(each.facts, leases=(gap,))) for each in evening.statuses]
+    (shown_,) = fleet(plan, statuses, {}, {"dev-aws": SMALLEST}, evening.config)
+    assert shown_.held == ("the journal has a gap",)
 
 
 def test_a_stack_that_cannot_be_read_costs_nobody_knows_what(evening):

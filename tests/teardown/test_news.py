@@ -190,6 +190,9 @@ def test_an_operator_whose_address_is_not_set_is_a_failure(evening, monkeypatch)
     (result,) = evening.run()
     assert (result.action, result.outcome) == ("message", "failed")
     assert "OPERATORS_HOOK is not set" in result.detail
+    assert [each for each in evening.run() if each.action == "message"] == []  # red once a day, tried in each run
+    evening.now += timedelta(hours=25)
+    assert ("message", "failed") in [(each.action, each.outcome) for each in evening.run()]
 
 
 def test_an_operator_whose_address_is_not_set_is_said_beside_a_receiver_that_fails(evening, monkeypatch):

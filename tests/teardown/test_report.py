@@ -41,7 +41,7 @@ def test_what_was_held_back_and_left_over_by_owner_and_month():
     ]
     november = rows[1]
     assert (november.emptied, november.destroyed, november.failed, november.unpriced) == (1, 1, 1, 1)
-    assert november.held_back == (f"{held} (2 times)",)
+    assert (november.held, november.held_back) == (2, (f"{held} (2 times)",))
     assert (november.left_over, november.left_usd_per_month) == (("disk vol-1",), Decimal("8.00"))
     assert (rows[2].left_over, rows[2].left_usd_per_month) == ((), Decimal(0))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from sizewell.cli import project
@@ -13,7 +15,8 @@ from sizewell.cli import teardown as command
 from sizewell.cli.commands import Arguments
 from sizewell.sizing.choose.observed import read_observed, right_size
 from sizewell.sizing.workload.read import read_spec
-from sizewell.teardown.usage import added_up
+from sizewell.teardown.records import Series
+from sizewell.teardown.usage import added_up, usage_of
 from tests.cli.conftest import ROOT
 from tests.teardown import world
 from tests.teardown.test_run import CATALOG, group, sizes, stack
@@ -52,6 +55,38 @@ def test_a_run_keeps_its_samples_and_one_that_only_tells_does_not(evening):
     assert (usage.stack, usage.pool, usage.nodes, usage.instance_type) == ("dev-aws", "train", 1, "g6.12xlarge")
     assert usage.busy == pytest.approx(0.2075)
     assert not usage.half_idle  # an hour or two say nothing of a load
+
+
+def test_minutes_are_no_measurement(evening, monkeypatch, capsys):
+    stack(evening, values=PARTLY)
+    evening.run(statuses=looked(evening))
+    monkeypatch.setattr(project, "root", lambda: evening.folder)
+    monkeypatch.setattr(command, "opened", lambda _: (evening.config, evening.journal, evening.reader))
+    assert command._observed.callback(Arguments(stacks=["dev-aws"], at=evening.now, json=False)) == 0
+    assert "8 hours are needed" in " ".join(capsys.readouterr().out.split())
+    assert not (evening.folder / ".sizewell/observed").exists()
+
+
+def test_a_machine_that_replaces_another_is_not_added_to_it(evening):
+    stack(evening, values=PARTLY)
+    (status,) = looked(evening)
+    (each,) = status.pools
+    (machine,) = {name for name, _ in each.pool.utilization_percent}
+    start_s = evening.now.timestamp() // 3600 * 3600
+    at_s = start_s + np.arange(60) * 60.0
+
+    def hour(*spans):
+        samples = {
+            (f"{machine}-{i}", 0): Series(at_s=at_s[span], values=at_s[span] * 0) for i, span in enumerate(spans)
+        }
+        (one,) = usage_of("s", each.unit, replace(each.pool, utilization_percent=samples)).hours
+        return one.machines
+
+    assert hour(slice(0, 30), slice(30, 60)) == 1
+    assert hour(slice(0, 20), slice(20, 40), slice(42, 60)) == 1
+    assert hour(slice(0, 32), slice(28, 60)) == 1  # the old one drains while the new one starts
+    assert hour(slice(0, 60), slice(0, 60)) == 2
+    assert hour(slice(0, 60), slice(5, 55), slice(0, 60)) == 3
 
 
 def test_an_hour_that_two_runs_saw_counts_once_and_other_machines_are_another_pool():

@@ -31,7 +31,7 @@ past its end too.
 
 The lease is written to the journal (`journal:` in stacks/config/teardown.yaml, --journal or
 SIZEWELL_JOURNAL), and counts from the next look on, wherever that runs. With --journal no project
-and no backend is needed.
+and no backend is needed; in a project whose own journal that is, names are checked as without it.
 
 ttl-STACK reads no lease and no pause: it only notifies, but where `expiry: firm` is set for the environment it
 scales the stack to zero. There the command also changes the expiry date in the decision, and prints
@@ -179,17 +179,29 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
     for stack in named:
         _must_be_a_name(stack)
     uri = stated(args)
-    root = None if uri else _root()
-    if root is not None:
-        _must_be_stacks(root, named)
+    root = _project_of(uri) if uri else _root()
+    if root is not None and not _were_checked(root, named, by_files=not uri):
+        root = None
     journal = Journal(connect(address(args)), option=option(args)).read()
     note_gaps(journal)
     note_another(uri, journal)
     known = {str(record["stack"]) for record in journal.records if record["kind"] not in ("lease", "pause")}
     for stack in named:
-        if uri and stack not in known:
+        if root is None and stack not in known:
             output.note(f"{stack}: the journal {uri} has no act or notice of it: is the name right? Nothing checks it")
     return journal, root
+
+
+def _project_of(uri: str) -> Path | None:
+    """The project in which the command runs, where its own file names that journal too; else None."""
+    from sizewell.teardown.config import journal_of
+
+    folder = project.nearest()
+    try:
+        own = journal_of(folder) if folder is not None else ""
+    except (ConfigError, UsageError):
+        return None
+    return folder if own and own.rstrip("/") == uri.rstrip("/") else None
 
 
 def note_another(uri: str, journal: Journal) -> None:
@@ -266,17 +278,19 @@ def note_gaps(journal: Journal) -> None:
         output.note(f"{what}, or: {journal.way_out}")
 
 
-def _must_be_stacks(root: Path, named: Sequence[str]) -> None:
+def _were_checked(root: Path, named: Sequence[str], *, by_files: bool) -> bool:
     """UsageError for a name that is no stack's: of the backend, or of the project's files where that does not respond.
-    A brake must work on a machine without the engine.
+    A brake must work on a machine without the engine. False where neither was asked.
     """
     from sizewell.teardown.backend import Backend
 
     if not named:
-        return
+        return True
     try:
         known = [each.name for each in Backend(root=root).stacks()]
     except ServiceError as error:
+        if not by_files:
+            return False
         files = [*(root / "stacks/config").glob("Pulumi.*.yaml"), *(root / "stacks/decisions").glob("*.json")]
         known = sorted({path.stem.removeprefix("Pulumi.") for path in files})
         if unknown := next((name for name in named if name not in known), ""):
@@ -287,8 +301,9 @@ def _must_be_stacks(root: Path, named: Sequence[str]) -> None:
                 f"  fix: {fix} With --journal URI no name is checked."
             ) from None
         output.note(f"names were checked by stacks/config and stacks/decisions alone: {_first_line(error)}")
-        return
+        return True
     project.must_be_stacks(named, known)
+    return True
 
 
 def one_line(text: str) -> str:

@@ -564,7 +564,7 @@ def _report(args: Arguments) -> int:
     for row in rows:
         more = " + ?" if row.unpriced else ""
         usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
-        counts = (row.emptied, row.destroyed, len(row.held_back), row.failed)
+        counts = (row.emptied, row.destroyed, row.held, row.failed)
         saved = f"{row.saved_usd:,.2f}{more}" + (f"\n{row.hours_not_run:,.0f} h" if row.hours_not_run else "")
         left = usd if row.left_over else ""
         table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, left)
@@ -606,7 +606,7 @@ def _report(args: Arguments) -> int:
 def _observed(args: Arguments) -> int:
     import yaml
 
-    from sizewell.teardown.usage import measurement
+    from sizewell.teardown.usage import HOURS_MIN, measurement
 
     root = project.root()
     _, _, fresh = opened(root)
@@ -620,6 +620,11 @@ def _observed(args: Arguments) -> int:
         "stack", "pool", "machines", "hours seen", "busy", "what smaller machines would do", right=("busy",)
     )
     for usage in usages:
+        machines = f"{usage.nodes} x {usage.instance_type}"
+        if len(usage.hours) < HOURS_MIN:  # no load is known by them, and no verdict rests on them
+            missing = f"not known yet: {HOURS_MIN} hours are needed"
+            table.add_row(usage.stack, usage.pool, machines, str(len(usage.hours)), f"{usage.busy:.0%}", missing)
+            continue
         specs = [path for path in (root / "stacks/specs" / usage.stack).glob("*.yaml") if _is_of(path.stem, usage.pool)]
         spec = max(specs, key=lambda path: len(path.stem), default=None)
         file = folder / f"{usage.stack}-{usage.pool}.json"
@@ -629,7 +634,6 @@ def _observed(args: Arguments) -> int:
         file.write_text(json.dumps(measured[-1], indent=1) + "\n", encoding="utf-8")
         shown = project.shown(spec) if spec is not None else "SPEC"
         command = f"sizewell size {shown} --observed {project.shown(file)}"
-        machines = f"{usage.nodes} x {usage.instance_type}"
         table.add_row(usage.stack, usage.pool, machines, str(len(usage.hours)), f"{usage.busy:.0%}", command)
     if args.json:
         output.print_json(measured)

@@ -16,7 +16,7 @@ from sizewell.sizing.units import plural
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import StackStatus
 from sizewell.teardown.planning import Plan, Row, StackPlan, monthly
-from sizewell.teardown.records import Stack
+from sizewell.teardown.records import OPEN, Stack
 from sizewell.teardown.usage import Hour, PoolUsage, usage_of
 
 DAYS: Final = 14
@@ -118,6 +118,8 @@ def _word(plan: StackPlan) -> str:
     # Of a stack "uncounted" says that runs have not counted for long enough to call it empty: its pools say what it is.
     actions = {row.action for row in plan.rows if row.pool or row.clause != "uncounted"} or {"keep"}
     action = next(each for each in STATES if each in actions)
+    if action == "destroy" and plan.data:
+        return "past its end, holds data"  # each run holds it back
     if action != "keep":
         return STATES[action]
     if plan.pools and all(row.clause == "nothing_to_take" for row in plan.pools):
@@ -144,13 +146,19 @@ def _next(plan: StackPlan, config: TeardownConfig) -> str:
     at, row, step = min(coming, key=order)
     what = f"{step} {row.pool}" if row.pool else step
     when = "at the next run" if row.action in ("empty", "destroy") else "once nothing holds it"
+    if row.action == "destroy" and plan.data:
+        when = f"in a run with --data {plan.stack}, once its data is saved"
     when = f"from {at:%Y-%m-%d %H:%M} UTC" if at else when
     return f"{what} {when}" + ("" if config.acts(plan.environment, step) else ", observed only")
 
 
 def _held(facts: Stack, at: datetime) -> tuple[str, ...]:
     words = [*facts.leases, *([facts.protected] if facts.protected else [])]
-    return tuple(f"until {word.until:%Y-%m-%d %H:%M} UTC: {word.reason}" for word in words if at < word.until)
+    return tuple(
+        word.reason if word.until == OPEN else f"until {word.until:%Y-%m-%d %H:%M} UTC: {word.reason}"
+        for word in words
+        if at < word.until
+    )
 
 
 # Plot -----------------------------------------------------------------------------------------------------------------

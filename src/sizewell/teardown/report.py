@@ -27,6 +27,7 @@ class MonthOfStack:
     unpriced: int  # stops of which nobody knows the rate
     observed: int  # stops that observe mode only noted
     observed_usd: Decimal  # what they would have saved in this month
+    held: int  # acts that were held back, each time
     held_back: tuple[str, ...]  # why, and how often
     failed: int
     left_over: tuple[str, ...] = ()  # what the cloud still had when it was asked last, in words
@@ -71,6 +72,7 @@ def monthly_report(records: Sequence[Mapping[str, Any]], at: datetime) -> list[M
                 unpriced=sum(stop.usd_per_hour is None for stop in here),
                 observed=sum(not stop.acted and f"{stop.at:%Y-%m}" == month for stop in here),
                 observed_usd=_worth([stop for stop in here if not stop.acted], month, at),
+                held=held.total(),
                 held_back=tuple(f"{why} ({count} times)" if count > 1 else why for why, count in held.items()),
                 failed=sum(record["kind"] in ("failed", "begin") for record in own),
                 left_over=tuple(map(str, left.get("left", ()))),

@@ -82,6 +82,8 @@ class Runner:
         ServiceError where nothing may be done at all: telemetry is missing, the clock is wrong.
         """
         self._owners = {stack.stack: stack.owner for stack in plan.stacks}
+        if chosen is not None:
+            self.only = {stack for stack, _ in chosen}
         self._gone = {stack.stack for stack in plan.stacks if stack.row.clause == "nothing"}
         self._check_clock(plan)
         self._keep_usage(plan.at)
@@ -629,9 +631,9 @@ class Runner:
                 why = "; ".join(failed) or "teardown.yaml names no operators"
                 outcome: Outcome = "unheard" if calm or stack in self._gone else "failed"
                 tried = f"tried {own[0].key}"
-                if outcome == "failed" or not news.said_today(stack, tried, self.journal.records, self.now()):
+                if not news.said_today(stack, tried, self.journal.records, self.now()):
                     self._say(row, outcome, f"{why}; nobody heard: {text}", action="message")
-                    if stack and outcome == "unheard":  # it is printed daily, and tried in each run
+                    if stack:  # it is printed daily, and tried in each run
                         self._record("message", row, keys=[tried], heard=[], unheard=failed, text="")
                 if stack:
                     self._undelivered |= {(each.stack, each.key) for each in own}

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sizewell.sizing.versions import content, schema_of
 from sizewell.teardown.records import Contradiction, Episode, Pool
@@ -25,7 +26,7 @@ BUSY: Final = 0.70  # share of the time from which an accelerator is worth its p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hour:
-    """The samples of one clock hour: all accelerators of the pool together."""
+    """The samples of one clock hour: all accelerators of the pool together; `machines`: the mean number at a time."""
 
     start: datetime
     mean_percent: float
@@ -74,7 +75,7 @@ def usage_of(stack: str, unit: Unit, pool: Pool) -> PoolUsage | None:
             start=datetime.fromtimestamp(float(hour) * HOUR_S, UTC),
             mean_percent=round(float(values[hour_of == hour].mean()), 2),
             samples=int((hour_of == hour).sum()),
-            machines=len(set(machines[hour_of == hour])),
+            machines=_at_a_time(at_s[hour_of == hour], machines[hour_of == hour], pool.period_s),
         )
         for hour in np.unique(hour_of)
     )
@@ -86,6 +87,17 @@ def usage_of(stack: str, unit: Unit, pool: Pool) -> PoolUsage | None:
         instance_type=unit.instance_type,
         hours=hours,
     )
+
+
+def _at_a_time(at_s: NDArray[np.float64], machines: NDArray[np.str_], period_s: float) -> int:
+    """How many machines there were at a time in an hour: one that replaces another is not added to it.
+
+    >>> times = np.array([0.0, 60.0, 120.0, 180.0])
+    >>> _at_a_time(times, np.array(["a", "a", "b", "b"]), 60.0), _at_a_time(times, np.array(["a", "b", "a", "b"]), 60.0)
+    (1, 2)
+    """
+    each_s = sum(float(np.ptp(at_s[machines == name])) + period_s for name in np.unique(machines))
+    return max(round(each_s / (float(np.ptp(at_s)) + period_s)), 1)
 
 
 def empty_of(pool: Pool) -> tuple[float, float] | None:
