@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from sizewell.cli import doctor
 from sizewell.cli.ages import file_of
 from sizewell.preview.reasons import ages_of
 from sizewell.recording.evaluate import evaluate
+from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog import lifetimes, load
 
 from .conftest import CHAT, Sizewell
@@ -212,7 +212,8 @@ def test_with_cloud_too_a_hosted_runner_is_refused_at_a_private_cluster(
     on_eks: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUNNER_ENVIRONMENT", "github-hosted")
-    monkeypatch.setattr("sizewell.recording.evaluate.evaluate", lambda *_: SimpleNamespace(resources=()))
+    bare = Plan(project="x", stack="dev-aws", resources=())
+    monkeypatch.setattr("sizewell.recording.evaluate.evaluate", lambda *_: bare)
     monkeypatch.setattr("sizewell.clouds.preflight.run.preflight", lambda *_, **__: [])
     on_eks.write_text("config:\n  sizewell:access: {private: [10.9.0.0/24]}\n  sizewell:network: {vpc_id: vpc-1}\n")
     done = sizewell("doctor", "dev-aws", "--cloud", "--json")
@@ -249,13 +250,16 @@ def test_an_old_table_of_versions_and_a_clock_behind_it_are_told(project: Path, 
     assert "the clock says 2026-01-01" in told("2026-01-01")
 
 
-def test_what_the_preview_calls_old_doctor_calls_old(project: Path, sizewell: Sizewell) -> None:
+def test_what_the_preview_calls_old_or_unfit_doctor_calls_so(project: Path, sizewell: Sizewell) -> None:
     """Both read what the stack builds, and not its decision alone."""
     specs = project / "stacks/specs/staging-azure"
     specs.mkdir(parents=True)
     spec = CHAT.replace("infra: [aws/us-east-1]", "infra: [azure]\nscheduler: kubernetes")
     (specs / "chat.yaml").write_text(spec)
-    (project / "stacks/__main__.py").write_text("from sizewell.stacks import run\n\nrun()\n")
+    program = "import pulumi_azure_native as azure\nfrom sizewell.stacks import run\n\nrun()\n"
+    program += 'azure.storage.StorageAccount("own", account_name="My-Own", resource_group_name="g", kind="StorageV2",'
+    program += ' sku={"name": "Standard_LRS"})\n'
+    (project / "stacks/__main__.py").write_text(program)
     done = sizewell("size", "--stack", "staging-azure", "--on", "2026-11-26")
     assert done.code == 0, done.err
     aging = [row for row in lifetimes.load().releases if row.kind in ("chart", "image")]
@@ -266,6 +270,7 @@ def test_what_the_preview_calls_old_doctor_calls_old(project: Path, sizewell: Si
     previewed = {age.detail for age in ages_of(evaluate(project, "staging-azure"), load(), on, sized=True)}
     assert any("Kubernetes 1.36 on aks" in detail for detail in previewed)
     assert any(detail.startswith(("chart ", "image ")) for detail in previewed), previewed
+    assert any("accountName 'My-Own'" in detail for detail in previewed), previewed
     shown = {row["detail"] for row in json.loads(sizewell("doctor", "--json", "--on", on.isoformat()).out)}
     assert previewed <= shown
 

@@ -14,8 +14,8 @@ import click
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Group
 from sizewell.cli.parameters import iso_date
-from sizewell.resources.ages import CONFIG, Aging, aging, kubernetes, pressing
-from sizewell.resources.recorded import RecordedResource
+from sizewell.resources.ages import CONFIG, Aging, kubernetes
+from sizewell.resources.recorded import Plan
 from sizewell.sizing.catalog import lifetimes, overlay
 from sizewell.sizing.catalog.lifetimes import (
     Accepted,
@@ -238,9 +238,12 @@ def of_decision(decision: Decision, config: dict[str, Any], known: Lifetimes, to
             )
 
 
-def of_resources(resources: Iterable[RecordedResource], stack: str, today: date) -> tuple[Aging, ...]:
-    """What presses among the versions of a stack's resources."""
-    return pressing(aging(resources, lifetimes.load(), today, stack=stack))
+def of_plan(plan: Plan, today: date) -> tuple[Aging, ...]:
+    """What presses in a sized stack: versions, and what does not fit, as its preview says it."""
+    from sizewell.preview.reasons import what_presses
+    from sizewell.sizing.catalog import load
+
+    return what_presses(plan, load(), today, sized=True)
 
 
 def table_age(known: Lifetimes, today: date, services: Iterable[str] = MANAGED) -> tuple[str, str]:

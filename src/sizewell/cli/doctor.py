@@ -164,7 +164,7 @@ def _cloud(stack: str, today: date) -> list[Finding]:
         needs = needs_of(decision, plan.resources, load(), project.config(root, stack) or {})
         answers = preflight(needs, total_s=CLOUD_S, begun=lambda name: tell(f"asking {needs.cloud}: {name}"))
     reach = _reach(project.decision_path(root, stack), root)
-    aged = [_aged(age.resource, age) for age in ages.of_resources(plan.resources, stack, today)]
+    aged = [_aged(age.resource, age) for age in ages.of_plan(plan, today)]
     return [*reach, *(Finding(**asdict(answer)) for answer in answers), *aged]
 
 
@@ -292,7 +292,7 @@ def _ages(path: Path, root: Path, today: date) -> Iterator[Finding]:
     failed = ""
     try:
         plan = evaluate(root, path.stem)
-        found |= {age.what: age for age in ages.of_resources(plan.resources, path.stem, today)}
+        found |= {age.what: age for age in ages.of_plan(plan, today)}
     except SizewellError as error:
         failed = str(error).partition("\n")[0]
     yield from (_aged(about, age) for age in pressing(found.values()))

@@ -9,7 +9,7 @@ from typing import Final
 
 from sizewell.launch.images import cuda_of
 from sizewell.preview import records
-from sizewell.resources.ages import aging, pressing
+from sizewell.resources.ages import Aging, aging, pressing
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan
 from sizewell.resources.unfit import unfit
@@ -182,20 +182,24 @@ def _capacity(workload: Workload, pool: Pool) -> Iterable[str]:
 
 
 def ages_of(plan: Plan, catalog: Catalog, on: date, *, sized: bool) -> tuple[records.Age, ...]:
-    """Versions in use that are supported no longer, or not for much longer, soonest first; then what does not fit.
-
-    `sized`: whether a decision stands behind the stack, whose configuration then sets them.
-    """
-    known = lifetimes.load()
-    ages = aging(plan.resources, known, on, stack=plan.stack if sized else "")
-    wrong = unfit(Graph(plan), catalog, known, cuda_of)
+    """Versions in use that are supported no longer, or not for much longer, soonest first; then what does not fit."""
     return tuple(
         records.Age(
             component=age.resource, what=age.what, until=age.until, when=age.when, detail=age.detail, fix=age.fix
         )
-        for age in pressing((*ages, *wrong))
+        for age in what_presses(plan, catalog, on, sized=sized)
         if age.when != "later"
     )
+
+
+def what_presses(plan: Plan, catalog: Catalog, on: date, *, sized: bool) -> tuple[Aging, ...]:
+    """What ages and what does not fit, as previews and `doctor` say it.
+
+    `sized`: whether a decision stands behind the stack, whose configuration then sets the versions.
+    """
+    known = lifetimes.load()
+    ages = aging(plan.resources, known, on, stack=plan.stack if sized else "")
+    return pressing((*ages, *unfit(Graph(plan), catalog, known, cuda_of)))
 
 
 def ends_of(decision: Decision) -> tuple[records.End, ...]:
