@@ -117,10 +117,9 @@ def test_every_row_has_its_source_and_a_day_that_is_not_ahead_of_the_newest_pric
     ) == len(rows)
     for row in rows:
         assert row.source, row
-        # Azure's page of models is of September and its list of retirements of last December, whoever reads them when
-        oldest = {"model": date(2026, 9, 1), "machine": date(2025, 12, 18)}.get(
-            getattr(row, "kind", ""), date(2026, 11, 1)
-        )
+        # lists are as old as the copy that was read: Azure's of models is of September, its retirements of last December
+        retirements = dict.fromkeys(("machine", "runtime", "sku"), date(2025, 12, 18))
+        oldest = {"model": date(2026, 9, 1), **retirements}.get(getattr(row, "kind", ""), date(2026, 11, 1))
         assert oldest <= date.fromisoformat(row.checked), row
     for row in KNOWN.releases:
         assert row.supported_until or row.note or row.kind == "system", f"unknown, and nothing says why: {row}"

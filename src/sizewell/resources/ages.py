@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import machine_images, machine_types
+from sizewell.resources.readers.offers import INSTEAD, offers
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
@@ -53,6 +54,11 @@ DATABASES: Final = {
     "azure-native:dbformysql:Server": ("azure/mysql", "version"),
     "azure:mysql/flexibleServer:FlexibleServer": ("azure/mysql", "version"),
     "gcp:sql/databaseInstance:DatabaseInstance": ("gcp:sql/{engine}", "databaseVersion"),
+}
+# Type of a deployed model -> path of what says which.
+MODELS: Final = {
+    "azure-native:cognitiveservices:Deployment": ("properties",),
+    "azure:cognitive/deployment:Deployment": (),
 }
 THEN: Final = {
     "eks": "then AWS upgrades the cluster by itself, or bills extended support at six times the fee",
@@ -218,8 +224,8 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             )
     elif type_ in DATABASES:
         yield from _release(resource, _database(known, type_, inputs, on), on)
-    elif type_ == "azure-native:cognitiveservices:Deployment":
-        name, version = (get(inputs, "properties", "model", key) for key in ("name", "version"))
+    elif type_ in MODELS:
+        name, version = (get(inputs, *MODELS[type_], "model", key) for key in ("name", "version"))
         row = _row(known, "model", f"azure-openai/{name}", version, on)
         yield from _release(resource, row, on)
         if row is None and isinstance(name, str) and isinstance(version, str):
@@ -240,6 +246,8 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         yield from _removed(resource, known)
         if type_.startswith("kubernetes:karpenter.k8s.aws/") and type_.endswith(":EC2NodeClass"):
             yield from _karpenter(resource, known, on)
+    for kind, name, version in offers(resource):
+        yield from _release(resource, known.release(kind, name, version), on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
         for image in set(machine_images(inputs)):
             yield from _system(resource, image, known, on)
@@ -475,6 +483,7 @@ FIXES: Final = {
     "model": "name a model and a version that Azure still deploys",
     "system": "take an image of a system that is supported, such as Amazon Linux 2023, Ubuntu 24.04 or Debian 12",
     "machine": "name another machine type",
+    **INSTEAD,
 }
 
 

@@ -1,9 +1,9 @@
 """What ages: until when versions are supported, and which go together. Pure; a project's own rows lie over the shipped.
 
 Three tables, each row with its source: `kubernetes.csv` (minor versions by managed service, with what follows each),
-`releases.csv` (charts, add-ons, images, systems, drivers, interfaces, databases, models, machine types, and versions
-of Kubernetes's APIs) and `drivers.csv` (which branches of NVIDIA's driver and which CUDA an accelerator works with). An
-empty date is unknown, never "for ever".
+`releases.csv` (charts, add-ons, images, systems, drivers, interfaces, databases, models, machine types, runtimes of
+functions, SKUs, and versions of Kubernetes's APIs) and `drivers.csv` (which branches of NVIDIA's driver and which CUDA
+an accelerator works with). An empty date is unknown, never "for ever".
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from sizewell.sizing.errors import CatalogError, Fault
 
 DATA: Final = Path(__file__).parent / overlays.AGES
 SERVICES: Final = ("eks", "hyperpod", "aks", "gke")  # GKE's clusters follow a release channel and name no version
-KINDS: Final = ("chart", "addon", "image", "system", "driver", "api", "database", "model", "machine", "kubernetes-api")
+KINDS: Final = (
+    "chart", "addon", "image", "system", "driver", "api", "database", "model", "machine", "runtime", "sku",
+    "kubernetes-api",
+)  # fmt: skip
 TABLES: Final = ("kubernetes", "releases", "drivers")
 OLD_DAYS: Final = 90
 """A table that nobody checked for so long is said to be old where it decides."""

@@ -23,7 +23,11 @@ _SYSTEMS: Final = {
     ("rhel", "7"): r"rhel\D{0,12}7(?:[._-]?\d)?(?!\d)",
     ("windows-server", "2012"): r"windows\D{0,12}2012",
     ("windows-server-on-aks", "2019"): r"^windows2019$",  # osSku: elsewhere it is supported for longer
+    ("windows-server-on-aks", "2022"): r"^windows2022$",
     ("windows-annual-channel-on-aks", "annual"): r"^windowsannual$",
+    ("ubuntu-on-aks", "22.04"): r"^ubuntu2204$",
+    ("flatcar-on-aks", "preview"): r"^flatcar$",
+    ("azure-linux-with-os-guard-on-aks", "preview"): r"^azurelinuxosguard$",
     ("azure-linux", "2"): r"^(?:cbl)?mariner$|^azurelinux2",
 }
 _PATTERNS: Final = {system: re.compile(pattern, re.IGNORECASE) for system, pattern in _SYSTEMS.items()}
@@ -54,7 +58,12 @@ def title(row: Release) -> str:
     """
     group, _, name = row.name.partition("/")
     words = name.replace("-", " ").title()
-    for wrong, right in (("Centos", "CentOS"), ("Rhel", "RHEL"), ("On Aks", "on AKS")):
+    for wrong, right in (
+        ("Centos", "CentOS"),
+        ("Rhel", "RHEL"),
+        ("With Os Guard", "with OS Guard"),
+        ("On Aks", "on AKS"),
+    ):
         words = words.replace(wrong, right)
     return f"{words} {row.version}" if group == "image" else name
 

@@ -1,0 +1,89 @@
+"""What of a service's offers a resource names that the service ends: runtimes of functions, and SKUs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.values import canonical, get, items
+
+Offer = tuple[str, str, str]  # kind, name and version of a row of releases.csv
+
+# Kind -> what to do once it has ended.
+INSTEAD: Final = {
+    "runtime": "name a runtime that is supported (sizewell ages show --kind runtime)",
+    "sku": "name the SKU that took its place",
+}
+# Type -> (name of the rows, path of the runtime).
+_RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "aws:lambda/function:Function": ("aws/lambda", ("runtime",)),
+    "aws-native:lambda:Function": ("aws/lambda", ("runtime",)),
+    "gcp:cloudfunctions/function:Function": ("gcp/functions", ("runtime",)),
+    "gcp:cloudfunctionsv2/function:Function": ("gcp/functions", ("buildConfig", "runtime")),
+}
+_SITES: Final = ("azure-native:web:WebApp", "azure-native:web:WebAppSlot")
+_STACKS: Final = ("azure:appservice/linuxFunctionApp:LinuxFunctionApp", "azure:appservice/linuxWebApp:LinuxWebApp")
+# Key of classic Azure's applicationStack -> language of the rows.
+_LANGUAGES: Final = {
+    "dotnetVersion": "dotnet", "nodeVersion": "node", "phpVersion": "php", "powershellCoreVersion": "powershell",
+    "pythonVersion": "python",
+}  # fmt: skip
+# Type -> (name of the rows, path of the SKU).
+_SKUS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "azure-native:network:LoadBalancer": ("azure/load-balancer", ("sku", "name")),
+    "azure:lb/loadBalancer:LoadBalancer": ("azure/load-balancer", ("sku",)),
+    "azure-native:network:PublicIPAddress": ("azure/public-ip", ("sku", "name")),
+    "azure:network/publicIp:PublicIp": ("azure/public-ip", ("sku",)),
+    "azure-native:containerservice:ManagedCluster": ("azure/aks-load-balancer", ("networkProfile", "loadBalancerSku")),
+    "azure:containerservice/kubernetesCluster:KubernetesCluster": (
+        "azure/aks-load-balancer", ("networkProfile", "loadBalancerSku"),
+    ),
+    "azure-native:containerservice:AgentPool": ("azure/aks-pool", ("type",)),
+}  # fmt: skip
+
+
+def offers(resource: RecordedResource) -> Iterator[Offer]:
+    """Every runtime and SKU that is stated.
+
+    >>> of = RecordedResource(urn="", type="aws:lambda/function:Function", name="f", inputs={"runtime": "python3.9"})
+    >>> list(offers(of))
+    [('runtime', 'aws/lambda', 'python3.9')]
+    """
+    type_, inputs = canonical(resource.type), resource.inputs
+    if type_ in _RUNTIMES:
+        name, path = _RUNTIMES[type_]
+        if isinstance(runtime := get(inputs, *path), str):
+            yield "runtime", name, runtime
+    elif type_ in _SITES or type_ in _STACKS:
+        for language, version in _stack(inputs) if type_ in _STACKS else _site(inputs):
+            functions = "FunctionApp" in type_ or "functionapp" in str(inputs.get("kind"))
+            yield "runtime", f"azure/{'functions' if functions else 'app-service'}", f"{language} {version}"
+    elif type_ in _SKUS:
+        name, path = _SKUS[type_]
+        yield from _sku(name, get(inputs, *path))
+        profiles = items(inputs.get("agentPoolProfiles"))
+        for profile in () if isinstance(profiles, Unknown) else profiles:
+            yield from _sku("azure/aks-pool", get(profile, "type"))
+
+
+def _sku(name: str, stated: object) -> Iterator[Offer]:
+    if isinstance(stated, str):
+        yield "sku", name, stated if stated != "basic" else "Basic"
+
+
+def _site(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of an App Service, whose runtime is one word as Python|3.9."""
+    version = get(inputs, "siteConfig", "linuxFxVersion")
+    found = re.fullmatch(r"(\w+)(?:-isolated|core)?\|(\d+(?:\.\d+)?)(?:\D.*)?", str(version), re.IGNORECASE)
+    if isinstance(version, str) and found is not None:
+        language, number = found[1].lower().removesuffix("core"), found[2]
+        yield language, number.removesuffix(".0") if language == "dotnet" else number
+
+
+def _stack(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, language in _LANGUAGES.items():
+        version = get(inputs, "siteConfig", "applicationStack", key)
+        if isinstance(version, str):
+            yield language, version.removesuffix(".0") if language == "dotnet" else version.removesuffix("-lts")
