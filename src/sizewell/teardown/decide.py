@@ -343,7 +343,10 @@ def _goes(subject: Subject) -> Verdict:
     act: Action = "empty" if subject.pool else "destroy"
     about = f"end {subject.stack.expires_at} 0 days" if subject.due == "expired" else subject.due
     notices = subject.pool.notices if subject.pool else subject.stack.notices
-    prefix: str | tuple[str, ...] = about if subject.due != "expired" else f"end {subject.stack.expires_at}"
+    # Of an end, what named its day counts, before it or after; that it is in use and stays announces nothing.
+    days = (0, *subject.limits.expiry_notice_days)
+    of_end = tuple(f"end {subject.stack.expires_at} {each} days" for each in days)
+    prefix: str | tuple[str, ...] = of_end if subject.due == "expired" else about
     since_s = episode.since_s
     heard = _heard(notices, prefix, since_s)
     if subject.due == "expired" and subject.rules is not None and subject.rules.firm:
