@@ -87,6 +87,7 @@ CONTRADICTIONS = {
     ),
     "a step before the stack": ("created", "2027-01-01T00:00:00Z", "steps[0]: 2026-11-20T12:00:00+00:00 is before the"),
     "no name": ("stack", "", "stack: must be a name"),
+    "a stack that no run takes by itself": ("stack", "checkpoints-dev-aws", "such as dev-aws, beside which it is"),
     "a name that moves the cursor": ("stack", "dev\x1b[2J", r"'dev\x1b[2J'"),
     "two pools of a name": ("pools", 2, "pools[1].name: 'train' is the name of two pools (first of pools[0])"),
     "a run that ends before it begins": (

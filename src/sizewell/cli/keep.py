@@ -295,7 +295,7 @@ def _were_checked(root: Path, named: Sequence[str], *, by_files: bool) -> bool:
         known = sorted({path.stem.removeprefix("Pulumi.") for path in files})
         if unknown := next((name for name in named if name not in known), ""):
             close = get_close_matches(unknown, known, n=1)
-            fix = f"did you mean {close[0]}?" if close else f"the project has {', '.join(known) or 'none'}"
+            fix = f"did you mean {close[0]}?" if close else f"the project has {', '.join(known) or 'none'}."
             raise UsageError(
                 f"no stack '{unknown}' in the project's files, and the backend was not asked: {_first_line(error)}\n"
                 f"  fix: {fix} With --journal URI no name is checked."

@@ -26,6 +26,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from sizewell.sizing.errors import ConfigError, Fault, UsageError
+from sizewell.sizing.records.stackname import cluster_of
 from sizewell.sizing.validating import faults_of, read_json
 from sizewell.sizing.versions import content
 from sizewell.teardown.decide import decide
@@ -256,6 +257,10 @@ def parse_timeline(data: Any, subject: str) -> Timeline:
 
 def _contradictions(timeline: Timeline) -> Iterator[Fault]:
     """What each value allows by itself and nobody can mean together: it would be read as nothing, or as one of two."""
+    if (of := cluster_of(timeline.stack)) != timeline.stack:
+        yield Fault(
+            path="stack", found=timeline.stack, allowed=f"a stack of machines, such as {of}, beside which it is"
+        )
     for number, at in enumerate(timeline.steps):
         path = f"steps[{number}]"
         if at in timeline.steps[:number]:
@@ -576,7 +581,7 @@ def _series(samples: Sequence[Run | Sample], period_s: float, at_s: float) -> Se
     values: list[float] = []
     for sample in samples:
         if len(sample) == 3:
-            run = np.arange(sample[0].timestamp(), sample[1].timestamp(), period_s)
+            run = np.arange(sample[0].timestamp(), min(sample[1].timestamp(), at_s + period_s), period_s)
             times.extend(run)
             values.extend([sample[2]] * len(run))
         else:
