@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.workload.test_measured import VLLM, page
+
 from .conftest import CHAT, ROOT, Sizewell
 
 ON = ("--on", "2026-09-20")
@@ -84,6 +86,85 @@ def test_wrong_usage(judge, sizewell: Sizewell) -> None:
     assert judge(MEASURED, "--stack", "dev-aws").code == 64
     assert sizewell("size", "chat.yaml", "chat.yaml", "--observed", "measured.yaml").code == 64
     assert sizewell("size", "chat.yaml", "--observed", "nowhere.yaml").code == 64
+
+
+SERVICE = """
+workload: chat
+running: {on: aws/us-east-1, instance_type: g6e.xlarge}
+replicas: 1
+"""
+
+
+@pytest.fixture
+def beside(project: Path, sizewell: Sizewell):
+    """`size --observed` of files by name and content."""
+    (project / "chat.yaml").write_text(CHAT)
+
+    def run(files: dict[str, str], *more: str):
+        for name, text in files.items():
+            (project / name).write_text(text)
+        return sizewell("size", "chat.yaml", *(part for name in files for part in ("--observed", name)), *ON, *more)
+
+    return run
+
+
+def test_a_load_test_beside_its_prediction(beside) -> None:
+    data = json.loads(beside({"bench.json": json.dumps(VLLM), "service.yaml": SERVICE}, "--json").out)
+    assert data["schema"] == "sizewell.as-measured/1"
+    (run,) = data["measurements"]
+    assert (run["clients"], run["rps"], run["replicas"]) == (32, None, 1)
+    row = next(each for each in run["figures"] if (each["figure"], each["statistic"]) == ("tpot", "p50"))
+    assert row["measured_s"] == pytest.approx(0.056)
+    assert row["ratio"] == pytest.approx(row["measured_s"] / row["predicted_s"])
+    assert row["at_measured_rates_s"] == pytest.approx(row["measured_s"], rel=0.02)
+    assert data["rates"]["accelerator"] == "l40s"
+    assumed = data["answer"]["workloads"][0]["assumptions"]
+    assert any(each.startswith("as measured on l40s: a step takes") for each in assumed)
+    said = beside({"bench.json": json.dumps(VLLM), "service.yaml": SERVICE})
+    words = " ".join(said.out.split())
+    for part in ("1 x g6e.xlarge in aws/us-east-1", "32 clients that wait on 1 replica", "2 requests failed",
+                 "measured rates: a step takes", "as predicted:", "at the measured rates:"):  # fmt: skip
+        assert part in words
+    assert max(map(len, said.out.splitlines())) <= 100
+    assert said.code == 0
+    shown = (ROOT / "docs/howto/simulate-traffic.md").read_text(encoding="utf-8").partition("\n32 clients that")[2]
+    table = shown.partition("```")[0].splitlines()[1:]
+    assert len(table) > 5
+    assert set(table) <= set(said.out.splitlines()), "the page shows what is printed"
+
+
+def test_a_speed_that_the_machine_cannot_have_is_told(beside) -> None:
+    """Less between tokens than the prompts of others take: something else than this machine was measured."""
+    fast = {key: value / 3 if "tpot" in key or "itl" in key else value for key, value in VLLM.items()}
+    said = beside({"bench.json": json.dumps(fast), "service.yaml": SERVICE}).out
+    assert "no speed of a step explains what was measured" in " ".join(said.split())
+
+
+def test_two_pages_of_metrics_beside_their_prediction(beside) -> None:
+    files = {"first.prom": page(1), "second.prom": page(2), "service.yaml": "workload: chat\nbetween: 10m\n"}
+    data = json.loads(beside(files, "--json").out)
+    assert data["running"].endswith(", as decided")
+    assert data["measurements"][0]["rps"] == pytest.approx(1000 / 600)
+    assert data["measurements"][0]["prefix"] == 0.25
+    assert "1,000 requests ended in 600 s, as stated" in data["findings"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"a.yaml": MEASURED, "b.yaml": MEASURED}, "--observed b.yaml is a second file of what runs, after a.yaml"),
+        ({"a.json": json.dumps(VLLM), "b.yaml": SERVICE.replace("chat", "other")}, "is of 'other', the spec is of 'chat'"),
+        ({"a.json": json.dumps(VLLM), "b.yaml": SERVICE.replace("g6e.xlarge", "g6e.xlrage")}, "did you mean"),
+        ({"a.json": json.dumps(VLLM), "b.yaml": SERVICE + "rps: 4\n"}, "rps"),
+        ({"a.prom": page(1)}, "save the engine's page twice"),
+        ({"a.json": json.dumps({**VLLM, "duration": -3})}, "duration: must be a number above 0, got -3"),
+    ],
+)  # fmt: skip
+def test_wrong_measurement_of_times(beside, files: dict[str, str], message: str) -> None:
+    done = beside(files)
+    assert done.code == 64
+    assert message in done.err
+    assert done.out == ""
 
 
 def test_shipped_example(sizewell: Sizewell) -> None:

@@ -43,6 +43,7 @@ EXAMPLES = """examples:
   sizewell size chat.yaml --html page.html      a page: cost against speed, memory by device
   sizewell size chat.yaml --show-spec             the spec with every default
   sizewell size SPEC --observed FILE              is what runs now larger than it needs to be?
+  sizewell size SPEC --observed bench.json        how far was the prediction off? sized as measured
   sizewell size --stack dev-aws                   decide its specs, write the decision
   sizewell size --check                           would a committed decision come out differently?
 
@@ -63,7 +64,13 @@ exit code: 0 success, 2 over budget, 3 something is unpriced, 4 out of date (--c
 @click.option("--check", is_flag=True, help="write nothing; exit 4 if a decision would change")
 @click.option("--show-spec", is_flag=True, help="print the specs with every default and its source")
 @click.option("--details", is_flag=True, help="print each spec in full, even if there are many")
-@click.option("--observed", type=INPUT, metavar="FILE", help="compare one spec with what was measured of it")
+@click.option(
+    "--observed",
+    type=INPUT,
+    metavar="FILE",
+    multiple=True,
+    help="compare one spec with what was measured of it: use, a load test, or two pages of vLLM's metrics",
+)
 @click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
 @click.option("--json", is_flag=True, help="print JSON")
 @click.option("--html", type=PATH, metavar="FILE", help="write the page of `explain --html`; - prints it")
@@ -99,7 +106,7 @@ def command(args: Arguments) -> int:
         specs = read_all(paths, catalog)
     if args.show_spec:
         return _show(specs, as_json=args.json)
-    if args.observed is not None:
+    if args.observed:
         if args.stack:
             raise UsageError("--observed advises and writes nothing\n  fix: leave --stack out, then change the spec")
         from sizewell.cli import rightsize

@@ -40,6 +40,7 @@ WRITTEN: Final[Mapping[str, int]] = {
 PRINTED: Final[Mapping[str, int]] = {
     "ages": 1,
     "ages-refresh": 1,
+    "as-measured": 1,  # `size --observed` of measured times
     "checklist": 1,
     "explanation": 1,
     "import": 1,

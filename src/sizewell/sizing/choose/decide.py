@@ -25,6 +25,7 @@ from sizewell.sizing.choose.setting import KEEP, Setting
 from sizewell.sizing.choose.workloads import workload_record
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGroup
+from sizewell.sizing.records.jobs import Pace
 from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.records.stackname import UNSTATED, environment_of
 
@@ -61,13 +62,20 @@ Answer = Decision | NothingFits
 
 
 def decide(
-    specs: Sequence[WorkloadSpec], catalog: Catalog, *, stack: str, on: date, environment: str = ""
+    specs: Sequence[WorkloadSpec],
+    catalog: Catalog,
+    *,
+    stack: str,
+    on: date,
+    environment: str = "",
+    pace: Pace | None = None,
 ) -> Decision | NothingFits:
     """The decision of `stack` ("" for none: nothing is written then) on a day; all its workloads on one cloud, but for
     those that ask for machines that already exist: these stand beside it.
 
     `environment` is what the stack's configuration states (`sizewell:environment`); without it the name says which it
     is, and a stack that says nothing is development. The decision records the answer, and policies ask again.
+    `pace` is how fast the service was measured to be.
 
     UsageError for no spec or two of the same name; SpecError for a spec that names what the catalog does not know.
     """
@@ -82,7 +90,9 @@ def decide(
     # of all clouds, and what would do on the cloud that the workloads have in common may be rejected as more expensive.
     apart = cloud is not None or len(specs) > 1
     environment = environment_of(stack, environment) or UNSTATED
-    sizings = [size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment) for spec in specs]
+    sizings = [
+        size_one(spec, catalog, stack=stack, on=on, apart=apart, environment=environment, pace=pace) for spec in specs
+    ]
     chosen: list[Option] = []
     built = [sizing for sizing in sizings if not _adopts(sizing)]
     if cloud is None and len(built) > 1:
@@ -130,12 +140,20 @@ def share_standing(chosen: Sequence[Option], *, ends: bool = False) -> list[Opti
 
 
 def size_one(
-    spec: WorkloadSpec, catalog: Catalog, *, stack: str, on: date, apart: bool = False, environment: str = ""
+    spec: WorkloadSpec,
+    catalog: Catalog,
+    *,
+    stack: str,
+    on: date,
+    apart: bool = False,
+    environment: str = "",
+    pace: Pace | None = None,
 ) -> Sizing:
     """One spec against the whole catalog: what `decide`, `explain` and the benchmarks share."""
     checkpoint = spec.checkpoint
+    need = requirements(spec, catalog)
     setting = Setting(
-        need=requirements(spec, catalog),
+        need=need if pace is None else need.at(pace),
         catalog=catalog,
         on=on,
         fees=ComparedFees.of(catalog, on),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
@@ -49,6 +49,15 @@ class Running(Section):
     nodes: Count = 1
 
 
+class Service(Section):
+    """What a measurement of times is of, where its files do not say so."""
+
+    workload: str
+    running: Running | None = None
+    replicas: Count | None = None  # that were measured together
+    between_s: Seconds | None = Field(None, alias="between")  # of two pages of metrics
+
+
 class Observed(Section):
     """A measurement: means over the hours in which the workload ran, peaks for memory."""
 
@@ -83,33 +92,57 @@ class RightSizing:
 
 def read_observed(path: str | Path, catalog: Catalog) -> Observed:
     """A measurement file; SpecError with every fault, what the catalog does not know among them."""
-    from sizewell.sizing.workload.faults import fault_of
-    from sizewell.sizing.workload.places import placed
-    from sizewell.sizing.workload.text import load_mapping, read_text
-
-    text = read_text(Path(path))
-    raw = content("observed", load_mapping(text, str(path)), str(path))
-    try:
-        observed = Observed.model_validate(raw)
-    except ValidationError as error:
-        faults = [fault_of(item, raw, Observed) for item in error.errors(include_url=False)]
-        raise SpecError(placed(faults, text), subject=str(path)) from None
-    try:
-        shape = _shape(observed, catalog)
-    except KeyError as error:
-        unknown = Fault(path="running.instance_type", message=str(error.args[0]), fix="use the provider's name for it")
-        raise SpecError(placed([unknown], text), subject=str(path)) from None
-    device = catalog.accelerators.get(shape.accelerator)
-    if device is None:
-        no_device = Fault(path="running.instance_type", message=f"{shape.instance_type} has no accelerator", fix="")
-        raise SpecError(placed([no_device], text), subject=str(path))
+    text, observed = _read(Path(path), Observed)
+    device = _device(observed.running, catalog, text, path)
     if observed.memory_bytes is not None and observed.memory_bytes > device.memory_bytes:
         message = (
             f"{gib(observed.memory_bytes):.1f} GiB is more than the {gib(device.memory_bytes):.1f} of a {device.name}"
         )
-        too_much = Fault(path="memory", message=message, fix="state the peak of one device")
-        raise SpecError(placed([too_much], text), subject=str(path))
+        _refuse("memory", message, "state the peak of one device", text, path)
     return observed
+
+
+def read_service(path: Path, catalog: Catalog) -> Service:
+    """A file beside a measurement of times; SpecError with every fault."""
+    text, service = _read(path, Service)
+    if service.running is not None:
+        _device(service.running, catalog, text, path)
+    return service
+
+
+Read = TypeVar("Read", bound=Section)
+
+
+def _read(path: Path, model: type[Read]) -> tuple[str, Read]:
+    from sizewell.sizing.workload.faults import fault_of
+    from sizewell.sizing.workload.places import placed
+    from sizewell.sizing.workload.text import load_mapping, read_text
+
+    text = read_text(path)
+    raw = content("observed", load_mapping(text, str(path)), str(path))
+    try:
+        return text, model.model_validate(raw)
+    except ValidationError as error:
+        faults = [fault_of(item, raw, model) for item in error.errors(include_url=False)]
+        raise SpecError(placed(faults, text), subject=str(path)) from None
+
+
+def _device(running: Running, catalog: Catalog, text: str, path: str | Path) -> Accelerator:
+    """The accelerator of the machines that are named; SpecError where there is none."""
+    try:
+        shape = _shape(running, catalog)
+    except KeyError as error:
+        _refuse("running.instance_type", str(error.args[0]), "use the provider's name for it", text, path)
+    device = catalog.accelerators.get(shape.accelerator)
+    if device is None:
+        _refuse("running.instance_type", f"{shape.instance_type} has no accelerator", "", text, path)
+    return device
+
+
+def _refuse(where: str, message: str, fix: str, text: str, path: str | Path) -> NoReturn:
+    from sizewell.sizing.workload.places import placed
+
+    raise SpecError(placed([Fault(path=where, message=message, fix=fix)], text), subject=str(path)) from None
 
 
 def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: date) -> RightSizing:
@@ -117,7 +150,7 @@ def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: 
     if observed.workload != spec.name:
         message = f"the measurement is of '{observed.workload}', the spec is of '{spec.name}'"
         raise SpecError([Fault(path="workload", message=message, fix="name the spec that runs there")])
-    shape = _shape(observed, catalog)
+    shape = _shape(observed.running, catalog)
     device = catalog.accelerators[shape.accelerator]
     measured = _at_measured_load(spec, observed)
     sizing = size_one(measured, catalog, stack="", on=on)
@@ -156,8 +189,8 @@ def right_size(spec: WorkloadSpec, observed: Observed, catalog: Catalog, *, on: 
     )
 
 
-def _shape(observed: Observed, catalog: Catalog) -> Shape:
-    return catalog.shape(observed.running.on.cloud, observed.running.instance_type)
+def _shape(running: Running, catalog: Catalog) -> Shape:
+    return catalog.shape(running.on.cloud, running.instance_type)
 
 
 def _at_measured_load(spec: WorkloadSpec, observed: Observed) -> WorkloadSpec:

@@ -31,7 +31,7 @@ from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_trainin
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.decision import Task
-from sizewell.sizing.records.jobs import Method, ServingJob, TrainingJob
+from sizewell.sizing.records.jobs import Method, Pace, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range
 from sizewell.sizing.workload.architecture import architecture_of
@@ -238,6 +238,15 @@ class Requirements:
             assumptions=tuple(assumptions),
             elsewhere={},
         )
+
+    def at(self, pace: Pace) -> Requirements:
+        """The same service as fast as it was measured to be."""
+        if self.serving is None:
+            return self
+        slower = max(pace.steps, pace.prompts) > 1
+        others = "other accelerators are taken to be as much slower" if slower else "other accelerators as predicted"
+        note = f"as measured on {pace.accelerator}: {pace.said()}; {others}"
+        return replace(self, serving=replace(self.serving, pace=pace), assumptions=(*self.assumptions, note))
 
     def with_any_layout(self) -> Requirements:
         """The same work run by a program of one's own, which may have layouts that the entry scripts have not."""

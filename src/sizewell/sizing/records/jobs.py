@@ -68,6 +68,39 @@ class TrainingJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How many times as long as predicted the parts of a service take, as it was measured on one accelerator."""
+
+    accelerator: str = ""  # key of the one that was measured
+    steps: float = 1.0  # what each step takes: weights and cache read, the engine's own time
+    prompts: float = 1.0  # reading prompts: products, attention, launches of kernels
+    wait_s: float = 0.0  # of a first token, beyond what the device takes: on whichever accelerator
+
+    def on(self, accelerator: Accelerator) -> tuple[float, float]:
+        """(steps, prompts) there. What is measured of one counts for another as far as it is slower.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> pace = Pace(accelerator="l4", steps=1.2, prompts=0.8)
+        >>> pace.on(load().accelerator("l4")), pace.on(load().accelerator("t4"))
+        ((1.2, 0.8), (1.2, 1.0))
+        """
+        if accelerator.key == self.accelerator:
+            return self.steps, self.prompts
+        return max(1.0, self.steps), max(1.0, self.prompts)
+
+    def said(self) -> str:
+        """In words.
+
+        >>> Pace(steps=1.2, prompts=0.8, wait_s=0.04).said()
+        'a step takes 1.20 times as long as predicted, reading a prompt 0.80 times, a first token waits 40 ms more'
+        """
+        wait = f", a first token waits {1000 * self.wait_s:.0f} ms more" if self.wait_s else ""
+        return (
+            f"a step takes {self.steps:.2f} times as long as predicted, reading a prompt {self.prompts:.2f} times{wait}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServingJob:
     """Inference: requests of `input_tokens` and `output_tokens`, or samples of vision, encoder and diffusion models."""
 
@@ -87,6 +120,7 @@ class ServingJob:
     adapter_rank: int = 0  # that the engine reserves room for
     prefix: float = 0.0  # share of a prompt's tokens that the prefix cache holds
     attention_by_request: bool = False  # devices of a replica share experts, each attends to requests of its own
+    pace: Pace | None = None  # None: as predicted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,8 @@ def arriving(
     tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
     wait = tail * prompt / (1.0 - prefill_share) / pool
     other = step if sequences > 1e-3 else 0.0
-    ttft = wait + 0.5 * min(1.0, sequences) * other + max(replica.prefill_s(job.input_tokens), prompt + other)
+    own = replica.wait_s + max(replica.prefill_s(job.input_tokens), prompt + other)
+    ttft = wait + 0.5 * min(1.0, sequences) * other + own
     return Load(sequences, peak, rate, ttft, step / (1.0 - prefill_share))
 
 
@@ -77,6 +78,7 @@ def circulating(replica: Replica, job: ServingJob, *, clients: float, fit: int, 
     prompt = replica.prompt_s(job.input_tokens)
     context = job.input_tokens + job.output_tokens / 2
     output = max(0.0, job.output_tokens - 1)
+    think_s += replica.wait_s  # a client that waits beside the device has nothing in flight on it
     if fit < 1:
         return Load(0.0, 0.0, 0.0, INFINITE, INFINITE)
     low, high = 0.0, min(1.0 / prompt, clients / max(replica.prefill_s(job.input_tokens), 1e-9))
@@ -95,7 +97,7 @@ def circulating(replica: Replica, job: ServingJob, *, clients: float, fit: int, 
     share = rate * prompt
     step = replica.decode_s(batch, context) / max(1e-12, 1.0 - share)
     queue = max(0.0, clients - rate * think_s - batch) / rate if rate > 0 else 0.0
-    ttft = replica.prefill_s(job.input_tokens) + queue + (0.5 * step if output else 0.0)
+    ttft = replica.wait_s + replica.prefill_s(job.input_tokens) + queue + (0.5 * step if output else 0.0)
     return Load(batch, batch, rate, ttft, step)
 
 
@@ -105,7 +107,7 @@ def saturated(replica: Replica, job: ServingJob, *, batch: float) -> Load:
     output = max(1.0, job.output_tokens)
     prompt, step = replica.prompt_s(job.input_tokens), replica.decode_s(batch, context)
     rate = 1.0 / (prompt + output * step / batch)
-    return Load(batch, batch, rate, replica.prefill_s(job.input_tokens), batch / (rate * output))
+    return Load(batch, batch, rate, replica.wait_s + replica.prefill_s(job.input_tokens), batch / (rate * output))
 
 
 def fixed_batch(replica: Replica, job: ServingJob, *, batch: float) -> Load:

@@ -28,7 +28,7 @@ from sizewell.sizing.predict.architecture import (
 from sizewell.sizing.predict.memory import adapter_bytes, adapter_params_per_token
 from sizewell.sizing.predict.performance import training_rows
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
-from sizewell.sizing.records.jobs import Cluster, ServingJob
+from sizewell.sizing.records.jobs import Cluster, Pace, ServingJob
 
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5625, "int4": 0.5625}
 """Stored bytes per weight; 4-bit formats carry a scale per group of 16 to 32 weights."""
@@ -84,6 +84,7 @@ class Replica:
     adapters: int = 0  # in memory, of which each sequence uses one
     prefix: float = 0.0  # share of a prompt that is not read, as the prefix cache holds it
     launches: float = 0.0  # of kernels by the host, in a step that no graph was recorded of; 0 where programs are whole
+    wait_s: float = 0.0  # of a first token beside the device: measured, of the host and the network
 
     def read_s(self, batch: float) -> float:
         """Reading the weights that `batch` tokens touch: the larger it is, the more experts and adapters."""
@@ -182,7 +183,7 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
     linear_s = (counts.matmul - counts.head - routed) / compute_dense + routed / c.experts_speed / compute
     # Inputs are scaled only where products run in the narrow format.
     kernels = kernels_per_step(model, job.weights if accelerator.flop_per_s.get(job.weights) else "bf16")
-    return Replica(
+    predicted = Replica(
         devices=devices,
         weights_s=waits * ranks * counts.dense * BYTES.get(dense, 2.0) * pipeline / bandwidth,
         experts_s=waits * counts.experts * width * pipeline / bandwidth,
@@ -202,6 +203,21 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         prefix=job.prefix,
         launches=kernels if accelerator.runtime in ("cuda", "rocm") else 0.0,
     )
+    return predicted if job.pace is None else _at_pace(predicted, job.pace, accelerator)
+
+
+_OF_PROMPTS = ("linear_s_per_token", "collective_s_per_token", "prompt_pair_s", "prompt_extra_s", "launches")
+_OF_STEPS = (
+    *("weights_s", "experts_s", "cache_s_per_token", "head_s_per_token", "decode_pair_s"),
+    *("collective_s", "step_s", "sequence_s", "adapter_s"),
+)
+
+
+def _at_pace(of: Replica, pace: Pace, accelerator: Accelerator) -> Replica:
+    """The replica as it was measured; a launch has no time of its own here, so there are more of them."""
+    steps, prompts = pace.on(accelerator)
+    times = {**dict.fromkeys(_OF_STEPS, steps), **dict.fromkeys(_OF_PROMPTS, prompts)}
+    return replace(of, wait_s=pace.wait_s, **{name: getattr(of, name) * factor for name, factor in times.items()})
 
 
 _ATTENTION_MEASURED = {"hopper": 0.6}

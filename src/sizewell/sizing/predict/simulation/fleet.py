@@ -100,10 +100,11 @@ class Served:
 class _Costs:
     """Seconds of a step, by what is in it."""
 
-    __slots__ = ("_base", "_of", "each_context")
+    __slots__ = ("_base", "_of", "each_context", "wait_s")
 
     def __init__(self, of: Replica) -> None:
         self._of = of
+        self.wait_s = of.wait_s
         self.each_context = of.cache_s_per_token + of.decode_pair_s
         self._base: dict[int, float] = {}
 
@@ -312,7 +313,7 @@ class _Fleet:
             if math.isnan(self.first[request]):
                 self.first[request] = now
                 if self.promise:
-                    self._hold(0, request, now - self.arrived[request])
+                    self._hold(0, request, now - self.arrived[request] + self.costs.wait_s)
             at.used += 1  # the token that the prompt's last step said
             at.sequences += 1
             at.context += self.length[request] + 1
@@ -336,7 +337,7 @@ class _Fleet:
         del self.due[request]
         self.end[request] = now
         if self.promise:
-            self._hold(2, request, now - self.arrived[request])
+            self._hold(2, request, now - self.arrived[request] + self.costs.wait_s)
             said = self.requests.output_tokens[request]
             if said > 1:
                 self._hold(1, request, (now - self.first[request]) / (said - 1))
@@ -505,7 +506,7 @@ def simulate(
                 if clients:
                     for _ in fleet.ended:
                         if following < count:
-                            heappush(coming, (now + think_s, following))
+                            heappush(coming, (now + replica.wait_s + think_s, following))
                             following += 1
                 fleet.ended.clear()
             continue
@@ -529,9 +530,9 @@ def _served(fleet: _Fleet, waiting: array[int]) -> Served:
     ):
         if math.isnan(last):
             continue
-        ttft.append(first - arrived)
+        ttft.append(first - arrived + fleet.costs.wait_s)
         end.append(last)
-        e2e.append(last - arrived)
+        e2e.append(last - arrived + fleet.costs.wait_s)
         tpot.append((last - first) / (output - 1) if output > 1 else math.nan)
     return Served(
         ttft_s=ttft,
