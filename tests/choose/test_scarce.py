@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,6 +12,7 @@ from sizewell.sizing.choose.choice import alternatives, ordered, why_not
 from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.explain import on_half
 from sizewell.sizing.choose.workloads import scarce
+from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
 
 from .conftest import ON, spec, tune
@@ -164,3 +166,18 @@ def test_alternatives_of_a_batch_bill_what_the_choice_bills(facts):
             assert "compared at" in other.why_not or "nearly" in other.why_not, other
     again = on_half(replace(best, fleet=replace(best.fleet, replicas=2)))
     assert "0.0 d" not in again[0].outcome
+
+
+def test_a_block_that_starts_later_than_they_are_sold_is_refused_and_one_that_is_bought_is_not(facts):
+    def block(days, **more):
+        return {"block": {"duration": "72h", "start": (ON + timedelta(days=days)).isoformat(), **more}}
+
+    with pytest.raises(SpecError) as caught:
+        decide([spec(**WEEKS, capacity=block(57))], facts, stack="", on=ON)
+    (fault,) = caught.value.faults
+    assert (fault.path, "57 days ahead: blocks are sold that start within 56" in fault.message) == (
+        "capacity.block.start", True,
+    )  # fmt: skip
+    assert (ON + timedelta(days=56)).isoformat() in fault.fix
+    for bought in (block(56), block(90, id="cr-0123456789abcdef0")):
+        size_one(spec(**WEEKS, capacity=bought), facts, stack="", on=ON)

@@ -23,7 +23,8 @@ from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.setting import KEEP, Setting
 from sizewell.sizing.choose.workloads import workload_record
-from sizewell.sizing.errors import UsageError
+from sizewell.sizing.errors import Fault, SpecError, UsageError
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGroup
 from sizewell.sizing.records.jobs import Pace
 from sizewell.sizing.records.registration import UNASSIGNED
@@ -150,6 +151,7 @@ def size_one(
     pace: Pace | None = None,
 ) -> Sizing:
     """One spec against the whole catalog: what `decide`, `explain` and the benchmarks share."""
+    _check_start(spec, on)
     checkpoint = spec.checkpoint
     need = requirements(spec, catalog)
     setting = Setting(
@@ -172,6 +174,23 @@ def size_one(
         unpriced = size(spec, setting, apart=apart, unpriced=True)
         return unpriced if unpriced.best() is not None else sizing
     return sizing
+
+
+def _check_start(spec: WorkloadSpec, on: date) -> None:
+    """A block that is to be bought starts while it is sold; one that is bought starts when it does."""
+    block = spec.capacity.block if spec.capacity else None
+    days = max(cloud.capacity.block_days_ahead or 0 for cloud in CLOUDS.values() if "block" in cloud.capacity.forms)
+    if block is None or block.start is None or block.id is not None:
+        return
+    ahead = (date.fromisoformat(block.start[:10]) - on).days
+    if ahead > days:
+        latest = on + timedelta(days=days)
+        fault = Fault(
+            path="capacity.block.start",
+            message=f"{block.start} is {ahead} days ahead: blocks are sold that start within {days} days",
+            fix=f"name a day until {latest.isoformat()}, or leave start out for the earliest that is offered",
+        )
+        raise SpecError([fault], subject=spec.name)
 
 
 def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:

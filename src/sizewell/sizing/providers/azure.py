@@ -166,6 +166,7 @@ AZURE: Final = Cloud(
     ),
     capacity=Capacity(
         forms=(),
+        block_days_ahead=56,  # learn.microsoft.com (scheduleProfile.start of capacity reservations), 2026-11-27
         ends="",
         stays="an on-demand capacity reservation",
         spot_notice_s=30,

@@ -153,6 +153,7 @@ class Capacity:
     """What is sold beside on-demand and spot, and how a spec asks for it."""
 
     forms: tuple[str, ...]  # keys of `capacity` that only this cloud sells
+    block_days_ahead: int | None  # within how many days a block of capacity starts; None where none is sold
     ends: str  # what people buy for a run instead of on-demand machines; "" where nothing is
     stays: str
     spot_notice_s: int  # between the word that a spot machine goes, and its end
