@@ -40,7 +40,9 @@ from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Billed
 from sizewell.resources.tables.meters import FreeInputs
 from sizewell.resources.tables.meters import Meter as MeteredInput
-from sizewell.resources.unfit.machines import ImageKind
+from sizewell.resources.unfit.machines import Attached, ImageKind
+from sizewell.resources.unfit.names import NameForm
+from sizewell.resources.unfit.services import Registries, Units
 from sizewell.sizing.aliases import Alias
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
@@ -71,6 +73,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),
     "recording/contents/data/arm.csv": (ArmType, ("type",)),
+    "resources/data/attached.csv": (Attached, ("accelerator",)),
     "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
     "resources/data/accelerator_names.csv": (AcceleratorName, ("pattern",)),
     "resources/data/spellings.csv": (Spelling, ("type",)),
@@ -78,6 +81,9 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
     "resources/data/image_kinds.csv": (ImageKind, ("cloud", "image")),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
+    "resources/data/name_forms.csv": (NameForm, ("type", "system")),
+    "resources/data/provisioned_units.csv": (Units, ("model",)),
+    "resources/data/registries.csv": (Registries, ("types",)),
     "resources/readers/data/container_insights.csv": (Measured, ("instance_type",)),
     "resources/readers/data/device_names.csv": (DeviceName, ("begins", "names")),
     "resources/readers/data/policy_documents.csv": (PolicyDocument, ("type",)),

@@ -77,5 +77,5 @@ def test_careful_programs_pass_without_noise(cloud: str, tmp_path: Path) -> None
         known = ADVISED.get(f"{cloud} {program.__name__}", ADVISED.get(program.__name__, set()))
         assert {r.rule for r in report.results} == known, program.__name__
         assert report.rules > len(RULES) / 2  # most rules looked
-        wrong = unfit(Graph(plan), load(), lifetimes.load(), cuda_of)
+        wrong = unfit(Graph(plan), load(), lifetimes.load(), cuda_of, ON)
         assert [each.detail for each in wrong] == [], program.__name__

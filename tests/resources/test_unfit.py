@@ -1,6 +1,7 @@
 """What a cloud refuses or runs in vain is said of any program, and nothing is said of what it takes."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -11,7 +12,7 @@ from sizewell.resources.unfit import unfit
 from sizewell.sizing import catalog
 from sizewell.sizing.catalog import lifetimes
 
-CATALOG, KNOWN = catalog.load(), lifetimes.load()
+CATALOG, KNOWN, ON = catalog.load(), lifetimes.load(), date(2026, 11, 27)
 EKS, GROUP = "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup"
 TEMPLATE, VPC, SUBNET = "aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/vpc:Vpc", "aws:ec2/subnet:Subnet"
 MORE = "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
@@ -28,7 +29,7 @@ def made(type_, as_="x", **inputs):
 
 def said(*resources):
     graph = Graph(Plan(project="p", stack="", resources=resources))
-    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of)]
+    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)]
 
 
 def nodes(machine, ami, **more):
@@ -139,7 +140,7 @@ def subnets(*cidrs, zone="us-east-1{}", more=()):
     [
         (subnets("10.0.0.0/24", "10.0.1.0/24", zone="us-east-1a"), "all in us-east-1a"),
         (subnets("10.0.0.0/24"), "one alone"),
-        (subnets("10.0.0.0/24", "10.1.0.0/24"), "10.1.0.0/24 is outside of its VPC's 10.0.0.0/16"),
+        (subnets("10.0.0.0/24", "10.1.0.0/24"), "10.1.0.0/24 is outside of its network's 10.0.0.0/16"),
         (subnets("10.0.0.0/20", "10.0.8.0/24"), "10.0.8.0/24 overlaps 10.0.0.0/20 of s0"),
     ],
 )

@@ -198,8 +198,8 @@ def what_presses(plan: Plan, catalog: Catalog, on: date, *, sized: bool) -> tupl
     `sized`: whether a decision stands behind the stack, whose configuration then sets the versions.
     """
     known = lifetimes.load()
-    ages = aging(plan.resources, known, on, stack=plan.stack if sized else "")
-    return pressing((*ages, *unfit(Graph(plan), catalog, known, cuda_of)))
+    ages = aging((*plan.resources, *plan.lookups), known, on, stack=plan.stack if sized else "")
+    return pressing((*ages, *unfit(Graph(plan), catalog, known, cuda_of, on)))
 
 
 def ends_of(decision: Decision) -> tuple[records.End, ...]:

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers.images import machine_images, machine_types
+from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
 from sizewell.resources.readers.offers import INSTEAD, offers
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
@@ -42,6 +42,7 @@ POOLS: Final = {
     ),
     "gcp:container/nodePool:NodePool": ("gke", "version", "cluster", "gcp:container/cluster:Cluster"),
 }  # fmt: skip
+VERSIONS_OF_GKE: Final = "gcp:container/getEngineVersions:getEngineVersions"
 PLAIN: Final = re.compile(r"v?\d+(?:\.\d+)*")
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
@@ -213,7 +214,11 @@ def _upgrade(
 def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> Iterator[Aging]:
     type_ = canonical(resource.type)
     inputs = resource.inputs
-    if type_ in CLUSTERS:
+    if type_ == VERSIONS_OF_GKE and isinstance(inputs.get("versionPrefix"), str):
+        version = inputs["versionPrefix"].rstrip(".")
+        if PLAIN.fullmatch(version) and "." in version:
+            yield kubernetes("gke", version, known, on, stack=stack, resource=resource.name)
+    elif type_ in CLUSTERS:
         service, key = CLUSTERS[type_]
         version = resource.outputs.get(key) or inputs.get(key)
         if isinstance(version, str) and version:
@@ -249,7 +254,7 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
     for kind, name, version in offers(resource):
         yield from _release(resource, known.release(kind, name, version), on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
-        for image in set(machine_images(inputs)):
+        for image in set(looked_up(resource) if type_ in LOOKUPS else machine_images(inputs)):
             yield from _system(resource, image, known, on)
         for machine in set(machine_types(inputs)):
             yield from _retired(resource, machine, known, on)

@@ -108,6 +108,7 @@ class Plan:
     origin: str = ""  # "evaluated", "pulumi preview --json", "stack export", "base main@abc123"
     notes: tuple[str, ...] = ()  # what was assumed or left out on the way to this plan
     hidden: tuple[Hidden, ...] = ()  # what the source of the plan could not show; `resources.hidden` says all
+    lookups: tuple[RecordedResource, ...] = ()  # calls that only a cloud can answer, each with its arguments
 
     def by_urn(self) -> dict[str, RecordedResource]:
         return {resource.urn: resource for resource in self.resources}

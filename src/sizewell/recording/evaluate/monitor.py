@@ -103,6 +103,7 @@ class Monitor:
         self.outputs: dict[str, object] = {}
         self.notes: list[str] = []
         self.unanswered: list[str] = []
+        self.lookups: list[RecordedResource] = []
         self.hidden: list[Hidden] = []
         self.unread: dict[str, Unread] = {}  # why a renderer has made nothing, by the type of resource that asked
         self.sequence: Callable[[], int] = lambda: len(self.order)
@@ -175,9 +176,17 @@ class Monitor:
         if given is None:
             logs.detail(__name__, "%s: no answer offline: unknown", request.tok)
             self.unanswered.append(request.tok)
+            self._asked(request)
             return resource_pb2.ResourceInvokeResponse(unknown=True)
         answer = json_format.ParseDict(dict(given), struct_pb2.Struct())
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
+
+    def _asked(self, request: Any) -> None:
+        """What a cloud is asked: an image of a system that has ended is one, whatever the cloud answers."""
+        inputs, secrets = values.plain_fields(request.args)
+        name = request.tok.rpartition(":")[2]
+        urn = f"{request.tok}#{len(self.lookups)}"
+        self.lookups.append(RecordedResource(urn=urn, type=request.tok, name=name, inputs=inputs, secret_paths=secrets))
 
     def Call(self, request: Any) -> provider_pb2.CallResponse:  # noqa: N802
         """A method runs in a provider: what it answers is unknown, whole, as the SDK reads one unknown field."""

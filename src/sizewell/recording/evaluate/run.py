@@ -143,6 +143,7 @@ def _attempt(case: _Case, replaces: Path | None, narrow: AbstractSet[str] | None
         origin="evaluated",
         notes=(*monitor.notes, *(f"warning: {text}" for text in engine.warnings)),
         hidden=(*project.hidden, *monitor.hidden),
+        lookups=tuple(monitor.lookups),
     )
     return expanded(plan, project.root, monitor.unread)
 

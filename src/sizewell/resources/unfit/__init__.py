@@ -6,22 +6,30 @@ Pure. Only what is known is said: a value that is not known yet, or that no tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import date
 
 from sizewell.resources.ages import Aging
 from sizewell.resources.graph import Graph
-from sizewell.resources.unfit import machines, names, networks
+from sizewell.resources.unfit import clusters, machines, names, networks, services
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 
 
 def unfit(
-    graph: Graph, catalog: Catalog, known: Lifetimes, cuda_of: Callable[[str], tuple[str, ...]]
+    graph: Graph, catalog: Catalog, known: Lifetimes, cuda_of: Callable[[str], tuple[str, ...]], on: date
 ) -> Iterator[Aging]:
     """What does not go together, resource by resource; `cuda_of` says which CUDA an image has."""
-    for resource in graph.plan.resources:
+    for resource in (*graph.plan.resources, *graph.plan.lookups):
         said = (
             *machines.of_image(graph, resource, catalog),
             *machines.of_google(resource, catalog),
+            *machines.of_azure(resource, catalog),
+            *services.of_images(resource),
+            *services.of_units(resource),
+            *services.of_window(resource, on),
+            *services.of_hyperpod(graph, resource, known),
+            *clusters.of_pools(resource, catalog),
+            *clusters.of_services(graph, resource),
             *networks.of_cluster(graph, resource),
             *networks.of_subnet(graph, resource),
             *networks.of_zones(graph, resource, catalog),

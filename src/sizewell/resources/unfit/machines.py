@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers.images import machine_types
+from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_types
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
@@ -24,11 +24,13 @@ from sizewell.sizing.catalog.records import Accelerator, Shape
 from sizewell.sizing.providers import CLOUDS
 
 GROUP: Final = "aws:eks/nodeGroup:NodeGroup"
+INSTANCE: Final = "aws:ec2/instance:Instance"
+INSTALLING: Final = ("userData", "userDataBase64", "launchTemplate")  # inputs by which a machine may get its driver
 # Type -> the input that names its image.
 IMAGES: Final = {
     GROUP: "amiType",
     "aws:ec2/launchTemplate:LaunchTemplate": "imageId",
-    "aws:ec2/instance:Instance": "ami",
+    INSTANCE: "ami",
 }
 
 
@@ -38,13 +40,15 @@ class ImageKind:
 
     cloud: str
     image: str  # a regular expression for the whole name, or for the parameter that leads to it
-    architecture: str
+    architecture: Literal["", "x86_64", "arm64"] = ""  # "" for either, or where the name does not say
     drives: tuple[str, ...] = ()  # runtimes of accelerators
     may_drive: tuple[str, ...] = ()  # those of which nobody wrote down whether it does
+    takes_drivers: bool = True  # whether somebody can install what it lacks
     source: str
 
 
-_KINDS: Final = csvtables.read(ImageKind, Path(__file__).parents[1] / "data/image_kinds.csv")
+DATA: Final = Path(__file__).parents[1] / "data"
+_KINDS: Final = csvtables.read(ImageKind, DATA / "image_kinds.csv")
 _DRIVERS: Final = {"cuda": "NVIDIA", "neuron": "Neuron"}
 INSTALLS_DRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
 MARKETS: Final = ("ON_DEMAND", "SPOT", "CAPACITY_BLOCK")
@@ -58,11 +62,14 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     if type_ == GROUP and isinstance(market, str) and market not in MARKETS:
         yield f"capacity_type {market!r} is refused by EKS", f"name one of {', '.join(MARKETS)}"
     named = resource.inputs.get(IMAGES[type_])
+    if isinstance(named, Unknown):
+        named = _looked_up(graph, resource, IMAGES[type_])
     kind = _kind(cloud_of(type_), named) if isinstance(named, str) else None
     if kind is None:
         return
-    if type_ != GROUP:  # its user data may install the driver
-        yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=True)
+    if type_ != GROUP:
+        installed = type_ != INSTANCE or any(resource.inputs.get(key) is not None for key in INSTALLING)
+        yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=installed)
         return
     types = items(resource.inputs.get("instanceTypes"))
     if not types and resource.inputs.get("launchTemplate") is not None:
@@ -70,6 +77,16 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
         types = items(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else ()
     for machine in () if isinstance(types, Unknown) else types:
         yield from _driven(f"ami_type {named}", kind, machine, catalog, installed=_installs(graph))
+
+
+def _looked_up(graph: Graph, resource: RecordedResource, key: str) -> str | None:
+    """The image of a machine that the program looks up, where it looks up one and no resource makes another."""
+    if resource.property_dependencies.get(key):
+        return None
+    cloud = cloud_of(resource.type)
+    calls = [call for call in graph.plan.lookups if call.type in LOOKUPS and cloud_of(call.type) == cloud]
+    named = {name for call in calls for name in looked_up(call)}
+    return next(iter(named)) if len(named) == 1 == len(calls) else None
 
 
 def _kind(cloud: str, named: str) -> ImageKind | None:
@@ -94,7 +111,7 @@ def _driven(
     shape = catalog.shapes_by_type.get((image.cloud, str(machine)))
     if shape is None:
         return
-    if shape.architecture and shape.architecture != image.architecture:
+    if shape.architecture and image.architecture and shape.architecture != image.architecture:
         yield (
             f"{named} is for {image.architecture}, and {machine} is {shape.architecture}: it does not boot there",
             f"take an image for {shape.architecture}",
@@ -107,13 +124,43 @@ def _driven(
     if has := " and ".join(_DRIVERS[runtime] for runtime in image.drives):
         needs = f"take the image for {needed}" if needed else "take an image of your own with its driver"
         yield f"{named} has the driver of {has}, which does not drive the {device.name} of {machine}", needs
+    elif not image.takes_drivers:
+        said = f"{named} has no driver for the {device.name} of {machine}, and takes none: it is billed in vain"
+        yield said, "take an image with the driver"
     elif not installed:
-        vain = "it is billed and no pod can use it, unless an operator from elsewhere installs one"
-        or_operator = ", or the GPU operator" if device.runtime == "cuda" else ""
+        vain = "it is billed and nothing can use it, unless somebody else installs one"
+        or_operator = ", or the GPU operator on a cluster" if device.runtime == "cuda" else ""
         yield (
             f"{named} has no driver for the {device.name} of {machine}: {vain}",
             f"take an image with the driver{or_operator}",
         )
+
+
+# Type of a pool of AKS -> (its image, its machine type).
+AKS_POOLS: Final = {
+    "azure-native:containerservice:AgentPool": ("osSKU", "vmSize"),
+    "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool": ("osSku", "vmSize"),
+}
+AKS: Final = "azure-native:containerservice:ManagedCluster"
+
+
+def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Systems of AKS on which it supports no accelerators, and a kind of driver that Linux chooses by itself."""
+    type_ = canonical(resource.type)
+    pools: tuple[Any, ...] = (resource.inputs,) if type_ in AKS_POOLS else ()
+    image_key, machine_key = AKS_POOLS.get(type_, ("osSKU", "vmSize"))
+    if type_ == AKS:
+        listed = items(resource.inputs.get("agentPoolProfiles"))
+        pools = () if isinstance(listed, Unknown) else listed
+    for pool in pools:
+        image = get(pool, image_key)
+        kind = _kind(cloud_of(type_), image) if isinstance(image, str) else None
+        if kind is not None:
+            yield from _driven(f"{image_key} {image}", kind, get(pool, machine_key), catalog, installed=True)
+        driver = get(pool, "gpuProfile", "driverType")
+        if isinstance(driver, str) and get(pool, "osType", default="Linux") == "Linux":
+            said = f"driverType {driver} is refused on Linux, where AKS chooses the driver"
+            yield said, "leave it out, or set the gpuProfile's driver to None and install one"
 
 
 GOOGLE: Final = {
@@ -123,11 +170,20 @@ GOOGLE: Final = {
     "gcp:compute/instanceTemplate:InstanceTemplate": "",
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": "",
 }
-# Image types of GKE for Docker, in no version since 1.24 (cloud.google.com/kubernetes-engine/docs/deprecations/docker-
-# containerd, from memory, 2026-11-27).
+# Image types of GKE for Docker, in no version since 1.24 (docs.cloud.google.com/kubernetes-engine/docs/deprecations/
+# docker-containerd, read on 2026-11-27; its Windows ones by github.com/rancher/gke-operator/issues/120).
 DOCKER_IMAGES: Final = ("COS", "UBUNTU", "WINDOWS_LTSC", "WINDOWS_SAC")
-# What N1 takes, and it alone (cloud.google.com/compute/docs/gpus, from memory, 2026-11-27).
-ATTACHED: Final = tuple(f"nvidia-tesla-{name}" for name in ("k80", "p4", "p100", "v100", "t4"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """A row of attached.csv: an accelerator that is attached to machines of N1, and of no other series."""
+
+    accelerator: str
+    source: str
+
+
+ATTACHED: Final = tuple(row.accelerator for row in csvtables.read(Attached, DATA / "attached.csv"))
 
 
 def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:

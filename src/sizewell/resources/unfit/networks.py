@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
@@ -18,14 +19,23 @@ Network = IPv4Network | IPv6Network
 SUBNET: Final = "aws:ec2/subnet:Subnet"
 VPC: Final = "aws:ec2/vpc:Vpc"
 MORE_ADDRESSES: Final = "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
-# Type of a subnet -> (input that names its network, types of that, input with its addresses).
+VNET: Final = "azure-native:network:VirtualNetwork"
+CLASSIC_VNET: Final = "azure:network/virtualNetwork:VirtualNetwork"
+# Type of a subnet -> (input that names its network, types of that).
 SUBNETS: Final = {
-    SUBNET: ("vpcId", (VPC, "aws:ec2/defaultVpc:DefaultVpc"), "cidrBlock"),
-    "gcp:compute/subnetwork:Subnetwork": ("network", ("gcp:compute/network:Network",), "ipCidrRange"),
-    "azure-native:network:Subnet": (
-        "virtualNetworkName", ("azure-native:network:VirtualNetwork",), "addressPrefix",
-    ),
-}  # fmt: skip
+    SUBNET: ("vpcId", (VPC, "aws:ec2/defaultVpc:DefaultVpc")),
+    "gcp:compute/subnetwork:Subnetwork": ("network", ("gcp:compute/network:Network",)),
+    "azure-native:network:Subnet": ("virtualNetworkName", (VNET,)),
+    "azure:network/subnet:Subnet": ("virtualNetworkName", (CLASSIC_VNET,)),
+}
+ADDRESSES: Final = tuple(SUBNETS)
+# Type of a network -> path of its addresses; it may have subnets of its own in the input `subnets`.
+NETWORKS: Final = {
+    VPC: ("cidrBlock",),
+    VNET: ("addressSpace", "addressPrefixes"),
+    CLASSIC_VNET: ("addressSpaces",),
+}
+KEYS: Final = ("cidrBlock", "ipCidrRange", "addressPrefix", "addressPrefixes")
 
 
 def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
@@ -44,38 +54,83 @@ def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, 
         yield f"EKS needs subnets in two zones and refuses these: {where}", "give it a subnet in another zone"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Addresses that a subnet takes."""
+
+    name: str
+    key: str  # the input that states them
+    network: Network
+    home: str  # in which network it is: its URN, or its name where it stands elsewhere
+
+
 def of_subnet(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
-    """A subnet outside of its network's addresses, or over those of another; each pair is said at the later one."""
-    if (kind := canonical(resource.type)) not in SUBNETS:
+    """A subnet outside of its network's addresses, or over those of another; each pair is said at the later one.
+
+    Subnets inside a network (Azure's `subnets`) count as those that stand for themselves, and so do the secondary
+    ranges of Google's.
+    """
+    if canonical(resource.type) not in (*SUBNETS, VNET, CLASSIC_VNET):
         return
-    key = SUBNETS[kind][2]
-    own = _network(resource.inputs.get(key))
-    home = _home(graph, resource)
-    if own is None or home is None:
-        return
-    parent = graph.by_urn.get(home)
-    if parent is not None and canonical(parent.type) == VPC and (ranges := _ranges(graph, parent)):
-        inside = any(own.version == each.version and own.subnet_of(each) for each in ranges)  # type: ignore[arg-type]
-        if not inside:
+    for own in plots_of(graph, resource):
+        parent = graph.by_urn.get(own.home)
+        ranges = ranges_of(graph, parent) if parent is not None else []
+        if ranges and not any(own.network.version == each.version and own.network.subnet_of(each) for each in ranges):  # type: ignore[arg-type]
             has = ", ".join(map(str, ranges))
-            yield f"{key} {own} is outside of its VPC's {has}: EC2 refuses it", f"take a part of {has}"
-    for other in graph.of(kind):
+            whose = (
+                f"{own.key} {own.network} of {own.name}" if own.name != resource.name else f"{own.key} {own.network}"
+            )
+            yield f"{whose} is outside of its network's {has}: the cloud refuses it", f"take a part of {has}"
+    earlier: list[Plot] = []
+    for other in graph.of(*SUBNETS, VNET, CLASSIC_VNET):
+        for plot in plots_of(graph, other):
+            if other.urn == resource.urn:
+                yield from _over(plot, resource, earlier)
+            earlier.append(plot)
         if other.urn == resource.urn:
             return
-        theirs = _network(other.inputs.get(key))
-        if (
-            theirs is not None
-            and own.version == theirs.version
-            and own.overlaps(theirs)
-            and _home(graph, other) == home
-        ):
-            said = f"{key} {own} overlaps {theirs} of {other.name} in the same network: the cloud refuses the second"
-            yield said, "take addresses that no other subnet has"
 
 
-def _home(graph: Graph, subnet: RecordedResource) -> str | None:
+def _over(own: Plot, resource: RecordedResource, earlier: Sequence[Plot]) -> Iterator[tuple[str, str]]:
+    for other in earlier:
+        theirs, same = other.network, other.home == own.home and (other.name, other.network) != (own.name, own.network)
+        if same and own.network.version == theirs.version and own.network.overlaps(theirs):
+            of = f" of {own.name}" if own.name != resource.name else ""
+            said = f"{own.key} {own.network}{of} overlaps {theirs} of {other.name} in the same network"
+            yield f"{said}: the cloud refuses the second", "take addresses that no other subnet has"
+
+
+def plots_of(graph: Graph, resource: RecordedResource) -> Iterator[Plot]:
+    """What a resource takes of a network; nothing where that is not known."""
+    type_, inputs = canonical(resource.type), resource.inputs
+    if type_ in SUBNETS:
+        home = home_of(graph, resource)
+        for key, network in _stated(inputs) if home is not None else ():
+            yield Plot(name=resource.name, key=key, network=network, home=home or "")
+    elif type_ in (VNET, CLASSIC_VNET):
+        inside = items(inputs.get("subnets"))
+        for place, subnet in enumerate(() if isinstance(inside, Unknown) else inside):
+            name = get(subnet, "name")
+            for key, network in _stated(subnet):
+                shown = name if isinstance(name, str) else f"subnets[{place}]"
+                yield Plot(name=shown, key=key, network=network, home=resource.urn)
+
+
+def _stated(subnet: Any) -> Iterator[tuple[str, Network]]:
+    for key in KEYS:
+        value = get(subnet, key)
+        for cidr in (value,) if isinstance(value, str) else value if isinstance(value, list | tuple) else ():
+            if (network := network_of(cidr)) is not None:
+                yield key, network
+    secondary = items(get(subnet, "secondaryIpRanges"))
+    for each in () if isinstance(secondary, Unknown) else secondary:
+        if (network := network_of(get(each, "ipCidrRange"))) is not None:
+            yield "ipCidrRange", network
+
+
+def home_of(graph: Graph, subnet: RecordedResource) -> str | None:
     """What says in which network a subnet is: its URN, or its name where it stands elsewhere; None where unknown."""
-    link, kinds, _ = SUBNETS[canonical(subnet.type)]
+    link, kinds = SUBNETS[canonical(subnet.type)]
     found = graph.referenced(subnet, link, *kinds)
     if not isinstance(found, Unknown) and len(found) == 1:
         return found[0].urn
@@ -84,16 +139,22 @@ def _home(graph: Graph, subnet: RecordedResource) -> str | None:
     return f"{group}/{stated}" if isinstance(stated, str) and isinstance(group, str) and not found else None
 
 
-def _ranges(graph: Graph, vpc: RecordedResource) -> list[Network]:
-    """All addresses of a VPC; [] where some are not known."""
-    more = graph.referring(vpc, MORE_ADDRESSES, "vpcId")
+def ranges_of(graph: Graph, network: RecordedResource) -> list[Network]:
+    """All addresses of a network; [] where some are not known."""
+    if (type_ := canonical(network.type)) not in NETWORKS:
+        return []
+    stated = get(network.inputs, *NETWORKS[type_])
+    listed = (stated,) if isinstance(stated, str) else items(stated)
+    cidrs = [] if isinstance(listed, Unknown) else list(listed)
+    more = graph.referring(network, MORE_ADDRESSES, "vpcId") if type_ == VPC else ()
     if isinstance(more, Unknown):
         return []
-    ranges = [_network(each.inputs.get("cidrBlock")) for each in (vpc, *more)]
+    ranges = [network_of(each) for each in (*cidrs, *(association.inputs.get("cidrBlock") for association in more))]
     return [each for each in ranges if each is not None] if None not in ranges else []
 
 
-def _network(cidr: object) -> Network | None:
+def network_of(cidr: object) -> Network | None:
+    """A range of addresses, None where it is not known or is none."""
     try:
         return ip_network(cidr, strict=False) if isinstance(cidr, str) else None
     except ValueError:
@@ -129,8 +190,9 @@ def of_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
 
 
 LEAST_HOURS, LEAST_IN_32_DAYS, MOST_DAYS = 4, 48, 90
-"""cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions: 48 hours in any 32 days, in
-pieces of at least 4; an exclusion of scope NO_UPGRADES lasts 90 days at most (from memory, 2026-11-27)."""
+"""48 hours in any 32 days, in pieces of at least 4 (cloud.google.com/kubernetes-engine/docs/maintenance-window, read on
+2026-11-27). An exclusion of scope NO_UPGRADES lasts 90 days at most: an estimate, from memory of
+cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions."""
 
 
 def of_maintenance(resource: RecordedResource) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,113 @@
+"""Pools and addresses of managed clusters that a cloud refuses.
+
+Sources: learn.microsoft.com/azure/aks/use-system-pools (github.com/MicrosoftDocs/azure-aks-docs, of 2026-04-30); the
+descriptions of dnsServiceIP and serviceCidr in pulumi_azure_native 3.29.0 and of masterIpv4CidrBlock in pulumi_gcp
+10.2.0; docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html; all read on 2026-11-27.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network, ip_address
+from typing import Any, Final
+
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.unfit.networks import ADDRESSES, Network, home_of, network_of, plots_of, ranges_of
+from sizewell.resources.values import canonical, cloud_of, get, items
+from sizewell.sizing.catalog.catalog import Catalog
+
+AKS: Final = "azure-native:containerservice:ManagedCluster"
+POOL: Final = "azure-native:containerservice:AgentPool"
+CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool"
+EKS: Final = "aws:eks/cluster:Cluster"
+GKE: Final = "gcp:container/cluster:Cluster"
+PRIVATE: Final = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+
+
+def of_pools(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """System pools of AKS on spot, on Windows, on machines that burst or without any; and a cluster without one."""
+    type_ = canonical(resource.type)
+    if type_ in (POOL, CLASSIC):
+        yield from _pool("", resource.inputs, catalog)
+    if type_ != AKS:
+        return
+    profiles = items(resource.inputs.get("agentPoolProfiles"))
+    if isinstance(profiles, Unknown) or not profiles:
+        return
+    for profile in profiles:
+        yield from _pool(f"pool {get(profile, 'name')}: ", profile, catalog)
+    modes = [get(profile, "mode") for profile in profiles]
+    if all(isinstance(mode, str) and mode != "System" for mode in modes):
+        yield "AKS asks for a system pool, and every pool has mode User", "give one of Linux the mode System"
+
+
+def _pool(prefix: str, pool: Any, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    if get(pool, "mode") != "System":
+        return
+    wrong = f"{prefix}a pool of mode System"
+    if "Spot" in (get(pool, "scaleSetPriority"), get(pool, "priority")):
+        yield f"{wrong} is refused on spot", "give it mode User, and another pool mode System"
+    if get(pool, "osType") == "Windows":
+        yield f"{wrong} is refused on Windows", "give it mode User, and a pool of Linux mode System"
+    machine = get(pool, "vmSize")
+    if isinstance(machine, str) and catalog.says(cloud_of(POOL), machine, "burstable"):
+        yield f"{wrong} is not supported on {machine}, of the B series", "take a D series, such as Standard_D4s_v5"
+    least = get(pool, "minCount", default=get(pool, "nodeCount", default=get(pool, "count")))
+    if isinstance(least, int | float) and not isinstance(least, bool) and least == 0:
+        yield f"{wrong} cannot have 0 machines", "give it 1 machine at least, better 2"
+
+
+def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """Addresses of a cluster's services and control plane that are of the wrong size, or somebody else's."""
+    type_, inputs = canonical(resource.type), resource.inputs
+    if type_ == EKS:
+        own = network_of(get(inputs, "kubernetesNetworkConfig", "serviceIpv4Cidr"))
+        if own is None:
+            return
+        if not 12 <= own.prefixlen <= 24 or not any(
+            isinstance(own, IPv4Network) and own.subnet_of(each) for each in PRIVATE
+        ):
+            said = f"service_ipv4_cidr {own} is refused: EKS takes a private range between /24 and /12"
+            yield said, "take one such as 172.20.0.0/16"
+        yield from _overlapping("service_ipv4_cidr", own, "its VPC's", _of_vpc(graph, resource))
+    elif type_ == AKS:
+        own = network_of(get(inputs, "networkProfile", "serviceCidr"))
+        if own is None:
+            return
+        dns = get(inputs, "networkProfile", "dnsServiceIP")
+        if isinstance(dns, str) and _address(dns) is not None and _address(dns) not in own:
+            yield f"dns_service_ip {dns} is outside of service_cidr {own}: AKS refuses it", f"take {own[10]}"
+        yield from _overlapping("service_cidr", own, "its subnet's", _of_pools(graph, resource))
+    elif type_ == GKE:
+        own = network_of(get(inputs, "privateClusterConfig", "masterIpv4CidrBlock"))
+        if own is not None and own.prefixlen != 28:
+            yield f"master_ipv4_cidr_block {own} is refused: GKE takes a /28", f"take {own.network_address}/28"
+
+
+def _of_vpc(graph: Graph, cluster: RecordedResource) -> Iterator[Network]:
+    subnets = graph.referenced(cluster, "vpcConfig", *ADDRESSES)
+    homes = {home_of(graph, subnet) for subnet in (() if isinstance(subnets, Unknown) else subnets)}
+    for home in sorted(home for home in homes if home):
+        network = graph.by_urn.get(home)
+        yield from ranges_of(graph, network) if network is not None else ()
+
+
+def _of_pools(graph: Graph, cluster: RecordedResource) -> Iterator[Network]:
+    subnets = graph.referenced(cluster, "agentPoolProfiles", *ADDRESSES)
+    for subnet in () if isinstance(subnets, Unknown) else subnets:
+        yield from (plot.network for plot in plots_of(graph, subnet))
+
+
+def _overlapping(what: str, own: Network, whose: str, others: Iterable[Network]) -> Iterator[tuple[str, str]]:
+    for other in others:
+        if own.version == other.version and own.overlaps(other):
+            yield f"{what} {own} overlaps {whose} {other}: the cloud refuses it", "take addresses that nothing else has"
+            return
+
+
+def _address(stated: str) -> Any:
+    try:
+        return ip_address(stated)
+    except ValueError:
+        return None

@@ -1,0 +1,286 @@
+"""What services, clusters and networks refuse of any program, and what a program looks up."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from sizewell.launch.images import cuda_of
+from sizewell.recording.evaluate import evaluate
+from sizewell.resources.ages import aging, pressing
+from sizewell.resources.graph import Graph
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.unfit import unfit
+from sizewell.sizing import catalog
+from sizewell.sizing.catalog import lifetimes
+
+CATALOG, KNOWN, ON = catalog.load(), lifetimes.load(), date(2026, 11, 27)
+RUN, JOB = "gcp:cloudrunv2/service:Service", "gcp:cloudrunv2/job:Job"
+AKS, AGENTS = (f"azure-native:containerservice:{kind}" for kind in ("ManagedCluster", "AgentPool"))
+EKS, GKE = "aws:eks/cluster:Cluster", "gcp:container/cluster:Cluster"
+VNET, SUBNET = "azure-native:network:VirtualNetwork", "azure-native:network:Subnet"
+AMI, BLOCK = "aws:ec2/getAmi:getAmi", "aws:ec2/getCapacityBlockOffering:getCapacityBlockOffering"
+INSTANCE = "aws:ec2/instance:Instance"
+
+
+def made(type_, as_="x", **inputs):
+    return RecordedResource(urn=f"urn:{as_}", type=type_, name=as_, inputs=inputs)
+
+
+def linked(resource, **to):
+    return replace(resource, property_dependencies={key: tuple(each.urn for each in of) for key, of in to.items()})
+
+
+def said(*resources, lookups=()):
+    graph = Graph(Plan(project="p", stack="", resources=resources, lookups=tuple(lookups)))
+    return [f"{each.detail}; {each.fix}" for each in unfit(graph, CATALOG, KNOWN, cuda_of, ON)]
+
+
+def service(image, type_=RUN):
+    containers = {"containers": [{"image": image}]}
+    return made(type_, template=containers if type_ == RUN else {"template": containers})
+
+
+def deployed(model, kind, capacity):
+    return made("azure-native:cognitiveservices:Deployment", sku={"name": kind, "capacity": capacity},
+                properties={"model": {"name": model, "version": "1"}})  # fmt: skip
+
+
+def reserved(start, end, size=8):
+    return made("azure-native:compute:CapacityReservation", scheduleProfile={"start": start, "end": end},
+                sku={"name": "Standard_ND96isr_H100_v5", "capacity": size})  # fmt: skip
+
+
+def vnet(*subnets, space=("10.0.0.0/16",)):
+    inside = [{"name": f"s{place}", "addressPrefix": cidr} for place, cidr in enumerate(subnets)]
+    return made(VNET, "v", addressSpace={"addressPrefixes": list(space)}, subnets=inside)
+
+
+def own_subnet(cidr, name="own"):
+    return linked(made(SUBNET, name, virtualNetworkName=UNKNOWN, addressPrefix=cidr), virtualNetworkName=(vnet(),))
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (service("quay.io/team/app:1"), "image quay.io/team/app:1 is refused: Cloud Run pulls from Artifact Registry"),
+        (service("nvcr.io/nvidia/pytorch:25.10-py3", JOB), "read it through a remote repository"),
+        (service("team.azurecr.io/app:1"), "is refused"),
+        (made("gcp:cloudrun/service:Service", template={"spec": {"containers": [{"image": "public.ecr.aws/a/b:1"}]}}),
+         "is refused"),
+        (made("aws:lambda/function:Function", packageType="Image", imageUri="public.ecr.aws/lambda/python:3.13"),
+         "Lambda pulls from private repositories of Amazon ECR"),
+        (deployed("gpt-4.1", "ProvisionedManaged", 25), "50 units at least, and more in steps of 50; state capacity 50"),
+        (deployed("gpt-4o", "GlobalProvisionedManaged", 17), "15 units at least, and more in steps of 5; state capacity 20"),
+        (deployed("o1", "ProvisionedManaged", 60), "state capacity 75"),
+        (made("azure:cognitive/deployment:Deployment", model={"name": "gpt-5-mini"},
+              sku={"name": "DataZoneProvisionedManaged", "capacity": 10}), "state capacity 15"),
+        (reserved("2027-03-01", "2027-03-08"), "2027-03-01 is 94 days ahead: blocks start within 56 days"),
+        (reserved("2026-12-01", "2026-12-17"), "a block of 16 days is not sold"),
+        (reserved("2026-12-01", "2026-12-08", 3), "capacity 3 is refused"),
+        (made(AGENTS, mode="System", scaleSetPriority="Spot"), "a pool of mode System is refused on spot"),
+        (made(AGENTS, mode="System", osType="Windows", agentPoolName="win"), "is refused on Windows"),
+        (made(AGENTS, mode="System", vmSize="Standard_B4ms"), "is not supported on Standard_B4ms"),
+        (made(AGENTS, mode="System", enableAutoScaling=True, minCount=0), "cannot have 0 machines"),
+        (made("azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool", mode="System",
+              priority="Spot"), "is refused on spot"),
+        (made(AKS, agentPoolProfiles=[{"name": "gpu", "mode": "User"}]), "AKS asks for a system pool"),
+        (made(AKS, agentPoolProfiles=[{"name": "sys", "mode": "System", "scaleSetPriority": "Spot"}]), "pool sys: a pool"),
+        (made(AKS, networkProfile={"serviceCidr": "10.1.0.0/16", "dnsServiceIP": "10.0.0.10"}), "take 10.1.0.10"),
+        (made(AGENTS, vmSize="Standard_NC24ads_A100_v4", osSKU="Flatcar"), "and takes none: it is billed in vain"),
+        (made(AGENTS, vmSize="Standard_NC4as_T4_v3", osSKU="AzureLinuxOSGuard"), "AzureLinuxOSGuard has no driver"),
+        (made(AGENTS, vmSize="Standard_NC4as_T4_v3", gpuProfile={"driverType": "CUDA"}), "driverType CUDA is refused"),
+        (made(EKS, kubernetesNetworkConfig={"serviceIpv4Cidr": "100.64.0.0/16"}), "a private range between /24 and /12"),
+        (made(EKS, kubernetesNetworkConfig={"serviceIpv4Cidr": "10.0.0.0/8"}), "a private range between /24 and /12"),
+        (made(GKE, privateClusterConfig={"masterIpv4CidrBlock": "172.16.0.0/24"}), "take 172.16.0.0/28"),
+        (vnet("10.0.0.0/24", "10.0.0.128/25"), "addressPrefix 10.0.0.128/25 of s1 overlaps 10.0.0.0/24 of s0"),
+        (vnet("10.1.0.0/24"), "addressPrefix 10.1.0.0/24 of s0 is outside of its network's 10.0.0.0/16"),
+        (made("azure:network/virtualNetwork:VirtualNetwork", addressSpaces=["10.0.0.0/16"],
+              subnets=[{"name": "a", "addressPrefixes": ["10.2.0.0/24"]}]), "10.2.0.0/24 of a is outside"),
+        (made("gcp:compute/subnetwork:Subnetwork", network="n", ipCidrRange="10.0.0.0/20",
+              secondaryIpRanges=[{"rangeName": "pods", "ipCidrRange": "10.0.8.0/21"}]), "10.0.8.0/21 overlaps 10.0.0.0/20"),
+    ],
+)  # fmt: skip
+def test_what_a_service_refuses_is_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        ((vnet("10.0.0.0/24"), own_subnet("10.0.0.64/26")), "overlaps 10.0.0.64/26 of own"),
+        ((vnet(), own_subnet("10.9.0.0/24")), "addressPrefix 10.9.0.0/24 is outside of its network's 10.0.0.0/16"),
+        ((own_subnet("10.0.1.0/24", "a"), own_subnet("10.0.1.0/25", "b"), vnet()), "overlaps 10.0.1.0/24 of a"),
+        ((vnet(), own_subnet("10.0.1.0/24"),
+          linked(made(AKS, agentPoolProfiles=[{"vnetSubnetID": UNKNOWN}], networkProfile={"serviceCidr": "10.0.0.0/16"}),
+                 agentPoolProfiles=(own_subnet("10.0.1.0/24"),))), "service_cidr 10.0.0.0/16 overlaps its subnet's"),
+    ],
+)  # fmt: skip
+def test_subnets_inside_of_a_network_and_those_that_stand_for_themselves_are_compared(resources, words):
+    (line,) = said(*resources)
+    assert words in line
+
+
+def test_services_of_eks_do_not_have_the_addresses_of_its_vpc():
+    vpc = made("aws:ec2/vpc:Vpc", "v", cidrBlock="172.20.0.0/16")
+    subnets = [
+        linked(made("aws:ec2/subnet:Subnet", f"s{n}", vpcId=UNKNOWN, cidrBlock=f"172.20.{n}.0/24",
+                    availabilityZone=f"us-east-1{zone}"), vpcId=(vpc,))
+        for n, zone in enumerate("ab")
+    ]  # fmt: skip
+    cluster = made(EKS, "c", vpcConfig={"subnetIds": [UNKNOWN] * 2},
+                   kubernetesNetworkConfig={"serviceIpv4Cidr": "172.20.0.0/16"})  # fmt: skip
+    (line,) = said(vpc, *subnets, linked(cluster, vpcConfig=subnets))
+    assert "service_ipv4_cidr 172.20.0.0/16 overlaps its VPC's 172.20.0.0/16" in line
+
+
+def hyperpod(machine="ml.p5.48xlarge", version="1.35", **access):
+    cluster = made(EKS, "eks", version=version, **({"accessConfig": access} if access else {}))
+    pod = made("aws-native:sagemaker:Cluster", "pod", instanceGroups=[{"instanceType": machine}],
+               orchestrator={"eks": {"clusterArn": UNKNOWN}})  # fmt: skip
+    return cluster, linked(pod, orchestrator=(cluster,))
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        (hyperpod(version="1.36", authenticationMode="API"), "EKS 1.36 of eks is newer than HyperPod takes"),
+        (hyperpod(), "authentication mode CONFIG_MAP, which is EKS's default"),
+        (hyperpod(machine="p5.48xlarge", authenticationMode="API"), "p5.48xlarge is no machine of SageMaker"),
+    ],
+)
+def test_what_hyperpod_refuses_of_a_cluster_is_said(resources, words):
+    (line,) = said(*resources)
+    assert words in line
+
+
+def ami(*names, **more):
+    return made(AMI, "getAmi", filters=[{"name": "name", "values": list(names)}], owners=["amazon"], **more)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "words"),
+    [
+        (ami("amzn2-ami-hvm-*-x86_64-gp2"), "Amazon Linux 2 (amzn2-ami-hvm-*-x86_64-gp2): support ended on 2026-06-30"),
+        (ami("ubuntu/images/hvm-ssd/ubuntu-focal-20.04-amd64-server-*"), "Ubuntu 20.04"),
+        (made(AMI, "getAmi", nameRegex="^amzn-ami-hvm-"), "Amazon Linux 1"),
+        (made("aws:ssm/getParameter:getParameter", "p",
+              name="/aws/service/eks/optimized-ami/1.32/amazon-linux-2-gpu/recommended/image_id"), "Amazon Linux 2"),
+        (made("gcp:compute/getImage:getImage", "i", project="debian-cloud", family="debian-10"), "Debian 10"),
+        (made("gcp:container/getEngineVersions:getEngineVersions", "v", versionPrefix="1.32."), "Kubernetes 1.32 on gke"),
+    ],
+)  # fmt: skip
+def test_ended_systems_and_versions_that_are_looked_up_are_named(lookup, words):
+    (found,) = pressing(aging([lookup], KNOWN, ON))
+    assert (found.when, words in found.detail) == ("ended", True), found
+
+
+def test_what_is_looked_up_and_lasts_is_not_named():
+    calls = [
+        ami("al2023-ami-2023*-x86_64"),
+        made("aws:ssm/getParameter:getParameter", "p", name="/team/amzn2-ami-of-ours"),
+        made("gcp:compute/getImage:getImage", "i", project="debian-cloud", family="debian-12"),
+        made("gcp:container/getEngineVersions:getEngineVersions", "v", versionPrefix=UNKNOWN),
+    ]
+    assert pressing(aging(calls, KNOWN, ON)) == ()
+
+
+def machine(type_="g6.xlarge", **more):
+    return made(INSTANCE, "m", ami=UNKNOWN, instanceType=type_, **more)
+
+
+@pytest.mark.parametrize(
+    ("lookup", "instance", "words"),
+    [
+        (ami("al2023-ami-2023*-x86_64"), machine(), "has no driver for the L4 of g6.xlarge"),
+        (ami("al2023-ami-2023*-arm64"), machine(), "is for arm64, and g6.xlarge is x86_64"),
+        (ami("Deep Learning Base Neuron AMI (Amazon Linux 2023)*"), machine(), "has the driver of Neuron"),
+    ],
+)
+def test_the_image_that_a_program_looks_up_is_held_against_its_machine(lookup, instance, words):
+    (line,) = said(instance, lookups=[lookup])
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("lookups", "instance"),
+    [
+        ([ami("al2023-ami-2023*-x86_64")], machine(userData="#!/bin/bash\ndnf install -y nvidia-driver")),
+        ([ami("al2023-ami-2023*-x86_64")], machine(userData=UNKNOWN)),
+        ([ami("al2023-ami-2023*-x86_64")], machine("m7i.large")),
+        ([ami("al2023-ami-2023*-x86_64"), ami("team-gpu-*")], machine()),
+        ([ami("Deep Learning Base OSS Nvidia Driver GPU AMI (Ubuntu 22.04)*")], machine()),
+        ([ami("team-gpu-*")], machine()),
+        ([ami("al2023-ami-2023*-x86_64")], linked(machine(), ami=(made("aws:ec2/ami:Ami", "own"),))),
+    ],
+)
+def test_nothing_is_said_where_the_machine_may_have_its_driver(lookups, instance):
+    assert said(instance, lookups=lookups) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ({"startDateRange": "2027-04-01T00:00:00Z"}, "2027-04-01 is 125 days ahead: blocks start within 56 days"),
+        ({"startDateRange": "2026-01-01T00:00:00Z"}, "2026-01-01 is past"),
+        ({"capacityDurationHours": 36}, "state 48"),
+        ({"capacityDurationHours": 400}, "state 504"),
+        ({"instanceCount": 100}, "a block has up to 64"),
+    ],
+)
+def test_a_capacity_block_that_is_not_sold_so_is_said(inputs, words):
+    (line,) = said(lookups=[made(BLOCK, "getCapacityBlockOffering", instanceType="p5.48xlarge", **inputs)])
+    assert words in line
+
+
+def test_a_program_s_own_calls_are_recorded(tmp_path):
+    (tmp_path / "Pulumi.yaml").write_text("name: p\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text(
+        "import pulumi_aws as aws\n"
+        'found = aws.ec2.get_ami_output(filters=[{"name": "name", "values": ["amzn2-ami-hvm-*"]}], owners=["amazon"])\n'
+        'aws.ec2.Instance("m", ami=found.id, instance_type="g6.xlarge")\n'
+    )
+    plan = evaluate(tmp_path, "dev", config={"aws:region": "us-east-1"})
+    (call,) = plan.lookups
+    assert (call.type, call.inputs["filters"]) == (AMI, [{"name": "name", "values": ["amzn2-ami-hvm-*"]}])
+    assert [each.resource for each in pressing(aging((*plan.resources, *plan.lookups), KNOWN, ON))] == ["getAmi"]
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [service("vllm/vllm-openai:v0.11.0"), service("us-docker.pkg.dev/p/r/app:1", JOB), service("ghcr.io/a/b:1")],
+        [service("gcr.io/p/app"), service("europe-west4-docker.pkg.dev/p/r/a@sha256:0"), service(UNKNOWN)],
+        [made("aws:lambda/function:Function", imageUri="123456789012.dkr.ecr.us-east-1.amazonaws.com/f:1")],
+        [deployed("gpt-4.1", "ProvisionedManaged", 100), deployed("gpt-4.1", "GlobalStandard", 1)],
+        [deployed("gpt-9", "ProvisionedManaged", 1), deployed("gpt-4o", "GlobalProvisionedManaged", UNKNOWN)],
+        [reserved("2026-12-01", "2026-12-15"), reserved("2026-12-01", "2027-01-05"), reserved(UNKNOWN, UNKNOWN)],
+        [made("azure-native:compute:CapacityReservation", sku={"name": "Standard_D4s_v5", "capacity": 5})],
+        [made(AGENTS, mode="User", scaleSetPriority="Spot", minCount=0), made(AGENTS, mode="System", minCount=2)],
+        [made(AKS, agentPoolProfiles=[{"name": "sys", "mode": "System", "count": 3, "vmSize": "Standard_D4s_v5"}])],
+        [made(AKS, agentPoolProfiles=[{"name": "sys"}, {"name": "gpu", "mode": "User"}])],
+        [made(AKS, networkProfile={"serviceCidr": "10.1.0.0/16", "dnsServiceIP": "10.1.0.10"}), made(AKS, agentPoolProfiles=UNKNOWN)],
+        [made(AGENTS, vmSize="Standard_NC24ads_A100_v4", osSKU="AzureLinux", gpuProfile={"driver": "None"})],
+        [made(AGENTS, vmSize="Standard_D4s_v5", osSKU="Flatcar")],
+        [made(AGENTS, agentPoolName="win", vmSize="Standard_NC4as_T4_v3", osType="Windows", gpuProfile={"driverType": "GRID"})],
+        [made(EKS, kubernetesNetworkConfig={"serviceIpv4Cidr": "172.20.0.0/16"})],
+        [made(GKE, privateClusterConfig={"masterIpv4CidrBlock": "172.16.0.0/28"})],
+        [vnet("10.0.0.0/24", "10.0.1.0/24"), own_subnet("10.0.2.0/24")],
+        [vnet("10.0.0.0/24", UNKNOWN, space=(UNKNOWN,))],
+        [vnet("10.0.0.0/24"), own_subnet("10.0.0.0/24", "s0")],  # one subnet, said twice
+        [made("gcp:compute/subnetwork:Subnetwork", network="n", ipCidrRange="10.0.0.0/20",
+              secondaryIpRanges=[{"rangeName": "pods", "ipCidrRange": "10.64.0.0/14"}])],
+        hyperpod(authenticationMode="API_AND_CONFIG_MAP"),
+        hyperpod(version=UNKNOWN, authenticationMode=UNKNOWN),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_what_services_take(resources):
+    assert said(*(replace(each, urn=f"{each.urn}{place}") if each.name == "x" else each
+                  for place, each in enumerate(resources))) == []  # fmt: skip
+
+
+def test_a_block_within_eight_weeks_is_let_through():
+    call = made(BLOCK, "b", instanceType="p5.48xlarge", startDateRange="2027-01-15T00:00:00Z", instanceCount=64,
+                endDateRange="2027-06-01T00:00:00Z", capacityDurationHours=504)  # fmt: skip
+    assert said(lookups=[call]) == []
