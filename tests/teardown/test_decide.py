@@ -61,6 +61,7 @@ def verdicts(case: dict[str, Any], at: datetime = NOON) -> tuple[str, str]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_labels(case: dict[str, Any]) -> None:
+    assert {"label", "stack", "tell"} & set(case)  # one that says nothing of these cannot fail
     timeline = parse_timeline(document(case), case["name"])
     ((_, stack, (pool,)),) = replay(timeline, limits_of(case))
     if "label" in case:

@@ -71,10 +71,15 @@ class Look:
         return min(1.0, float(covered.sum()) / seconds)
 
     def seen_since(self, series: Series) -> float:
-        """Since when an accelerator has been seen nearly all of the time, up to now."""
+        """Since when an accelerator has been seen nearly all of the time, up to now, and never unseen for its window: a
+        use as long as that may have come and gone, however long it was idle before.
+        """
         times, covered = self._covered(series, -math.inf)
         if not len(times):
             return self.seen_s
+        unseen_s = np.diff(times, prepend=times[0]) - self.pool.period_s
+        last = int(np.flatnonzero(unseen_s >= self.pool.guard.window_s).max(initial=0))
+        times, covered = times[last:], covered[last:]
         begins = times - covered
         total = np.cumsum(covered[::-1])[::-1]  # seen from each sample on
         enough = total >= self.limits.coverage * (self.seen_s - begins)
