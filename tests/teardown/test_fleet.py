@@ -99,6 +99,19 @@ def test_a_stack_that_holds_data_is_not_said_to_go_at_the_next_run(evening):
         own = replace(plan, stacks=(replace(before, row=due, data=data),))
         (shown_,) = fleet(own, evening.statuses, {}, {"dev-aws": SMALLEST}, evening.config)
         assert (shown_.state, shown_.next) == (state, next_)
+    pool = replace(before.pools[0], action="empty")
+    own = replace(plan, stacks=(replace(before, row=due, data=("disk a",), pools=(pool,)),))
+    (shown_,) = fleet(own, evening.statuses, {}, {"dev-aws": SMALLEST}, evening.config)
+    assert shown_.next == "empty train at the next run"
+
+
+def test_what_is_protected_and_left_is_named_with_its_price(evening):
+    kind = "aws:efs/fileSystem:FileSystem"
+    evening.shelf.put("dev-aws", world.resource("dev-aws", kind, "files", "fs-1", protect=True))
+    plan, stacks = looked(evening)
+    assert stacks["dev-aws"].state == "protected alone"
+    assert plan.stacks[0].row.why == f"1 protected resource remains: files ({kind})"
+    assert "protected resources" in plan.stacks[0].bills_on[0]
 
 
 def test_what_holds_until_somebody_ends_it_has_no_date(evening):

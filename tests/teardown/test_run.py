@@ -22,7 +22,7 @@ from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.launch.scripts.manifest import Manifest, Part
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown import act, gather, run, saves, writing
+from sizewell.teardown import act, gather, render, run, saves, writing
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.aws import reads as aws_reads
 from sizewell.teardown.backend import LEASE_TAG
@@ -938,13 +938,46 @@ def test_a_notice_of_another_end_is_none(evening):
 def test_data_is_refused_without_a_word(evening, kind, says):
     """As an older release built it: a file system too goes without a backup, and the refusal says so."""
     expired(evening, world.resource("dev-aws", kind, "files", "fs-1"))
-    (result,) = evening.run()
-    assert result.outcome == "held back"
+    result, *_ = evening.run(yes=False)
+    assert (result.action, result.outcome) == ("destroy", "held back")  # as the run that does it
+    result, *pools = evening.run()
+    assert (result.action, result.outcome) == ("destroy", "held back")
+    assert [(each.action, each.outcome) for each in pools] in ([("notice", "told")], [("empty", "done")])
     assert says in result.detail
     assert "files (no backup is kept)" in result.detail
     assert evening.shelf.destroyed == []
     (result,) = evening.run(data=["dev-aws"])
     assert result.outcome == "done"
+
+
+def test_a_destroy_that_is_held_back_leaves_no_idle_machine_running(evening):
+    """The owner was told of the pool too, and its machines are back with `wake`: its data is another matter."""
+    expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
+    evening.told()
+    (plan,) = evening.plan().stacks
+    destroy, pool = plan.rows
+    assert (destroy.action, pool.action, plan.taken(), plan.taken(["dev-aws"])) == (
+        "destroy",
+        "empty",
+        (pool,),
+        (destroy,),
+    )
+    assert f"saves {pool.saves_usd_per_month:,.2f} USD" in render.headline(evening.plan())  # once
+    assert evening.outcomes() == [("dev-aws", "destroy", "held back"), ("dev-aws", "empty", "done")]
+    assert evening.shelf.destroyed == []
+
+
+def test_a_stack_whose_destroy_failed_has_its_idle_machines_taken(evening, monkeypatch):
+    expired(evening)
+    evening.told()
+
+    def fails(*_: object, **__: object) -> str:
+        raise ServiceError("BucketNotEmpty")
+
+    monkeypatch.setattr(ShelfBackend, "destroy", fails)
+    for _ in range(2):  # what failed once is tried again
+        assert evening.outcomes() == [("dev-aws", "destroy", "failed")]
+    assert evening.outcomes() == [("dev-aws", "empty", "done")]
 
 
 def test_a_refusal_says_of_which_data_a_backup_stays(evening):
@@ -954,7 +987,7 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     )
     (plan,) = evening.plan().stacks
     assert plan.data == ("file system data (fs-1; a final backup is kept)",)
-    (result,) = evening.run()
+    result, *_ = evening.run()
     assert (result.outcome, evening.shelf.destroyed) == ("held back", [])
     assert "file system data (a final backup is kept); save it, then run with --data dev-aws" in result.detail
 

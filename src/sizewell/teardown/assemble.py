@@ -100,13 +100,14 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
     kept = [f"{resource.name} ({resource.type}, protected)" for resource in parts.protected]
     kept += [_beside(other) for other in status.beside]
     bills, words = None, []
-    if any(planned.action not in ("keep", "unknown") for planned in (row, *pools)):
+    over = row.clause == "nothing" and bool(parts.protected)  # destroyed, and what was protected is billed on
+    if over or any(planned.action not in ("keep", "unknown") for planned in (row, *pools)):
         try:
             standing = reader.standing(listed, name, at.date())
         except SizewellError as error:
             words.append(f"not priced: {str(error).partition(chr(10))[0]}")
         else:
-            destroyed = row.action == "destroy"
+            destroyed = over or row.action == "destroy"
             bills = standing.kept if destroyed else standing.emptied
             words.append("protected resources" if destroyed else "everything except machines, at the smallest size")
             for other, usd in standing.beside.items():

@@ -114,7 +114,7 @@ def _state(plan: StackPlan, status: StackStatus, usages: Iterable[PoolUsage], at
 
 def _word(plan: StackPlan) -> str:
     if plan.row.clause == "nothing":
-        return "nothing stands"  # destroyed, or never built
+        return "protected alone" if "protected" in plan.row.why else "nothing stands"  # destroyed, or never built
     # Of a stack "uncounted" says that runs have not counted for long enough to call it empty: its pools say what it is.
     actions = {row.action for row in plan.rows if row.pool or row.clause != "uncounted"} or {"keep"}
     action = next(each for each in STATES if each in actions)
@@ -131,8 +131,9 @@ def _word(plan: StackPlan) -> str:
 def _next(plan: StackPlan, config: TeardownConfig) -> str:
     """The first act that comes, and when."""
     coming: list[tuple[datetime | None, Row, str]] = []
+    due = plan.taken() or tuple(row for row in plan.rows if row.action == "destroy")
     for row in plan.rows:
-        if row.action in ("empty", "destroy"):
+        if row in due:
             coming.append((None, row, row.action))
         elif row.next_step:
             coming.append((row.next_at, row, row.next_step))

@@ -50,7 +50,7 @@ from sizewell.teardown.standing import Standing, standing, usd_per_hour
 from sizewell.teardown.telemetry import pools as telemetry
 from sizewell.teardown.telemetry.observation import Observation
 from sizewell.teardown.telemetry.pools import limits_of, must_be_measurable
-from sizewell.teardown.units import StackParts, Unit, stack_parts, store_uris
+from sizewell.teardown.units import StackParts, Unit, remaining, stack_parts, store_uris
 from sizewell.teardown.usage import (
     DAYS,
     PoolUsage,
@@ -284,8 +284,7 @@ class StatusReader:
         for given in (verdict, *verdicts):
             LOG.debug("%s: %s: %s (%s): %s", status.name, given.subject, given.action, given.clause, given.reason)
         if parts.going == 0:  # destroyed, or never built: a second destroy would do nothing again and again
-            left = f"only {len(parts.protected)} protected resources remain" if parts.protected else "nothing stands"
-            verdict = Verdict(subject=status.name, action="keep", clause="nothing", reason=left)
+            verdict = Verdict(subject=status.name, action="keep", clause="nothing", reason=remaining(parts.protected))
         pools = tuple(
             replace(pool, verdict=_worded(pool.unit, given)) for pool, given in zip(status.pools, verdicts, strict=True)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -75,6 +75,15 @@ class StackPlan:
     @property
     def rows(self) -> tuple[Row, ...]:
         return (self.row, *self.pools)
+
+    def taken(self, named: Collection[str] = ()) -> tuple[Row, ...]:
+        """Rows that take something away: a destroy takes its pools with it, but where it is held back since the stack
+        holds data and is not `named`, the pools are emptied meanwhile.
+        """
+        rows = [row for row in self.rows if row.action in ("empty", "destroy")]
+        if self.row.action != "destroy":
+            return tuple(rows)
+        return tuple(rows[1:]) if self.data and self.stack not in named else (self.row,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def dollars(amount: Decimal | None) -> str:
 def headline(plan: Plan) -> str:
     """What becomes of everything, in one sentence."""
     counts = [f"{number} {WORDS[action]}" for action, number in plan.counted().items() if number]
-    saved = [row.saves_usd_per_month for row in plan.due]
+    saved = [row.saves_usd_per_month for stack in plan.stacks for row in stack.taken()]
     known = sum((amount for amount in saved if amount is not None), Decimal(0))
     more = " + ?" if None in saved else ""
     what = ", ".join(counts) or "no stacks"

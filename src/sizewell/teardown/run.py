@@ -29,7 +29,7 @@ from sizewell.teardown.savings import Stop, ends, stops
 from sizewell.teardown.telling import Channels
 from sizewell.teardown.things import Owner
 from sizewell.teardown.timeline import recorded
-from sizewell.teardown.units import backup_of, keys_of_backups, stack_parts
+from sizewell.teardown.units import backup_of, keys_of_backups, remaining, stack_parts
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
 LOG: Final = logging.getLogger(__name__)
@@ -135,17 +135,22 @@ class Runner:
         return self.results
 
     def _acts(self, stack: StackPlan) -> list[Row]:
-        """What is to be done with a stack: destroyed as a whole, or else some of its pools emptied."""
+        """What is to be done with a stack: destroyed as a whole, or else some of its pools emptied. A destroy that is
+        held back for data, or failed again, leaves no idle machine running.
+        """
         rows = [row for row in stack.rows if row.action in ("empty", "destroy")]
         acts = [row for row in rows if self.config.acts(stack.environment, row.action)]
-        return acts[:1] if acts and acts[0].action == "destroy" else acts
+        if not acts or acts[0].action != "destroy":
+            return acts
+        if stack.data and stack.stack not in self.data:
+            return acts
+        return acts[1:] if acts[1:] and self._failures().get(stack.stack, 0) > 1 else acts[:1]
 
     def _observe(self, plan: Plan) -> None:
         """Note what would be done where teardown observes: once for each time of idleness, in words in each run."""
         stopped = {(stop.stack, stop.pool, stop.action) for stop in self._stops() if not stop.acted}
         for stack in plan.stacks:
-            rows = [row for row in stack.rows if row.action in ("empty", "destroy")]
-            for row in rows[:1] if stack.row.action == "destroy" else rows:
+            for row in stack.taken(self.data):
                 if self.config.acts(stack.environment, row.action):
                     continue
                 if self.yes and (row.stack, row.pool, row.action) not in stopped:
@@ -266,7 +271,9 @@ class Runner:
             return set()
         if not self.yes:
             for row, state in states.items():
-                if state == stack.updated:
+                if row.action == "destroy" and stack.data and stack.stack not in self.data:
+                    self._say(row, "held back", _without_data(stack.stack, stack.data), noted=False)
+                elif state == stack.updated:
                     self._say(row, "would", f"{row.why}; --yes does it")
                 else:
                     self._say(row, "held back", WRITTEN_SINCE, noted=False)
@@ -353,12 +360,8 @@ class Runner:
         for cloud in status.parts.clouds:  # the login is the stack's, on each of them
             reader.cloud(cloud, status.name)
         if status.parts.stateful and status.name not in self.data:
-            names = ", ".join(
-                f"{what} {resource.name} ({backup_of(resource)})" for what, resource in status.parts.stateful[:5]
-            )
-            self._say(
-                row, "held back", f"data would be destroyed: {names}; save it, then run with --data {status.name}"
-            )
+            names = [f"{what} {resource.name} ({backup_of(resource)})" for what, resource in status.parts.stateful]
+            self._say(row, "held back", _without_data(status.name, names))
             return
         proofs = [proof for uri in status.stores for proof in saves.prove(uri)]
         if broken := [proof for proof in proofs if proof.fault]:
@@ -399,7 +402,7 @@ class Runner:
             resource for resource in left.resources if resource.custom and not resource.type.startswith("pulumi:")
         ]
         unkept = [resource.urn for resource in remains if not resource.protect]
-        detail = f"its state was kept in {export}; {len(remains)} protected resources remain"
+        detail = f"its state was kept in {export}; {remaining(remains)}"
         if unkept:
             self._fails(row, f"still in its state: {plural(len(unkept), 'resource')}, such as {unkept[0]}")
             return
@@ -534,7 +537,7 @@ class Runner:
     def _notices(self, plan: Plan) -> None:
         """Tell owners what comes, where `decide` says that they were not notified of it."""
         for stack in plan.stacks:
-            goes = stack.row.action == "destroy" and self.config.acts(stack.environment, "destroy")
+            goes = stack.row in stack.taken(self.data) and self.config.acts(stack.environment, stack.row.action)
             for row in stack.rows if not goes else ():  # its pools go with it, without one
                 if row.tell and self.yes:
                     self._tell(stack, row, plan.at)
@@ -671,6 +674,10 @@ def _of(plan: Plan, chosen: Mapping[tuple[str, str], Approved]) -> tuple[StackPl
     """The stacks of which an earlier plan was approved: nothing is done with others, and their owners hear nothing."""
     named = {stack for stack, _ in chosen}
     return tuple(stack for stack in plan.stacks if stack.stack in named)
+
+
+def _without_data(stack: str, data: Sequence[str]) -> str:
+    return f"data would be destroyed: {', '.join(data[:5])}; save it, then run with --data {stack}"
 
 
 def _listing(left: Sequence[Leftover]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -150,6 +150,16 @@ def clusters_of(state: State) -> tuple[str, ...]:
         for resource in state.resources
         if resource.type in _CLUSTERS and not resource.delete
     )
+
+
+def remaining(resources: Sequence[StateResource]) -> str:
+    """What a destroy leaves in a state, by name."""
+    if not resources:
+        return "nothing stands"
+    names = [f"{resource.name} ({resource.type})" for resource in resources[:5]]
+    more = f" and {len(resources) - 5} more" if len(resources) > 5 else ""
+    what = "1 protected resource remains" if len(resources) == 1 else f"{len(resources)} protected resources remain"
+    return f"{what}: {', '.join(names)}{more}"
 
 
 def backup_of(resource: StateResource) -> str:
