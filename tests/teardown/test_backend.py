@@ -27,6 +27,17 @@ def test_the_reason_of_a_failure_is_said_however_much_stands_around_it(tmp_path,
         Backend(root=tmp_path).destroy("dev", environment={})
 
 
+def test_an_engine_that_was_killed_is_said_in_place_of_its_progress(tmp_path, monkeypatch):
+    program = tmp_path / "pulumi"
+    program.write_text("#!/bin/sh\necho 'warning: using pulumi-resource-gcp from $PATH' 'deleting (0s)'\nkill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(
+        ServiceError, match=r"^dev: the engine was killed by signal 9 \(pulumi destroy --stack\)\n  fix: "
+    ):
+        Backend(root=tmp_path).destroy("dev", environment={})
+
+
 ERRORS = """error: 2 errors occurred:
 \t* resource 'net' of type 'aws:ec2/vpc:Vpc' has no ID
 \t* resource 'key' of type 'aws:kms/key:Key' has no ID

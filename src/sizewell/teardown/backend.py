@@ -203,6 +203,12 @@ class Backend:
                 break
             time.sleep(wait_s)
             done = self._start(*arguments, environment=environment, timeout_s=timeout_s)
+        if done.returncode < 0:  # what it printed until then is no reason
+            subject = arguments[arguments.index("--stack") + 1] if "--stack" in arguments else "the backend"
+            raise ServiceError(
+                f"{subject}: the engine was killed by signal {-done.returncode} (pulumi {' '.join(arguments[:2])})\n"
+                f"  fix: run it again; where its lock stays: pulumi cancel --stack {subject}"
+            )
         if done.returncode:
             raise _fault(arguments, done.stderr + done.stdout)
         return done.stdout

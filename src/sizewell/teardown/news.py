@@ -31,7 +31,8 @@ ADVICE: Final[Mapping[str, str]] = {
     "killed": "`sizewell reconcile {stack}` lists and adopts what the update created",
     "unproved": "save a checkpoint again, or let a person judge whether it is needed",
     "unknown": "repair what the reason names, or scale it down by hand",
-    "uncounted": "check that the identity that reads may list its machines; what has no metric, stop by hand",
+    "uncounted": "the next run asks again; where this stays, check that the identity that reads may list its machines; "
+    "what has no metric, stop by hand",
     "gone": "`pulumi refresh --stack {stack}`, then `pulumi up` or a destroy; `sizewell reconcile {stack}`: leftovers",
     "impossible": "repair or restart the exporter on that machine",
     "latched": "look at the machine: empty it by hand, or restart its driver",

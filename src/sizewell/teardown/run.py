@@ -701,7 +701,7 @@ def notice(stack: StackPlan, row: Row, *, acts: bool = True) -> str:
     verb = "" if not done else f" is {done}" if acts else f" would be {done}"
     object_ = f"sizewell keep {row.stack} 24h --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
-    observed = "" if acts or not done else " Teardown only observes here, and changes nothing: say if this is wrong."
+    observed = "" if acts or not done else " This is only observed, and not done: say if it is wrong."
     return f"{what}{whose}{verb}{due}: {row.why}.{observed} To {'object' if verb else 'postpone its end'}: {object_}"
 
 
