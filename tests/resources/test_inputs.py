@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import sizewell.resources
 from sizewell import csvtables
+from sizewell.resources import spellings
 from sizewell.resources.tables import PRICERS, gaps, meters
 from sizewell.resources.tables.meters import FreeInputs
 
@@ -69,3 +71,26 @@ def test_the_table_of_free_inputs_names_what_there_is() -> None:
 def test_a_meter_is_of_a_type_with_a_price_or_a_free_one_and_of_an_input_that_it_has(row: meters.Meter) -> None:
     for kind in row.types:
         assert row.path.partition(".")[0] in inputs_of(kind), kind
+
+
+SPELLED = json.loads((Path(__file__).parent / "spelled_inputs.json").read_text(encoding="utf-8"))["types"]
+ROWS = {**spellings.SPELLINGS, **{spellings.native(row.type): row for row in spellings.CLOUDFORMATION.values()}}
+
+
+@pytest.mark.parametrize("kind", SPELLED)
+def test_every_input_of_another_spelling_is_read_or_said_to_bill_nothing(kind: str) -> None:
+    """The same thing under another provider's names: an input that is not moved to where the prices look is lost."""
+    row = ROWS[kind]
+    moved = {path.partition(">")[0] for path, _ in (*row.moved, *getattr(row, "implied", ()))}
+    if isinstance(row, spellings.CloudFormationType):
+        moved |= {spellings.first_lower(name) for name in (*dict(row.renamed), row.lifted)}
+    metered = {each.path.partition(".")[0] for each in meters.OF_TYPE.get(row.token, ())}
+    read = moved | metered | words_of_the_prices() | FREE[""] | FREE.get(row.token, set())
+    stated = SPELLED[kind]
+    assert set(stated["inputs"]) - read == set(stated["bill nothing"])
+
+
+def test_every_priced_type_of_another_spelling_is_looked_through() -> None:
+    known = {kind for kind, row in ROWS.items() if row.token in PRICERS}
+    without = {"aws-native:fsx:FileSystem", "gcp:cloudrun/service:Service", "gcp:tpu/node:Node"}  # of no other provider
+    assert known - without == set(SPELLED)

@@ -68,7 +68,7 @@ def profile_machine(kind: Text, profile: object) -> Machine:
         disk_gigabytes=get(disk, "diskSizeGB"),
         disk_type=text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS"),
         ephemeral=UNKNOWN if option is UNKNOWN else option == "Local",
-        system=_system(profile),
+        system=system_of(profile),
         public=_public(get(profile, "networkProfile", "networkInterfaceConfigurations")),
         on_host=_stated(get(profile, "host")) or _stated(get(profile, "hostGroup")),
         zones=zones(get(profile, "zones")),
@@ -76,11 +76,15 @@ def profile_machine(kind: Text, profile: object) -> Machine:
 
 
 _PUBLISHERS: Final = {"redhat": "Red Hat", "suse": "SUSE"}
+_LICENSED: Final = ("windows_server", "windows_client")  # licences of one's own: Azure Hybrid Benefit
+# Licence types of a subscription that is billed, whatever the image. Source, from memory:
+# learn.microsoft.com/azure/virtual-machines/linux/azure-hybrid-benefit-linux
+_SUBSCRIPTIONS: Final = {"rhel": "Red Hat", "sles": "SUSE", "ubuntu_pro": "Ubuntu Pro"}
 
 
-def _system(profile: object) -> str:
+def system_of(profile: object, plan: object = None) -> str:
     """What of a machine's software is billed beside it, as far as its disk, image or settings say; "" for nothing, or
-    for a licence of one's own.
+    for a licence of one's own. `plan`: of a marketplace image, where it stands beside the profile.
     """
     image = get(profile, "storageProfile", "imageReference")
     publisher, offer = str(get(image, "publisher")).lower(), str(get(image, "offer")).lower()
@@ -90,13 +94,18 @@ def _system(profile: object) -> str:
     if publisher == "microsoftsqlserver":
         return "Windows with SQL Server"
     if says or settings or publisher.startswith("microsoftwindows"):
-        return "" if own in ("windows_server", "windows_client") else "Windows"
+        return "" if own in _LICENSED else "Windows"
+    if own.endswith("_byos"):
+        return ""
+    for begins, system in _SUBSCRIPTIONS.items():
+        if own.startswith(begins):
+            return system
     if publisher in _PUBLISHERS:
-        return "" if own in ("rhel_byos", "sles_byos") or "byos" in offer else _PUBLISHERS[publisher]
+        return "" if "byos" in offer else _PUBLISHERS[publisher]
     sku = str(get(image, "sku")).lower()
     if publisher == "canonical" and "pro" in f"{offer} {sku}".replace("-", " ").replace("_", " ").split():
         return "Ubuntu Pro"
-    return "marketplace image" if get(profile, "plan") is not None else ""
+    return "marketplace image" if get(profile, "plan", default=plan) is not None else ""
 
 
 def _public(configurations: object) -> Flag:
@@ -118,7 +127,8 @@ def scale_set_machine(resource: RecordedResource) -> Machine:
     """A scale set's machine; one on spot may keep a base and a share of regular machines (`priorityMixPolicy`)."""
     machine = profile_machine(text(get(resource.inputs, "sku", "name")), resource.inputs.get("virtualMachineProfile"))
     placed = zones(resource.inputs.get("zones"))
-    machine = replace(machine, on_host=_stated(resource.inputs.get("hostGroup")), zones=placed)
+    system = system_of(resource.inputs.get("virtualMachineProfile"), resource.inputs.get("plan"))
+    machine = replace(machine, on_host=_stated(resource.inputs.get("hostGroup")), zones=placed, system=system)
     policy = resource.inputs.get("priorityMixPolicy")
     if machine.market != "spot" or policy is None:
         return machine
@@ -137,16 +147,21 @@ def vm_machine(resource: RecordedResource) -> Machine:
     return profile_machine(text(get(resource.inputs, "hardwareProfile", "vmSize")), resource.inputs)
 
 
-def agent_machine(profile: object) -> Machine:
-    """An AKS agent pool, standing alone or inside a cluster."""
+def agent_machine(profile: object, cluster: object = None) -> Machine:
+    """An AKS agent pool, standing alone or inside a cluster, whose inputs may state a licence for its machines."""
     disk_kind = get(profile, "osDiskType")
+    windows = "windows" in (
+        str(get(profile, "osType")).lower(),
+        str(get(profile, "osSKU")).lower().rstrip("0123456789"),
+    )
+    own = str(get(cluster, "windowsProfile", "licenseType")).lower() in _LICENSED
     return Machine(
         kind=text(get(profile, "vmSize"), "Standard_D2s_v3"),
         market=spot_market(get(profile, "scaleSetPriority")),
         disk_gigabytes=get(profile, "osDiskSizeGB"),
         disk_type="Premium_LRS",
         ephemeral=UNKNOWN if disk_kind is UNKNOWN else disk_kind == "Ephemeral",
-        system="Windows" if str(get(profile, "osType")).lower() == "windows" else "",
+        system="Windows" if windows and not own else "",
         public=flag(get(profile, "enableNodePublicIP")),
         on_host=isinstance(get(profile, "hostGroupID"), str),
         zones=zones(get(profile, "availabilityZones")),

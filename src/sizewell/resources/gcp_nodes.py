@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -207,6 +208,8 @@ def instance_machine(inputs: object) -> Machine:
     boot = get(inputs, "bootDisk", "initializeParams")
     size, kind = get(boot, "size"), get(boot, "type")
     disks = items(get(inputs, "disks"))
+    if isinstance(disks, tuple):  # the one that it boots from first
+        disks = tuple(sorted(disks, key=lambda disk: get(disk, "boot") is not True))
     image = get(boot, "image")
     if boot is None and isinstance(disks, tuple) and disks:
         boot, size, kind = disks[0], get(disks[0], "diskSizeGb"), get(disks[0], "diskType")
@@ -241,6 +244,16 @@ def _scratch(disks: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(disk for disk in disks if get(disk, "type") == "SCRATCH")
 
 
+# Public images that the provider finds by name alone, after those of one's own project, and others of the same
+# families; a name without the version is one's own image. Source, read 2026-11-27: hashicorp/terraform-provider-google
+# google/services/compute/image.go (ImageMap), and cloud.google.com/compute/docs/images/os-details, from memory.
+_FAMILIES: Final = {
+    r"windows-(server-)?\d{4}": "Windows",
+    r"sql-(server-)?(\d{4}|std|ent|web|exp)-": "Windows with SQL Server",
+    r"rhel-\d": "Red Hat",
+    r"sles-\d": "SUSE",
+    r"ubuntu-pro-": "Ubuntu Pro",
+}
 # Projects of public images whose licence is billed with the machine. Source, from memory:
 # cloud.google.com/compute/docs/images/os-details
 _LICENCES: Final = {
@@ -255,15 +268,22 @@ _LICENCES: Final = {
 
 
 def licence(image: object) -> str:
-    """What of a public image's operating system is billed beside the machine, by the image's project; "" for nothing,
-    for an image of a project of one's own, and for an unknown one.
+    """What of a public image's operating system is billed beside the machine, by the image's project, else by its name
+    or family; "" for nothing, for an image of a project of one's own, and for an unknown one.
 
     >>> licence("windows-cloud/windows-2022"), licence("projects/rhel-cloud/global/images/family/rhel-9")
     ('Windows', 'Red Hat')
+    >>> licence("windows-2022"), licence("global/images/family/rhel-9"), licence("our-team/rhel-9")
+    ('Windows', 'Red Hat', '')
+    >>> licence("windows-ci")
+    ''
     >>> licence("debian-cloud/debian-12"), licence("windows-team/debian-golden"), licence(UNKNOWN)
     ('', '', '')
     """
     parts = image.split("/") if isinstance(image, str) else []
+    named = [part for part in parts if part not in ("global", "images", "family")]
+    if len(named) == 1:  # in no project
+        return next((system for pattern, system in _FAMILIES.items() if re.match(pattern, named[0])), "")
     return next((_LICENCES[part] for part in parts if part in _LICENCES), "")
 
 

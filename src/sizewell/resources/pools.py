@@ -14,7 +14,7 @@ from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.catalog.machine_prices import vcpus_by_name
-from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced
 
 if TYPE_CHECKING:
     from sizewell.resources.context import Context
@@ -86,9 +86,11 @@ def machines(
 
 
 def shares(whole: LineItem, spot: LineItem, mix: Mix, size: Size) -> list[LineItem]:
-    """The line of each market of a pool that mixes them, from the line of all its machines in either market."""
-    if isinstance(whole.price, Unpriced) or isinstance(spot.price, Unpriced):
-        return [whole if isinstance(whole.price, Unpriced) else spot]
+    """The line of each market of a pool that mixes them, from the line of all its machines in either market: a share
+    without a price hides none of the other's.
+    """
+    if "?" in (whole.unit, spot.unit):  # how many machines there are is not known either
+        return [whole if whole.unit == "?" else spot]
     largest = max((each for each in (size.most, size.wanted) if isinstance(each, int)), default=0)
     firm = [mix.on_demand(hours / HOURS_PER_MONTH, largest) * HOURS_PER_MONTH for hours in _bounds(whole)]
     rest = [max(hours - share, Decimal(0)) for hours, share in zip(_bounds(spot), firm, strict=True)]
@@ -169,15 +171,15 @@ def licences(
 ) -> list[LineItem]:
     """The licence of an operating system, "" for one that costs nothing: Windows bills by vCPU-hour.
 
-    Its fee is that of types that do not burst; others, and other systems, are unpriced.
+    Types that pay a rate of their own for it, and other systems, are unpriced.
     """
     if not system:
         return []
     what, cloud = f"{system} licence", cloud_of(resource.type)
     shape = context.catalog.shapes_by_type.get((cloud, str(instance_type)))
     vcpus = shape.vcpus if shape is not None else vcpus_by_name(str(instance_type))
-    burst = isinstance(instance_type, Unknown) or context.catalog.says(cloud, instance_type, "burstable")
-    if system != "Windows" or burst or vcpus is None:
+    other = isinstance(instance_type, Unknown) or context.catalog.says(cloud, instance_type, "own-windows-rate")
+    if system != "Windows" or other or vcpus is None:
         return [context.unpriced(resource, what, f"its rate on {instance_type} is not in the catalog")]
     each = Decimal(vcpus)
     key, unit = "windows.vcpu_hour", "vCPU-hour"

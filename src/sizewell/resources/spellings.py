@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.resources.graph import UNDISCLOSED
-from sizewell.resources.recorded import Plan, RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get
 
 _DATA: Final = Path(__file__).parent / "data"
@@ -22,6 +22,8 @@ _DATA: Final = Path(__file__).parent / "data"
 _MACHINE_LEARNING: Final = "azure-native:machinelearningservices:"
 _OWN_KEYS: Final = {"tags", "properties", "environmentVariables"}  # mappings whose keys are a user's
 _STEP: Final = ">"  # keys of annotations have dots and slashes
+_EACH: Final = "*"  # in a path: every entry of a list that stands there
+Moves = tuple[tuple[str, str], ...]  # from one path to another, "template>spec>containers=template>containers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class Spelling:
 
     type: str
     token: str
-    moved: tuple[tuple[str, str], ...] = ()  # from one path to another, "template>spec>containers=template>containers"
+    moved: Moves = ()
     stated: tuple[tuple[str, str], ...] = ()  # what the type itself says
     entries: tuple[tuple[str, str], ...] = ()  # names within its lists that are others there
     source: str
@@ -45,7 +47,14 @@ class CloudFormationType:
     renamed: tuple[tuple[str, str], ...] = ()  # properties that have another name there
     lifted: str = ""  # a property whose own properties stand beside the others
     entries: tuple[tuple[str, str], ...] = ()  # names within its lists that are others there
+    moved: Moves = ()  # after that
+    implied: tuple[tuple[str, str], ...] = ()  # what the value of a property says, "scheme>internal=internal"
+    only: tuple[tuple[str, str], ...] = ()  # what a property says, where it says anything, for the type to be the same
     source: str
+
+    def fits(self, properties: Mapping[str, Any]) -> bool:
+        """Whether a resource with these properties, in Pulumi's spelling, is of the type in `token`."""
+        return all(properties.get(key, value) == value for key, value in self.only)
 
 
 CLOUDFORMATION: Final = {row.type: row for row in csvtables.read(CloudFormationType, _DATA / "cloudformation.csv")}
@@ -76,7 +85,7 @@ def respelled(plan: Plan) -> Plan:
 
 def _respelled(resource: RecordedResource) -> RecordedResource:
     kind = canonical(resource.type)
-    if (row := _NATIVE.get(kind.lower())) is not None:
+    if (row := _NATIVE.get(kind.lower())) is not None and row.fits(resource.inputs):
         names = {first_lower(old): new for old, new in row.renamed}
         lifted = first_lower(row.lifted)
         inputs = dict(resource.inputs)
@@ -87,7 +96,7 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
             del inputs[lifted]
             inputs = {**inner, **inputs}
         within = dict(row.entries)
-        made = {names.get(key, key): _tags(_renamed(value, within)) for key, value in inputs.items()}
+        made = placed(row, {names.get(key, key): _tags(_renamed(value, within)) for key, value in inputs.items()})
         behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
         return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
     if kind.startswith(_MACHINE_LEARNING) and isinstance(stated := resource.inputs.get("properties"), Mapping):
@@ -101,12 +110,48 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         _put(made, path.split(_STEP), said)
     for old, new in spelling.moved:
         source, target = old.split(_STEP), new.split(_STEP)
-        value = get(made, *source)
-        if value is not None:
-            _put(made, target, value)
-        if source[0] in behind:
-            behind[target[0]] = (*behind.get(target[0], ()), *behind[source[0]])
+        _move(made, source, target)
+        if source[0] in behind and source[0] != target[0]:
+            behind[target[0]] = tuple(dict.fromkeys((*behind.get(target[0], ()), *behind[source[0]])))
     return replace(resource, type=spelling.token, inputs=made, property_dependencies=behind)
+
+
+def placed(row: CloudFormationType, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Properties of a type of CloudFormation, named as Pulumi names them, at the places where the readers look."""
+    for old, new in row.moved:
+        _move(inputs, old.split(_STEP), new.split(_STEP))
+    for said, input_name in row.implied:
+        name, _, value = said.partition(_STEP)
+        if (stated := inputs.get(name)) is not None:
+            inputs[input_name] = UNKNOWN if isinstance(stated, Unknown) else str(stated).lower() == value
+    return inputs
+
+
+def _move(inputs: dict[str, Any], source: list[str], target: list[str]) -> None:
+    """Put what stands at one path at another too; both go through the same lists.
+
+    A block of settings turns on what the other type has a switch for, and of several switches that
+    become one any turns it on.
+
+    >>> stated = {"disks": [{"sizeGb": 5}], "agent": {"workspace": "w"}}
+    >>> _move(stated, ["disks", "*", "sizeGb"], ["disks", "*", "sizeGB"])
+    >>> _move(stated, ["agent"], ["addons", "enabled"])
+    >>> stated["disks"], stated["addons"]
+    ([{'sizeGb': 5, 'sizeGB': 5}], {'enabled': True})
+    """
+    if _EACH in source:
+        at = source.index(_EACH)
+        listed = get(inputs, *source[:at])
+        for each in (listed,) if isinstance(listed, dict) else listed if isinstance(listed, list) else ():
+            if isinstance(each, dict):
+                _move(each, source[at + 1 :], target[at + 1 :])
+        return
+    value = get(inputs, *(int(step) if step.isdecimal() else step for step in source))
+    if target[-1] == "enabled" and isinstance(value, Mapping):
+        value = True
+    if value in (None, []) or (value is False and get(inputs, *target) is True):
+        return
+    _put(inputs, target, value)
 
 
 def _camel(value: Any) -> Any:

@@ -17,7 +17,7 @@ from sizewell import csvtables
 from sizewell.recording.contents.unread import Unread
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.spellings import CLOUDFORMATION as CLOUDFORMATION_TYPES
-from sizewell.resources.spellings import CloudFormationType, first_lower, native
+from sizewell.resources.spellings import CloudFormationType, first_lower, native, placed
 
 CLOUDFORMATION: Final = ("aws:cloudformation/stack:Stack", "aws-native:cloudformation:Stack")
 ARM: Final = (
@@ -58,7 +58,10 @@ def cloudformation(inputs: Mapping[str, Any]) -> Iterator[Row]:
             raise Unread(f"the resource {name} of its template has no Type")
         row = CLOUDFORMATION_TYPES.get(kind)
         stated = _mapping(_resolved(resource.get("Properties") or {}, parameters))
-        yield row.token if row else native(kind), str(name), _camel(stated, row)
+        if row is not None and not row.fits({first_lower(key): value for key, value in stated.items()}):
+            row = None
+        made = _camel(stated, row)
+        yield (row.token, str(name), placed(row, made)) if row else (native(kind), str(name), made)
 
 
 def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:

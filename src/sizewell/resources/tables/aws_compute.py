@@ -332,10 +332,12 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
             lines = [_held(resource, context, template, line, kind=kind, image=image, subnets="subnetId")]
             covered = (line, lines[0])
     devices: list[object] = [*_of_template(inherited, "rootBlockDevice" in resource.inputs)]
-    if "rootBlockDevice" in resource.inputs or not devices:
-        devices.insert(0, resource.inputs.get("rootBlockDevice"))
     extra = items(resource.inputs.get("ebsBlockDevices"))
-    devices.extend([UNKNOWN] if isinstance(extra, Unknown) else extra)
+    added = [UNKNOWN] if isinstance(extra, Unknown) else [each for each in extra if get(each, "virtualName") is None]
+    rooted = any(get(each, "deviceName") in _ROOTS for each in added)  # as types of CloudFormation state it
+    if "rootBlockDevice" in resource.inputs or not (devices or rooted):
+        devices.insert(0, resource.inputs.get("rootBlockDevice"))
+    devices.extend(added)
     for device in devices:
         if device is None:
             _of_image(resource, context)

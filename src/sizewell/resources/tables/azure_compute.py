@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -56,7 +57,7 @@ def _machines(
     lines = [reserved.beyond(line, context, held) if line.what == regular else line for line in lines]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += pools.addresses(resource, context, public=machine.public, hours=hours)
-    lines += pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
+    lines += licences(resource, context, machine, hours, lines)
     if machine.ephemeral is True:
         return lines
     if machine.ephemeral is UNKNOWN:
@@ -75,6 +76,29 @@ def _machines(
             )
         )
     return lines
+
+
+def licences(
+    resource: RecordedResource,
+    context: Context,
+    machine: Machine,
+    hours: tuple[Interval, str] | None,
+    lines: Sequence[LineItem] = (),
+) -> list[LineItem]:
+    """The licences of machines, whose lines these are. On spot the price falls for machine and licence together, by
+    meters of their own. Source, from memory: azure.microsoft.com/pricing/spot.
+    """
+    if not machine.system or machine.market == "on-demand" or machine.on_host:
+        return pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
+    own = []
+    regular = next((line for line in lines if ", on-demand, " in line.what), None) if machine.mix is not None else None
+    if regular is not None:  # the share that is not on spot
+        share = (regular.quantity, regular.confidence)
+        own = pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=share)
+    why = "it is billed with the machine, and spot with it has no price in the catalog"
+    if isinstance(machine.market, Unknown):
+        why = "the market is known only after deployment"
+    return [*own, context.unpriced(resource, f"{machine.system} licence on spot", why)]
 
 
 def _scale_set(resource: RecordedResource, context: Context) -> Outcome:
@@ -110,7 +134,8 @@ def _data_disks(
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines: list[LineItem] = []
     for disk in attached:
-        if get(disk, "createOption") == "Attach" and get(disk, "diskSizeGB") is None:
+        owned = get(disk, "managedDisk", "id") is not None or get(disk, "diskSizeGB") is None
+        if get(disk, "createOption") == "Attach" and owned:
             continue  # a disk of its own
         kind = text(get(disk, "managedDisk", "storageAccountType"), "Premium_LRS")
         size_of = get(disk, "diskSizeGB")
@@ -158,7 +183,7 @@ def _managed_cluster(resource: RecordedResource, context: Context) -> Outcome:
         return tuple(lines)
     for profile in pools_inside:
         size = azure_nodes.agent_size(profile)
-        lines.extend(_machines(resource, context, azure_nodes.agent_machine(profile), size))
+        lines.extend(_machines(resource, context, azure_nodes.agent_machine(profile, resource.inputs), size))
     return tuple(lines) or Free("the free control plane")
 
 
@@ -192,7 +217,9 @@ def _outbound(cluster: RecordedResource, context: Context) -> list[LineItem]:
 
 
 def _agent_pool(resource: RecordedResource, context: Context) -> Outcome:
-    machine = azure_nodes.agent_machine(resource.inputs)
+    clusters = context.graph.referenced(resource, "resourceName", azure_nodes.MANAGED_CLUSTER)
+    cluster = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
+    machine = azure_nodes.agent_machine(resource.inputs, cluster)
     return tuple(_machines(resource, context, machine, azure_nodes.agent_size(resource.inputs)))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
-from sizewell.resources import pools
+from sizewell.resources import azure_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.tables import gaps
-from sizewell.resources.values import Count, Text, count, get, items, number, text
+from sizewell.resources.tables import azure_compute, gaps
+from sizewell.resources.values import Text, count, get, items, number, text
 from sizewell.sizing.money import LineItem, Unpriced
 
 
@@ -32,7 +33,24 @@ def _batch_pool(resource: RecordedResource, context: Context) -> Outcome:
             name = kind if kind.startswith("Standard_") else f"Standard_{kind.removeprefix('STANDARD_')}"
             size = fixed(nodes) if stated is not None else Size(least=0, wanted=0, most=None)
             lines.append(pools.machines(resource, context, instance_type=name, market=market, size=size))
+            lines += _licences(resource, context, _batch_profile(resource.inputs), kind=name, market=market, size=size)
     return tuple(lines) or Free("no machines")
+
+
+def _batch_profile(inputs: object) -> object:
+    """What a Batch pool says of its machines, as a virtual machine says it."""
+    stated = get(inputs, "deploymentConfiguration", "virtualMachineConfiguration")
+    storage = {"imageReference": get(stated, "imageReference")}
+    settings = {"windowsConfiguration": get(stated, "windowsConfiguration")}
+    return {"storageProfile": storage, "osProfile": settings, "licenseType": get(stated, "licenseType")}
+
+
+def _licences(
+    resource: RecordedResource, context: Context, profile: object, *, kind: str, market: str, size: Size
+) -> list[LineItem]:
+    machine = replace(azure_nodes.profile_machine(kind, profile), market=market)
+    hours = pools.pool_hours(resource, context, size, kind)
+    return azure_compute.licences(resource, context, machine, hours)
 
 
 def _fleet(resource: RecordedResource, context: Context) -> Outcome:
@@ -46,18 +64,19 @@ def _fleet(resource: RecordedResource, context: Context) -> Outcome:
     for market, profile in (("spot", "spotPriorityProfile"), ("on-demand", "regularPriorityProfile")):
         stated = inputs.get(profile)
         if stated is not None:
-            lines.append(_dearest(resource, context, names, market, count(get(stated, "capacity", default=0))))
+            size = fixed(count(get(stated, "capacity", default=0)))
+            kind, line = _dearest(resource, context, names, market, size)
+            base = get(inputs, "computeProfile", "baseVirtualMachineProfile")
+            lines += [line, *_licences(resource, context, base, kind=kind, market=market, size=size)]
     return tuple(lines) or (context.unpriced(resource, "fleet machines", "no capacity is stated"),)
 
 
 def _dearest(
-    resource: RecordedResource, context: Context, names: tuple[Any, ...], market: str, capacity: Count
-) -> LineItem:
-    lines = [
-        pools.machines(resource, context, instance_type=name, market=market, size=fixed(capacity)) for name in names
-    ]
-    missing = [line for line in lines if isinstance(line.price, Unpriced)]
-    return missing[0] if missing else max(lines, key=lambda line: getattr(line.price, "amount", Decimal(0)))
+    resource: RecordedResource, context: Context, names: tuple[Any, ...], market: str, size: Size
+) -> tuple[str, LineItem]:
+    lines = [(name, pools.machines(resource, context, instance_type=name, market=market, size=size)) for name in names]
+    missing = [each for each in lines if isinstance(each[1].price, Unpriced)]
+    return missing[0] if missing else max(lines, key=lambda each: getattr(each[1].price, "amount", Decimal(0)))
 
 
 def _reservation(resource: RecordedResource, context: Context) -> Outcome:

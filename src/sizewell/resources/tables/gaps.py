@@ -7,9 +7,9 @@ nothing, and a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_DOWN, Decimal
 from pathlib import Path
 from typing import Final, Literal
 
@@ -286,25 +286,60 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
         return _FARGATE(resource, context)
     hours = Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(sizes[:3])))
-    providers = items(resource.inputs.get("capacityProviderStrategies"))
-    listed = providers if isinstance(providers, tuple) else ()
-    spot = any(get(each, "capacityProvider") == "FARGATE_SPOT" for each in listed)
-    platform = f"{'spot.' if spot else ''}{_platform(inputs)}"
+    shares = _tasks_by_market(resource, sizes[:3])
+    if shares is None:
+        return (context.unpriced(resource, "Fargate tasks", "how many are on spot is known only after deployment"),)
     lines = [
         context.fee(
             resource,
-            what=f"Fargate tasks, {what}",
-            key=f"fargate.{platform}{key}",
+            what=f"Fargate tasks{' on spot' if market else ''}, {what}",
+            key=f"fargate.{market}{_platform(inputs)}{key}",
             unit=unit,
-            quantity=hours.times(amount(each / 1024)),
+            quantity=tasks.times(amount(each / 1024)),
             how="as many tasks as the service wants, around the clock",
         )
+        for market, tasks in shares.items()
         for what, key, unit, each in (
             ("CPU", "vcpu_hour", "vCPU-hour", sizes[3]),
             ("memory", "memory_gb_hour", "GB-hour", sizes[4]),
         )
     ]
     return (*lines, *_beside_tasks(resource, inputs, hours, context))
+
+
+def _tasks_by_market(service: RecordedResource, counts: Sequence[Decimal]) -> dict[str, Interval] | None:
+    """Task-hours on demand, "", and on spot, "spot.": the base of a strategy first, then by weight, with half a
+    task on demand. None where the strategy is not known.
+
+    Source, from memory: docs.aws.amazon.com/AmazonECS/latest/developerguide/capacity-providers.html.
+    """
+    strategies = items(service.inputs.get("capacityProviderStrategies"))
+    if isinstance(strategies, Unknown):
+        return None
+    base, weight = {"": Decimal(0), "spot.": Decimal(0)}, {"": Decimal(0), "spot.": Decimal(0)}
+    for each in strategies:
+        provider = text(get(each, "capacityProvider"))
+        first, share = number(get(each, "base", default=0)), number(get(each, "weight", default=0))
+        if isinstance(provider, Unknown) or not isinstance(first, Decimal) or not isinstance(share, Decimal):
+            return None
+        market = "spot." if provider == "FARGATE_SPOT" else ""
+        base[market] += first
+        weight[market] += share
+    whole = weight[""] + weight["spot."]
+    spot = []
+    for tasks in counts:
+        above = max(tasks - base[""] - base["spot."], Decimal(0))
+        share = (above * weight["spot."] / whole).to_integral_value(ROUND_HALF_DOWN) if whole else Decimal(0)
+        spot.append(min(tasks, base["spot."]) + share)
+    hours = {
+        "": [each - share for each, share in zip(counts, spot, strict=True)],
+        "spot.": spot,
+    }
+    return {
+        market: Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(tasks)))
+        for market, tasks in hours.items()
+        if any(tasks)
+    }
 
 
 def _platform(task: object) -> str:

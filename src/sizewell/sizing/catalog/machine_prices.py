@@ -86,12 +86,16 @@ def checksum(cloud: str) -> str:
 def vcpus_by_name(instance_type: str) -> int | None:
     """VCPUs that a name states: Google Cloud's last number, Azure's first, AWS's four for each x of "xlarge".
 
+    Of Azure's D sizes before version 3 the number is none: D3 has four, D12 too.
+
     >>> [vcpus_by_name(name) for name in ("n2-standard-4", "Standard_D2s_v3", "m5.large", "c7g.4xlarge")]
     [4, 2, 2, 16]
-    >>> [vcpus_by_name(name) for name in ("hpc7a.12xlarge", "m5.metal", "Standard_E8-4s_v5")]
-    [None, None, None]
+    >>> [vcpus_by_name(name) for name in ("hpc7a.12xlarge", "m5.metal", "Standard_E8-4s_v5", "Standard_D12_v2")]
+    [None, None, None, None]
     """
-    found = re.fullmatch(r"[a-z]\w*-(?:standard|highmem|highcpu)-(\d+)|Standard_[A-Z]+(\d+)[a-z]*_v\d+", instance_type)
+    found = re.fullmatch(
+        r"[a-z]\w*-(?:standard|highmem|highcpu)-(\d+)|Standard_(?!DS?\d+i?_v2)[A-Z]+(\d+)[a-z]*_v\d+", instance_type
+    )
     if found is not None:
         return int(found[1] or found[2])
     # Source: docs.aws.amazon.com/ec2/latest/instancetypes (from memory). Types for HPC run one thread on each core.

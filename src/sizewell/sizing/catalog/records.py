@@ -35,7 +35,7 @@ FAMILY_TRAITS: Mapping[str, str] = {
     "infiniband": "has InfiniBand",
     "packed-flex-start": "flex-start may place its machines together",
     "attachable": "accelerators are attached to it, and priced apart",
-    "burstable": "has a share of its vCPUs, and more for a while",
+    "own-windows-rate": "pays for Windows at a rate of its own, which the catalog does not have",
 }
 
 Market = Literal[
