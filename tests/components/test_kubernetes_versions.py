@@ -62,9 +62,9 @@ SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualN
 
 
 def test_a_version_that_no_cluster_has_is_refused_with_those_that_are_known():
-    (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.29"})
+    (fault,) = refusals(AksOperators, {**OPERATORS, "version": "1.27"})
     assert fault[0] == "version"
-    assert "one of 1.31, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, got '1.29'" in fault[1]
+    assert "one of 1.28, 1.29, 1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36, 1.37, got '1.27'" in fault[1]
 
 
 @pytest.mark.parametrize(("version", "warned"), [("1.36", False), ("1.37", True)])
@@ -173,7 +173,12 @@ def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
         (EksCluster, PLACED, "1.36.2", "must be the cluster's Kubernetes version, one of 1.34"),
         (EksCluster, PLACED, "1.36.", "must be the cluster's Kubernetes version, one of 1.34"),
         (EksCluster, {**PLACED, "hyperpod": True}, "v1.35", "must be the cluster's Kubernetes version, one of 1.34"),
-        (EksCluster, PLACED, "1.33", "is 1.33, whose standard support on eks ended on 2026-07-29"),
+        (
+            EksCluster,
+            PLACED,
+            "1.33",
+            "ended on 2026-07-29; AWS upgrades it by itself, since its upgrade policy STANDARD",
+        ),
         (AksCluster, PLACED, "v1.36", "must be the cluster's Kubernetes version, one of 1.34"),
         (AksCluster, PLACED, "1.33", "is 1.33, whose standard support on aks ended on 2026-07-31"),
     ],

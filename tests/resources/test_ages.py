@@ -81,8 +81,10 @@ LTS = {"supportPlan": "AKSLongTermSupport", "sku": {"name": "Base", "tier": "Pre
         (GKE, {"minMasterVersion": "1.33", "releaseChannel": {"channel": "EXTENDED"}}, ("2027-06-03", "later"), "support ends in", ""),
         ("aws:eks/cluster:Cluster", {"version": "1.29"}, ("", "ended"), "as that of the newer 1.31 has; AWS builds no such",
          "one that stands takes each minor version by `aws eks update-cluster-version` before that: 1.30, 1.31, 1.32"),
-        (AKS, {"kubernetesVersion": "1.29"}, ("", "ended"), "Azure builds no such cluster", "1.35"),
-        (AKS, {"kubernetesVersion": "1.30", **LTS}, ("", "unknown"), "not in the table", "sizewell ages refresh"),
+        (AKS, {"kubernetesVersion": "1.29"}, ("2025-03-31", "ended"), "Azure builds no such cluster", "1.35"),
+        (AKS, {"kubernetesVersion": "1.30", **LTS}, ("2026-07-31", "ended"), "support ended on 2026-07-31", "1.35"),
+        (AKS, {"kubernetesVersion": "1.27", **LTS}, ("", "ended"), "as that of the newer 1.28 has", "1.35"),
+        (AKS, {"kubernetesVersion": "1.40", **LTS}, ("", "unknown"), "not in the table", "sizewell ages refresh"),
         (GKE, {"minMasterVersion": "1.32", "releaseChannel": {"channel": "EXTENDED"}}, ("2027-02-11", "in 90 days"),
          "support ends in 76 days", "gcloud container clusters upgrade"),
         (GKE, {"minMasterVersion": "1.30", "releaseChannel": {"channel": "EXTENDED"}}, ("", "ended"),
@@ -383,6 +385,12 @@ PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004"
         ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2012-r2"}}},
          "Windows Server 2012"),
         ("azure-native:compute:VirtualMachine", {"image": azure_image("RHEL", "7.9", "RedHat")}, "RHEL 7"),
+        ("kubernetes:helm.sh/v3:Release", {"chart": "ingress-nginx", "version": "4.11.3"}, "the project is retired"),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "docker.io/bitnami/postgresql:15.4.0-debian-11-r10"}},
+         "support ended on 2025-09-29 (images with a version were taken away"),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "bitnami/redis:7.2"}}, "docker.io/bitnamilegacy"),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "registry.k8s.io/ingress-nginx/controller:v1.11.3"}}, "retired"),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "k8s.gcr.io/pause:3.5"}}, "take registry.k8s.io"),
         (AGENTS, {"osSKU": "Flatcar"}, "Flatcar on AKS preview (Flatcar): support ended on 2026-06-08"),
         (LAMBDA, {"runtime": "python3.9"}, "support ended on 2025-12-15 (functions with it can be changed until 2027-03-03"),
         (LAMBDA, {"runtime": "python3.10"}, "support was to end on 2026-10-31, as was known on 2026-08-22"),
@@ -419,6 +427,22 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
 
 
 @pytest.mark.parametrize(
+    ("type_", "inputs", "fix"),
+    [
+        (AGENTS, {"osSKU": "CBLMariner"}, "set osSKU to Ubuntu or AzureLinux"),
+        (EKS_NODES, {"amiType": "AL2_ARM_64"}, "take an ami_type of Amazon Linux 2023 or Bottlerocket"),
+        ("azure-native:compute:VirtualMachine", {"image": azure_image("0001-com-ubuntu-server-focal", "20_04-lts")},
+         "such as Ubuntu 24.04 or Debian 12"),
+        ("gcp:compute/instance:Instance", DISK, "such as Debian 12, Ubuntu 24.04 or Rocky Linux 9"),
+        ("aws:ec2/instance:Instance", {"ami": FOCAL}, "such as Amazon Linux 2023 or Ubuntu 24.04"),
+    ],
+)  # fmt: skip
+def test_the_fix_of_an_ended_system_names_those_that_its_place_has(type_, inputs, fix):
+    (found,) = pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
+    assert fix in found.fix
+
+
+@pytest.mark.parametrize(
     ("type_", "inputs"),
     [
         (EKS_NODES, {"amiType": "AL2023_x86_64_NVIDIA", "instanceTypes": ["g6.xlarge"]}),
@@ -429,6 +453,9 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
         (AGENTS, {"vmSize": "Standard_NC24ads_A100_v4", "osSKU": "Ubuntu"}),
         (AGENTS, {"vmSize": "Standard_ND96isr_H100_v5", "osSKU": "AzureLinux3"}),
         (AGENTS, {"vmSize": "Standard_NC40ads_H100_v5", "osSKU": "Windows2022", "type": "VirtualMachineScaleSets"}),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "bitnamilegacy/redis:7.2"}}),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "mirror.example/bitnami/redis:7.2"}}),
+        ("kubernetes:apps/v1:Deployment", {"spec": {"image": "bitnami/redis:latest"}}),
         (LAMBDA, {"runtime": "python3.13"}),
         (LAMBDA, {"runtime": "nodejs24.x"}),
         (LAMBDA, {"runtime": "python3.99"}),

@@ -172,6 +172,13 @@ def test_a_cuda_that_is_too_new_for_the_gpu_is_said(resources):
     assert "CUDA 12 is the last one for" in line
 
 
+def test_a_cuda_that_is_too_old_for_the_gpu_is_said_of_an_engine_s_image_too():
+    b200 = {"node.kubernetes.io/instance-type": "p6-b200.48xlarge"}
+    (line,) = said(job("vllm/vllm-openai:v0.6.3", b200))
+    assert "needs CUDA 12.8 or later, and the image has 12.4" in line
+    assert said(job("vllm/vllm-openai:v0.10.1", b200)) == []
+
+
 @pytest.mark.parametrize(
     ("resource", "words"),
     [

@@ -114,7 +114,7 @@ def test_what_a_service_refuses_is_said(resource, words):
         ((own_subnet("10.0.1.0/24", "a"), own_subnet("10.0.1.0/25", "b"), vnet()), "overlaps 10.0.1.0/24 of a"),
         ((vnet(), own_subnet("10.0.1.0/24"),
           linked(made(AKS, agentPoolProfiles=[{"vnetSubnetID": UNKNOWN}], networkProfile={"serviceCidr": "10.0.0.0/16"}),
-                 agentPoolProfiles=(own_subnet("10.0.1.0/24"),))), "service_cidr 10.0.0.0/16 overlaps its subnet's"),
+                 agentPoolProfiles=(own_subnet("10.0.1.0/24"),))), "service_cidr 10.0.0.0/16 (the default) overlaps its subnet's"),
     ],
 )  # fmt: skip
 def test_subnets_inside_of_a_network_and_those_that_stand_for_themselves_are_compared(resources, words):
@@ -133,6 +133,82 @@ def test_services_of_eks_do_not_have_the_addresses_of_its_vpc():
                    kubernetesNetworkConfig={"serviceIpv4Cidr": "172.20.0.0/16"})  # fmt: skip
     (line,) = said(vpc, *subnets, linked(cluster, vpcConfig=subnets))
     assert "service_ipv4_cidr 172.20.0.0/16 overlaps its VPC's 172.20.0.0/16" in line
+
+
+VM, SET = (f"azure-native:compute:{kind}" for kind in ("VirtualMachine", "VirtualMachineScaleSet"))
+UBUNTU = {
+    "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
+}
+HPC = {"imageReference": {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}}
+A100, GCE = {"vmSize": "Standard_NC24ads_A100_v4"}, "gcp:compute/instance:Instance"
+
+
+def gce(machine_type, image, **more):
+    return made(GCE, machineType=machine_type, bootDisk={"initializeParams": {"image": image}}, **more)
+
+
+T4 = {"guestAccelerators": [{"type": "nvidia-tesla-t4", "count": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("resource", "words"),
+    [
+        (made(VM, hardwareProfile=A100, storageProfile=UBUNTU), "Canonical:ubuntu-24_04-lts:server has no driver for the A100"),
+        (made(SET, sku={"name": "Standard_NC4as_T4_v3"}, virtualMachineProfile={"storageProfile": UBUNTU}), "for the T4"),
+        (made("azure:compute/linuxVirtualMachine:LinuxVirtualMachine", size="Standard_NC4as_T4_v3",
+              sourceImageReference=UBUNTU["imageReference"]), "for the T4"),
+        (gce("g2-standard-8", "debian-cloud/debian-12"), "debian-cloud/debian-12 has no driver for the L4"),
+        (gce("n1-standard-8", "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64", **T4), "for the T4"),
+        (made(VM, location="westus", zones=["1"]), "zones 1 are refused: westus has no zones"),
+        (made(AKS, location="westus", agentPoolProfiles=[{"mode": "System", "availabilityZones": ["1", "2"]}]), "westus"),
+        (made(VM, location="westus2", zones=["4"]), "westus2 has 1, 2, 3; name one of these"),
+        (made("azure-native:storage:StorageAccount", "trainingcheckpointsx"), "has 28 characters: its cloud takes 24"),
+        (made("aws:lb/loadBalancer:LoadBalancer", "inference-of-the-whole-team"), "has 35 characters"),
+        (made("aws:iam/role:Role", name="r" * 65), "1 to 64"),
+        (made("gcp:storage/bucket:Bucket", name="goog-data"), "not beginning with goog"),
+        (made("gcp:serviceaccount/account:Account", accountId="a" * 31), "6 to 30"),
+    ],
+)  # fmt: skip
+def test_machines_without_drivers_zones_that_are_none_and_names_that_are_made_are_said(resource, words):
+    (line,) = said(resource)
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        [made(VM, hardwareProfile=A100, storageProfile=HPC)],
+        [made(VM, hardwareProfile=A100, storageProfile=UBUNTU, userData=UNKNOWN)],
+        [made(VM, hardwareProfile=A100, storageProfile=UBUNTU), made("azure-native:compute:VirtualMachineExtension", "e")],
+        [made(VM, hardwareProfile={"vmSize": "Standard_D4s_v5"}, storageProfile=UBUNTU)],
+        [made(SET, sku={"name": "Standard_NC4as_T4_v3"}, virtualMachineProfile={"storageProfile": UBUNTU, "extensionProfile": {}})],
+        [gce("g2-standard-8", "debian-cloud/debian-12", metadataStartupScript="apt-get install nvidia-driver")],
+        [gce("g2-standard-8", "deeplearning-platform-release/common-cu129")],
+        [gce("n1-standard-8", "debian-cloud/debian-12")],
+        [made(VM, location="westus2", zones=["1", "3"]), made(VM, location=UNKNOWN, zones=["9"])],
+        [made("azure-native:storage:StorageAccount", "checkpoints"), made("aws:iam/role:Role", namePrefix="r" * 30)],
+        [replace(made("aws:lb/loadBalancer:LoadBalancer", "l" * 40), outputs={"name": "of-a-state"})],
+    ],
+)  # fmt: skip
+def test_nothing_is_said_of_machines_zones_and_names_that_are_taken(resources):
+    assert said(*(replace(each, urn=f"{each.urn}{place}") for place, each in enumerate(resources))) == []
+
+
+def test_the_control_plane_of_gke_has_addresses_of_its_own():
+    subnet = made("gcp:compute/subnetwork:Subnetwork", "s", network="n", ipCidrRange="10.0.0.0/16")
+    cluster = made(GKE, subnetwork=UNKNOWN, privateClusterConfig={"masterIpv4CidrBlock": "10.0.8.0/28"})
+    (line,) = said(subnet, linked(cluster, subnetwork=(subnet,)))
+    assert "master_ipv4_cidr_block 10.0.8.0/28 overlaps its subnet's 10.0.0.0/16" in line
+
+
+def test_aks_without_a_service_range_has_one_that_its_network_may_have_too():
+    network = vnet("10.0.0.0/24")
+    cluster = made(AKS, agentPoolProfiles=[{"mode": "System", "vnetSubnetID": UNKNOWN}],
+                   networkProfile={"networkPlugin": "azure", "serviceCidr": "10.0.0.0/16", "dnsServiceIP": "10.0.0.10"})  # fmt: skip
+    for one in (cluster, replace(cluster, inputs={**cluster.inputs, "networkProfile": None})):
+        (line,) = said(network, linked(one, agentPoolProfiles=(network,)))
+        assert "service_cidr 10.0.0.0/16 (the default) overlaps its subnet's 10.0.0.0/24" in line
+        assert "state another service_cidr" in line
 
 
 def hyperpod(machine="ml.p5.48xlarge", version="1.35", **access):

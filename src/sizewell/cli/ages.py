@@ -35,6 +35,7 @@ from sizewell.sizing.versions import schema_of
 KUBERNETES_TABLE: Final = f"{overlay.AGES}/kubernetes.csv"
 RELEASES_TABLE: Final = f"{overlay.AGES}/releases.csv"
 REFRESH: Final = "sizewell ages refresh"
+BEHIND: Final = "the clock says"
 DEADLINE_S: Final = 60.0
 DESCRIPTION = """Show until when versions are supported, and read which ones the clouds offer today.
 
@@ -86,7 +87,11 @@ def _show(args: Arguments) -> int:
         table.add_row(name, version, ends[0] or "unknown", ends[1], checked)
     output.console().print(table)
     wrong, fix = table_age(known, on)
-    if wrong:
+    if wrong and args.on and wrong.startswith(BEHIND):
+        wrong, fix = f"--on {on.isoformat()} is before the table was checked: ends that were known later are shown", ""
+    if wrong and not fix:
+        output.note(wrong)
+    elif wrong:
         output.note(f"{wrong}\n  fix: {fix}")
     return 0
 
@@ -262,7 +267,7 @@ def table_age(known: Lifetimes, today: date, services: Iterable[str] = MANAGED) 
     for checked, of in sorted(by_day.items()):
         days, which = lifetimes.age_days(checked, today), ", ".join(of)
         if days < -1:
-            told = f"the clock says {today.isoformat()}, and the table of versions was checked on {checked}, after it"
+            told = f"{BEHIND} {today.isoformat()}, and the table of versions was checked on {checked}, after it"
             return f"{told} ({which})", "correct the clock, or the day in catalog/ages/kubernetes.csv"
         if days > lifetimes.OLD_DAYS:
             return f"the table of versions was last checked on {checked}, {days} days ago ({which})", REFRESH

@@ -22,6 +22,10 @@ FORMS = {  # as the services take a version; AKS takes a patch release too
     "aks": re.compile(r"\d+\.\d+(\.\d+)?"),
 }
 
+# What happens to a cluster of a component once standard support has ended: none has a longer one.
+_EKS = "AWS upgrades it by itself, since its upgrade policy STANDARD has no extended support"
+BY_ITSELF = {"eks": _EKS, "hyperpod": _EKS, "aks": "Azure builds none, and upgrades those that stand without asking"}
+
 
 def default_version(service: str) -> KubernetesVersion:
     """What a cluster gets that names no version.
@@ -55,8 +59,8 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
         faults.must(
             not _ended(row),
             "version",
-            f"is {version}, whose standard support on {service} ended on {row.supported_until}",
-            fix=f"one of {', '.join(open_to)}; a standing cluster goes up by one minor version at a time",
+            f"is {version}, whose standard support on {service} ended on {row.supported_until}; {BY_ITSELF[service]}",
+            fix=f"one of {', '.join(open_to)}; of a standing cluster the one that it runs",
         )
         if not row.built and not _ended(row):
             newest = default_version(service).version

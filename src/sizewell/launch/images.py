@@ -17,6 +17,7 @@ from sizewell.sizing.catalog import compatibility, lifetimes
 from sizewell.sizing.catalog.compatibility import Verdict
 from sizewell.sizing.catalog.engine import FlagTable, InferenceEngine, numbers
 from sizewell.sizing.catalog.engines import ENGINES
+from sizewell.sizing.catalog.lifetimes import Release
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.providers import CLOUDS
 
@@ -89,6 +90,8 @@ def cuda_of(image: str) -> tuple[str, ...]:
     (('13.0',), ('11.8',))
     >>> cuda_of("nvcr.io/nvidia/pytorch:25.11-py3"), cuda_of("nvcr.io/nvidia/cuda:12.4.1-runtime-ubuntu22.04")
     (('13.0', '13.2'), ('12.4.1',))
+    >>> cuda_of("vllm/vllm-openai:v0.6.3"), cuda_of("vllm/vllm-openai:v0.10.1"), cuda_of("vllm/vllm-openai:v0.99.0")
+    (('12.4',), ('12.8', '12.9'), ())
     >>> cuda_of("vllm/vllm-openai:v0.11.0"), cuda_of("registry.example/train:1"), cuda_of("a.b/tei:cuda-1.8")
     (('12.9',), (), ())
     """
@@ -102,6 +105,8 @@ def cuda_of(image: str) -> tuple[str, ...]:
     for row in rows:
         if row.version == tag and _is(path, row.name):
             return (row.cuda,)
+    if between := _cuda_between([row for row in rows if _is(path, row.name)], release(image)):
+        return between
     month = CALENDAR.match(tag)
     if month is None or not (path.startswith(f"{NGC}/") or f"/{NGC}/" in path):
         return ()
@@ -109,6 +114,14 @@ def cuda_of(image: str) -> tuple[str, ...]:
     before = [cuda for release, cuda in known if release <= numbers(month[0])][-1:]
     after = [cuda for release, cuda in known if release >= numbers(month[0])][:1]
     return tuple(dict.fromkeys((*before, *after))) if before else ()
+
+
+def _cuda_between(rows: Sequence[Release], wanted: tuple[int, ...]) -> tuple[str, ...]:
+    """CUDA of a release that lies between two of which it is known."""
+    known = sorted((release(f"{row.name}:{row.version}"), row.cuda) for row in rows)
+    before = [cuda for of, cuda in known if wanted and of <= wanted][-1:]
+    after = [cuda for of, cuda in known if wanted and of >= wanted][:1]
+    return tuple(dict.fromkeys((*before, *after))) if before and after else ()
 
 
 def cuda(launch: Launch) -> Verdict | None:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
-from sizewell.resources.readers.offers import INSTEAD, offers
+from sizewell.resources.readers.offers import INSTEAD, offers, system_instead
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
@@ -43,6 +43,8 @@ POOLS: Final = {
     "gcp:container/nodePool:NodePool": ("gke", "version", "cluster", "gcp:container/cluster:Cluster"),
 }  # fmt: skip
 VERSIONS_OF_GKE: Final = "gcp:container/getEngineVersions:getEngineVersions"
+EVERY: Final = "*"  # the version of a row that is of all of them
+HUB: Final = "docker.io"
 PLAIN: Final = re.compile(r"v?\d+(?:\.\d+)*")
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
@@ -265,6 +267,7 @@ def _system(resource: RecordedResource, image: str, known: Lifetimes, on: date) 
     if (row := system_of(image, known)) is None:
         return
     (age,) = _release(resource, row, on)
+    age = replace(age, fix=system_instead(canonical(resource.type)) if age.fix else "")
     what = image if title(row) == image else f"{title(row)} ({image})"
     clusters = f"; Kubernetes {row.kubernetes.partition('..')[2]} was the last that had it" if row.kubernetes else ""
     yield replace(age, what=what, detail=f"{what}: {age.detail.partition(': ')[2]}{clusters}")
@@ -406,7 +409,9 @@ def cluster_version(resource: RecordedResource) -> tuple[int, ...] | None:
 def _row(known: Lifetimes, kind: str, name: object, version: object, on: date) -> Release | None:
     if not (isinstance(name, str) and isinstance(version, str)):
         return None
-    row = known.release(kind, name, version) or known.release(kind, name, f"v{version}")
+    row = next(
+        (row for each in (version, f"v{version}", EVERY) if (row := known.release(kind, name, each)) is not None), None
+    )
     if row is not None or kind == "model":  # whose versions are days and numbers, and none follows another
         return row
     return _older((each for each in known.releases if (each.kind, each.name) == (kind, name)), version, on)
@@ -451,11 +456,16 @@ def image_row(known: Lifetimes, image: str, on: date | None = None) -> Release |
     """
     name, _, tag = image.partition("@")[0].rpartition(":")
     rows = []
+    whole = name if "." in name.partition("/")[0] else f"{HUB}/{name}"
     for row in known.releases:
+        if row.kind == "image" and row.name.endswith("/*"):  # of one registry, whose mirrors keep what it took away
+            if whole.startswith(row.name[:-1]) and any(sign.isdigit() for sign in tag):
+                return row
+            continue
         path = row.name.partition("/")[2] if "." in row.name.partition("/")[0] else row.name
         if row.kind == "image" and (name == row.name or name.endswith(f"/{path}")):
             rows.append(row)
-    exact = next((row for row in rows if row.version == tag), None)
+    exact = next((row for row in rows if row.version in (tag, EVERY)), None)
     return exact if exact is not None or on is None else _older(rows, tag, on)
 
 
@@ -486,7 +496,7 @@ FIXES: Final = {
     "addon": "aws eks describe-addon-versions, then addon_versions",
     "database": "raise {input}, after a backup",
     "model": "name a model and a version that Azure still deploys",
-    "system": "take an image of a system that is supported, such as Amazon Linux 2023, Ubuntu 24.04 or Debian 12",
+    "system": "take an image of a system that is supported",
     "machine": "name another machine type",
     **INSTEAD,
 }

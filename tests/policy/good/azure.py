@@ -253,6 +253,8 @@ def cluster_in(within, subnet):
             "network_plugin_mode": "overlay",
             "network_policy": "cilium",
             "network_dataplane": "cilium",
+            "service_cidr": "172.16.0.0/16",
+            "dns_service_ip": "172.16.0.10",
         },
         azure_monitor_profile={"metrics": {"enabled": True}},
         disk_encryption_set_id=SET,

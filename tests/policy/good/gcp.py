@@ -226,7 +226,7 @@ def flex_start_pool():
 
 def service_of_models():
     """Cloud Run with a GPU, from zero, called from inside."""
-    caller = gcp.serviceaccount.Account("chat", account_id="chat")
+    caller = gcp.serviceaccount.Account("chat", account_id="chat-caller")
     gcp.cloudrunv2.Service(
         "chat",
         location="us-central1",
@@ -252,7 +252,7 @@ def service_of_models():
 def workstation():
     """A notebook that shuts down when it is left, without an address of its own."""
     net, subnet = network()
-    owner = gcp.serviceaccount.Account("lab", account_id="lab")
+    owner = gcp.serviceaccount.Account("lab", account_id="lab-owner")
     gcp.workbench.Instance(
         "lab",
         location="us-central1-a",
@@ -274,7 +274,7 @@ def workstation():
 def machine_for_a_day():
     """One machine that deletes itself after a day."""
     _, subnet = network()
-    owner = gcp.serviceaccount.Account("bench", account_id="bench")
+    owner = gcp.serviceaccount.Account("bench", account_id="bench-owner")
     gcp.compute.Instance(
         "bench",
         zone="us-central1-a",

@@ -16,6 +16,31 @@ INSTEAD: Final = {
     "runtime": "name a runtime that is supported (sizewell ages show --kind runtime)",
     "sku": "name the SKU that took its place",
 }
+_OF_AZURE: Final = "take an image of a system that is supported, such as Ubuntu 24.04 or Debian 12"
+# How a type begins -> systems that it can have in place of one that has ended.
+_SYSTEMS: Final = {
+    "azure-native:containerservice:": "set osSKU to Ubuntu or AzureLinux, or to a newer one of Windows",
+    "azure:containerservice/": "set os_sku to Ubuntu or AzureLinux, or to a newer one of Windows",
+    "aws:eks/": "take an ami_type of Amazon Linux 2023 or Bottlerocket",
+    "kubernetes:karpenter.k8s.aws/": "take the alias al2023 or bottlerocket",
+    "aws:batch/": "take ECS_AL2023 or ECS_AL2023_NVIDIA",
+    "aws:sagemaker/": "take the newest platform_identifier, notebook-al2023-v1",
+    "gcp:": "take an image of a system that is supported, such as Debian 12, Ubuntu 24.04 or Rocky Linux 9",
+    "azure-native:": _OF_AZURE,
+    "azure:": _OF_AZURE,
+    "": "take an image of a system that is supported, such as Amazon Linux 2023 or Ubuntu 24.04",
+}
+
+
+def system_instead(type_: str) -> str:
+    """What to do once the system of a resource has ended.
+
+    >>> system_instead("azure-native:compute:VirtualMachine")
+    'take an image of a system that is supported, such as Ubuntu 24.04 or Debian 12'
+    """
+    return next(words for begins, words in _SYSTEMS.items() if type_.startswith(begins))
+
+
 # Type -> (name of the rows, path of the runtime).
 _RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "aws:lambda/function:Function": ("aws/lambda", ("runtime",)),

@@ -13,7 +13,16 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.unfit.networks import ADDRESSES, Network, home_of, network_of, plots_of, ranges_of
+from sizewell.resources.unfit.networks import (
+    ADDRESSES,
+    CLASSIC_VNET,
+    VNET,
+    Network,
+    home_of,
+    network_of,
+    plots_of,
+    ranges_of,
+)
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 
@@ -22,6 +31,7 @@ POOL: Final = "azure-native:containerservice:AgentPool"
 CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool"
 EKS: Final = "aws:eks/cluster:Cluster"
 GKE: Final = "gcp:container/cluster:Cluster"
+SERVICES_OF_AKS: Final = "10.0.0.0/16"  # what NetworkProfile of pulumi_azure_native 3.29.0 sets by itself
 PRIVATE: Final = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
@@ -72,17 +82,23 @@ def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str,
             yield said, "take one such as 172.20.0.0/16"
         yield from _overlapping("service_ipv4_cidr", own, "its VPC's", _of_vpc(graph, resource))
     elif type_ == AKS:
-        own = network_of(get(inputs, "networkProfile", "serviceCidr"))
+        profile = inputs.get("networkProfile")
+        stated = get(profile, "serviceCidr", default=SERVICES_OF_AKS)
+        own = network_of(stated if not get(profile, "serviceCidrs") else None)
         if own is None:
             return
-        dns = get(inputs, "networkProfile", "dnsServiceIP")
-        if isinstance(dns, str) and _address(dns) is not None and _address(dns) not in own:
+        dns = get(profile, "dnsServiceIP")
+        address = _address(dns) if isinstance(dns, str) else None
+        if address is not None and address not in own:
             yield f"dns_service_ip {dns} is outside of service_cidr {own}: AKS refuses it", f"take {own[10]}"
-        yield from _overlapping("service_cidr", own, "its subnet's", _of_pools(graph, resource))
+        usual = " (the default)" if str(own) == SERVICES_OF_AKS else ""
+        yield from _overlapping("service_cidr", own, "its subnet's", _of(graph, resource, "agentPoolProfiles"), usual)
     elif type_ == GKE:
         own = network_of(get(inputs, "privateClusterConfig", "masterIpv4CidrBlock"))
         if own is not None and own.prefixlen != 28:
             yield f"master_ipv4_cidr_block {own} is refused: GKE takes a /28", f"take {own.network_address}/28"
+        elif own is not None:
+            yield from _overlapping("master_ipv4_cidr_block", own, "its subnet's", _of(graph, resource, "subnetwork"))
 
 
 def _of_vpc(graph: Graph, cluster: RecordedResource) -> Iterator[Network]:
@@ -93,16 +109,20 @@ def _of_vpc(graph: Graph, cluster: RecordedResource) -> Iterator[Network]:
         yield from ranges_of(graph, network) if network is not None else ()
 
 
-def _of_pools(graph: Graph, cluster: RecordedResource) -> Iterator[Network]:
-    subnets = graph.referenced(cluster, "agentPoolProfiles", *ADDRESSES)
+def _of(graph: Graph, cluster: RecordedResource, link: str) -> Iterator[Network]:
+    """Addresses of the subnets that a cluster names."""
+    subnets = graph.referenced(cluster, link, *ADDRESSES, VNET, CLASSIC_VNET)
     for subnet in () if isinstance(subnets, Unknown) else subnets:
         yield from (plot.network for plot in plots_of(graph, subnet))
 
 
-def _overlapping(what: str, own: Network, whose: str, others: Iterable[Network]) -> Iterator[tuple[str, str]]:
+def _overlapping(
+    what: str, own: Network, whose: str, others: Iterable[Network], usual: str = ""
+) -> Iterator[tuple[str, str]]:
     for other in others:
         if own.version == other.version and own.overlaps(other):
-            yield f"{what} {own} overlaps {whose} {other}: the cloud refuses it", "take addresses that nothing else has"
+            fix = f"state another {what} that nothing else has"
+            yield f"{what} {own}{usual} overlaps {whose} {other}: the cloud refuses it", fix
             return
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from sizewell import csvtables
 from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_types
+from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
@@ -161,6 +161,59 @@ def of_azure(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str
         if isinstance(driver, str) and get(pool, "osType", default="Linux") == "Linux":
             said = f"driverType {driver} is refused on Linux, where AKS chooses the driver"
             yield said, "leave it out, or set the gpuProfile's driver to None and install one"
+
+
+# Type of a machine -> (its type, what may bring a driver: inputs, and resources that extend it).
+EXTENSIONS: Final = (
+    "azure-native:compute:VirtualMachineExtension", "azure-native:compute:VirtualMachineScaleSetExtension",
+    "azure:compute/extension:Extension",
+)  # fmt: skip
+PLAIN: Final[Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]] = {
+    "gcp:compute/instance:Instance": (("machineType",), (("metadataStartupScript",), ("metadata",))),
+    "azure-native:compute:VirtualMachine": (
+        ("hardwareProfile", "vmSize"), (("userData",), ("osProfile", "customData")),
+    ),
+    "azure-native:compute:VirtualMachineScaleSet": (
+        ("sku", "name"),
+        (
+            ("virtualMachineProfile", "userData"), ("virtualMachineProfile", "osProfile", "customData"),
+            ("virtualMachineProfile", "extensionProfile"),
+        ),
+    ),
+    "azure:compute/linuxVirtualMachine:LinuxVirtualMachine": (("size",), (("userData",), ("customData",))),
+}  # fmt: skip
+
+
+def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """A machine with GPUs whose image has no driver, and that nothing in the program installs."""
+    type_ = canonical(resource.type)
+    if type_ not in PLAIN:
+        return
+    at, brings = PLAIN[type_]
+    if any(get(resource.inputs, *path) is not None for path in brings) or graph.of(*EXTENSIONS):
+        return
+    named = [(each, kind) for each in machine_images(resource.inputs) if (kind := _kind(cloud_of(type_), each))]
+    if len(named) != 1:
+        return
+    (image, kind), machine = named[0], get(resource.inputs, *at)
+    devices = _devices_of(resource, str(machine).rpartition("/")[2], catalog)
+    for device in devices[:1]:
+        if device.runtime == "cuda" and device.runtime not in (*kind.drives, *kind.may_drive):
+            said = f"image {image} has no driver for the {device.name} of {machine}"
+            yield (
+                f"{said}: it is billed and nothing can use it, unless somebody else installs one",
+                "take an image with the driver, or install it when the machine starts",
+            )
+
+
+def _devices_of(resource: RecordedResource, machine: str, catalog: Catalog) -> tuple[Accelerator, ...]:
+    if own := _of_machine(machine, catalog):
+        return own
+    attached = items(resource.inputs.get("guestAccelerators"))
+    named = [get(each, "type") for each in (() if isinstance(attached, Unknown) else attached)]
+    return tuple(
+        device for name in named if isinstance(name, str) for device in _google(name.rpartition("/")[2], catalog)
+    )
 
 
 GOOGLE: Final = {

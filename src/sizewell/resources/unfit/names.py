@@ -22,6 +22,8 @@ class NameForm:
     input: str
     pattern: str  # a regular expression for the whole name
     takes: str  # in words
+    most: int | None = None  # characters, where the provider makes a name that nobody states
+    added: int | None = None  # characters that the provider then puts behind the resource's own
     source: str
 
 
@@ -37,6 +39,7 @@ def of(resource: RecordedResource) -> Iterator[tuple[str, str]]:
     type_, inputs = canonical(resource.type), resource.inputs
     if (form := _form(type_, inputs)) is not None:
         yield from _wrong(form.input, inputs.get(form.input), form)
+        yield from _made(resource, form)
     if type_ == AKS:
         profiles = items(inputs.get("agentPoolProfiles"))
         for profile in () if isinstance(profiles, Unknown) else profiles:
@@ -46,6 +49,18 @@ def of(resource: RecordedResource) -> Iterator[tuple[str, str]]:
 
 def _form(type_: str, inputs: Any) -> NameForm | None:
     return FORMS.get((type_, str(get(inputs, "osType", default="")))) or FORMS.get((type_, ""))
+
+
+def _made(resource: RecordedResource, form: NameForm) -> Iterator[tuple[str, str]]:
+    """A name that the provider makes of the resource's own; one of a state has been made already."""
+    if form.most is None or form.added is None or resource.outputs:
+        return
+    if any(resource.inputs.get(key) is not None for key in (form.input, f"{form.input}Prefix")):
+        return
+    length = len(resource.name) + form.added
+    if length > form.most:
+        said = f"no {form.input} is stated, and the one made of {resource.name!r} has {length} characters"
+        yield f"{said}: its cloud takes {form.most}", f"state {form.input}, or shorten the resource's name"
 
 
 def _wrong(key: str, name: object, form: NameForm) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,10 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 
 from sizewell.resources.graph import Graph
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
+from sizewell.sizing.catalog.records import NO_ZONES
 
 Network = IPv4Network | IPv6Network
 
@@ -187,6 +188,43 @@ def of_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
         elif letters and zone[-1] not in letters:
             allowed = ", ".join(f"{region}-{each}" for each in letters)
             yield f"nodeLocations has {zone}, and no such zone is known in {region}", f"name one of {allowed}"
+
+
+# Type -> paths of its zones; a cluster's pools state theirs one by one.
+ZONED: Final = {
+    "azure-native:containerservice:AgentPool": "availabilityZones",
+    "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool": "zones",
+    "azure-native:compute:VirtualMachine": "zones",
+    "azure-native:compute:VirtualMachineScaleSet": "zones",
+    "azure-native:compute:CapacityReservation": "zones",
+    "azure-native:network:PublicIPAddress": "zones",
+    "azure:compute/linuxVirtualMachine:LinuxVirtualMachine": "zone",
+}
+AKS: Final = "azure-native:containerservice:ManagedCluster"
+
+
+def of_numbered_zones(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Zones in a region that has none, or not these: Azure numbers them."""
+    type_ = canonical(resource.type)
+    region = graph.region(resource)
+    if type_ == "azure-native:containerservice:AgentPool" and region in ("", UNKNOWN):
+        clusters = graph.referenced(resource, "resourceName", AKS)
+        region = graph.region(clusters[0]) if isinstance(clusters, tuple) and len(clusters) == 1 else region
+    pools = items(resource.inputs.get("agentPoolProfiles")) if type_ == AKS else ()
+    stated = [get(resource.inputs, ZONED[type_])] if type_ in ZONED else []
+    stated += [get(pool, "availabilityZones") for pool in (() if isinstance(pools, Unknown) else pools)]
+    if not stated or not isinstance(region, str) or not region:
+        return
+    has = catalog.zones_of(cloud_of(type_), region)
+    for zones in stated:
+        listed = items(zones)
+        wrong = [str(each) for each in (() if isinstance(listed, Unknown) else listed) if isinstance(each, str | int)]
+        wrong = [each for each in wrong if has and each not in has]
+        if wrong:
+            there = "has no zones" if has == NO_ZONES else f"has {', '.join(each for each in has if len(each) == 1)}"
+            fix = "leave the zones out, or take a region with zones" if has == NO_ZONES else "name one of these"
+            yield f"zones {', '.join(wrong)} are refused: {region} {there}", fix
+            return
 
 
 LEAST_HOURS, LEAST_IN_32_DAYS, MOST_DAYS = 4, 48, 90
