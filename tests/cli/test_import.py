@@ -165,7 +165,7 @@ FILES: dict[str, tuple[str, str, dict[str, Any], set[str], str]] = {
         {
             "model": {"name": "Qwen/Qwen3-8B"},
             "training": {"method": "qlora", "lora": {"rank": 32}, "steps": 500},
-            "resources": {"accelerators": ["A100-SXM4-80GB"], "gpus": "16"},
+            "resources": {"accelerators": ["NVIDIA-A100-SXM4-80GB"], "gpus": "16"},
         },
         {"training.sequence_length", "training.global_batch", "deadline"},
         "",

@@ -41,7 +41,7 @@ def test_a_price_is_that_of_the_catalog_in_the_region(sizewell: Sizewell) -> Non
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("H1000", "did you mean h100?"),
+        ("H1000", "name one of a10, a100"),
         ("L4 --cloud amazon", "--cloud: must be one of aws"),
         ("L4 --region us-esat-1", "did you mean us-east-1?"),
     ],

@@ -49,7 +49,7 @@ MEANT = {
     "resources {gpus: 64 H100}": ("resources", {"accelerators": {"H100": 64}}),
     "resources {gpus: 8xH100}": ("resources", {"accelerators": {"H100": 8}}),
     "resources {gpus: H100:8}": ("resources", {"accelerators": {"H100": 8}}),
-    "resources {gpu: RTX 4090}": ("resources", {"accelerators": ["RTX 4090"]}),
+    "resources {gpu: RTX 4090}": ("resources", {"accelerators": ["L4", "A10", "A10G"]}),
     "resources {gpu: 2x A100-80GB}": ("resources", {"accelerators": {"A100-80GB": 2}}),
     "model 7B": ("model", {"params": "7B"}),
     "model 13b": ("model", {"params": "13B"}),

@@ -47,6 +47,7 @@ from sizewell.sizing.aliases import Alias
 from sizewell.sizing.predict.calibration.priors import Prior
 from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.workload.devices import OtherAccelerator
 from sizewell.sizing.workload.docs import Key
 from sizewell.sizing.workload.foreign.tools import NodeLabel
 from sizewell.sizing.workload.hf_config import Dimension, OtherFile
@@ -100,6 +101,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "sizing/workload/data/node_labels.csv": (NodeLabel, ("label",)),
     "sizing/workload/data/keys.csv": (Key, ("key",)),
     "sizing/workload/data/other_files.csv": (OtherFile, ("key",)),
+    "sizing/workload/data/other_accelerators.csv": (OtherAccelerator, ("names",)),
     "sizing/workload/data/unusual_models.csv": (UnusualModel, ("by", "name")),
 }
 

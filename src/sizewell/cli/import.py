@@ -251,6 +251,8 @@ def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
 
 def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
     """The lines about software and machines."""
+    from sizewell.sizing.workload.devices import not_to_be_had
+
     trains = workload in ("finetune", "pretrain")
     engine = draft.values.get("engine")
     if engine and (trains or workload in ("chat", "rag", "batch", "embed")):
@@ -260,9 +262,11 @@ def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
     wanted = {key.partition(".")[2]: value for key, value in draft.values.items() if key.startswith("resources.")}
     known: list[str] = []
     for name in dict.fromkeys(draft.asked):
-        spelt = next((each for each in (name, _plain(name)) if catalog.accelerators_named(each)), "")
-        if spelt:
-            known.append(spelt)
+        whole = re.sub(r"-MIG-\S+$", "", name)  # a slice is named after its GPU
+        if wrong := not_to_be_had(whole, catalog):
+            draft.leave(name, f"no cloud here sells it: any that fits may be chosen, of as much memory {wrong[1]}")
+        elif catalog.accelerators_named(whole):
+            known.append(whole)
         else:
             draft.leave(name, "is no accelerator of the catalog: any that fits may be chosen")
     if known:
@@ -285,18 +289,6 @@ def _resources(draft: Draft, workload: str, catalog: Catalog) -> Iterator[str]:
             yield f"spot_policy: {draft.values['spot_policy']}"
     if "data.location" in draft.values and (trains or workload == "batch"):
         yield f'data: {{location: "{draft.values["data.location"]}"}}'
-
-
-def _plain(name: str) -> str:
-    """An accelerator as the catalog may know it, of a name of the driver.
-
-    >>> _plain("NVIDIA-A100-SXM4-80GB"), _plain("Tesla-T4"), _plain("RTX4090"), _plain("NVIDIA-H100-80GB-HBM3")
-    ('A100-SXM4-80GB', 'T4', 'RTX-4090', 'H100-80GB')
-    """
-    short = re.sub(
-        r"^(?:NVIDIA-GeForce-|NVIDIA-|Tesla-|nvidia-tesla-)|-(?:HBM\w+|MIG-\S+)$", "", name, flags=re.IGNORECASE
-    )
-    return re.sub(r"^(RTX)(A?\d)", r"\1-\2", short)
 
 
 def _places(draft: Draft, siblings: list[dict[str, Any]], catalog: Catalog) -> Iterator[str]:

@@ -60,6 +60,7 @@ class Offered:
 @click.option("--json", is_flag=True, help="print JSON")
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
+    from sizewell.sizing.workload.devices import not_to_be_had
 
     catalog = load()
     on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
@@ -82,6 +83,8 @@ def command(args: Arguments) -> int:
         output.print_json([_as_json(each, catalog, on) for each in offered])
     elif offered:
         _print(offered, catalog, on)
+    elif name and not args.all and (wrong := not_to_be_had(name, catalog)):
+        raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}; --all has other sellers")
     else:
         print("no machine with that many, there")
     return 0
@@ -97,11 +100,12 @@ def _keys(catalog: Catalog, name: str) -> set[str]:
         return {key for key in catalog.accelerators if "-share-" not in key}
     keys = {item.key for item in catalog.accelerators_named(name)}
     if not keys:
-        from sizewell.cli.suggestions import nearest
+        from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
 
-        families = sorted({key.partition("-")[0] for key in catalog.accelerators})
-        fix = nearest(name.lower(), families) or f"\n  fix: name one of {', '.join(families)}"
-        raise UsageError(f"offers: no accelerator {name!r} in the catalog{fix}")
+        if wrong := not_to_be_had(name, catalog):
+            raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}")
+        fix = device_meant(name, catalog) or f"name one of {', '.join(families(catalog))}"
+        raise UsageError(f"offers: no accelerator {name!r} in the catalog\n  fix: {fix}")
     return keys
 
 

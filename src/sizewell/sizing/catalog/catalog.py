@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from sizewell.sizing.catalog import host, spot
 from sizewell.sizing.catalog.estimates import Estimate, Ratios, estimate
@@ -89,18 +89,44 @@ class Catalog:
     def accelerators_named(self, name: str) -> tuple[Accelerator, ...]:
         """All whole accelerators that a person may mean: "A100" is the 40 and the 80 GB part, on SXM and on PCIe.
 
-        Empty where nobody is meant. Shares of a GPU ("l4-share-1-8") have to be named themselves.
+        Empty where nobody is meant. Shares of a GPU ("l4-share-1-8") have to be named themselves. Vendors, spaces and
+        the order of what follows the name make no other device.
 
         >>> from sizewell.sizing.catalog import load
-        >>> [a.key for a in load().accelerators_named("h200")]
-        ['h200-nvl', 'h200-sxm']
+        >>> [[a.key for a in load().accelerators_named(name)] for name in ("h200", "NVIDIA H100 80GB SXM", "RTX4090")]
+        [['h200-nvl', 'h200-sxm'], ['h100-sxm'], ['rtx-4090']]
         """
-        wanted = name.lower().replace(" ", "-").replace("_", "-")
-        keys = {key for key in self.accelerators if key.startswith(wanted + "-") and "-share-" not in key}
+        head, *rest = name.lower().replace(" ", "-").replace("_", "-").split("-")
+        keys = {
+            key
+            for key in self.accelerators
+            if key.partition("-")[0] == head and {*rest} <= {*key.split("-")} and "-share-" not in key
+        }
         exact = self.accelerator_names.get(spelling(name))
         if exact is not None:
             keys.add(exact)
+        if not keys:
+            if ("device names",) not in self.memo:
+                self.memo["device names",] = _by_parts(self.accelerator_names, self.accelerators)
+            keys = set(self.memo["device names",].get(device_parts(name), ()))
         return tuple(self.accelerators[key] for key in sorted(keys))
+
+    def devices_on(self, clouds: Iterable[str]) -> Mapping[str, frozenset[str]]:
+        """The accelerators that machines of these clouds carry whole, each with those of the clouds that have it.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> sorted(load().devices_on(("aws", "gcp"))["l4"])
+        ['aws', 'gcp']
+        """
+        asked = ("devices on", *sorted(clouds))
+        if asked not in self.memo:
+            pairs = {
+                (s.accelerator, s.cloud) for s in self.shapes if s.cloud in asked and "-share-" not in s.accelerator
+            }
+            self.memo[asked] = {
+                key: frozenset(cloud for each, cloud in pairs if each == key) for key, _ in pairs if key
+            }
+        return self.memo[asked]  # type: ignore[no-any-return]
 
     def device(self, shape: Shape) -> Accelerator | None:
         """What a machine type computes on: its accelerator, else its processor as one device of the runtime "cpu".
@@ -457,6 +483,32 @@ class Catalog:
 def spelling(name: str) -> str:
     """The form in which names are compared: lower case, dashes for underscores."""
     return name.strip().lower().replace("_", "-")
+
+
+_VENDORS: Final = re.compile(r"\b(?:nvidia|tesla|geforce|quadro|amd|instinct|radeon|intel|google|aws|gpu)\b")
+_MEMORY_KIND: Final = re.compile(r"\b(?:hbm|gddr)\d\w*\b")
+
+
+def device_parts(name: str) -> tuple[str, ...]:
+    """The words and figures of an accelerator's name, in an order of their own: names with the same are of one device.
+
+    >>> device_parts("NVIDIA-H100-80GB-HBM3"), device_parts("TPUv5e")
+    (('100', '80', 'gb', 'h'), ('5', 'e', 'tpu', 'v'))
+    """
+    plain = re.sub(r"[^a-z0-9]+", " ", name.lower())
+    plain = re.sub(r"\bsxm\d\b", "sxm", _MEMORY_KIND.sub(" ", _VENDORS.sub(" ", plain)))
+    return tuple(sorted(re.findall(r"tpu|sxm|[a-z]+|\d+", plain)))
+
+
+def _by_parts(names: Mapping[str, str], accelerators: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
+    """The accelerators that have a name of these parts, each once; without shares of one."""
+    made: dict[tuple[str, ...], list[str]] = {}
+    for spelt, key in names.items():
+        keys = made.setdefault(device_parts(spelt), [])
+        if key in accelerators and key not in keys and "-share-" not in key:
+            keys.append(key)
+    made.pop((), None)
+    return made
 
 
 def _lookup(kind: str, name: str, names: Mapping[str, str]) -> str:

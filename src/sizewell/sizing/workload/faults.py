@@ -14,14 +14,27 @@ from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count, show_count
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
-from sizewell.sizing.workload.ways_out import named, way_out
+from sizewell.sizing.workload.ways_out import in_place, named, way_out
 
 
 def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[Section] = WorkloadSpec) -> Fault:
     """One pydantic error as a fault; `root` is the record that was read."""
     fault = _fault_of(error, raw, root)
     meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
-    return replace(fault, fix=meant) if meant else fault
+    return replace(fault, fix=_over_machines(meant or fault.fix, raw))
+
+
+def _over_machines(fix: str, raw: Mapping[str, object]) -> str:
+    """A number of accelerators that people count by machine, over all the machines that the spec asks for."""
+    resources = raw.get("resources")
+    nodes = resources.get("nodes") if isinstance(resources, Mapping) else raw.get("nodes")
+    if not isinstance(nodes, int) or nodes < 2:
+        return fix
+    return re.sub(
+        r"(accelerators: \{[^{}:]+: )(\d+)(\}+)",
+        lambda each: f"{each[1]}{int(each[2]) * nodes}{each[3]}, the number over all {nodes} machines",
+        fix,
+    )
 
 
 def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Section]) -> Fault:
@@ -197,9 +210,11 @@ def _meant_by_key(path: str, value: object) -> str:
         except UnitError:
             return ""
         line = line.replace(part[0], f"{each:.0f}" if each >= 10 else f"{each:.2g}")
+    device = isinstance(value, str) and "accelerators" in line
     line = line.replace("[$]", named(stated)) if isinstance(value, str) else line
     line = line.replace("$", stated)
-    return f"write {line}" if home == path.rpartition(".")[0] or not home else f"write {home}: {{{line}}}"
+    line = line if home == path.rpartition(".")[0] or not home else f"{home}: {{{line}}}"
+    return f"write {line}{in_place(stated) if device else ''}"
 
 
 def keys_at(steps: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer, served_fa
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
+from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
 from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
 from sizewell.sizing.workload.precision import weights_of_name
@@ -472,13 +473,18 @@ def _wishes(spec: WorkloadSpec, catalog: Catalog) -> list[tuple[str, frozenset[t
     return [(path, frozenset((s.cloud, s.instance_type) for s in found)) for path, found in kept]
 
 
-def _device(written: str, catalog: Catalog, *, alone: bool) -> str:
+def _device(written: str, spec: WorkloadSpec, catalog: Catalog) -> str:
     """What is meant by a name that is no accelerator: a number of them, or the machine type that carries them."""
     bare, count = counted(written)
-    if count and catalog.accelerators_named(bare) and not alone:
-        return f"write {bare}; a number can be stated where one kind is named, as {{{bare}: {count}}}"
     if count and catalog.accelerators_named(bare):
-        return f"write {{{bare}: {count}}}, the number over all machines, or [{bare}] for as many as are needed"
+        nodes = spec.resources.nodes
+        if len(spec.resources.accelerators) > 1:
+            return f"write {bare}; a number can be stated where one kind is named, as {{{bare}: {count}}}"
+        if nodes is None:
+            return f"write {{{bare}: {count}}}, the number over all machines, or [{bare}] for as many as are needed"
+        if nodes.low == nodes.high:
+            return f"write {{{bare}: {count * nodes.low}}}, the number over all {nodes.low} machines"
+        return f"write [{bare}]; how many machines there may be is in nodes"
     if any(shape.instance_type == written for shape in catalog.shapes):
         return f"write resources: {{instance_type: {written}}}"
     return ""
@@ -494,22 +500,26 @@ def _hardware(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         meant = catalog.accelerators_named(name)
         named += [(path, item) for item in meant]
         if not meant and name.lower() != RUNTIME:  # which asks for a machine without accelerators
-            known = [
-                *catalog.accelerators,
-                *(alias for item in catalog.accelerators.values() for alias in item.aliases),
-            ]
-            families = {RUNTIME, *(key.partition("-")[0] for key in catalog.accelerators)}
+            bare = counted(name)[0]
+            wrong = not_to_be_had(bare, catalog)
             faults.append(
                 Fault(
                     path=path,
                     found=name,
-                    message=f"'{name}' is not an accelerator of the catalog",
-                    fix=_device(name, catalog, alone=alone)
-                    or _near(name, families)
-                    or _near(name, known)
-                    or f"it has {', '.join(sorted(families))}",
+                    message=wrong[0] if wrong else f"'{name}' is not an accelerator of the catalog",
+                    fix=wrong[2]
+                    if wrong
+                    else _device(name, spec, catalog)
+                    or device_meant(bare, catalog)
+                    or f"it has {', '.join(families(catalog))}",
                 )
             )
+    here = not spec.infra or all(place.cloud in PROVISIONABLE for place in spec.infra)
+    unsold = [not_to_be_had(name, catalog) for name in limits.accelerators] if here and not faults else []
+    if all(unsold):  # one that is sold is enough
+        for index, (name, wrong) in enumerate(zip(limits.accelerators, unsold, strict=False)):
+            assert wrong is not None  # noqa: S101 - all of them are
+            faults.append(Fault(path=f"resources.accelerators[{index}]", found=name, message=wrong[0], fix=wrong[2]))
     types = {shape.instance_type: shape for shape in catalog.shapes}
     for index, name in enumerate(limits.instance_types):
         path = f"resources.instance_type[{index}]"

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from sizewell.sizing.catalog import load
 from sizewell.sizing.units import counted
+from sizewell.sizing.workload.devices import not_to_be_had
 
 _Way = Callable[[re.Match[str]], str]
 _STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
@@ -48,9 +50,23 @@ def named(written: str) -> str:
 
     >>> named("H100"), named("H100:8"), named("1x A10G")
     ('[H100]', '{H100: 8}', '{A10G: 1}')
+    >>> named("RTX 4090"), in_place("RTX 4090")
+    ('[L4, A10, A10G]', ', of as much memory as RTX 4090, which no cloud here sells')
     """
     name, number = counted(written)
+    if wrong := not_to_be_had(name, load()):
+        return f"[{wrong[1]}]"
     return f"{{{name}: {number}}}" if number else f"[{name}]"
+
+
+def in_place(written: str) -> str:
+    """Why `named` names other accelerators than what was written; "" where it does not."""
+    name = counted(written)[0]
+    return f", of as much memory as {name}, which no cloud here sells" if not_to_be_had(name, load()) else ""
+
+
+def _geforce(match: re.Match[str]) -> str:
+    return f"write {named(f'RTX {match[0]}')}{in_place(f'RTX {match[0]}')}"
 
 
 def _square(match: re.Match[str]) -> str:
@@ -86,8 +102,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"schedule\.on", r"0?(\d)(?:am)?-0?(\d)(?:pm)?", _office_hours),
     (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
     (r"resources", _DEVICE,
-     lambda match: f"write resources: {{accelerators: {named(match[0])}}}"),
-    (r"resources\.accelerators", r"(\d{4})", _spelt("write [rtx-{0}]")),
+     lambda match: f"write resources: {{accelerators: {named(match[0])}}}{in_place(match[0])}"),
+    (r"resources\.accelerators", r"\d{4}", _geforce),
     (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
     (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
     (r"capacity", r"block", _spelt("write capacity: {{block: {{duration: 72h}}}}")),
@@ -104,8 +120,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"resources\.accelerators", r"\{.*", _spelt("write one with its number, as {{H100: 8}}")),
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
     (r"resources\.gpu", _DEVICE,
-     lambda match: f"write accelerators: {named(match[0])}; gpu is memory"),
-    (r"resources\.gpus", _DEVICE, lambda match: f"write accelerators: {named(match[0])}"),
+     lambda match: f"write accelerators: {named(match[0])}{in_place(match[0])}; gpu is memory"),
+    (r"resources\.gpus", _DEVICE, lambda match: f"write accelerators: {named(match[0])}{in_place(match[0])}"),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
     (r"spot_policy", r"(?:yes|true|only|always|preemptible)", _spelt("write spot")),
