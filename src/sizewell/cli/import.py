@@ -17,6 +17,7 @@ from sizewell.cli.new import WORKLOADS, check, folder_of, of_the_stack, place_of
 from sizewell.cli.parameters import INPUT, PATH, Choice
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import UsageError
+from sizewell.sizing.workload.checks import usual_batch
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -186,7 +187,11 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
                 draft.leave(key, f"does not apply to {workload}")
     if "training.steps" in draft.values:
         if "training.global_batch" not in draft.values:  # which decides how long the steps are
-            text = _with_value(text, "training.global_batch", "256k")
+            facts = catalog.models.get(model)
+            method = str(draft.values.get("training.method", "lora"))
+            length = draft.values.get("training.sequence_length")
+            batch = usual_batch("fine-tuning", facts.kind if facts else "decoder", method, length)
+            text = _with_value(text, "training.global_batch", batch)
         text = re.sub(r"(?m)^  (?:samples|epochs|tokens): .*\n", "", text)
     if "deadline" in draft.values:
         text = re.sub(r"(?m)^deadline: \S+.*$", f"deadline: {draft.values['deadline']}", text)

@@ -13,6 +13,7 @@ from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 from sizewell.sizing.units import show_count, show_duration
+from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.daily import week
 from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
 from sizewell.sizing.workload.model_dimensions import from_dimensions
@@ -208,13 +209,17 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     if run.epochs is not None and run.samples is None and lengths:
         message = f"epochs repeat samples, but the length is in {lengths[0]}"
         faults.append(_fault("training.epochs", message, "state samples, or remove epochs"))
+    family = _family(spec)
+    language = run.images is None and family not in ("vision", "diffusion")
     if run.steps is not None and run.global_batch is None:
-        faults.append(
-            _fault("training.global_batch", "is missing; with steps it decides the length", "add global_batch: 4M")
-        )
-    language = run.images is None and not (
-        spec.model and spec.model.dimensions and spec.model.dimensions.family in ("vision", "diffusion")
-    )
+        fix = _batch_line(spec, run, family)
+        faults.append(_fault("training.global_batch", "is missing; with steps it decides the length", fix))
+    if family in ("vision", "diffusion") and run.samples is not None and run.global_batch is not None:
+        whole = run.samples * (run.epochs or 1)
+        if run.global_batch > whole:
+            message = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(whole)}"
+            fix = "correct one of them; of pictures global_batch counts samples"
+            faults.append(_fault("training.global_batch", message, fix, run.global_batch))
     if language and run.tokens is not None and run.sequence_length is None:
         faults.append(
             _fault("training.sequence_length", "is missing; memory depends on it", "add sequence_length: 4096")
@@ -246,6 +251,49 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
     if run.lora is not None and run.method == "full":
         faults.append(_fault("training.lora", "does not apply to method: full", "use method: lora, or remove it"))
     return faults
+
+
+def _family(spec: WorkloadSpec) -> str:
+    """What kind of model is trained; "" where that is not known."""
+    if spec.model is None:
+        return ""
+    try:
+        return architecture_of(spec.model, spec.name, load()).kind
+    except (KeyError, SpecError):  # which is a fault of its own
+        return spec.model.dimensions.family if spec.model.dimensions else ""
+
+
+# Of one step, as a run has that does not state its batch; of pictures, as recipes of tuning have: round numbers.
+_SAMPLES: Final = 64
+_TOKENS_FROM_START: Final = 2**20
+_PICTURES_FROM_START: Final = 1024
+_PICTURES: Final = {"lora": 4, "qlora": 4}
+_PICTURES_OTHERWISE: Final = 32
+USUAL_LENGTH: Final = 2048
+
+
+def usual_batch(kind: str, family: str, method: str, length: int | None) -> int:
+    """The batch of one step that is usual for such a run, in what `global_batch` counts: tokens, of pictures samples.
+
+    >>> usual_batch("fine-tuning", "diffusion", "lora", None), usual_batch("fine-tuning", "decoder", "lora", 4096)
+    (4, 262144)
+    """
+    if family in ("vision", "diffusion"):
+        return _PICTURES_FROM_START if kind == "training" else _PICTURES.get(method, _PICTURES_OTHERWISE)
+    if kind == "training" and family == "decoder":
+        return _TOKENS_FROM_START
+    return _SAMPLES * (length or USUAL_LENGTH)
+
+
+def _batch_line(spec: WorkloadSpec, run: Training, family: str) -> str:
+    if not family:
+        return "add global_batch with the tokens of one step, or where pictures are learned with their number"
+    batch = usual_batch(spec.kind, family, run.method, run.sequence_length)
+    if family in ("vision", "diffusion"):
+        return f"add global_batch: {batch}, with the pictures of one step of yours"
+    more = "" if run.sequence_length else f", sequence_length: {USUAL_LENGTH}"
+    samples = batch // (run.sequence_length or USUAL_LENGTH)
+    return f"add global_batch: {batch}{more} (the tokens of {samples} samples; with those of one step of yours)"
 
 
 def _kept(spec: WorkloadSpec, run: Training) -> list[Fault]:

@@ -12,6 +12,7 @@ from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count, show_count
+from sizewell.sizing.workload.loads import load_meant
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import in_place, named, way_out
@@ -73,6 +74,8 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         )
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
+        if counts := load_meant(*path.rpartition(".")[::2], value, _at(raw, loc[:-1])):
+            return Fault(path=path, found=value, message="is a mapping, not a number of them", fix=counts)
         keys = ", ".join(_keys(inner)) if inner else "keys"
         dashed = isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value)
         way = f"write {path}: {{...}}, its keys without dashes" if dashed else _example(inner, "")
@@ -146,6 +149,14 @@ def _latency(path: str, stated: object) -> str:
     return f"write {value * 1000:g}ms" if value < 1 else f"write {value:g}s"
 
 
+def _in_its_unit(key: str, stated: object) -> str:
+    """A latency whose key has its unit: `ttft_ms: 300`."""
+    named = re.fullmatch(r"(ttft|tpot|latency)_(ms|s|sec|seconds)", key)
+    if named is None or not re.fullmatch(r"\d+(?:\.\d+)?", str(stated)):
+        return ""
+    return f"write {named[1]}: {stated}{'ms' if named[2] == 'ms' else 's'}"
+
+
 def _unknown_key(path: str, value: object, section: type[Section] | None, root: type[Section], given: object) -> Fault:
     known = _keys(section)
     where, _, key = path.rpartition(".")
@@ -153,7 +164,11 @@ def _unknown_key(path: str, value: object, section: type[Section] | None, root: 
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value
     fix = (
-        way_out(path, value) or _rate_of_users(where, key, given) or _meant_by_key(path, value)
+        way_out(path, value)
+        or _rate_of_users(where, key, given)
+        or load_meant(where, key, value, given)
+        or (_in_its_unit(key, value) if where == "slo" else "")
+        or _meant_by_key(path, value)
         if root is WorkloadSpec
         else ""
     )
@@ -212,6 +227,8 @@ def _meant_by_key(path: str, value: object) -> str:
         line = line.replace(part[0], f"{each:.0f}" if each >= 10 else f"{each:.2g}")
     device = isinstance(value, str) and "accelerators" in line
     line = line.replace("[$]", named(stated)) if isinstance(value, str) else line
+    if "resolution: $" in line and (side := re.match(r"write (\d+)", way_out("images.resolution", value))):
+        stated = side[1]
     line = line.replace("$", stated)
     line = line if home == path.rpartition(".")[0] or not home else f"{home}: {{{line}}}"
     return f"write {line}{in_place(stated) if device else ''}"

@@ -65,6 +65,11 @@ def in_place(written: str) -> str:
     return f", of as much memory as {name}, which no cloud here sells" if not_to_be_had(name, load()) else ""
 
 
+def _mean(match: re.Match[str]) -> str:
+    mean = (float(match[1]) + float(match[2])) / 2
+    return f"write {mean:g}, the mean; daily is for how far the busiest hour is above it"
+
+
 def _geforce(match: re.Match[str]) -> str:
     return f"write {named(f'RTX {match[0]}')}{in_place(f'RTX {match[0]}')}"
 
@@ -73,6 +78,7 @@ def _square(match: re.Match[str]) -> str:
     return f"write {math.sqrt(int(match[1]) * int(match[2])):.0f}, the side of a square of as many pixels"
 
 
+_TYPOGRAPHIC: Final = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb"
 _N: Final = r"(\d+(?:\.\d+)?)"
 _HOURS: Final = r"(\d+[kM]?) ?h(?:ours?)?(?: ?(?:a|per|/) ?day| daily)?"  # a batch is done every day by default
 _DEVICE: Final = (
@@ -110,9 +116,10 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"capacity", r"(?:flex[-_]start|dws)", _spelt("write capacity: {{flex_start: true}}")),
     (r"capacity", r"(?:reserved|reservation)", _spelt("write capacity: {{reservation: ID}}, as the cloud names it")),
     (r"deadline|batch\.window|ttl", r"\d{4}-\d\d-\d\d.*", _spelt("write how long from the start, such as 3d")),
-    (r"batch\.every", r"(?:daily|nightly|every day)", _spelt("write 1d")),
-    (r"batch\.every", r"(?:weekly|every week)", _spelt("write 1w")),
-    (r"batch\.every", r"(?:hourly|every hour)", _spelt("write 1h")),
+    (r"batch\.every", r"(?:every |a |1 )?(?:daily|nightly|day|night)", _spelt("write 1d")),
+    (r"batch\.every", r"(?:every |a |1 )?(?:weekly|week)", _spelt("write 1w")),
+    (r"batch\.every", r"(?:every |a |1 )?(?:monthly|month)", _spelt("write 30d")),
+    (r"batch\.every", r"(?:every |a |1 )?(?:hourly|hour)", _spelt("write 1h")),
     (r"batch\.window", r"(?:nightly|daily|overnight)", _spelt("write window: 8h; once a day is the default of every")),
     (r"ttl|deadline", r"(?:never|none|no|unlimited)", _spelt("leave it out")),
     (r"resources\.nodes", r"\[?(\d+)(?:-| to |, )(\d+)\]?", _spelt("write {0}..{1}")),
@@ -132,6 +139,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?trillion", _spelt("write {0}T")),
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
+    (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, lambda match: f"write tpot: {1000 / float(match[1]):.3g}ms"),
+    (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
     (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
     (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
     (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
@@ -157,6 +166,8 @@ def way_out(path: str, written: object) -> str:
     ('write p99', 'time per token: write 50ms', 'write 1..8')
     """
     text = str(written).strip()
+    if isinstance(written, str) and (plain := text.strip(_TYPOGRAPHIC)) != text:
+        return f"write {plain} (its quotation marks are typographic ones, which are part of the value)"
     for where, pattern, way in _WAYS:
         if re.fullmatch(where, path) and (match := re.fullmatch(pattern, text, re.IGNORECASE)):
             return way(match)

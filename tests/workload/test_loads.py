@@ -1,0 +1,119 @@
+"""Loads and batches as newcomers count them: one message with their own number, whose line is taken by the reader."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.workload.read import parse_spec
+from sizewell.sizing.workload.repair import repaired
+
+WHISPER, TEXT, CLIP = "openai/whisper-large-v3", "Qwen/Qwen3-8B", "openai/clip-vit-large-patch14"
+PICTURES, FLUX = "stabilityai/stable-diffusion-xl-base-1.0", "black-forest-labs/FLUX.1-dev"
+TOKENS = "input_tokens: 400, output_tokens: 20"
+BATCHES = {  # (model, batch): what of it is written after the fix
+    (WHISPER, "{minutes: 600k, window: 10h}"): {"records": "600k", "audio_per_record": "1m"},
+    (WHISPER, "{hours: 10k, window: 10h}"): {"records": "10k", "audio_per_record": "1h"},
+    (WHISPER, "{seconds: 600k, window: 10h}"): {"records": 10000, "audio_per_record": "1m"},
+    (WHISPER, "{hours_of_audio: 5000, window: 8h}"): {"records": 5000, "audio_per_record": "1h"},
+    (CLIP, "{images: 20M, window: 12h}"): {"records": "20M"},
+    (CLIP, "{photos: 20M, image_size: 336, window: 12h}"): {"records": "20M", "images": {"resolution": 336}},
+    (CLIP, "{videos: 100, window: 12h}"): {"records": 100},
+    (CLIP, "{records: 1M, images: 3, window: 12h}"): {"records": "1M", "images": {"per_request": 3}},
+    (TEXT, "{pages: 2M, window: 8h}"): {"records": "2M"},
+    (TEXT, "{prompts: 1M, window: 8h}"): {"records": "1M"},
+    (TEXT, "{input_tokens: 4B, output_tokens: 400M, window: 8h}"):
+        {"records": "4M", "tokens_per_record": "1k", "output_tokens_per_record": 100},
+    (TEXT, "{tokens: 5B, tokens_per_record: 500, window: 8h}"): {"records": "10M", "tokens_per_record": 500},
+    (TEXT, "{tokens: 5B, window: 8h}"): {"records": "5M", "tokens_per_record": "1k"},
+    (TEXT, "{records: 1M, tokens: 800, window: 8h}"): {"records": "1M", "tokens_per_record": 800},
+    (TEXT, "{records: 1M, tokens_per_record: 9, window: 8h, every: week}"): {"every": "1w"},
+    (TEXT, "{records: 1M, tokens_per_record: 9, window: 8h, every: month}"): {"every": "30d"},
+}  # fmt: skip
+LOADS = {
+    (TEXT, f"{{rpd: 500k, {TOKENS}}}"): {"rps": "500k/d"},
+    (TEXT, f"{{messages_per_day: 1M, {TOKENS}}}"): {"rps": "1M/d"},
+    (TEXT, f"{{requests_per_month: 3M, {TOKENS}}}"): {"rps": "100000/d"},
+    (TEXT, f"{{daily_users: 20k, {TOKENS}}}"): {"rps": "200k/d"},
+    (TEXT, f"{{users_per_month: 3M, {TOKENS}}}"): {"rps": "1M/d"},
+    (TEXT, f"{{tokens_per_day: 42M, {TOKENS}}}"): {"rps": "100000/d"},
+    (TEXT, "{tps: 5000}"): {"rps": 4, "input_tokens": 1000, "output_tokens": 250},
+    (TEXT, f"{{rps: 4-10, {TOKENS}}}"): {"rps": 7},
+    (TEXT, f"{{rps: “4”, {TOKENS}}}"): {"rps": 4},
+    (PICTURES, "{images_per_second: 0.5, size: 1024x1024}"): {"rps": 0.5, "images": {"resolution": 1024}},
+    (PICTURES, "{fps: 200, image_size: 640}"): {"rps": 200, "images": {"resolution": 640}},
+    (PICTURES, "{rps: 1, images: 4}"): {"images": {"per_request": 4}},
+    (WHISPER, "{minutes_per_day: 600k}"): {"rps": "600k/d", "audio": "1m"},
+    ("BAAI/bge-m3", "{rps: 50, documents: 40, input_tokens: 300}"): {"rps": 2000},
+}
+SLOS = {
+    "{tokens_per_second: 20}": {"tpot": "50ms"},
+    "{ttft_ms: 300}": {"ttft": "300ms"},
+    "{latency_s: 2}": {"latency": "2s"},
+    "{response_time: 2s}": {"latency": "2s"},
+    "{ttft: “500ms”}": {"ttft": "500ms"},
+}
+RUNS = {  # (kind, model, training): the batch of a step that the message names
+    ("fine-tuning", FLUX, "{method: lora, steps: 2000}"): 4,
+    ("fine-tuning", FLUX, "{method: lora, images: 30, steps: 2000}"): 4,
+    ("fine-tuning", FLUX, "{steps: 2000}"): 32,
+    ("training", "resnet-50", "{steps: 100k}"): 1024,
+    ("fine-tuning", TEXT, "{method: lora, steps: 500}"): 131072,
+    ("fine-tuning", TEXT, "{method: qlora, steps: 500, sequence_length: 4096}"): 262144,
+    ("fine-tuning", TEXT, "{method: dpo, steps: 500, sequence_length: 1024}"): 65536,
+    ("fine-tuning", "{params: 1B, family: diffusion, forward_flop_per_sample: 3T}", "{method: lora, steps: 9}"): 4,
+    ("training", "meta-llama/Llama-3.2-3B", "{steps: 500, sequence_length: 4096}"): 2**20,
+}
+
+
+def mended(kind: str, model: str, section: str, stated: str, more: str = "") -> tuple[tuple[Fault, ...], dict]:
+    """The faults of a spec, and the section after the line of each was written; which leaves none."""
+    text = f"name: x\nkind: {kind}\nmodel: {model}\n{section}: {stated}\n{more}"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    raw = yaml.safe_load(text)
+    for fault in refused.value.faults:
+        raw = repaired(raw, fault)
+        assert raw is not None, fault
+    parse_spec(yaml.safe_dump(raw, allow_unicode=True), "x.yaml", catalog=load())
+    return refused.value.faults, raw
+
+
+@pytest.mark.parametrize(("model", "batch"), BATCHES)
+def test_a_batch_keeps_the_number_that_was_written(model: str, batch: str) -> None:
+    faults, raw = mended("batch-inference", model, "batch", batch)
+    assert BATCHES[model, batch].items() <= raw["batch"].items()
+    assert "50M" not in str(faults)
+
+
+@pytest.mark.parametrize(("model", "traffic"), LOADS)
+def test_a_load_keeps_the_number_that_was_written(model: str, traffic: str) -> None:
+    _, raw = mended("inference", model, "traffic", traffic)
+    assert LOADS[model, traffic].items() <= raw["traffic"].items()
+
+
+@pytest.mark.parametrize("slo", SLOS)
+def test_a_bound_in_another_unit_is_converted(slo: str) -> None:
+    _, raw = mended("inference", TEXT, "traffic", f"{{rps: 1, {TOKENS}}}", f"slo: {slo}\n")
+    assert SLOS[slo].items() <= raw["slo"].items()
+
+
+@pytest.mark.parametrize(("kind", "model", "run"), RUNS)
+def test_the_batch_of_a_fix_is_one_of_the_method_and_the_kind_of_model(kind: str, model: str, run: str) -> None:
+    _, raw = mended(kind, model, "training", run)
+    assert raw["training"]["global_batch"] == RUNS[kind, model, run]
+
+
+def test_a_batch_of_an_unknown_model_is_not_guessed() -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec("name: x\nkind: fine-tuning\nmodel: who/knows\ntraining: {steps: 9}\n", catalog=load())
+    fault = next(fault for fault in refused.value.faults if fault.path == "training.global_batch")
+    assert not any(map(str.isdigit, fault.fix))
+
+
+def test_a_step_of_more_pictures_than_there_are_is_refused() -> None:
+    text = f"name: x\nkind: fine-tuning\nmodel: {FLUX}\ntraining: {{samples: 1000, global_batch: 4M}}\n"
+    with pytest.raises(SpecError, match="more than the whole run of 1k"):
+        parse_spec(text, catalog=load())
