@@ -117,3 +117,25 @@ def test_a_step_of_more_pictures_than_there_are_is_refused() -> None:
     text = f"name: x\nkind: fine-tuning\nmodel: {FLUX}\ntraining: {{samples: 1000, global_batch: 4M}}\n"
     with pytest.raises(SpecError, match="more than the whole run of 1k"):
         parse_spec(text, catalog=load())
+
+
+LEAST = {
+    ("fine-tuning", TEXT): "method: lora",
+    ("fine-tuning", FLUX): "method: lora, samples: 1k",
+    ("training", "resnet-50"): "samples: 1M",
+    ("inference", WHISPER): "audio: 30s",
+    ("inference", PICTURES): "{rps: 1}",
+    ("inference", "BAAI/bge-m3"): "input_tokens: 500}",
+    ("batch-inference", WHISPER): "audio_per_record",
+    ("batch-inference", PICTURES): "{records: 1M, window: 8h}",
+}
+
+
+@pytest.mark.parametrize(("kind", "model"), LEAST)
+def test_a_missing_section_is_shown_as_this_kind_of_model_has_it(kind: str, model: str) -> None:
+    text = f"name: x\nkind: {kind}\nmodel: {model}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    [fault] = refused.value.faults
+    assert LEAST[kind, model] in fault.fix
+    parse_spec(text + fault.fix.removeprefix("add ") + "\n", "x.yaml", catalog=load())

@@ -9,6 +9,7 @@ from sizewell.sizing.catalog import load, residency
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault, SpecError
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.predict.simulation.requests import P95_MAX
 from sizewell.sizing.providers import CLOUDS, cloud_of_service, clouds_where
 from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
@@ -31,12 +32,38 @@ SECTIONS: Final = {
         {"traffic": "resources", "slo": "resources", "training": "resources", "batch": "resources", "deadline": "ttl"},
     ),
 }
-MINIMAL: Final = {
-    "model": "model: meta-llama/Llama-3.1-8B",
-    "training": "training: {tokens: 55B, sequence_length: 8192}",
-    "traffic": "traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}",
-    "batch": "batch: {records: 50M, tokens_per_record: 400, window: 8h}",
+_LEAST: Final = {  # of each section, by the kind of model; else that of text
+    "model": {"": "meta-llama/Llama-3.1-8B"},
+    "training": {
+        "": "{tokens: 55B, sequence_length: 8192}",
+        "adapted": "{method: lora, samples: 10k, sequence_length: 2048}",
+        "pictures": "{samples: 1M, epochs: 90}",
+        "adapted pictures": "{method: lora, samples: 1k, epochs: 10}",
+    },
+    "traffic": {
+        "": "{rps: 4, input_tokens: 1500, output_tokens: 300}",
+        "encoder": "{rps: 50, input_tokens: 500}",
+        "pictures": "{rps: 1}",
+        "speech": "{rps: 2, audio: 30s}",
+    },
+    "batch": {
+        "": "{records: 1M, tokens_per_record: 400, window: 8h}",
+        "pictures": "{records: 1M, window: 8h}",
+        "speech": "{records: 10k, audio_per_record: 10m, window: 8h}",
+    },
 }
+
+
+def least(section: str, spec: WorkloadSpec) -> str:
+    """A section with what it has to say at least, for the kind of work and of model: round numbers."""
+    family = _family(spec)
+    of = "pictures" if family in ("vision", "diffusion") else family
+    if spec.model is not None and family == "encoder" and is_speech_recognizer(architecture_of(spec.model, "", load())):
+        of = "speech"
+    if section == "training" and spec.kind == "fine-tuning":
+        of = "adapted pictures" if of == "pictures" else "adapted"
+    known = _LEAST[section]
+    return f"{section}: {known.get(of, known[''])}"
 
 
 def contradictions(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
@@ -61,7 +88,7 @@ def _fault(path: str, message: str, fix: str, value: object = None) -> Fault:
 def _sections(spec: WorkloadSpec, given: Collection[str]) -> list[Fault]:
     needs, without = SECTIONS[spec.kind]
     faults = [
-        _fault(section, f"is missing; kind: {spec.kind} needs it", f"add {MINIMAL[section]}")
+        _fault(section, f"is missing; kind: {spec.kind} needs it", f"add {least(section, spec)}")
         for section in needs
         if getattr(spec, section) is None
     ]

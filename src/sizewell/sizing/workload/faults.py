@@ -10,8 +10,11 @@ from typing import Any, Final, get_args
 
 from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
+from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count, show_count
+from sizewell.sizing.workload.areas import kept_there
+from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.loads import load_meant
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
@@ -22,6 +25,8 @@ def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[
     """One pydantic error as a fault; `root` is the record that was read."""
     fault = _fault_of(error, raw, root)
     meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
+    if fault.path == "budget" and raw.get("kind") in TRAINS and "mo" not in str(fault.found):
+        meant = meant.replace("monthly", "per_run", 1)  # which is what people set a limit for
     return replace(fault, fix=_over_machines(meant or fault.fix, raw))
 
 
@@ -68,7 +73,7 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     if kind == "unit":
         if path == "model" and isinstance(value, Mapping):  # as it is written, without what the file has
             value = {key: item for key, item in value.items() if key != "config_content"}
-        meant = _places_meant(value) if path == "infra" and isinstance(value, list) else ""
+        meant = _places_meant(value) if path == "infra" else ""
         return Fault(
             path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or meant or context["fix"]
         )
@@ -88,12 +93,17 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     return replace(validating.fault_of(error, root), path=path)
 
 
-def _places_meant(written: list[object]) -> str:
+def _places_meant(stated: object) -> str:
     """Every place of the list, not that alone which was met first; "" where one is not known."""
+    parts = re.split(r"\s*[,;]\s*|\s+and\s+", stated) if isinstance(stated, str) else stated
+    written = parts if isinstance(parts, list) else []
+    if there := kept_there(written, load()):
+        return there
+    if len(written) < 2 and isinstance(stated, str):  # one place, which is looked up
+        return ""
     meant = [place_written(str(place)) for place in written if isinstance(place, str)]
-    return (
-        f"write infra: [{', '.join(meant)}]" if all(meant) and len(meant) == len(written) and meant != written else ""
-    )
+    known = all(meant) and len(meant) == len(written) and (meant != written or isinstance(stated, str))
+    return f"write infra: [{', '.join(meant)}]" if known else ""
 
 
 _STEPS: Final = (
@@ -247,7 +257,7 @@ def _example(section: type[Section] | None, key: str) -> str:
     examples = {
         "name": "add a line such as: name: chat",
         "kind": "add one of: kind: training | fine-tuning | inference | batch-inference | notebook",
-        "records": "add: records: 50M, with your number of them",
+        "records": "add: records: 100k, with your number of them",
         "window": "add: window: 8h",
         "duration": "add: duration: 72h",
         "type": "add: type: v6e",

@@ -17,6 +17,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer, served_fa
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
+from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
 from sizewell.sizing.workload.model import Place, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
@@ -68,7 +69,11 @@ def _near_models(name: str, known: Iterable[str]) -> str:
     """The models whose names have most words and figures in common: letters alone take llama3 for llama-33b."""
     name = _as_published(name)
     wanted = _words(name)
-    shares = {key: len(wanted & words) / len(wanted | words) for key in known if (words := _words(key))}
+    shares = {
+        key: len(wanted & words) / len(wanted | words)
+        for key in known
+        if (words := _words(key)) and any(len(word) > 1 and word.isalpha() for word in wanted & words)
+    }
     if same := sorted(key for key, share in shares.items() if share == 1):
         same = [key for key in same if not key.startswith("maxtext/")] or same  # no names of a repository
         return f"did you mean {', or '.join(same[:3])}?" if len(same) > 1 else f"write {same[0]}"
@@ -162,8 +167,9 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or _near_models(spec.model.name, catalog.models)
-            or "use its config.json, or its own figures: params, layers and hidden; of a model of images or video "
-            "family, params and forward_flop_per_sample (`sizewell docs spec`)"
+            or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
+            "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "
+            "(`sizewell docs spec`)"
         )
         return [
             Fault(
@@ -264,6 +270,8 @@ def _elsewhere(name: str, catalog: Catalog) -> str:
         return "name the model that these weights are of; where they lie is given to sizewell launch --model"
     if name.endswith(".json"):
         return f"write model: {{config: {name}}}"
+    if re.match(r"\.{0,2}/|~", name) and not re.search(r"\.\w{2,11}$", name):
+        return f"name the file in it: {name.rstrip('/')}/config.json"
     if re.search(r"mmproj", name, re.IGNORECASE):
         return "a projector is a part of a model: name the model, or the config.json of its original"
     if re.search(r"\.(?:gguf|safetensors|bin|pt|pth|ckpt|onnx|nemo|ya?ml|engine)$", name):
@@ -325,7 +333,9 @@ def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
                     path=f"infra[{index}]",
                     found=str(place),
                     allowed=f"one of {', '.join(clouds)}",
-                    fix=place_meant(place, catalog) or _near(place.cloud, clouds, 0.6),
+                    fix=kept_there([str(each) for each in spec.infra], catalog)
+                    or place_meant(place, catalog)
+                    or _near(place.cloud, clouds, 0.6),
                 )
             )
         elif wrong := region_refused(place, catalog) or _zone_refused(place):

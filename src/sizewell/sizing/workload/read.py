@@ -26,7 +26,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.versions import refusal
 from sizewell.sizing.workload.checks import contradictions
 from sizewell.sizing.workload.model import WorkloadSpec
-from sizewell.sizing.workload.text import load_mapping, read_text
+from sizewell.sizing.workload.text import ONE_EACH, SEVERAL, load_mapping, read_text
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -107,6 +107,9 @@ def _unknown_apart(raw: Mapping[str, Any], touched: Sequence[str], catalog: Cata
 def _of_another_kind(raw: Mapping[str, Any], origin: str) -> SpecError | None:
     """One answer where the file is one of the project's other files."""
     called = str(raw.get("schema") or "")
+    listed = next((each for key, each in raw.items() if key not in ("infra", "data") and isinstance(each, list)), [])
+    if "kind" not in raw and any(isinstance(each, dict) and "kind" in each for each in listed):
+        return SpecError([Fault(path="", message=SEVERAL.format(len(listed)), fix=ONE_EACH)], subject=origin)
     if isinstance(raw.get("config"), dict) and not {"name", "kind"} & raw.keys():
         called = "the configuration of a Pulumi stack"
     elif "runtime" in raw and "kind" not in raw:

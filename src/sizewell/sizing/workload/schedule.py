@@ -13,6 +13,8 @@ DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 FULL_DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 ALLOWED: Final = "weekly windows and an IANA time zone, such as 'Mon-Fri 07:00-21:00 Europe/London'"
 
+_ALWAYS: Final = ("24/7", "24x7", "always")
+_ALL_WEEK: Final = "leave schedule out: without one it is on all week"
 _WORDS: Final = {"weekdays": "Mon-Fri", "workdays": "Mon-Fri", "weekend": "Sat,Sun", "weekends": "Sat,Sun"}
 _ABBREVIATED: Final = {  # those that one zone of the world alone uses, or all that do have the same clock
     "CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon", "BST": "Europe/London",
@@ -22,6 +24,8 @@ _ABBREVIATED: Final = {  # those that one zone of the world alone uses, or all t
 }  # fmt: skip
 
 _WINDOW = re.compile(r"([A-Za-z]+(?:\s*[-,]\s*[A-Za-z]+)*)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})")
+_DAYS_ALONE = re.compile(r"(?:[A-Za-z]+day|mon|tue|wed|thu|fri|sat|sun|weekdays|workdays|weekends?|daily|everyday)"
+                         r"(?:\s*[-,]\s*\w+)*", re.IGNORECASE)  # fmt: skip
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*")
 
 
@@ -82,7 +86,9 @@ def parse_schedule(value: object) -> WeeklySchedule:
     while rest:
         match = _WINDOW.match(rest)
         if not match:
-            meant = _plain(windows_text)
+            if windows_text.strip() in _ALWAYS:
+                raise UnitError(ALLOWED, _ALL_WEEK)
+            meant = _plain(windows_text.strip())
             raise UnitError(ALLOWED, f'write "{meant} {zone}"' if meant else "")
         windows.append(_window(*match.groups()))
         rest = rest[match.end() :].strip()
@@ -97,13 +103,13 @@ def parse_schedule(value: object) -> WeeklySchedule:
 
 def _without_zone(text: str) -> str:
     """What to write in place of a text that ends with no zone: its own hours where they can be read."""
-    if text in ("24/7", "24x7", "always"):
-        return "leave schedule out: without one it is on all week"
+    if text in _ALWAYS:
+        return _ALL_WEEK
     if len(text.split()) == 5 and not re.search(r"[A-Za-z:]", text):
         return "this is cron: write the days and hours instead, such as Mon-Fri 08:00-18:00 Europe/London"
     meant = _plain(text)
     how = "end with an IANA time zone"
-    return f"{how}, such as {meant} Europe/London" if meant else f"{how}, such as Europe/London or UTC"
+    return f"{how}, such as {meant} Europe/London" if meant else f"{how}, such as Mon-Fri 08:00-18:00 Europe/London"
 
 
 def _plain(text: str) -> str:
@@ -111,8 +117,12 @@ def _plain(text: str) -> str:
 
     >>> _plain("weekdays 9am-5pm"), _plain("Mon-Fri 9-17"), _plain("Mon-Fri 9am-5"), _plain("0 8 * * 1-5")
     ('Mon-Fri 09:00-17:00', 'Mon-Fri 09:00-17:00', '', '')
+    >>> _plain("weekdays"), _plain("Sat,Sun")
+    ('Mon-Fri 00:00-24:00', 'Sat,Sun 00:00-24:00')
     """
     windows = []
+    if _DAYS_ALONE.fullmatch(text):
+        text = f"{text} 00:00-24:00"
     for part in re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
         match = re.fullmatch(r"([A-Za-z,-]+)\s+(\d\S*?)\s*(?:-|to)\s*(\d\S*)", part)
         if match is None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from sizewell.sizing import units
+from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.workload.fields import Count, CountOrZero, refuse
 
@@ -119,8 +120,10 @@ def model_form(value: object) -> object:
         raise refuse("one of name and config, not both", "remove one of them")
     if forms and dimensions:
         own, other = ", ".join(sorted(dimensions)), forms[0]
-        published = other == "config" or "/" in str(value[other])  # else it is a name of the user's own
-        way = f"remove {own}; or {other}, where its figures are yours" if published else f"remove {other}"
+        published = other == "config" or str(value[other]) in load().models
+        way = f"remove {own}; or {other}, where its figures are yours"
+        if not published:
+            way = f"remove {other}: the catalog does not know it, and what it is stands in its figures"
         raise refuse(f"{other} or dimensions, not both", way)
     if not forms and not dimensions and set(rest) <= known:
         raise refuse(allowed, "add name, config or params")

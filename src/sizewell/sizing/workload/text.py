@@ -105,6 +105,8 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         if isinstance(data, str) and (fault := _unspaced(text.splitlines())):
             raise SpecError([fault], subject=origin)
+        if isinstance(data, list) and any(isinstance(each, dict) and "kind" in each for each in data):
+            raise _refusal(origin, SEVERAL.format(len(data)), ONE_EACH)
         kind = "a list" if isinstance(data, list) else f"the text {str(data)[:40]!r}"
         raise _refusal(
             origin,
@@ -112,6 +114,10 @@ def load_mapping(text: str, origin: str) -> dict[str, Any]:
             "`sizewell new chat` writes a first one",
         )
     return data
+
+
+SEVERAL: Final = "is a list of {} workloads, and a spec describes one"
+ONE_EACH: Final = "one spec a file: write each into its own, without the dash"
 
 
 def check_bounds(text: str, origin: str, *, documents_max: int = 1, nodes_max: int = NODES_MAX) -> None:

@@ -15,7 +15,7 @@ _Way = Callable[[re.Match[str]], str]
 _STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
 _EU: Final = ("austria", "belgium", "denmark", "europe", "finland", "france", "germany", "greece", "ireland", "italy",
               "netherlands", "poland", "portugal", "spain", "sweden", "de", "fr", "it", "es", "nl")  # fmt: skip
-_AREAS: Final[Mapping[str, str]] = {
+AREAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(_EU, "eu"),
     **dict.fromkeys(("switzerland", "schweiz"), "ch"),
     **dict.fromkeys(("britain", "england", "gb", "united kingdom"), "uk"),
@@ -37,7 +37,7 @@ def _per_token(match: re.Match[str]) -> str:
 
 
 def _area(match: re.Match[str]) -> str:
-    meant = _AREAS.get(match[0].lower())
+    meant = AREAS.get(match[0].lower())
     return f"write {meant}" if meant else ""
 
 
@@ -65,6 +65,12 @@ def in_place(written: str) -> str:
     return f", of as much memory as {name}, which no cloud here sells" if not_to_be_had(name, load()) else ""
 
 
+def _budget(match: re.Match[str]) -> str:
+    amount = float(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
+    per = "per_run" if re.search(r"run|job", match[3] or "") else "monthly"
+    return f"write budget: {{{per}: {amount:.10g} USD}}"
+
+
 def _mean(match: re.Match[str]) -> str:
     mean = (float(match[1]) + float(match[2])) / 2
     return f"write {mean:g}, the mean; daily is for how far the busiest hour is above it"
@@ -90,8 +96,9 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
     (r"traffic", rf"{_N} ?(?:rps|qps|req(?:uests)?/s|/s)?", _spelt("write traffic: {{rps: {0}}}")),
     (r"slo", r"(\d+(?:\.\d+)?(?:ms|s))", _spelt("write slo: {{latency: {0}}}")),
-    (r"budget", rf"\$? ?{_N}(?: ?USD| ?\$)?(?: ?/ ?mo(?:nth)?| a month)?",
-     _spelt("write budget: {{monthly: {0} USD}}")),
+    (r"budget", rf"(?:\$|USD)? ?{_N}([kKM]?)(?: ?USD| ?\$)?( ?(?:/|a|per) ?(?:mo(?:nth)?|run|job))?", _budget),
+    (r"budget", rf"(?:[€£¥]|[A-Z]{{3}})? ?{_N}[kKM]?(?: ?[€£¥]| ?[A-Z]{{3}})?(?: ?(?:/|a|per) ?\w+)?",
+     _spelt("prices are in USD: convert it, and write budget: {{monthly: AMOUNT USD}}, or per_run")),
     (r"data", r"((?:s3|gs|az|abfss|hf|https)://\S+)", _spelt('write data: {{location: "{0}"}}')),
     (r"batch", r"(\d+[kMB]?)(?: records)?", _spelt("write batch: {{records: {0}, window: 8h}}")),
     (r"idle|checkpoint", r"True", _spelt("leave it out: it is on by default")),
