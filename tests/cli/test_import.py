@@ -233,6 +233,253 @@ def test_what_a_file_states_stands_in_the_spec_and_the_rest_is_named(case: str, 
     assert all(key in comments.partition("\nname:")[0].replace("\n#  ", "") for key in assumed)
 
 
+GPU = "resources: {limits: {nvidia.com/gpu: 8}}"
+WRAPPED = {  # kinds that other operators add: (the text, workload, what the spec holds)
+    "kserve": (
+        f"""
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {{name: llama}}
+spec:
+  predictor:
+    nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}
+    model:
+      modelFormat: {{name: huggingface}}
+      args: [--model_name=llama3, --model_id=meta-llama/Meta-Llama-3-8B-Instruct]
+      {GPU}
+""", "chat", {"model": {"name": "meta-llama/Meta-Llama-3-8B-Instruct"}, "resources": {"accelerators": ["nvidia-l4"]}},
+    ),
+    "kserve by its storage": (
+        f"""
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {{name: llama}}
+spec: {{predictor: {{model: {{modelFormat: {{name: huggingface}}, storageUri: "hf://Qwen/Qwen3-8B", {GPU}}}}}}}
+""", "chat", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+    "pytorchjob": (
+        f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: sft}}
+spec:
+  pytorchReplicaSpecs:
+    Master: {{replicas: 1, template: {{spec: &pod {{
+      nodeSelector: {{nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}},
+      containers: [{{name: t, image: t, command: [torchrun, train.py, --model_name_or_path, Qwen/Qwen3-8B], {GPU}}}]}}}}}}
+    Worker: {{replicas: 3, template: {{spec: *pod}}}}
+""", "finetune", {"model": {"name": "Qwen/Qwen3-8B"}, "resources": {"gpus": "32"}},
+    ),
+    "mpijob": (
+        f"""
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {{name: sft}}
+spec:
+  mpiReplicaSpecs:
+    Launcher: {{replicas: 1, template: {{spec: {{containers: [{{name: l, command: [mpirun, python, train.py, --model, Qwen/Qwen3-8B]}}]}}}}}}
+    Worker: {{replicas: 2, template: {{spec: {{containers: [{{name: w, {GPU}}}]}}}}}}
+""", "finetune", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+    "trainjob": (
+        """
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: sft}
+spec:
+  trainer:
+    numNodes: 2
+    command: [torchrun, train.py, --model_name_or_path, Qwen/Qwen3-8B]
+    resourcesPerNode: {requests: {nvidia.com/gpu: 4}}
+""", "finetune", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+    "leaderworkerset": (
+        f"""
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: big}}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate: {{spec: {{containers: [{{name: w, image: vllm/vllm-openai, args: [--model, Qwen/Qwen3-32B], {GPU}}}]}}}}
+""", "chat", {"model": {"name": "Qwen/Qwen3-32B"}, "engine": {"name": "vllm"}},
+    ),
+    "jobset": (
+        f"""
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {{name: sft}}
+spec:
+  replicatedJobs:
+    - name: w
+      replicas: 2
+      template: {{spec: {{parallelism: 2, completions: 2, template: {{spec: {{
+        nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-h100-80gb}},
+        containers: [{{name: t, command: [torchrun, train.py, --model_name_or_path, Qwen/Qwen3-8B], {GPU}}}]}}}}}}}}
+""", "finetune", {"resources": {"gpus": "32"}},
+    ),
+    "rayservice": (
+        f"""
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {{name: ray}}
+spec:
+  serveConfigV2: |
+    applications: [{{args: {{llm_configs: [{{model_loading_config: {{model_id: q, model_source: Qwen/Qwen3-8B}}}}]}}}}]
+  rayClusterConfig:
+    headGroupSpec: {{template: {{spec: {{containers: [{{name: head}}]}}}}}}
+    workerGroupSpecs: [{{replicas: 2, template: {{spec: {{containers: [{{name: w, {GPU}}}]}}}}}}]
+""", "chat", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+    "rayjob": (
+        f"""
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {{name: ray}}
+spec:
+  entrypoint: python train.py --model_name_or_path Qwen/Qwen3-8B --use_peft
+  rayClusterSpec: {{workerGroupSpecs: [{{replicas: 2, template: {{spec: {{containers: [{{name: w, {GPU}}}]}}}}}}]}}
+""", "finetune", {"training": {"method": "lora"}},
+    ),
+    "knative": (
+        f"""
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {{name: k}}
+spec: {{template: {{spec: {{containers: [{{image: vllm/vllm-openai, args: [--model, Qwen/Qwen3-8B], {GPU}}}]}}}}}}
+""", "chat", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+    "cronjob over records": (
+        f"""
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: nightly}}
+spec: {{schedule: "0 1 * * *", jobTemplate: {{spec: {{template: {{spec: {{containers: [
+  {{name: r, command: [python, summarize.py, --model, Qwen/Qwen3-14B], {GPU}}}]}}}}}}}}}}
+""", "batch", {"model": {"name": "Qwen/Qwen3-14B"}},
+    ),
+    "tgi by its variable": (
+        """
+type: service
+name: tgi
+image: ghcr.io/huggingface/text-generation-inference:3.0
+env: [HF_TOKEN, MODEL_ID=meta-llama/Llama-3.1-8B-Instruct]
+commands: [text-generation-launcher --port 8000 --num-shard 4]
+resources: {gpu: 24GB}
+""", "chat", {"model": {"name": "meta-llama/Llama-3.1-8B-Instruct"}},
+    ),
+    "script with variables": (
+        """#!/usr/bin/env bash
+export HF_TOKEN=x
+export MODEL="meta-llama/Llama-3.1-8B-Instruct"
+docker run --rm --gpus '"device=0,1"' -p 8000:8000 --ipc=host \\
+  -v ~/.cache/huggingface:/root/.cache/huggingface \\
+  vllm/vllm-openai:v0.9.1 \\
+  --model $MODEL --tensor-parallel-size 2
+""", "chat", {"model": {"name": "meta-llama/Llama-3.1-8B-Instruct"}, "engine": {"name": "vllm"}},
+    ),
+    "sbatch": (
+        """#!/bin/bash
+#SBATCH --job-name=nanogpt
+#SBATCH --nodes=4
+#SBATCH --gres=gpu:a100:4
+#SBATCH --time=1-12:00:00
+module load cuda/12.4
+srun torchrun --nnodes 4 run_clm.py --model_name_or_path openai-community/gpt2-xl --block_size 1024 --num_train_epochs 1
+""", "finetune", {"resources": {"accelerators": ["a100"], "gpus": "16"}, "deadline": 129600.0},
+    ),
+    "dockerfile": (
+        'FROM vllm/vllm-openai:v0.9.1\nENV MODEL=Qwen/Qwen3-8B\nENTRYPOINT ["vllm","serve","Qwen/Qwen3-8B"]\n',
+        "chat", {"model": {"name": "Qwen/Qwen3-8B"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRAPPED)
+def test_what_wraps_a_server_or_a_training_is_opened(case: str, sizewell: Sizewell) -> None:
+    text, workload, wanted = WRAPPED[case]
+    Path("theirs.txt").write_text(text)
+    said = sizewell("size", "theirs.txt")
+    assert "fix: run: sizewell import theirs.txt" in said.err
+    done = sizewell("import", "theirs.txt", "--json")
+    assert done.code == 0, done.err
+    [written] = json.loads(done.out)
+    assert written["workload"] == workload
+    spec = read_spec(written["written"], load()).model_dump(mode="json", by_alias=True, exclude_none=True)
+    spec["resources"]["gpus"] = str(spec["resources"].get("gpus", {}).get("low"))
+    spec["resources"]["accelerators"] = list(spec["resources"]["accelerators"])
+    assert _holds(spec, wanted), spec
+
+
+COMMANDS = {
+    "docker run --gpus all -p 8000:8000 vllm/vllm-openai:latest --model Qwen/Qwen3-8B": "Qwen/Qwen3-8B",
+    "sudo docker run -it --rm -e HF_TOKEN=x --gpus 2 vllm/vllm-openai --model Qwen/Qwen3-8B": "Qwen/Qwen3-8B",
+    "docker run --gpus all -e MODEL_ID=Qwen/Qwen3-8B ghcr.io/huggingface/text-generation-inference:3": "Qwen/Qwen3-8B",
+    "docker run --gpus all nvcr.io/nim/meta/llama-3.1-8b-instruct:latest": "meta-llama/Llama-3.1-8B-Instruct",
+    "llama-server -m models/qwen2.5-7b-instruct-q4_k_m.gguf -c 8192": "Qwen/Qwen2.5-7B-Instruct",
+    "trtllm-serve Qwen/Qwen3-8B": "Qwen/Qwen3-8B",
+    "lmdeploy serve api_server Qwen/Qwen3-8B --tp 2": "Qwen/Qwen3-8B",
+    "accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --use_peft": "Qwen/Qwen3-8B",
+}
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_model_of_a_command_is_never_its_program(line: str, sizewell: Sizewell) -> None:
+    done = sizewell("import", line, "--json")
+    assert done.code == 0, done.err
+    [written] = json.loads(done.out)
+    model = read_spec(written["written"], load()).model
+    assert model is not None
+    assert model.name == COMMANDS[line]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("vllm serve", 'fix: name it: sizewell import "vllm serve" --model'),
+        ("torchrun --nproc_per_node 8 train.py", 'sizewell import "torchrun --nproc_per_node 8 train.py" --model'),
+        ("foo bar baz", '"foo bar baz" is no file, and starts no server, trainer or notebook that is known: vLLM'),
+        ("nothere.yaml", "nothere.yaml: no such file\n  fix: correct its path"),
+        ("https://example.com/job.yaml", "https://example.com/job.yaml is an address\n  fix: curl -LO https://example"),
+        ("vllm serve /models/mine", 'or name the model it is: sizewell import "vllm serve /models/mine" --model NAME'),
+    ],
+)
+def test_a_command_that_is_not_read_is_called_by_its_cause(given: str, says: str, sizewell: Sizewell) -> None:
+    done = sizewell("import", given)
+    assert done.code == 64
+    assert says in done.err
+
+
+def test_a_kind_that_is_not_read_is_not_said_to_ask_for_nothing(sizewell: Sizewell) -> None:
+    Path("a.yaml").write_text("apiVersion: x/v1\nkind: Odd\nspec: {gpus: {nvidia.com/gpu: 1}}\n")
+    done = sizewell("import", "a.yaml")
+    assert "kind Odd\n  fix: import the pods that it makes: kubectl get pods -o yaml" in done.err
+
+
+def test_adapters_of_pictures_get_a_few_of_them_a_step(sizewell: Sizewell) -> None:
+    line = "accelerate launch train.py --model_name_or_path black-forest-labs/FLUX.1-dev --use_peft --max_steps 2000"
+    assert sizewell("import", line).code == 0
+    training = read_spec("training.yaml", load()).training
+    assert training is not None
+    assert training.global_batch == 4
+
+
+@pytest.mark.parametrize(
+    ("named", "way"),
+    [
+        ("Qwen/Qwen3-8B", "sizewell new chat --model Qwen/Qwen3-8B"),
+        ("llama3", "sizewell new chat --model meta-llama/Meta-Llama-3-8B-Instruct"),
+        ("openai/whisper-large-v3", "sizewell new transcribe --model openai/whisper-large-v3"),
+        ("vllm serve Qwen/Qwen3-8B", 'sizewell import "vllm serve Qwen/Qwen3-8B"'),
+    ],
+)
+def test_size_of_a_model_or_a_command_says_how(named: str, way: str, sizewell: Sizewell) -> None:
+    done = sizewell("size", named)
+    assert done.code == 64
+    assert way in done.err
+
+
 @pytest.mark.parametrize("case", ["skypilot training", "dstack notebook", "command"])
 def test_what_is_written_is_sized(case: str, sizewell: Sizewell) -> None:
     text, name, *_ = FILES[case]

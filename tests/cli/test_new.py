@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 from pathlib import Path
 
@@ -71,6 +73,13 @@ def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: S
         ("notebook --model Qwen/Qwen3-8B", "a notebook has no model"),
         ("", "WORKLOAD is missing"),
         ("chatt", "did you mean chat?"),
+        ("lora", "fix: write finetune"),
+        ("whisper", "fix: write transcribe"),
+        ("jupyter", "fix: write notebook"),
+        ("llm", "fix: write chat"),
+        ("chat --load 100users", "100users who ask once a minute each are --load 1.67"),
+        ("transcribe --load 100h", "100h of audio a day are --load 0.139"),
+        ("chat --infra aws-us-east-1", "fix: write aws/us-east-1"),
         ("--example petsnap-vlm", "did you mean petsnap-vlm-"),
     ],
 )
@@ -82,6 +91,37 @@ def test_nothing_is_written_of_a_wrong_answer(
     assert done.code == 64
     assert says in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_amount_with_what_it_counts_is_taken(
+    sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sizewell("new", "finetune", "--load", "5k examples").code == 0
+    assert sizewell("new", "batch", "--load", "10k per night").code == 0
+    assert "samples: 5k" in Path("finetune.yaml").read_text()
+    assert "records: 10k" in Path("batch.yaml").read_text()
+
+
+def test_pictures_get_no_length_in_tokens(sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sizewell("new", "finetune", "--model", "black-forest-labs/FLUX.1-dev").code == 0
+    assert "sequence_length" not in Path("finetune.yaml").read_text()
+
+
+def test_a_full_disk_leaves_no_half_of_a_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sizewell.cli.new import write
+    from sizewell.sizing.errors import UsageError
+
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "chat.yaml"
+    monkeypatch.setattr(Path, "open", lambda self, *_, **__: self.touch() or Full())
+    with pytest.raises(UsageError, match="No space left"):
+        write(path, "name: chat\n")
+    assert not path.exists()
 
 
 def test_a_file_that_is_there_is_kept(sizewell: Sizewell, project: Path) -> None:

@@ -43,7 +43,12 @@ def test_a_price_is_that_of_the_catalog_in_the_region(sizewell: Sizewell) -> Non
     [
         ("H1000", "name one of a10, a100"),
         ("L4 --cloud amazon", "--cloud: must be one of aws"),
+        ("L4 --cloud amazon", "fix: --cloud aws"),
         ("L4 --region us-esat-1", "did you mean us-east-1?"),
+        ("L4 --region London", "did you mean eu-west-2 or europe-west2 or uksouth?"),
+        ("A100 --cloud azure --region London", "did you mean uksouth?"),
+        ("p5.48xlarge", "sizewell offers H100-SXM:8"),
+        ("g5", "sizewell offers A10G"),
     ],
 )
 def test_what_nobody_sells_is_told(line: str, says: str, sizewell: Sizewell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ import click
 
 from sizewell.cli import output, project
 from sizewell.cli.commands import Arguments, Command
-from sizewell.cli.new import WORKLOADS, check, folder_of, of_the_stack, place_of, spec_text, write
-from sizewell.cli.parameters import INPUT, PATH, Choice
+from sizewell.cli.new import WORKLOAD, WORKLOADS, check, fitted, folder_of, of_the_stack, place_of, spec_text, write
+from sizewell.cli.parameters import INPUT, PATH
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.workload.checks import usual_batch
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
 
-FILE is a SkyPilot task, a Kubernetes manifest (Deployment, StatefulSet, Job, CronJob, Pod), a dstack
-configuration, a Compose file, a script or a command line that starts a server; - is standard input.
+FILE is a SkyPilot task, a Kubernetes manifest (also of KServe, Kubeflow, Ray, JobSet), a dstack
+configuration, a Compose file, a Dockerfile, a script or a command line that starts a server or a
+training (also by docker run or sbatch); - is standard input.
 What the file does not say stands as a round number, and is named. Overwrites nothing.
 """
 EXAMPLES = """examples:
@@ -85,7 +87,7 @@ class _Spec:
 @click.argument("file", type=INPUT, metavar="FILE", help="the file, a command line, or -")
 @click.option("--name", metavar="NAME", help="name of the workload and of the spec (default: the file's)")
 @click.option("--model", metavar="MODEL", help="the model, where the file does not name one that is known")
-@click.option("--as", "workload", type=Choice(tuple(WORKLOADS)), help="what it is, where the file does not show it")
+@click.option("--as", "workload", type=WORKLOAD, help="what it is, where the file does not show it")
 @click.option("--stack", metavar="NAME", help="write into the specs of this stack")
 @click.option("--folder", type=PATH, default=Path(), help="write into this folder (default: this one)")
 @click.option("--json", is_flag=True, help="print what was written, taken over, assumed and left as JSON")
@@ -102,7 +104,7 @@ def command(args: Arguments) -> int:
         catalog = load()
         specs = [_spec(draft, source, args, siblings, catalog) for draft in drafts]
         for spec in specs:
-            check(spec.text, catalog, folder)
+            _checked(spec, source, catalog, folder)
     written = [folder / f"{spec.name}.yaml" for spec in specs]
     if there := next((path for path in written if path.exists() or written.count(path) > 1), None):
         raise UsageError(f"import: {project.shown(there)} already exists and is kept\n  fix: name another: --name NAME")
@@ -125,17 +127,42 @@ def command(args: Arguments) -> int:
     return 0
 
 
+def _checked(spec: _Spec, source: _Source, catalog: Catalog, folder: Path) -> None:
+    """As `check`, and how the model is named where that of the file is not known."""
+    try:
+        check(spec.text, catalog, folder)
+    except UsageError as error:
+        if ": model: " not in str(error):
+            raise
+        raise UsageError(f"{error}\n  or name the model it is: sizewell import {source.shown} --model NAME") from None
+
+
 def _read(file: Path) -> tuple[str, str]:
-    """The text, and what messages call it."""
-    from sizewell.sizing.workload.foreign.command import is_server
+    """The text, and how a command line names it."""
+    from sizewell.sizing.workload.foreign.command import KNOWN, is_known
     from sizewell.sizing.workload.text import read_text
 
     given = str(file)
     if given == "/dev/stdin":
-        return sys.stdin.read(), "standard input"
-    if " " in given and is_server(given) and not file.exists():
-        return given, "the command"
-    return read_text(file), given
+        return sys.stdin.read(), "-"
+    if file.exists():
+        return read_text(file), given
+    if re.match(r"https?:/", given):
+        address = re.sub(r":/+", "://", given, count=1)
+        raise UsageError(f"import: {address} is an address\n  fix: curl -LO {address}, and name the file")
+    if is_known(given) and re.search(r"\s", given):
+        return given, quoted(given)
+    if re.search(r"\s", given):
+        raise UsageError(
+            f"import: {quoted(given)} is no file, and starts no server, trainer or notebook that is known: {KNOWN}, "
+            "torchrun, accelerate, TRL, Axolotl, LLaMA-Factory, Jupyter\n  fix: describe it yourself: sizewell new chat"
+        )
+    raise UsageError(f"import: {given}: no such file\n  fix: correct its path, or put a command into quotes")
+
+
+def quoted(words: str) -> str:
+    """Words as one argument of a shell."""
+    return shlex.quote(words) if re.search(r'["$`\\!]', words) else f'"{words}"'
 
 
 def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
@@ -143,7 +170,7 @@ def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
     from sizewell.sizing.workload.foreign.tools import drafts
 
     tool = tool_of_text(text)
-    if tool == "command":
+    if tool in ("command", "dockerfile"):
         return CALLED[tool], drafts(tool, text)
     read = documents(text, shown)
     if tool is None:
@@ -152,6 +179,12 @@ def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
         allowed = "; ".join(CALLED.values())
         raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: describe it yourself: sizewell new chat")
     found = [draft for each in read if tool_of(each) == tool for draft in drafts(tool, each)]
+    if not found and re.search(r"(?:nvidia|amd)\.com/gpu|google\.com/tpu|aws\.amazon\.com/neuron", text):
+        kinds = ", ".join(dict.fromkeys(str(each.get("kind")) for each in read if isinstance(each, dict)))
+        raise UsageError(
+            f"import: {shown} asks for accelerators where they are not read: kind {kinds}"
+            "\n  fix: import the pods that it makes: kubectl get pods -o yaml | sizewell import -"
+        )
     if not found:
         raise UsageError(
             f"import: {shown} is {CALLED[tool]}, in which nothing asks for an accelerator"
@@ -175,7 +208,7 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
     more = [*_resources(draft, workload, catalog), *_places(draft, siblings, catalog), *of_the_stack(siblings)]
     kind = WORKLOADS[workload]
     answers = {"model": _model_line(draft, model), "load": kind.load}
-    text = spec_text(workload, name, answers, more)
+    text = fitted(spec_text(workload, name, answers, more), catalog.models.get(model))
     section = {"finetune": "training", "pretrain": "training", "batch": "batch", "notebook": "notebook"}.get(
         workload, "traffic"
     )
@@ -213,18 +246,28 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
 
 def _model(draft: Draft, catalog: Catalog) -> str:
     """The model by a name of the catalog: without what a name says of how the weights are stored, where that is why."""
+    from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
+    from sizewell.sizing.workload.names import same_words
+    from sizewell.sizing.workload.precision import weights_of_name
+
     name = draft.model
-    known = {alias for each in catalog.models.values() for alias in each.aliases} | set(catalog.models)
+    known = {each_alias for each in catalog.models.values() for each_alias in each.aliases} | set(catalog.models)
     if not name or name in known:
         return name
+    if file := re.fullmatch(r"(?:.*/)?([\w.-]+?)(?:[-_.](i?q\d\w*|f16|bf16))?\.gguf", name, re.IGNORECASE):
+        same = same_words(file[1], catalog.models)
+        if len(same) == 1:
+            if weights := weights_of_name(file[2] or ""):
+                draft.take("model.weights", weights, f"the file {name}")
+            return same[0]
     for suffix, weights in _SUFFIXES:
         bare = re.sub(suffix, "", name, flags=re.IGNORECASE)
         if bare != name and bare in known:
             draft.take("model.weights", weights, f"the name {name}")
             return bare
-    from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
-
     row = alias("model", name)
+    if row is None and len(same := same_words(name, catalog.models)) == 1:
+        return same[0]
     if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
         draft.take("model.weights", "int4", f"Ollama's tag {name}")
     return row.meant if row is not None and row.why != CLOSED else name
@@ -239,8 +282,8 @@ def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
     """Which of the usual workloads it is."""
     if draft.work == "notebook":
         return "notebook"
-    if draft.work == "training":
-        return "finetune"
+    if draft.work in ("training", "batch"):
+        return {"training": "finetune", "batch": "batch"}[draft.work]
     if draft.work is None:
         raise UsageError(
             f"import: what '{draft.name}' runs is not known: no server, trainer or notebook in its commands"

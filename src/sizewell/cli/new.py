@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from sizewell.sizing.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Architecture
     from sizewell.sizing.workload.read import WorkloadSpec
 
 
@@ -44,6 +46,7 @@ WORKLOADS: Final[Mapping[str, Kind]] = {
     "batch": Kind("inference over records, nightly", "meta-llama/Llama-3.1-8B-Instruct", "1M", "records"),
     "notebook": Kind("a notebook with a GPU", "", "16GB..", "memory of the GPU"),
 }
+WORKLOAD: Final = Choice(tuple(WORKLOADS), "workload")
 ANYWHERE: Final = "anywhere"
 SHARED: Final = ("ttl", "owner", "cost_center")  # what the specs of a stack have in common
 _ROWS = "\n".join(f"  {name:<11} {kind.what}; --load counts {kind.counts}" for name, kind in WORKLOADS.items())
@@ -67,7 +70,7 @@ exit code: 0 success, 64 an answer is wrong, or the file exists
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
-@click.argument("workload", required=False, type=Choice(tuple(WORKLOADS)), metavar="WORKLOAD", help="what is run")
+@click.argument("workload", required=False, type=WORKLOAD, metavar="WORKLOAD", help="what is run")
 @click.option("--name", metavar="NAME", help="name of the workload and of the file (default: the workload's)")
 @click.option("--model", metavar="MODEL", help="a name of the catalog, or a config.json of Hugging Face")
 @click.option("--load", metavar="AMOUNT", help="how much there is to do")
@@ -92,6 +95,7 @@ def command(args: Arguments) -> int:
         key: getattr(args, key) or (_ask(what, usual) if asks and usual else usual)
         for key, (what, usual) in questions.items()
     }
+    answers["load"] = counted_load(args.workload, answers["load"])
     if args.model and not kind.model:
         raise UsageError(f"new: a {args.workload} has no model\n  fix: leave --model out")
     name = args.name or args.workload
@@ -101,10 +105,52 @@ def command(args: Arguments) -> int:
 
     path = folder / f"{name}.yaml"
     with output.progress("reading the catalog"):
-        check(text, load(), folder)
+        catalog = load()
+        text = fitted(text, catalog.models.get(answers["model"]))
+        check(text, catalog, folder)
     write(path, text)
     _say(path, args)
     return 0
+
+
+# What people write behind a load, each as what `--load` counts.
+_COUNTS: Final[Mapping[str, str]] = {
+    "chat": "rps|requests|messages", "rag": "rps|requests|questions", "embed": "rps|texts|requests",
+    "image": "images|pictures|rps|requests", "transcribe": "half minutes", "finetune": "examples|samples|rows|pairs",
+    "pretrain": "tokens", "batch": "records|rows|documents|prompts|images|texts", "notebook": "",
+}  # fmt: skip
+_MINUTE_S, _DAY_S, _HEARD_S = 60, 86_400, 30
+
+
+def counted_load(workload: str, stated: str) -> str:
+    """The amount that `--load` takes, of one with what it counts behind it. UsageError where it counts another thing.
+
+    >>> counted_load("finetune", "5k examples"), counted_load("batch", "10k per night"), counted_load("chat", "600/min")
+    ('5k', '10k', '600/min')
+    """
+    from sizewell.sizing.units import UnitError, count
+
+    match = re.fullmatch(r"(\d[\d,]*(?:\.\d+)?[kMBT]?) ?([A-Za-z][\w /]*)", stated.strip())
+    if match is None:
+        return stated
+    amount, unit = match[1], match[2].strip().lower()
+    every = "second" if workload in ("chat", "rag", "embed", "image", "transcribe") else "night"
+    bare = re.sub(rf" ?(?:(?:a|per|each) {every}|/ ?{every[0]}|nightly)$", "", unit)
+    if bare == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", bare):
+        return amount
+    try:
+        number = count(amount)
+    except UnitError:
+        return stated
+    if every == "second" and re.match(r"users?\b|people", unit):
+        share = number / _MINUTE_S
+        fix = f"who ask once a minute each are --load {share:.3g}; those who wait stand in the spec as concurrent_users"
+    elif workload == "transcribe" and (heard := re.match(r"(h|hours?|m|min|minutes?)\b", unit)):
+        seconds = number * (3600 if heard[1][0] == "h" else 60)
+        fix = f"of audio a day are --load {seconds / _HEARD_S / _DAY_S:.3g}"
+    else:
+        return stated
+    raise UsageError(f"new: --load counts {WORKLOADS[workload].counts}, got {stated!r}\n  fix: {stated} {fix}")
 
 
 def _example(args: Arguments) -> int:
@@ -169,6 +215,13 @@ def spec_text(workload: str, name: str, answers: Mapping[str, str], more: list[s
     return Template(template).substitute(values).rstrip() + "\n"
 
 
+def fitted(text: str, model: Architecture | None) -> str:
+    """The text without what a model does not have: pictures are not read as tokens."""
+    if model is None or model.kind not in ("vision", "diffusion"):
+        return text
+    return re.sub(r"(?m)^  sequence_length: .*\n", "", text)
+
+
 def check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:
     """Refuse before anything is written what the spec's own reader refuses."""
     from sizewell.sizing.workload.read import parse_spec
@@ -187,8 +240,13 @@ def write(path: Path, text: str, command: str = "new") -> None:
         raise UsageError(f"{command}: {where}\n  fix: name another folder: --folder FOLDER")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        file = path.open("x", encoding="utf-8")
+        try:
+            with file:
+                file.write(text)
+        except OSError:  # of a full disk: half a spec would be kept as if it were one
+            path.unlink(missing_ok=True)
+            raise
     except FileExistsError:
         raise UsageError(f"{command}: {shown} already exists and is kept\n  fix: name another: --name NAME") from None
     except OSError as error:

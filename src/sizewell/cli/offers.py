@@ -13,6 +13,9 @@ import click
 from sizewell.cli import output
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import iso_date
+from sizewell.cli.suggestions import nearest
+from sizewell.sizing.aliases import alias
+from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import counted
 
@@ -86,7 +89,8 @@ def command(args: Arguments) -> int:
     elif name and not args.all and (wrong := not_to_be_had(name, catalog)):
         raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}; --all has other sellers")
     else:
-        print("no machine with that many, there")
+        where = "" if args.all or args.cloud else "; --all has other sellers"
+        print(f"no machine with {'that many' if count else 'one'}, there{where}")
     return 0
 
 
@@ -104,23 +108,44 @@ def _keys(catalog: Catalog, name: str) -> set[str]:
 
         if wrong := not_to_be_had(name, catalog):
             raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}")
+        if carried := _carried(catalog, name):
+            raise UsageError(f"offers: {name} is a machine type, not an accelerator\n  fix: {carried}")
         fix = device_meant(name, catalog) or f"name one of {', '.join(families(catalog))}"
         raise UsageError(f"offers: no accelerator {name!r} in the catalog\n  fix: {fix}")
     return keys
 
 
-def _clouds(catalog: Catalog, cloud: str | None, region: str | None, *, every: bool) -> set[str]:
-    from sizewell.sizing.catalog.records import PROVISIONABLE
+def _carried(catalog: Catalog, name: str) -> str:
+    """What to ask for in place of a machine type or a family of them; "" where it is neither."""
+    types = [shape for shape in catalog.shapes if shape.accelerator and shape.cloud in PROVISIONABLE]
+    own = [shape for shape in types if shape.instance_type.lower() == name.lower()]
+    begins = (f"{name.lower()}.", f"{name.lower()}-")
+    family = own or [shape for shape in types if shape.instance_type.lower().startswith(begins)]
+    devices = dict.fromkeys(
+        f"{shape.accelerator.upper()}:{shape.accelerators}" if own else shape.accelerator.upper() for shape in family
+    )
+    ways = " or ".join(f"sizewell offers {device}" for device in [*devices][:3])
+    price = f", its prices: sizewell prices show {own[0].instance_type}" if own else ""
+    return f"machines with what it has: {ways}{price}" if devices else ""
 
+
+def _clouds(catalog: Catalog, cloud: str | None, region: str | None, *, every: bool) -> set[str]:
     known = sorted({shape.cloud for shape in catalog.shapes})
     if cloud is not None and cloud not in known:
-        raise UsageError(f"--cloud: must be one of {', '.join(known)}, got {cloud!r}")
+        row = alias("cloud", cloud)
+        fix = f"\n  fix: --cloud {row.meant}" if row and row.meant in known else nearest(cloud, known)
+        raise UsageError(f"--cloud: must be one of {', '.join(known)}, got {cloud!r}{fix}")
     clouds = {cloud} if cloud else set(known) if every else set(PROVISIONABLE)
     regions = {each for where in clouds for each in catalog.regions(where)}
     if region and region not in regions:
         from difflib import get_close_matches
 
-        swapped = [each for each in sorted(regions) if sorted(each) == sorted(region)]
+        from sizewell.sizing.workload.model import Place
+        from sizewell.sizing.workload.names import place_meant
+
+        meant = place_meant(Place(cloud=region.lower()), catalog).removeprefix("write ")
+        cities = [place.rpartition("/")[2] for place in meant.split(", or ") if place.partition("/")[0] in clouds]
+        swapped = cities or [each for each in sorted(regions) if sorted(each) == sorted(region)]
         near = swapped or get_close_matches(region, sorted(regions), 3)
         fix = f"did you mean {' or '.join(near)}?" if near else f"name one such as {min(regions)}"
         raise UsageError(f"--region: no machine of the catalog is sold in {region!r}\n  fix: {fix}")

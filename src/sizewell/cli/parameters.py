@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -9,13 +10,20 @@ from typing import Any, Final
 import click
 
 from sizewell.cli.suggestions import nearest
+from sizewell.sizing.aliases import alias
 
 
 class Choice(click.Choice[str]):
-    """One of a few words; a refusal names the nearest."""
+    """One of a few words; a refusal names the one that is meant, where the words have a row in the table of aliases."""
+
+    def __init__(self, choices: Sequence[str], of: str = "") -> None:
+        super().__init__(choices)
+        self.of = of
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        return f"must be one of {', '.join(self.choices)}, got '{value}'{nearest(str(value), self.choices)}"
+        row = alias(self.of, str(value)) if self.of else None
+        meant = f"\n  fix: write {row.meant}" if row else nearest(str(value), self.choices)
+        return f"must be one of {', '.join(self.choices)}, got '{value}'{meant}"
 
 
 class _Input(click.Path[Path]):

@@ -58,7 +58,8 @@ def least(section: str, spec: WorkloadSpec) -> str:
     """A section with what it has to say at least, for the kind of work and of model: round numbers."""
     family = _family(spec)
     of = "pictures" if family in ("vision", "diffusion") else family
-    if spec.model is not None and family == "encoder" and is_speech_recognizer(architecture_of(spec.model, "", load())):
+    named = spec.model if spec.model is not None and spec.model.name and family == "encoder" else None
+    if named is not None and is_speech_recognizer(architecture_of(named, spec.name, load())):
         of = "speech"
     if section == "training" and spec.kind == "fine-tuning":
         of = "adapted pictures" if of == "pictures" else "adapted"
@@ -251,21 +252,20 @@ def _training(spec: WorkloadSpec) -> list[Fault]:
         faults.append(
             _fault("training.sequence_length", "is missing; memory depends on it", "add sequence_length: 4096")
         )
-    if run.global_batch is not None and run.sequence_length is not None and run.global_batch < run.sequence_length:
-        message = (
-            f"{run.global_batch} tokens are less than a sequence of {run.sequence_length}; global_batch counts tokens"
-        )
-        fix = f"for {run.global_batch} sequences write {run.global_batch * run.sequence_length}"
+    read = run.sequence_length if family not in ("vision", "diffusion") else None
+    if run.global_batch is not None and read is not None and run.global_batch < read:
+        message = f"{run.global_batch} tokens are less than a sequence of {read}; global_batch counts tokens"
+        fix = f"for {run.global_batch} sequences write {run.global_batch * read}"
         faults.append(_fault("training.global_batch", message, fix, run.global_batch))
     if run.tokens is not None and run.global_batch is not None and run.global_batch > run.tokens:
         message = f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(run.tokens)}"
         faults.append(_fault("training.global_batch", message, "correct one of them"))
-    if run.samples is not None and run.global_batch is not None and run.sequence_length is not None:
+    if run.samples is not None and run.global_batch is not None and read is not None:
         whole = run.samples * (run.epochs or 1)
-        if run.global_batch > whole * run.sequence_length:
+        if run.global_batch > whole * read:
             message = (
                 f"one step of {show_count(run.global_batch)} is more than the whole run of {show_count(whole)} samples "
-                f"of {show_count(run.sequence_length)}"
+                f"of {show_count(read)}"
             )
             faults.append(_fault("training.global_batch", message, "correct one of them; global_batch counts tokens"))
     if run.tokens is not None and run.sequence_length is not None and run.tokens < run.sequence_length:
@@ -284,10 +284,12 @@ def _family(spec: WorkloadSpec) -> str:
     """What kind of model is trained; "" where that is not known."""
     if spec.model is None:
         return ""
+    if spec.model.dimensions is not None:
+        return spec.model.dimensions.family
     try:
         return architecture_of(spec.model, spec.name, load()).kind
     except (KeyError, SpecError):  # which is a fault of its own
-        return spec.model.dimensions.family if spec.model.dimensions else ""
+        return ""
 
 
 # Of one step, as a run has that does not state its batch; of pictures, as recipes of tuning have: round numbers.

@@ -92,8 +92,8 @@ def _in_all(key: str, section: Mapping[str, object]) -> str:
     parts = [f"records: {show_count(records)}"]
     parts += [f"tokens_per_record: {show_count(max(read // records, 1))}"] if read else []
     parts += [f"output_tokens_per_record: {show_count(max(written // records, 1))}"] if written else []
-    total = f"{show_count(read or written)} tokens in all"
-    return f"write {', '.join(parts)} ({total}; with the tokens of your own records)"
+    all_of_it = f"{show_count(read or written)} tokens in all"
+    return f"write {', '.join(parts)} ({all_of_it}; with the tokens of your own records)"
 
 
 def _rate(key: str, value: object, number: float, section: Mapping[str, object]) -> str:
@@ -117,8 +117,8 @@ def _rate(key: str, value: object, number: float, section: Mapping[str, object])
     if what.endswith("tokens"):
         return _rate_of_tokens(number, period, section)
     if audio := _AUDIO.fullmatch(what):
-        stated, length = _heard(audio[1], value, number)
-        return f"write {_per(stated, number, period)}, audio: {length}"
+        recordings, length = _heard(audio[1], value, number)
+        return f"write {_per(recordings, number, period)}, audio: {length}"
     return f"write {_per(value, number, period)}" if re.fullmatch(_THINGS, what) else ""
 
 

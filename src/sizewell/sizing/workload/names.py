@@ -74,12 +74,18 @@ def _near_models(name: str, known: Iterable[str]) -> str:
         for key in known
         if (words := _words(key)) and any(len(word) > 1 and word.isalpha() for word in wanted & words)
     }
-    if same := sorted(key for key, share in shares.items() if share == 1):
-        same = [key for key in same if not key.startswith("maxtext/")] or same  # no names of a repository
+    if same := same_words(name, known):
         return f"did you mean {', or '.join(same[:3])}?" if len(same) > 1 else f"write {same[0]}"
     alike = {key: share + _spelt_alike(name, key) for key, share in shares.items() if share >= ALIKE}
     close = sorted(alike, key=lambda key: (-alike[key], key))[:3]
     return f"did you mean {', or '.join(close)}?" if close else _near_spelt(name, known)
+
+
+def same_words(name: str, known: Iterable[str]) -> list[str]:
+    """The models whose names are of the same words and figures, whoever publishes them."""
+    wanted = _words(_as_published(name))
+    same = sorted(key for key in known if wanted and _words(key) == wanted)
+    return [key for key in same if not key.startswith("maxtext/")] or same  # no names of a repository
 
 
 def _as_published(name: str) -> str:
@@ -366,6 +372,10 @@ def place_meant(place: Place, catalog: Catalog) -> str:
         return row.why
     if row is not None:
         return f"write {'/'.join(part for part in (row.meant, place.region, place.zone) if part)}"
+    for cloud in PROVISIONABLE:
+        region = place.cloud.removeprefix(f"{cloud}-")
+        if region in catalog.regions(cloud) and region != place.cloud:
+            return f"write {cloud}/{region}"
     meant = [
         _region_meant(Place(cloud=cloud, region=place.cloud, zone=place.region), catalog) for cloud in PROVISIONABLE
     ]

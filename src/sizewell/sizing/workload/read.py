@@ -47,7 +47,28 @@ def read_spec(path: str | Path, catalog: Catalog | None = None) -> WorkloadSpec:
     Raises SpecError with all faults, each with path, value, what is allowed and the way out.
     """
     path = Path(path)
+    if not path.exists() and (way := _no_file(str(path))):
+        raise SpecError([Fault(path=str(path), message="no such file", fix=way)])
     return parse_spec(read_text(path), str(path), catalog=catalog, folder=path.parent)
+
+
+def _no_file(named: str) -> str:
+    """What to do with a model or a command line in the place of a file; "" where it is neither."""
+    from sizewell.sizing.aliases import CLOSED, alias
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.predict.architecture import served_family
+    from sizewell.sizing.workload.foreign.command import is_known
+
+    if re.search(r"\s", named):
+        return f'it is a command line: run: sizewell import "{named}"' if is_known(named) else ""
+    catalog, row = load(), alias("model", named)
+    name = row.meant if row else named
+    facts = catalog.models.get(catalog.model_names.get(name.lower(), ""))
+    if facts is None:
+        return ""
+    first = {"speech": "transcribe", "encoder": "embed", "diffusion": "image"}.get(served_family(facts), "chat")
+    what = "it is an API, whose weights nobody has; of an open model" if row and row.why == CLOSED else "it is a model"
+    return f"{what}: write a first spec: sizewell new {first} --model {name}"
 
 
 def parse_spec(

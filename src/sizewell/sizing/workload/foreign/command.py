@@ -1,7 +1,7 @@
 """What a command line runs: which model, by which software, with which options that decide memory and time.
 
 Options are those of vLLM 0.11, SGLang 0.5, TGI 3, text-embeddings-inference, transformers, TRL, LLaMA-Factory and
-Megatron, from their documentation as it was known in 2026-11.
+Megatron, and of `docker run`, from their documentation as it was known in 2026-11.
 """
 
 from __future__ import annotations
@@ -36,7 +36,31 @@ _SERVERS: Final = (
     Server("TensorRT-LLM", r"\btrtllm-serve\b", "tensorrt-llm", "tensorrt-llm"),
     Server("llama.cpp", r"\bllama-server\b", "llama.cpp", "llama.cpp"),
     Server("Ollama", r"\bollama\s+(?:run|pull|serve)\b", "ollama"),
+    Server("LMDeploy", r"\blmdeploy\s+serve\s+api_server\b", "lmdeploy"),
+    Server("NIM", r"(?!)", "nvcr.io/nim/"),
 )  # fmt: skip
+KNOWN: Final = ", ".join(server.called for server in _SERVERS)
+_DOCKER: Final = re.compile(r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?run\b")
+_FLAGS: Final = frozenset(
+    [
+        "d",
+        "i",
+        "t",
+        "it",
+        "itd",
+        "dit",
+        "ti",
+        "P",
+        "rm",
+        "privileged",
+        "init",
+        "detach",
+        "tty",
+        "interactive",
+        "read-only",
+        "no-healthcheck",
+    ]
+)
 _TRAINERS: Final = (
     (r"\baxolotl\b", "axolotl"),
     (r"\bllamafactory-cli\b|\bllama_factory\b", "llama-factory"),
@@ -49,7 +73,7 @@ _TRAINERS: Final = (
 _NOTEBOOKS: Final = re.compile(r"\bjupyter(?:-?lab|-?notebook)?\b|\bcode-server\b")
 _MODEL_OPTIONS: Final = (
     "model", "model-path", "model-id", "model-name-or-path", "model-name", "base-model", "hf-repo", "hf", "model-tag",
-    "pretrained-model-name-or-path",
+    "pretrained-model-name-or-path", "model-source",
 )  # fmt: skip
 _MODEL_VARIABLES: Final = ("MODEL_ID", "MODEL_NAME", "MODEL", "HF_MODEL_ID", "HF_MODEL", "MODEL_PATH", "VLLM_MODEL")
 _HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
@@ -79,9 +103,19 @@ _SPLITS: Final = (
 )  # fmt: skip
 
 
-def is_server(text: str) -> bool:
-    """Whether a text starts one of the servers."""
-    return any(re.search(server.line, text) for server in _SERVERS)
+def is_known(text: str) -> bool:
+    """Whether a text starts one of the servers, also by its image, a trainer or a notebook.
+
+    >>> [is_known(text) for text in ("docker run --gpus all vllm/vllm-openai --model a/b", "torchrun train.py", "ls")]
+    [True, True, False]
+    """
+    joined = re.sub(r"\\\s*\n", " ", text)
+    if any(re.search(server.line, joined) for server in _SERVERS) or _NOTEBOOKS.search(joined):
+        return True
+    if any(re.search(pattern, joined) for pattern, _ in _TRAINERS):
+        return True
+    runs = [line.lower() for line in joined.splitlines() if _DOCKER.search(line)]
+    return any(server.image in line for line in runs for server in _SERVERS)
 
 
 def lines_of(commands: object, environment: Mapping[str, str]) -> list[list[str]]:
@@ -133,6 +167,33 @@ def _with_values(text: str, environment: Mapping[str, str]) -> str:
     return re.sub(form, value, text)
 
 
+def unpacked(draft: Draft) -> None:
+    """What a container runs in place of the command that starts it, with its image, variables and GPUs."""
+    for index, words in enumerate(draft.commands):
+        if not _DOCKER.search(" ".join(words)) or "run" not in words:
+            continue
+        rest = words[words.index("run") + 1 :]
+        variables: dict[str, str] = {}
+        entry: list[str] = []
+        while rest and rest[0].startswith("-"):
+            name, given, value = rest.pop(0).lstrip("-").partition("=")
+            if not given and name not in _FLAGS and rest:
+                value = rest.pop(0)
+            if name in ("e", "env") and "=" in value:
+                variables[value.partition("=")[0]] = value.partition("=")[2]
+            elif name == "entrypoint":
+                entry = [value]
+            elif name == "gpus" and (listed := re.search(r"device=([\w,-]+)", value) or re.fullmatch(r"(\d+)", value)):
+                count = listed[1] if listed[1].isdigit() and "device" not in value else len(listed[1].split(","))
+                draft.leave(
+                    f"--gpus {value}", f"{count} of which accelerator stands nowhere: any that fits may be chosen"
+                )
+        if rest:
+            draft.image, draft.environment = rest[0], {**draft.environment, **variables}
+            draft.commands[index] = [*entry, *rest] if not entry else [*entry, *rest[1:]]
+            return
+
+
 def options_of(words: list[str]) -> dict[str, list[str]]:
     """Options by their names without dashes; `_` and `-` are one. Values up to the next option.
 
@@ -159,7 +220,11 @@ def read_commands(draft: Draft, where: str) -> None:
         by_image = server.image in draft.image.lower()
         if run is None and not by_image:
             continue
-        words = draft.commands[run] if run is not None else [word for words in draft.commands for word in words]
+        if run is not None:
+            words = _behind(server.line, draft.commands[run])
+        else:
+            own = next((words for words in draft.commands if draft.image in words), None)
+            words = [word for each in ([own] if own else draft.commands) for word in each if word != draft.image]
         draft.work = draft.work or "service"
         if server.engine:
             draft.take("engine", server.engine, where if run is not None else "image")
@@ -190,9 +255,14 @@ def read_commands(draft: Draft, where: str) -> None:
 def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     options = options_of(words)
     _model(draft, options, where)
+    if server.called == "llama.cpp" and not draft.model:
+        _model(draft, {"model": options.get("m", [])}, where)
+    if server.called == "NIM" and not draft.model:
+        draft.model = re.sub(r"[:@].*", "", draft.image.rpartition("/nim/")[2])
+        draft.taken.append(("model", "the image"))
     if not draft.model:
-        before = [word for word in _positional(words) if word != draft.image]
-        bare = next(iter(before[before.index("serve") + 1 :] if "serve" in before else before), "")
+        before = [word for word in _positional(words) if word != "serve"]
+        bare = next(iter(before), "")
         if server.called == "Ollama":  # a server without a model, which another line loads
             found = re.search(
                 r"ollama\s+(?:run|pull)\s+([\w.:/-]+)", " ".join(w for c in draft.commands for w in (*c, ";"))
@@ -278,6 +348,16 @@ def _model_of_environment(draft: Draft) -> None:
         if not draft.model and _HUB_NAME.fullmatch(draft.environment.get(name, "")):
             draft.model = draft.environment[name]
             draft.taken.append(("model", f"the variable {name}"))
+
+
+def _behind(line: str, words: list[str]) -> list[str]:
+    """The words that follow the program which a server's line names.
+
+    >>> _behind("vllm serve", ["exec", "vllm", "serve", "a/b", "--tp", "2"])
+    ['a/b', '--tp', '2']
+    """
+    ends = (index for index in range(1, len(words) + 1) if re.search(line, " ".join(words[:index])))
+    return words[next(ends, 0) :]
 
 
 def _positional(words: list[str]) -> Iterable[str]:

@@ -9,15 +9,16 @@ from typing import Any, Final, Literal
 import yaml
 
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.workload.foreign.command import is_server
+from sizewell.sizing.workload.foreign.command import is_known
 from sizewell.sizing.workload.text import BYTES_MAX, SpecLoader, check_bounds
 
-Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "command"]
+Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command"]
 CALLED: Final[Mapping[Tool, str]] = {
     "skypilot": "a SkyPilot task",
     "kubernetes": "a Kubernetes manifest",
     "dstack": "a dstack configuration",
     "compose": "a Compose file",
+    "dockerfile": "a Dockerfile",
     "command": "a command line",
 }
 _SKYPILOT: Final = ("run", "setup", "num_nodes", "file_mounts", "workdir", "envs", "service")
@@ -70,7 +71,7 @@ def tool_of(document: object) -> Tool | None:
     ('dstack', 'compose', None)
     """
     if isinstance(document, str):
-        return "command" if is_server(document) else None
+        return "command" if is_known(document) else None
     if not isinstance(document, Mapping):
         return None
     if "apiVersion" in document and "kind" in document:
@@ -104,4 +105,6 @@ def tool_of_text(text: str) -> Tool | None:
     if re.search(r"(?m)^kind:", text):  # of a spec that is no YAML
         return None
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    return "command" if is_server("\n".join(lines)) else None
+    if re.search(r"(?m)^FROM \S+", text):
+        return "dockerfile"
+    return "command" if is_known("\n".join(lines)) else None

@@ -6,6 +6,7 @@ Compose Deploy specification, the API of Kubernetes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.sizing import units
-from sizewell.sizing.workload.foreign.command import lines_of, read_commands
+from sizewell.sizing.workload.foreign.command import lines_of, read_commands, unpacked
 from sizewell.sizing.workload.foreign.draft import Draft
 from sizewell.sizing.workload.foreign.recognise import Tool
 
@@ -46,16 +47,68 @@ def drafts(tool: Tool, document: Any) -> list[Draft]:
         "kubernetes": _kubernetes,
         "dstack": _dstack,
         "compose": _compose,
+        "dockerfile": _dockerfile,
         "command": _command,
     }
     return list(readers[tool](document))
 
 
 def _command(text: str) -> Iterator[Draft]:
-    draft = Draft(name="service", commands=lines_of(text, {}), environment=dict(re.findall(r"(\w+)=(\S+)", text)))
-    draft.commands = lines_of(text, draft.environment)
+    stated = {name: value.strip("'\"") for name, value in re.findall(r"(?m)(?:^|[\s;])(\w+)=([^\s;]+)", text)}
+    draft = Draft(name="service", environment=stated)
+    _slurm(draft, text)
+    draft.commands = lines_of(text, stated)
+    unpacked(draft)
     read_commands(draft, "the command")
+    if draft.name == "service" and draft.work == "training":
+        draft.name = "training"
     yield draft
+
+
+def _slurm(draft: Draft, text: str) -> None:
+    """What the lines of sbatch say: the name, the accelerators, on how many nodes, how long."""
+    options: dict[str, str] = {}
+    for name, value in re.findall(r"(?m)^#SBATCH\s+--?([\w-]+)[= ]\s*(\S+)", text):
+        options[{"J": "job-name", "N": "nodes", "t": "time", "G": "gpus"}.get(name, name)] = value
+    if not options:
+        return
+    draft.name = options.get("job-name", "training")
+    draft.said = {"accelerators": "the lines of sbatch"}
+    nodes = _whole(options.get("nodes", "1").partition("-")[0]) or 1
+    asked = next((options[name] for name in ("gres", "gpus-per-node", "gpus") if name in options), "")
+    *kind, count = re.sub(r"^gpu:", "", asked).split(":")
+    if asked and (each := _whole(count)):
+        draft.asked += kind
+        draft.devices = each if "gpus" in options and "gres" not in options else each * nodes
+    if limit := re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+)(?::\d+)?", options.get("time", "")):
+        days, hours, minutes = (int(part or 0) for part in limit.groups())
+        hours_in_all = days * 24 + hours + (1 if minutes else 0)
+        draft.values["deadline"] = f"{max(hours_in_all, 1)}h"
+        draft.taken.append(("deadline", "the time of sbatch"))
+
+
+def _dockerfile(text: str) -> Iterator[Draft]:
+    """The image of the last stage, its variables, and what its ENTRYPOINT and CMD run."""
+    lines = re.sub(r"\\\s*\n", " ", text)
+    images = re.findall(r"(?m)^FROM (?:--\S+ )?(\S+)", lines)
+    stated = {name: value.strip("'\"") for name, value in re.findall(r"(?m)^ENV\s+(\w+)[= ](\S+)", lines)}
+    draft = Draft(name="service", image=images[-1], environment=stated)
+    words: list[str] = []
+    for instruction in ("ENTRYPOINT", "CMD"):
+        if found := re.findall(rf"(?m)^{instruction}\s+(.+)$", lines):
+            words += _exec_form(found[-1])
+    draft.commands = lines_of(words, stated) if words else []
+    read_commands(draft, "the Dockerfile")
+    yield draft
+
+
+def _exec_form(stated: str) -> list[str]:
+    """The words of an instruction: a JSON list, or a line of a shell."""
+    try:
+        words = json.loads(stated)
+    except ValueError:
+        words = None
+    return [str(word) for word in words] if isinstance(words, list) else stated.split()
 
 
 def _skypilot(task: Mapping[str, Any]) -> Iterator[Draft]:
@@ -140,6 +193,12 @@ def _buckets(draft: Draft, mounts: Mapping[str, Any]) -> None:
         draft.leave(f"file_mounts: {', '.join(others)}", "files and checkpoints are no part of a spec")
 
 
+# Kinds that serve and that train; what others are for is seen by what they run.
+_SERVE: Final = ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "InferenceService", "LeaderWorkerSet",
+                 "RayService", "Service", "LLMInferenceService")  # fmt: skip
+_TRAIN: Final = ("PyTorchJob", "MPIJob", "TFJob", "JAXJob", "TrainJob")
+
+
 def _kubernetes(document: Mapping[str, Any]) -> Iterator[Draft]:
     kind = str(document.get("kind"))
     if kind == "List":
@@ -147,11 +206,11 @@ def _kubernetes(document: Mapping[str, Any]) -> Iterator[Draft]:
             yield from _kubernetes(_mapping(item))
         return
     spec = _mapping(document.get("spec"))
-    job = _mapping(_mapping(spec.get("jobTemplate")).get("spec")) if kind == "CronJob" else spec
-    pod = spec if kind == "Pod" else _mapping(_mapping(job.get("template")).get("spec"))
-    container = next((each for each in _mappings(pod.get("containers")) if _asked_devices(each)), None)
-    if container is None:
+    pods = [(pod, copies) for pod, copies in _pods(spec, 1) if any(map(_asked_devices, _mappings(pod["containers"])))]
+    if not pods:
         return
+    pod, _ = pods[-1]  # of a group the workers, which stand behind their leader
+    container = next(each for each in _mappings(pod["containers"]) if _asked_devices(each))
     environment = {
         str(each.get("name")): str(each["value"]) for each in _mappings(container.get("env")) if "value" in each
     }
@@ -159,28 +218,69 @@ def _kubernetes(document: Mapping[str, Any]) -> Iterator[Draft]:
         name=str(_mapping(document.get("metadata")).get("name") or kind.lower()),
         image=str(container.get("image") or ""),
         environment=environment,
-        work="service" if kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet") else None,
+        work="service" if kind in _SERVE else "training" if kind in _TRAIN else None,
     )
     command, given = container.get("command") or [], container.get("args") or []
     draft.commands = lines_of([*_listed(command), *_listed(given)], environment)
-    if draft.commands and not _listed(command):  # the image's own program, which its arguments follow
+    if any(draft.commands) and not _listed(command):  # the image's own program, which its arguments follow
         draft.commands[0].insert(0, draft.image)
+    draft.commands += lines_of(spec.get("entrypoint"), environment)  # of a RayJob
+    if not any(draft.commands):  # a launcher, which asks for no accelerator, starts what these run
+        others = [each for pod, _ in _pods(spec, 1) for each in _mappings(pod["containers"])]
+        draft.commands = [words for each in others for words in lines_of(each.get("command"), environment)]
     device, each = _asked_devices(container) or ("", 0)
-    copies = 1
-    for key in ("parallelism", "completions"):
-        copies = max(copies, _whole(job.get(key)) or 1)
-    draft.devices = each * copies if kind in ("Job", "CronJob", "Pod") else None
-    if kind not in ("Job", "CronJob", "Pod"):
+    counted = [(_asked_devices(one) or ("", 0))[1] * many for p, many in pods for one in _mappings(p["containers"])]
+    draft.devices = sum(counted) if kind not in _SERVE else None
+    if kind in _SERVE:
         draft.leave(f"replicas: {spec.get('replicas', 1)} with {each} x {device}", REPLICAS)
     _labels(draft, pod, device)
     if spec.get("schedule"):
         draft.leave(f"schedule: {spec['schedule']}", "state how often: batch.every")
     read_commands(draft, f"containers: {container.get('name', '')}".rstrip(": "))
-    beside = [str(other.get("name")) for other in _mappings(pod.get("containers")) if other is not container]
+    if not draft.model:
+        _stored(draft, container, spec)
+    if kind == "CronJob" and draft.work is None and draft.model:  # a model over data, again and again
+        draft.work = "batch"
+    beside = [str(other.get("name")) for other in _mappings(pod["containers"]) if other is not container]
     if beside:
         draft.leave(f"containers: {', '.join(beside)}", "ask for no accelerator")
     draft.leave_rest(container, ("name", "image", "command", "args", "env", "resources"), "container.")
     yield draft
+
+
+def _pods(node: Any, copies: int) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Every pod that a resource makes, wherever its kind has it, and how many of it."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _pods(item, copies)
+    if not isinstance(node, Mapping):
+        return
+    if isinstance(node.get("containers"), list):
+        yield node, copies
+        return
+    per_node = _mapping(node.get("resourcesPerNode"))  # of a TrainJob's trainer
+    if per_node:
+        yield {"containers": [{**node, "resources": per_node}]}, copies * (_whole(node.get("numNodes")) or 1)
+        return
+    model = _mapping(node.get("model"))
+    if "modelFormat" in model:  # of an InferenceService
+        yield {**node, "containers": [model]}, copies
+        return
+    for keys in (("replicas",), ("size",), ("parallelism", "completions")):
+        copies *= max(_whole(node.get(key)) or 1 for key in keys)
+    for value in node.values():
+        yield from _pods(value, copies)
+
+
+def _stored(draft: Draft, container: Mapping[str, Any], spec: Mapping[str, Any]) -> None:
+    """The model of a server that is described and not started by a command: by where it lies, or by Ray's own key."""
+    place = str(container.get("storageUri") or "")
+    named = re.fullmatch(r"hf://([\w.-]+/[\w.-]+).*", place) or re.search(
+        r"model_source[\"']?: *[\"']?([\w.-]+/[\w.-]+)", str(spec.get("serveConfigV2") or "")
+    )
+    if named:
+        draft.model = named[1]
+        draft.taken.append(("model", "storageUri" if place else "serveConfigV2"))
 
 
 def _asked_devices(container: Mapping[str, Any]) -> tuple[str, int] | None:
