@@ -377,6 +377,75 @@ def test_an_account_that_answers_and_one_that_is_another(monkeypatch: pytest.Mon
     assert "the stack is limited to 123456789012" in init._unreachable(answers)
 
 
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_in_a_folder_of_a_repository_the_files_of_the_forge_stand_where_it_reads_them(
+    forge: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "services/gpu"
+    assert main(["init", str(folder), *flags(forge=forge)]) == 0
+    told = capsys.readouterr()
+    assert not any(path.name in (".github", ".gitlab", ".gitlab-ci.yml") for path in folder.iterdir())
+    owners = (tmp_path / f".{forge}/CODEOWNERS").read_text()
+    assert "\n/services/gpu/stacks/ @acme/ml-platform\n" in owners
+    if forge == "github":
+        for name in ("preview", "versions"):
+            path = tmp_path / f".github/workflows/services-gpu-{name}.yml"
+            assert f"\n/{path.relative_to(tmp_path)} @acme" in owners
+            assert f"wrote {path}" in told.out
+            whole = yaml.safe_load(path.read_text())
+            assert whole["defaults"] == {"run": {"working-directory": "services/gpu"}}
+        assert "lacks" not in told.err
+    else:
+        jobs = yaml.safe_load((tmp_path / ".gitlab/sizewell-services-gpu.gitlab-ci.yml").read_text())
+        assert set(jobs) == {"cost-preview-services-gpu", "versions-services-gpu"}
+        assert all("\ncd services/gpu\n" in job["script"][0] for job in jobs.values())
+        assert "include: [{local: .gitlab/sizewell-services-gpu.gitlab-ci.yml}]" in told.err
+    before = content(tmp_path)
+    assert main(["init", str(folder), "--offline", "--no-input"]) == 0, capsys.readouterr().err
+    assert content(tmp_path) == before
+
+
+def test_a_second_project_of_a_repository_has_its_own_jobs(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("one", "two"):
+        assert main(["init", str(tmp_path / name), *flags()]) == 0
+    names = sorted(path.name for path in (tmp_path / ".github/workflows").iterdir())
+    assert names == ["one-preview.yml", "one-versions.yml", "two-preview.yml", "two-versions.yml"]
+    groups = [
+        yaml.safe_load((tmp_path / f".github/workflows/{name}").read_text())["concurrency"]["group"] for name in names
+    ]
+    assert len({*groups}) == 4
+
+
+@pytest.mark.parametrize("place", ["CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS"])
+def test_what_kept_files_lack_is_said_with_the_lines(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text("* @acme/everyone\n")
+    (tmp_path / "requirements.txt").write_text("numpy\n")
+    (tmp_path / ".github/workflows").mkdir(parents=True, exist_ok=True)
+    (tmp_path / ".github/workflows/preview.yml").write_text("on: push\n")
+    assert main(["init", str(tmp_path), "--name", "shop", *flags()]) == 0
+    told = capsys.readouterr().err
+    assert "requirements.txt does not name sizewell, so .venv has none\n  fix: add the line: sizewell" in told
+    assert "names nobody for what costs money\n  fix: add the lines:\n    /stacks/ @acme/ml-platform" in told
+    assert "is another workflow" in told
+    assert [path for path in ("CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS") if (tmp_path / path).exists()] == [
+        place
+    ]
+
+
+def test_a_pipeline_of_others_is_kept_and_told_to_include_the_jobs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".gitlab-ci.yml").write_text("test: {script: [make]}\n")
+    assert main(["init", str(tmp_path), "--name", "shop", *flags(forge="gitlab")]) == 0
+    assert "cost-preview" in yaml.safe_load((tmp_path / ".gitlab/sizewell.gitlab-ci.yml").read_text())
+    assert "include: [{local: .gitlab/sizewell.gitlab-ci.yml}]" in capsys.readouterr().err
+
+
 @pytest.mark.scan
 def test_the_workflow_for_github_is_sound(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "shop"), *flags()]) == 0

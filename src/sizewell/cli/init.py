@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import date
 from pathlib import Path
@@ -78,14 +79,24 @@ def command(args: Arguments) -> int:
         texts = scaffold.rendered(answers, folder=folder, on=on)
     written = scaffold.write(folder, texts)
     unpriced = scaffold.unpriced(texts)
-    kept = [path for path in scaffold.paths(answers) if path not in written and (folder / path).exists()]
+    kept = [path for path in scaffold.paths(answers, folder) if path not in written and (folder / path).exists()]
+    lacking = scaffold.lacking(answers, folder)
     account = "" if args.offline or not written else _unreachable(answers)
     if args.json:
         output.print_json(
-            {"folder": str(folder), "written": written, "kept": kept, "account": account, "unpriced": unpriced}
+            {
+                "folder": str(folder),
+                "written": written,
+                "kept": kept,
+                "account": account,
+                "unpriced": unpriced,
+                "lacking": lacking,
+            }
         )
         return 0
     _print(folder, written, kept, answers)
+    for missing in lacking:
+        output.note(missing)
     if unpriced:
         output.note(_red(unpriced, answers))
     if account:
@@ -109,7 +120,7 @@ def _ask(question: str, default: str) -> str:
 def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) -> None:
     place = "" if folder == Path() else f"{folder}/"
     for path in written:
-        print(f"wrote {place}{path}")
+        print(f"wrote {_shown(folder, path)}")
     if kept and written:
         print(f"kept {plural(len(kept), 'existing file')}: {', '.join(kept)}")
     if not written:
@@ -129,6 +140,11 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
         print(f"  {command:<18} {what}".rstrip())
     if "README.md" in written:  # one that was there says something else
         print("README.md says what each file is.")
+
+
+def _shown(folder: Path, path: str) -> str:
+    """A file as it is named here; one of the repository around the folder by its own place."""
+    return os.path.normpath(folder / path) if path.startswith("../") else str(folder / path)
 
 
 def _red(unpriced: list[str], answers: Answers) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from sizewell.cli.forges import files_of, within
 from sizewell.cli.project import shown
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.errors import UsageError
@@ -348,20 +349,23 @@ def read_back(folder: Path) -> dict[str, str]:
         there["owner"] = str(spec["owner"])
     if project and config:  # Pulumi.yaml is written last: the forge's files are there, or none were wanted
         there["forge"] = "none"
-    for forge, workflow in (("github", ".github/workflows/preview.yml"), ("gitlab", ".gitlab-ci.yml")):
-        owners = folder / f".{forge}/CODEOWNERS"
-        if owners.exists() or (project and (folder / workflow).exists()):
+    prefix = f"{within(folder).path}/".lstrip("/")
+    for forge in ("github", "gitlab"):
+        first, *_, owners = (folder / path for path in files_of(forge, folder))
+        owner = _code_owner(owners, prefix)
+        if owner or (project and first.exists()):
             there["forge"] = forge
-            there |= {"owner": owner} if (owner := _code_owner(owners)) else {}
+            there |= {"owner": owner} if owner else {}
     return there
 
 
-def _code_owner(path: Path) -> str:
+def _code_owner(path: Path, prefix: str) -> str:
+    """Who approves the project's stacks; "" where the file is missing, or of others."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return ""
-    return next((line.split()[1] for line in lines if line.startswith("/stacks/ ")), "")
+    return next((line.split()[1] for line in lines if line.startswith(f"/{prefix}stacks/ ")), "")
 
 
 def _config(folder: Path, stack: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from sizewell import logs, source
+from sizewell.cli import forges
 from sizewell.cli.questions import Answers, access_setting, blocked, receivers, tag
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.providers.cloud import PerCloud
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 
 STACKS: Final = ("dev", "prod")
 DESCRIPTION: Final = "AI workloads that follow committed decisions"
-FORGE_FILES: Final = {
-    "github": {
-        ".github/workflows/preview.yml": "github.yml",
-        ".github/workflows/versions.yml": "github-versions.yml",
-        ".github/CODEOWNERS": "CODEOWNERS",
-    },
-    "gitlab": {".gitlab-ci.yml": "gitlab.yml", ".gitlab/CODEOWNERS": "CODEOWNERS"},
-    "none": {},
-}
 MARK: Final = "Pulumi.yaml"  # written last: a folder is a project once everything else is there
 STAGING: Final = ".sizewell"
 
@@ -80,9 +72,9 @@ def other_project(folder: Path) -> str:
     return ""
 
 
-def paths(answers: Answers) -> list[str]:
+def paths(answers: Answers, folder: Path) -> list[str]:
     """Every file of the project."""
-    return [*_texts(answers), *(f"stacks/decisions/{stack}.json" for stack in STACKS)]
+    return [*_texts(answers, folder), *(f"stacks/decisions/{stack}.json" for stack in STACKS)]
 
 
 def rendered(answers: Answers, *, folder: Path, on: date) -> dict[str, str]:
@@ -90,7 +82,7 @@ def rendered(answers: Answers, *, folder: Path, on: date) -> dict[str, str]:
 
     Raises NothingFitsError, or what is wrong with a spec that stands there; nothing is written before.
     """
-    texts = {path: text for path, text in _texts(answers).items() if not _there(folder / path)}
+    texts = {path: text for path, text in _texts(answers, folder).items() if not _there(folder / path)}
     decided: dict[str, str] = {}
     for stack in STACKS:
         own = {f"stacks/specs/{stack}/{path.name}": path for path in (folder / "stacks/specs" / stack).glob("*.yaml")}
@@ -140,8 +132,14 @@ def _decided(stack: str, specs: Mapping[str, str], answers: Answers, on: date) -
     return answer.to_json()
 
 
-def _texts(answers: Answers) -> dict[str, str]:
+def lacking(answers: Answers, folder: Path) -> list[str]:
+    """What kept files do not have and the project needs."""
+    return list(forges.lacking(folder, _texts(answers, folder), answers.forge))
+
+
+def _texts(answers: Answers, folder: Path) -> dict[str, str]:
     """Every file but the decisions, by its path; specs and configurations first, since they hold the answers."""
+    place = forges.within(folder)
     own = {"PROJECT": answers.name, "DESCRIPTION": DESCRIPTION}
     values = {
         "cloud": answers.cloud,
@@ -154,6 +152,11 @@ def _texts(answers: Answers) -> dict[str, str]:
         "login_words": LOGINS[answers.cloud].words,
         "login": LOGINS[answers.cloud].step(answers).rstrip("\n"),
         "asked": _asked(answers),
+        "suffix": place.suffix,
+        "prefix": f"/{place.path}" if place.path else "",
+        "defaults": f"\ndefaults: {{run: {{working-directory: {place.path}}}}}" if place.path else "",
+        "pull_request": f"{{pull_request: {{paths: [{place.path}/**]}}}}" if place.path else "pull_request",
+        "cd": f"\n      cd {place.path}" if place.path else "",
         "reviewer": answers.owner if answers.owner.startswith("@") else f"@{answers.owner}",
     }
     texts: dict[str, str] = {}
@@ -164,8 +167,8 @@ def _texts(answers: Answers) -> dict[str, str]:
         more = {"account": json.dumps(account), "access": _access(answers, stack)}
         texts[f"stacks/config/Pulumi.{stack}.yaml"] = _answer("Pulumi.yaml", {**values, **more}).rstrip() + "\n"
     texts["stacks/config/teardown.yaml"] = _answer("teardown.yaml", {"journal": _journal(answers)})
-    forge = FORGE_FILES[answers.forge]
-    owned = "\n".join(f"/{path} {values['reviewer']}" for path in forge)
+    forge = forges.files_of(answers.forge, folder)
+    owned = "\n".join(f"/{path.removeprefix(place.up)} {values['reviewer']}" for path in forge)
     for path, name in forge.items():
         texts[path] = _answer(name, {**values, "forge_files": owned})
     texts["requirements.txt"] = _answer("requirements.txt", values)
