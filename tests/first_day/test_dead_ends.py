@@ -11,7 +11,7 @@ import pytest
 
 from sizewell import source
 from sizewell.cli.main import main
-from sizewell.sizing.errors import ConfigError, SpecError, UsageError
+from sizewell.sizing.errors import ConfigError, DecisionError, SpecError, UsageError
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.workload.read import parse_spec
 from sizewell.teardown import journal
@@ -48,6 +48,24 @@ def test_a_folder_that_cannot_be_written_is_no_internal_error(
     said = capsys.readouterr().err
     assert "stacks/decisions/dev.json: " in said
     assert "fix: change its permissions" in said
+
+
+def test_a_stack_whose_last_spec_is_gone_is_not_led_in_a_circle(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["size", "--stack", "dev", *ON, "-q"]) == 0
+    (project / "stacks/specs/dev/nb.yaml").unlink()
+    assert main(["size", "--stack", "dev", *ON]) == 64
+    said = capsys.readouterr().err
+    assert "fix: write one: sizewell new chat --stack dev; or remove stacks/decisions/dev.json" in said
+    (project / "stacks/decisions/dev.json").unlink()
+    assert main(["size", "--stack", "dev", *ON]) == 64
+    assert "name a stack" not in capsys.readouterr().err
+
+
+def test_a_missing_decision_is_made_by_the_command_that_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DecisionError, match="fix: run `sizewell size --stack dev` and commit the file"):
+        Decision.from_json(tmp_path / "dev.json")
 
 
 def test_a_merge_conflict_in_a_decision_is_called_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,10 +72,14 @@ def spec_paths(project: Path, stack: str) -> list[Path]:
     folder = project / "stacks/specs" / stack
     paths = sorted(folder.glob("*.yaml"))
     if not paths:
-        known = sorted(path.name for path in (project / "stacks/specs").glob("*") if path.is_dir())
+        known = sorted({path.parent.name for path in (project / "stacks/specs").glob("*/*.yaml")})
+        others = f"; or name a stack that has some: {', '.join(known)}" if known else ""
+        decision = project / f"stacks/decisions/{stack}.json"
+        if decision.is_file():  # its last spec was removed
+            others = f"; or remove {shown(decision)}, and first the stack, where it stands: pulumi destroy -s {stack}"
         raise UsageError(
             f"no specs for stack '{stack}': {folder.relative_to(project)} has no *.yaml files\n"
-            f"  fix: put specs there, or name one of {', '.join(known) or 'none yet'}"
+            f"  fix: write one: sizewell new chat --stack {stack}{others}"
         )
     return paths
 

@@ -51,7 +51,9 @@ def _git(directory: Path, *arguments: str, stdin: str = "") -> subprocess.Comple
             check=False,
         )
     except FileNotFoundError:
-        raise ServiceError("git is not on PATH\n  fix: install git, or compare with --base-state FILE") from None
+        raise ServiceError(
+            "git is not on PATH\n  fix: install git; without it `sizewell preview STACK --base-state FILE` compares"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ def decision_out_of_date(facts: StackFacts, parameters: Parameters) -> StackVerd
         for resource in facts.graph.plan.resources
         if (digest := get(resource.inputs, "sizewell", "decisionDigest")) is not None
     }
-    fix = "run `sizewell size --check`, then `sizewell size SPEC... --stack NAME`, and commit the decision"
+    fix = "run `sizewell size --check`, then `sizewell size --stack NAME`, and commit the decision"
     if facts.decision is None:
         return [(urn, Undetermined("the committed decision")) for urn in registered] or [("", None)]
     verdicts: list[tuple[str, Verdict]] = []

@@ -434,7 +434,7 @@ class Decision(_Record):
     @classmethod
     def from_json(cls, path: Path) -> Decision:
         """Read a decision file; DecisionError names the file, the field and what to do."""
-        way_out = f"run `sizewell size SPEC... --stack {path.stem}` and commit the file"
+        way_out = f"run `sizewell size --stack {path.stem}` and commit the file"
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
