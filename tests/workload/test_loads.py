@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+
 import pytest
 import yaml
 
@@ -139,3 +142,40 @@ def test_a_missing_section_is_shown_as_this_kind_of_model_has_it(kind: str, mode
     [fault] = refused.value.faults
     assert LEAST[kind, model] in fault.fix
     parse_spec(text + fault.fix.removeprefix("add ") + "\n", "x.yaml", catalog=load())
+
+
+VALUES = (0, -1, 2.5, "5k", "4B", float("inf"), float("nan"), "", True, [], {}, ["EU", "UK"], "20 tok/s", "“5”", "$5k",
+          "H100:8", "8xA5000", "RTX 4090", 4090, "eu, us", "1024x1024", "weekdays", "3-5", {"a": 1}, "./x", "café")  # fmt: skip
+KEYS = {
+    "traffic": (
+        "rps",
+        "users",
+        "images",
+        "images_per_day",
+        "tokens_per_day",
+        "tps",
+        "mau",
+        "documents",
+        "minutes_per_day",
+    ),
+    "batch": ("records", "minutes", "images", "tokens", "input_tokens", "output_tokens", "window", "every", "seconds"),
+    "training": ("steps", "samples", "images", "tokens", "global_batch", "sequence_length", "method", "image_size"),
+    "slo": ("ttft", "tpot", "tokens_per_second", "ttft_ms", "latency_s"),
+    "resources": ("accelerators", "gpu", "gpus", "nodes", "tpu", "gpu_type", "market"),
+}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_value_in_the_place_of_another_is_an_internal_error(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    for _ in range(15):
+        raw: dict[str, object] = {"name": "x", "kind": chance.choice(["inference", "batch-inference", "training"])}
+        raw["model"] = chance.choice([TEXT, WHISPER, FLUX, "who/knows", {"params": "7B"}, "./m"])
+        for section, keys in KEYS.items():
+            if chance.random() < 0.5:
+                raw[section] = {key: chance.choice(VALUES) for key in chance.sample(keys, 3)}
+        for key in ("infra", "budget", "deadline", "schedule", "requests_per_day", "workloads"):
+            if chance.random() < 0.25:
+                raw[key] = chance.choice(VALUES)
+        with contextlib.suppress(SpecError):
+            parse_spec(yaml.safe_dump(raw, allow_unicode=True), "x.yaml", catalog=load())

@@ -6,6 +6,7 @@ requests of a user) is a round number, and is called one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -161,6 +162,7 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return (value if isinstance(value, float) else count(value)) or None
+        number = value if isinstance(value, float) else count(value)
     except UnitError:
         return None
+    return number if 0 < number < math.inf else None

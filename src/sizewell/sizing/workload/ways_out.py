@@ -36,6 +36,10 @@ def _per_token(match: re.Match[str]) -> str:
     return f"time per token: write {1000 / float(match[1]):g}ms" if float(match[1]) else ""
 
 
+def _pace(match: re.Match[str]) -> str:
+    return f"write tpot: {1000 / float(match[1]):.3g}ms" if float(match[1]) else ""
+
+
 def _area(match: re.Match[str]) -> str:
     meant = AREAS.get(match[0].lower())
     return f"write {meant}" if meant else ""
@@ -146,7 +150,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),
     (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?trillion", _spelt("write {0}T")),
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
-    (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, lambda match: f"write tpot: {1000 / float(match[1]):.3g}ms"),
+    (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, _pace),
     (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
     (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
     (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
