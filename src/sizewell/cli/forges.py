@@ -10,7 +10,7 @@ from typing import Final
 
 OWNERS: Final = {"github": (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"),
                  "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")}  # fmt: skip
-"""Where each forge looks for the file, the first that is there."""
+"""Where each forge looks for the file; it reads the first of them that exists."""
 _OWN: Final = {"github": ".github/CODEOWNERS", "gitlab": ".gitlab/CODEOWNERS"}
 _PIPELINE: Final = ".gitlab-ci.yml"
 

@@ -130,10 +130,11 @@ def counted_load(workload: str, stated: str) -> str:
     """
     from sizewell.sizing.units import UnitError, count
 
-    match = re.fullmatch(r"(\d[\d,]*(?:\.\d+)?[kMBT]?) ?([A-Za-z][\w /]*)", stated.strip())
-    if match is None:
+    match = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z]*/)", stated.strip())
+    unit = stated.strip()[match.end() :].strip().lower() if match else ""
+    if match is None or not unit:
         return stated
-    amount, unit = match[1], match[2].strip().lower()
+    amount = match[0]
     every = "second" if workload in ("chat", "rag", "embed", "image", "transcribe") else "night"
     bare = re.sub(rf" ?(?:(?:a|per|each) {every}|/ ?{every[0]}|nightly)$", "", unit)
     if bare == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", bare):

@@ -117,10 +117,13 @@ def _keys(catalog: Catalog, name: str) -> set[str]:
 
 def _carried(catalog: Catalog, name: str) -> str:
     """What to ask for in place of a machine type or a family of them; "" where it is neither."""
-    types = [shape for shape in catalog.shapes if shape.accelerator and shape.cloud in PROVISIONABLE]
-    own = [shape for shape in types if shape.instance_type.lower() == name.lower()]
+    types = {
+        shape.instance_type: shape for shape in catalog.shapes if shape.accelerator and shape.cloud in PROVISIONABLE
+    }
+    spelt = {known.lower(): shape for known, shape in types.items()}
     begins = (f"{name.lower()}.", f"{name.lower()}-")
-    family = own or [shape for shape in types if shape.instance_type.lower().startswith(begins)]
+    own = [spelt[name.lower()]] if name.lower() in spelt else []
+    family = own or [shape for known, shape in spelt.items() if known.startswith(begins)]
     devices = dict.fromkeys(
         f"{shape.accelerator.upper()}:{shape.accelerators}" if own else shape.accelerator.upper() for shape in family
     )

@@ -122,8 +122,8 @@ def _plain(text: str) -> str:
     """
     windows = []
     if _DAYS_ALONE.fullmatch(text):
-        text = f"{text} 00:00-24:00"
-    for part in re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
+        windows.append(f"{_WORDS.get(text.lower(), text)} 00:00-24:00")
+    for part in [] if windows else re.split(r"\s*[,;]\s*(?=\S+\s+\d)", text):
         match = re.fullmatch(r"([A-Za-z,-]+)\s+(\d\S*?)\s*(?:-|to)\s*(\d\S*)", part)
         if match is None:
             return ""

@@ -123,7 +123,7 @@ def model_form(value: object) -> object:
         published = other == "config" or str(value[other]) in load().models
         way = f"remove {own}; or {other}, where its figures are yours"
         if not published:
-            way = f"remove {other}: the catalog does not know it, and what it is stands in its figures"
+            way = f"remove {other}"  # which leads nowhere: what it is stands in its figures
         raise refuse(f"{other} or dimensions, not both", way)
     if not forms and not dimensions and set(rest) <= known:
         raise refuse(allowed, "add name, config or params")
