@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -404,6 +405,25 @@ def test_in_a_folder_of_a_repository_the_files_of_the_forge_stand_where_it_reads
     before = content(tmp_path)
     assert main(["init", str(folder), "--offline", "--no-input"]) == 0, capsys.readouterr().err
     assert content(tmp_path) == before
+
+
+def test_doctor_names_a_workflow_that_nobody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "gpu"
+    assert main(["init", str(folder), *flags()]) == 0  # before it became a part of a repository
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    assert main(["doctor", "--json", "--on", ON.isoformat()]) == 64
+    [found] = [each for each in json.loads(capsys.readouterr().out) if each["about"] == "pull requests"]
+    assert ".github/workflows/preview.yml" in found["detail"]
+    assert main(["init", "--forge", "github", "--offline", "--no-input"]) == 0, capsys.readouterr().err
+    assert (tmp_path / ".github/workflows/gpu-preview.yml").exists()
+    shutil.rmtree(folder / ".github")
+    capsys.readouterr()
+    main(["doctor", "--json", "--on", ON.isoformat()])
+    assert "pull requests" not in capsys.readouterr().out
 
 
 def test_a_second_project_of_a_repository_has_its_own_jobs(tmp_path: Path) -> None:

@@ -357,7 +357,12 @@ def _project(today: date) -> Iterator[Finding]:
         return
     yield from _configs(root)
     yield _settings(root)
-    from sizewell.cli import upkeep
+    from sizewell.cli import forges, upkeep
+
+    for forge, files in forges.unread(root).items():
+        detail = f"{', '.join(files)}: {forge} reads such files at the root of the repository alone, so nothing runs"
+        fix = f"run: sizewell init --forge {forge} --offline, which writes them there; then remove these"
+        yield Finding("pull requests", "wrong", detail, fix, 64)
 
     for change in upkeep.changes(root):
         yield Finding(

@@ -73,6 +73,19 @@ def pipeline(folder: Path) -> str:
     return _PIPELINE
 
 
+def unread(folder: Path) -> dict[str, list[str]]:
+    """Files of Sizewell for a forge in a folder of a repository, where it reads none; by the forge."""
+    if not within(folder).path:
+        return {}
+    github = [*sorted(folder.glob(".github/workflows/*.y*ml")), folder / ".github/CODEOWNERS"]
+    gitlab = [folder / _PIPELINE, folder / ".gitlab/CODEOWNERS"]
+    there = {
+        forge: [path.relative_to(folder).as_posix() for path in paths if path.is_file() and "sizewell" in _text(path)]
+        for forge, paths in (("github", github), ("gitlab", gitlab))
+    }
+    return {forge: paths for forge, paths in there.items() if paths}
+
+
 def lacking(folder: Path, texts: Mapping[str, str], forge: str) -> Iterator[str]:
     """What files that were there before do not have and the project needs, each with the lines to add.
 

@@ -18,7 +18,6 @@ from sizewell.cli.new import WORKLOAD, WORKLOADS, check, fitted, folder_of, of_t
 from sizewell.cli.parameters import INPUT, PATH
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import UsageError
-from sizewell.sizing.workload.checks import usual_batch
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -220,6 +219,8 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
                 draft.leave(key, f"does not apply to {workload}")
     if "training.steps" in draft.values:
         if "training.global_batch" not in draft.values:  # which decides how long the steps are
+            from sizewell.sizing.workload.checks import usual_batch
+
             facts = catalog.models.get(model)
             method = str(draft.values.get("training.method", "lora"))
             length = draft.values.get("training.sequence_length")

@@ -10,7 +10,6 @@ from typing import Any, Final
 import click
 
 from sizewell.cli.suggestions import nearest
-from sizewell.sizing.aliases import alias
 
 
 class Choice(click.Choice[str]):
@@ -21,6 +20,8 @@ class Choice(click.Choice[str]):
         self.of = of
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        from sizewell.sizing.aliases import alias
+
         row = alias(self.of, str(value)) if self.of else None
         meant = f"\n  fix: write {row.meant}" if row else nearest(str(value), self.choices)
         return f"must be one of {', '.join(self.choices)}, got '{value}'{meant}"
