@@ -29,7 +29,7 @@ def unfit(
             *services.of_units(resource),
             *services.of_window(resource, on),
             *services.of_hyperpod(graph, resource, known),
-            *clusters.of_pools(resource, catalog),
+            *clusters.of_pools(resource),
             *clusters.of_services(graph, resource),
             *networks.of_cluster(graph, resource),
             *networks.of_subnet(graph, resource),

@@ -7,6 +7,7 @@ descriptions of dnsServiceIP and serviceCidr in pulumi_azure_native 3.29.0 and o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, ip_address
 from typing import Any, Final
@@ -23,11 +24,11 @@ from sizewell.resources.unfit.networks import (
     plots_of,
     ranges_of,
 )
-from sizewell.resources.values import canonical, cloud_of, get, items
-from sizewell.sizing.catalog.catalog import Catalog
+from sizewell.resources.values import canonical, get, items
 
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 POOL: Final = "azure-native:containerservice:AgentPool"
+B_SERIES: Final = re.compile(r"Standard_B\d", re.IGNORECASE)  # (learn.microsoft.com/azure/aks/use-system-pools)
 CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool"
 EKS: Final = "aws:eks/cluster:Cluster"
 GKE: Final = "gcp:container/cluster:Cluster"
@@ -35,24 +36,24 @@ SERVICES_OF_AKS: Final = "10.0.0.0/16"  # what NetworkProfile of pulumi_azure_na
 PRIVATE: Final = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
-def of_pools(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def of_pools(resource: RecordedResource) -> Iterator[tuple[str, str]]:
     """System pools of AKS on spot, on Windows, on machines that burst or without any; and a cluster without one."""
     type_ = canonical(resource.type)
     if type_ in (POOL, CLASSIC):
-        yield from _pool("", resource.inputs, catalog)
+        yield from _pool("", resource.inputs)
     if type_ != AKS:
         return
     profiles = items(resource.inputs.get("agentPoolProfiles"))
     if isinstance(profiles, Unknown) or not profiles:
         return
     for profile in profiles:
-        yield from _pool(f"pool {get(profile, 'name')}: ", profile, catalog)
+        yield from _pool(f"pool {get(profile, 'name')}: ", profile)
     modes = [get(profile, "mode") for profile in profiles]
     if all(isinstance(mode, str) and mode != "System" for mode in modes):
         yield "AKS asks for a system pool, and every pool has mode User", "give one of Linux the mode System"
 
 
-def _pool(prefix: str, pool: Any, catalog: Catalog) -> Iterator[tuple[str, str]]:
+def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
     if get(pool, "mode") != "System":
         return
     wrong = f"{prefix}a pool of mode System"
@@ -61,7 +62,7 @@ def _pool(prefix: str, pool: Any, catalog: Catalog) -> Iterator[tuple[str, str]]
     if get(pool, "osType") == "Windows":
         yield f"{wrong} is refused on Windows", "give it mode User, and a pool of Linux mode System"
     machine = get(pool, "vmSize")
-    if isinstance(machine, str) and catalog.says(cloud_of(POOL), machine, "burstable"):
+    if isinstance(machine, str) and B_SERIES.match(machine):
         yield f"{wrong} is not supported on {machine}, of the B series", "take a D series, such as Standard_D4s_v5"
     least = get(pool, "minCount", default=get(pool, "nodeCount", default=get(pool, "count")))
     if isinstance(least, int | float) and not isinstance(least, bool) and least == 0:
