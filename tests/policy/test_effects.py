@@ -316,3 +316,88 @@ def test_a_set_of_daemons_on_gpu_machines_that_asks_for_none_is_not_judged(
     spec = {"template": {"spec": {**pod, "containers": [{"name": "c", "image": "acme/enc:1"}]}}}
     daemons = resource("kubernetes:apps/v1:DaemonSet", "d", {"spec": spec})
     assert said(daemons).get(("not-judged", "d")) == outcome
+
+
+def runs(*resources: RecordedResource) -> object:
+    """Whether a development stack is said to run accelerators."""
+    plan = Plan(project="p", stack="dev", resources=resources, config={"aws:region": "us-east-1"})
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    return evaluate(stated, SETTINGS, on=ON).accelerators
+
+
+EMR = {"releaseLabel": "emr-7.2.0", "coreInstanceGroup": {"instanceType": "g5.2xlarge", "instanceCount": 4},
+       "autoTerminationPolicy": {"idleTimeout": 3600}}  # fmt: skip
+T4 = "worker_accelerator=type:nvidia-tesla-t4;count:1;install-nvidia-driver"
+GUARDED: list[tuple[str, dict[str, Any]]] = [  # run accelerators, and release them or end with their work
+    ("aws:emr/cluster:Cluster", EMR),
+    ("gcp:dataproc/cluster:Cluster", {"clusterConfig": {
+        "workerConfig": {"numInstances": 2, "accelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]},
+        "lifecycleConfig": {"idleDeleteTtl": "3600s"}}}),
+    ("gcp:dataflow/flexTemplateJob:FlexTemplateJob", {"additionalExperiments": [T4], "numWorkers": 4}),
+    ("gcp:dataflow/flexTemplateJob:FlexTemplateJob", {"parameters": {"dataflow_service_options": f"a,{T4}"}}),
+    ("gcp:dataflow/job:Job", {"machineType": "g2-standard-4", "additionalExperiments": ["use_runner_v2"]}),
+    ("gcp:dataproc/batch:Batch", {"runtimeConfig": {"properties": {"spark.dataproc.executor.resource.accelerator.type": "l4"}}}),
+    ("aws:codebuild/project:Project", {"environment": {"type": "LINUX_GPU_CONTAINER", "computeType": "BUILD_GENERAL1_SMALL"}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs"), GUARDED, ids=[f"{kind}-{at}" for at, (kind, _) in enumerate(GUARDED)])
+def test_accelerators_that_end_by_themselves_are_accelerators_and_not_kept(kind: str, inputs: dict[str, Any]) -> None:
+    made = resource(kind, "m", inputs)
+    assert ("accelerators-kept", "m") not in said(made)
+    assert runs(made) is True
+
+
+def test_a_job_without_an_accelerator_runs_none() -> None:
+    job = {"additionalExperiments": ["use_runner_v2"], "machineType": "n2-standard-4"}
+    assert runs(resource("gcp:dataflow/job:Job", "m", job)) is False
+
+
+SPEC = {"machineType": "n1-standard-4", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1}
+KEPT: list[tuple[str, dict[str, Any]]] = [
+    ("gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool",
+     {"dedicatedResources": {"machineSpec": SPEC, "minReplicaCount": 2}}),
+    ("gcp:vertex/aiPersistentResource:AiPersistentResource", {"resourcePools": [{"machineSpec": SPEC, "replicaCount": 1}]}),
+    ("gcp:dataflow/job:Job", {"machineType": "g2-standard-4", "enableStreamingEngine": True}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs"), KEPT, ids=[kind for kind, _ in KEPT])
+def test_accelerators_beside_a_general_machine_type_are_kept_as_well(kind: str, inputs: dict[str, Any]) -> None:
+    assert said(resource(kind, "m", inputs)).get(("accelerators-kept", "m")) == "violation"
+
+
+@pytest.mark.parametrize("kind", ["InstanceGroup", "InstanceFleet"])
+@pytest.mark.parametrize(
+    ("cluster", "outcome"),
+    [(EMR, None), ({"releaseLabel": "emr-7.2.0"}, "violation"), (None, "undetermined")],
+)
+def test_task_machines_of_a_cluster_end_with_it(kind: str, cluster: dict[str, Any] | None, outcome: str | None) -> None:
+    whole = resource("aws:emr/cluster:Cluster", "c", cluster or {})
+    inputs: dict[str, Any] = {"clusterId": UNKNOWN if cluster else "j-1", "instanceType": "g5.4xlarge"}
+    depends = {"clusterId": (whole.urn,)} if cluster else {}
+    token = f"aws:emr/{kind[0].lower()}{kind[1:]}:{kind}"
+    part = resource(token, "task", inputs, property_dependencies=depends)
+    assert said(*([whole] if cluster else []), part).get(("accelerators-kept", "task")) == outcome
+
+
+def test_a_commitment_runs_nothing_that_could_be_idle() -> None:
+    held = {
+        "plan": "TWELVE_MONTH",
+        "resources": [{"type": "ACCELERATOR", "acceleratorType": "nvidia-l4", "amount": "8"}],
+    }
+    found = said(resource("gcp:compute/regionCommitment:RegionCommitment", "c", held))
+    assert ("accelerators-kept", "c") not in found
+    assert found["term-bought", "c"] == "violation"
+
+
+@pytest.mark.parametrize(("most", "outcome"), [(8, "violation"), (32, None)])
+def test_in_production_a_pool_whose_smallest_size_is_its_largest_follows_no_load(
+    most: int, outcome: str | None
+) -> None:
+    compute = {"type": "EC2", "instanceTypes": ["g5.xlarge"], "minVcpus": 8, "maxVcpus": most}
+    environment = resource("aws:batch/computeEnvironment:ComputeEnvironment", "cl", {"computeResources": compute})
+    plan = Plan(project="p", stack="prod", resources=(environment,), config={"aws:region": "us-east-1"})
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    found = {each.rule: each.outcome for each in evaluate(stated, SETTINGS, on=ON).results}
+    assert found.get("idle-exposure") == outcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 import pytest
 
@@ -314,3 +315,30 @@ def test_one_component_that_becomes_two_by_aliases_is_compared_with_neither():
     (stack,) = changed.stacks
     assert sum(row.change for row in stack.rows) == 0 == changed.change_usd_per_month
     assert {row.component: row.sign for row in stack.rows if row.change} == {"shop": "-", "a": "+", "b": "+"}
+
+
+def test_the_exposure_of_before_is_not_shown_as_what_is_known_of_after():
+    chart = resource("chart", CHART)
+    other = resource("chart", (CHART[0], {**CHART[1], "values": {"replicas": 2}}))
+    changed = preview({"a": GPU, "b": GPU, "c": chart}, {"a": GPU, "c": other})
+    assert changed.stacks[0].after.idle_kept
+    idle = text.idle(changed.before, changed.after, changed.stacks)
+    assert idle is not None
+    assert idle[1].startswith("at most ")
+    assert idle[2] == "not known"
+    same = preview({"a": GPU, "c": chart}, {"a": GPU, "c": other})
+    unchanged = text.idle(same.before, same.after, same.stacks)
+    assert unchanged is not None
+    assert unchanged[2] == "0.00 + ?"
+
+
+def test_attached_accelerators_are_idle_with_their_machine():
+    inputs = {
+        "machineType": "n1-standard-4",
+        "zone": "us-central1-a",
+        "guestAccelerators": [{"type": "nvidia-tesla-t4", "count": 2}],
+    }
+    changed = preview({}, {"a": ("gcp:compute/instance:Instance", inputs)})
+    plain = preview({}, {"a": ("gcp:compute/instance:Instance", {**inputs, "guestAccelerators": []})})
+    both, alone = (each.stacks[0].after.idle_usd_per_hour.expected for each in (changed, plain))
+    assert both - alone == Decimal("0.70")

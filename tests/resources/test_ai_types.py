@@ -344,3 +344,47 @@ def test_pools_inside_of_a_cluster_are_counted_by_zone_like_pools_of_their_own()
     hidden = make("gcp:container/cluster:Cluster", {"location": "us-central1", "nodePools": [UNKNOWN]}, "c")
     ((*_, why),) = priced(hidden).unpriced
     assert why.startswith("the pool is known only after deployment")
+
+
+SPEC = {"machineType": "n1-standard-4", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 2}
+ATTACHED: list[tuple[str, dict[str, Any], Decimal]] = [  # type, inputs, factor of the list price
+    ("gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool", {"dedicatedResources": {"machineSpec": SPEC, "minReplicaCount": 1}}, VERTEX),
+    ("gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment", {"deployConfig": {"dedicatedResources": {"machineSpec": SPEC, "minReplicaCount": 1}}}, VERTEX),
+    ("gcp:vertex/aiPersistentResource:AiPersistentResource", {"resourcePools": [{"machineSpec": SPEC, "replicaCount": 1}]}, VERTEX),
+    ("gcp:notebooks/instance:Instance", {"machineType": "n1-standard-4", "acceleratorConfig": {"type": "NVIDIA_TESLA_T4", "coreCount": 2}}, Decimal(1)),
+    ("gcp:notebooks/runtime:Runtime", {"virtualMachine": {"virtualMachineConfig": {"machineType": "n1-standard-4", "acceleratorConfig": {"type": "NVIDIA_TESLA_T4", "coreCount": 2}}}}, Decimal(1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs", "factor"), ATTACHED, ids=[kind for kind, *_ in ATTACHED])
+def test_accelerators_beside_a_general_machine_type_are_billed(
+    kind: str, inputs: dict[str, Any], factor: Decimal
+) -> None:
+    found = priced(make(kind, inputs))
+    assert found.unpriced == ()
+    fee = load().fee("gcp", "n1.gpu.t4.hour", "us-central1", ON)
+    assert isinstance(fee, Priced)
+    expected = (hourly("gcp", "n1-standard-4") + 2 * fee.amount) * factor * MONTH
+    assert found.cost().run_rate.usd_per_month.expected == Interval.exactly(expected).cents().expected
+
+
+@pytest.mark.parametrize("kind", ["NVIDIA_H200_141GB", UNKNOWN])
+def test_an_accelerator_without_a_price_is_unpriced_and_not_free(kind: Any) -> None:
+    spec = {**SPEC, "acceleratorType": kind}
+    found = priced(make(ATTACHED[0][0], {"dedicatedResources": {"machineSpec": spec, "minReplicaCount": 1}}))
+    assert len(found.unpriced) == 1
+
+
+def test_a_reservation_counts_the_accelerators_of_its_machine_type_once() -> None:
+    held = {
+        "machineType": "a2-highgpu-1g",
+        "guestAccelerators": [{"acceleratorType": "nvidia-tesla-a100", "acceleratorCount": 1}],
+    }
+    found = priced(
+        make("gcp:compute/reservation:Reservation", {"specificReservation": {"count": 2, "instanceProperties": held}})
+    )
+    assert found.unpriced == ()
+    assert (
+        found.cost().run_rate.usd_per_month.expected
+        == Interval.exactly(hourly("gcp", "a2-highgpu-1g") * 1460).cents().expected
+    )

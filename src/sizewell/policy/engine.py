@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
 from sizewell.policy.rule import Level, Rule, Undetermined, Verdict, Violation
+from sizewell.resources import standing
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Fact, StackFacts
 from sizewell.resources.values import Flag
@@ -247,6 +248,8 @@ def _accelerators(
     flags: list[tuple[str, Flag]] = [(fact.urn, getattr(fact, "accelerated", False)) for fact in judged]
     flags += [(pods.urn, UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators))
               for pods in facts.pods]  # fmt: skip
+    named = [(thing.urn, standing.named(thing.inputs)) for thing in facts.things if thing.runs]
+    flags += [(urn, UNKNOWN if isinstance(name, Unknown) else name != "") for urn, name in named]
     flags += [(purchase.urn, True) for purchase in facts.purchases]
     flags += [(store.urn, True) for store in (*facts.stores, *facts.stores_before) if store.checkpoints is True]
     may = {urn for urn, flag in flags if isinstance(flag, Unknown) or flag}

@@ -126,6 +126,7 @@ def _sum(sides: Iterable[records.Totals | None]) -> records.Totals | None:
         usd_per_month=sum((side.usd_per_month for side in known), ZERO),
         usd_once=sum((side.usd_once for side in known), ZERO),
         idle_usd_per_hour=sum((side.idle_usd_per_hour for side in known), ZERO),
+        idle_kept=any(side.idle_kept for side in known),
     )
 
 

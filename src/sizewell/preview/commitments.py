@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
-from sizewell.preview.diff import MACHINE_HOUR
 from sizewell.resources import aws_nodes, savings
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical, get
+from sizewell.sizing.billing import charges
 from sizewell.sizing.catalog.rates import Discounts, SavingsPlan
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
@@ -55,7 +55,7 @@ def needed(items: Iterable[LineItem]) -> Hours:
     """The most machine-hours a month of each kind that a commitment may cover."""
     hours: Hours = {}
     for item in items:
-        if item.unit == MACHINE_HOUR and item.cadence == "monthly":
+        if item.unit == charges.MACHINE_HOUR and item.cadence == "monthly":
             hours[item.what] = hours.get(item.what, NOTHING) + item.quantity.ceiling
     return hours
 

@@ -23,6 +23,7 @@ from sizewell.preview.needs import needs_of, stays
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.sizes import UNSIZED
+from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.tariff import weakness
 from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
 from sizewell.sizing.providers import CLOUDS
@@ -30,8 +31,7 @@ from sizewell.sizing.providers.cloud import Account
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
-MACHINE_HOUR = "machine-hour"
-IDLE_UNITS = (MACHINE_HOUR, "?")  # of machines that run; of what nobody knows, which may be some
+IDLE_UNITS = (*charges.RUNNING, "?")  # of machines that run; of what nobody knows, which may be some
 UNSURE = (
     "evaluated without the Pulumi engine: replacements are detected for common inputs only; --engine pulumi "
     "or --plan detects all"
@@ -486,7 +486,8 @@ def _no_less_idle(after: records.Totals, before: records.Totals) -> records.Tota
         (getattr(after.idle_usd_per_hour, bound), getattr(before.idle_usd_per_hour, bound))
         for bound in ("floor", "expected", "ceiling")
     ]
-    return after.model_copy(update={"idle_usd_per_hour": Interval(*(max(pair) for pair in pairs))})
+    kept = Interval(*(max(pair) for pair in pairs))
+    return after.model_copy(update={"idle_usd_per_hour": kept, "idle_kept": kept != after.idle_usd_per_hour})
 
 
 def idle_exposure(by_urn: Mapping[str, RecordedResource], items: Iterable[LineItem]) -> Interval:
@@ -495,9 +496,11 @@ def idle_exposure(by_urn: Mapping[str, RecordedResource], items: Iterable[LineIt
     Where a component states its sizes, they count; else the hours of the month in which its machines run on average.
     Purchased capacity is paid already and is not in it.
     """
-    lines = [line for line in items if line.unit == MACHINE_HOUR and line.cadence == "monthly"]
+    lines = [line for line in items if line.unit in charges.RUNNING and line.cadence == "monthly"]
     hours: dict[str, Decimal] = {}
     for line in lines:
+        if line.unit != charges.MACHINE_HOUR:
+            continue  # a share of them above one is how many each machine has
         hours[line.component] = hours.get(line.component, Decimal(0)) + line.quantity.ceiling
     exposure = Interval(Decimal(0), Decimal(0), Decimal(0))
     for line in lines:
@@ -507,7 +510,7 @@ def idle_exposure(by_urn: Mapping[str, RecordedResource], items: Iterable[LineIt
         stated = registration_of(line.resource, by_urn)
         sizes = [stated.get(key) for key in ("nodesMin", "nodesInitial", "nodesMax")] if stated else []
         known = [Decimal(size) for size in sizes if isinstance(size, int)]
-        if len(known) == 3 and known == sorted(known) and hours[line.component] > 0:
+        if len(known) == 3 and known == sorted(known) and hours.get(line.component):
             machines = Interval(*known).times(line.quantity.ceiling / hours[line.component])
         exposure += machines.times(line.price.amount)
     return exposure.cents()

@@ -105,6 +105,7 @@ class Totals(_Record):
     usd_per_month: Money
     usd_once: Money
     idle_usd_per_hour: Money  # spend per hour if nothing does work and nobody notices
+    idle_kept: bool = False  # whether that is what it was before: what has no price may have taken its place
 
 
 class Coverage(_Record):

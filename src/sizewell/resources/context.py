@@ -79,8 +79,12 @@ class Context:
         quantity: Interval | Unknown | None,
         how: str = "",
         confidence: str = "",
+        premium: str = "",
     ) -> LineItem:
-        """A fee of the catalog; unpriced when quantity or region is not known."""
+        """A fee of the catalog; unpriced when quantity or region is not known.
+
+        `premium` names a managed service whose surcharge is part of it.
+        """
         if quantity is None or isinstance(quantity, Unknown):
             return self.unpriced(resource, what, "how much is known only after deployment")
         charge = Charge(
@@ -92,6 +96,8 @@ class Context:
             how=how,
             confidence=confidence,
         )
+        if premium:
+            charge = charge._replace(service=premium, premium=f"{premium} surcharge")
         return self.line(resource, charge)
 
     def tiered(self, resource: RecordedResource, charge: Charge) -> tuple[LineItem, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from sizewell import csvtables
 from sizewell.resources.controlled import CLOUD_CONTROL, ENDPOINT_CONFIGURATION, HYPERPOD
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
@@ -15,7 +17,7 @@ from sizewell.resources.readers import aws, azure, gcp, network, pods, pools, st
 from sizewell.resources.readers.cloud import Types
 from sizewell.resources.readers.common import base, plan_environment
 from sizewell.resources.readers.services import read
-from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
 from sizewell.resources.spellings import respelled
 from sizewell.resources.stackfacts import (
     Cluster,
@@ -156,7 +158,9 @@ def _things(graph: Graph) -> tuple[Thing, ...]:
         Thing(
             **base(graph, resource),
             bills=_bills(canonical(resource.type), resource.inputs, PRICERS),
-            unread=_unread(graph, resource),
+            runs=(runs := _runs(graph, resource)),
+            unread=runs and not _ends(canonical(resource.type)),
+            whole=_whole(graph, resource),
             expiries=graph.expiries,
         )
         for resource in graph.plan.resources
@@ -168,17 +172,47 @@ _DESCRIBES: Final = (  # how the names of types end that describe something and 
     "Template", "Definition", "Policy", "Configuration", "Config", "Profile", "Quota", "Budget", "Dashboard", "Alarm",
     "Rule", "Image", "Recipe", "Model", "Version", "Permission", "Permissions", "Assignment", "Parameter", "Record",
     "Secret", "Snapshot", "Association", "Member", "Binding", "Role", "Domain", "Space", "Schema", "Table", "Class",
-    "Job", "Run", "Execution", "Build", "Task",  # these end with their work
 )  # fmt: skip
+_WORKS: Final = ("Job", "Run", "Execution", "Build", "Task")  # how those end that end with their work
 
 
-def _unread(graph: Graph, resource: RecordedResource) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unkept:
+    """A row of unkept.csv: a type that names machines and keeps none: they end with each run, or it runs none."""
+
+    type: str
+    runs: bool
+    why: str
+    source: str
+
+
+UNKEPT: Final = {row.type: row for row in csvtables.read(Unkept, Path(__file__).parent / "data/unkept.csv")}
+_PARTS: Final = {  # type -> the input that names what it is a part of, and that one's type
+    "aws:emr/instanceGroup:InstanceGroup": ("clusterId", "aws:emr/cluster:Cluster"),
+    "aws:emr/instanceFleet:InstanceFleet": ("clusterId", "aws:emr/cluster:Cluster"),
+}
+
+
+def _ends(kind: str) -> bool:
+    return kind.endswith(_WORKS) or kind in UNKEPT
+
+
+def _whole(graph: Graph, resource: RecordedResource) -> Mapping[str, Any] | Unknown | None:
+    prop, kind = _PARTS.get(canonical(resource.type), ("", ""))
+    if not prop:
+        return None
+    found = graph.referenced(resource, prop, kind)
+    return found[0].inputs if isinstance(found, tuple) and found else UNKNOWN
+
+
+def _runs(graph: Graph, resource: RecordedResource) -> bool:
     """Whether nobody reads what resources of this type run, and they may run something."""
     from sizewell.resources.tables import FREE, databases, free_reason
 
     kind = canonical(resource.type)
     known = (
-        (kind in _READ and kind != CLOUD_CONTROL)
+        (kind in UNKEPT and not UNKEPT[kind].runs)
+        or (kind in _READ and kind != CLOUD_CONTROL)
         or resource.inputs.get("typeName") in (HYPERPOD, ENDPOINT_CONFIGURATION)
         or kind in FREE
         or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))

@@ -110,6 +110,33 @@ def node_machine(config: object, *, flex_start: Flag = False, queued: Flag = Fal
     )
 
 
+def spec_machine(spec: object, market: Text) -> Machine:
+    """The machine of a `machineSpec` of Vertex AI; one accelerator where it names a kind and no number."""
+    kind, each = get(spec, "acceleratorType"), get(spec, "acceleratorCount", default=1)
+    return Machine(
+        kind=text(get(spec, "machineType")),
+        market=market,
+        attached=configured_accelerators({"type": kind, "coreCount": each} if kind is not None else None),
+        disk=None,
+        disk_gigabytes=None,
+        disk_type="",
+        local_disks=0,
+    )
+
+
+def configured_accelerators(configs: object) -> tuple[Any, ...] | Unknown:
+    """Accelerators as notebooks and models state them, as machines do: "NVIDIA_TESLA_T4" is "nvidia-tesla-t4"."""
+    listed = items(configs)
+    if isinstance(listed, Unknown):
+        return UNKNOWN
+    kinds = [(text(get(each, "type")), get(each, "coreCount", default=1)) for each in listed]
+    return tuple(
+        {"type": UNKNOWN if isinstance(kind, Unknown) else kind.lower().replace("_", "-"), "count": many}
+        for kind, many in kinds
+        if kind is UNKNOWN or not str(kind).endswith("_UNSPECIFIED")
+    )
+
+
 def _node_interfaces(config: object) -> tuple[str, ...] | Unknown:
     nvme = _added(
         get(config, "localNvmeSsdBlockConfig", "localSsdCount"),

@@ -65,7 +65,9 @@ class Thing(Fact):
     """Any custom resource. `bills` is whether a price rule stands for its type."""
 
     bills: bool = False
-    unread: bool = False  # no other fact is read of its type, and it may run something
+    runs: bool = False  # no other fact is read of its type, and it may run something
+    unread: bool = False  # the same, and nothing of its type says that it ends
+    whole: Mapping[str, Any] | Unknown | None = None  # inputs of what it is a part of and ends with
     expiries: Expiries = field(default_factory=Expiries)
 
 

@@ -45,6 +45,7 @@ _NAMED, _WHOLE, _INPUTS = (_patterns(each) for each in ("product", "whole", "inp
 _MACHINES: Final = tuple(
     (re.compile(row.pattern, re.IGNORECASE), row.cloud) for row in _ROWS if row.spells == "machine"
 )
+_NONE: Final = re.compile(r"none|false|0|.*unspecified", re.IGNORECASE)
 _COUNTS: Final = frozenset(
     ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
      "acceleratorconfigs")
@@ -71,7 +72,7 @@ _MINUTES: Final = {"second": 1 / 60, "sec": 1 / 60, "minute": 1.0, "min": 1.0, "
 
 def accelerated(facts: StackFacts) -> Flag:
     """Whether machines, services or pods of a stack have accelerators, those of types that nobody reads included."""
-    names = (named(thing.inputs) for thing in facts.things if thing.unread)
+    names = (named(thing.inputs) for thing in facts.things if thing.runs)
     return either(
         False,
         *(pool.accelerated for pool in facts.pools),
@@ -103,7 +104,7 @@ def named(inputs: Any) -> Text:
                 return f"{value} {key}" if isinstance(value, int | float) else str(value)
         elif isinstance(value, str) and value:
             held = _HOLDS.fullmatch(plain) is not None
-            if _INPUTS.fullmatch(plain) and value.lower() not in ("none", "false", "0"):
+            if _INPUTS.fullmatch(plain) and not _NONE.fullmatch(value):
                 return value
             if (held or not _TEXTS.search(plain)) and _is_accelerator(value.rpartition("/")[2], held=held):
                 return value

@@ -147,7 +147,9 @@ def term_bought(thing: Thing, _: Parameters) -> Verdict:
         return None
     return Violation(
         "`pulumi up` commits the account to pay for a term of years, whether used or not",
-        "buy it by hand, or confirm it with the tag sizewell-purchase: confirmed",
+        "buy it by hand, or confirm it with the tag sizewell-purchase: confirmed"
+        if thing.tags is not None
+        else "buy it by hand, or waive the rule for it with an owner and a last day: it has no tags",
     )
 
 

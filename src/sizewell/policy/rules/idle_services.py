@@ -17,20 +17,23 @@ from sizewell.resources.stackfacts import Thing
 from sizewell.resources.values import Flag, contains_unknown, count, either, every, flag, get, items, negated, number
 from sizewell.sizing.providers import CLOUDS
 
+WHOLE: Final = "whole"  # beside the inputs of a part: those of what it is a part of
+
 
 def _names_accelerators(value: Any, cloud: str) -> Flag:
     """Whether a machine type anywhere inside carries accelerators, or accelerators are asked for by name."""
+    named = standing.named(value)
+    return either(_has_type(value, cloud), UNKNOWN if isinstance(named, Unknown) else named != "")
+
+
+def _has_type(value: Any, cloud: str) -> Flag:
     if isinstance(value, Unknown):
         return UNKNOWN
     if isinstance(value, str):
         return is_accelerated_name(cloud, value.removeprefix("ml."))
     if isinstance(value, Mapping):
-        if any(value.get(key) for key in ("accelerators", "guestAccelerators", "acceleratorConfigs")):
-            return True
-        flags = [_names_accelerators(part, cloud) for part in value.values()]
-    else:
-        flags = [_names_accelerators(part, cloud) for part in value] if isinstance(value, list | tuple) else []
-    return True if True in flags else UNKNOWN if UNKNOWN in flags else False
+        value = tuple(value.values())
+    return either(*(_has_type(part, cloud) for part in value)) if isinstance(value, list | tuple) else False
 
 
 def _too_long(value: Any) -> Flag:
@@ -41,11 +44,20 @@ def _too_long(value: Any) -> Flag:
 def _emr(inputs: Mapping[str, Any]) -> Flag:
     groups = {key: inputs.get(key) for key in ("masterInstanceGroup", "coreInstanceGroup", "masterInstanceFleet",
                                                "coreInstanceFleet")}  # fmt: skip
+    return every(_names_accelerators(groups, "aws"), _emr_waits(inputs))
+
+
+def _emr_waits(inputs: Any) -> Flag:
+    """Whether a cluster of EMR waits for more steps when it has none left, or does not end soon after."""
     idle = number(get(inputs, "autoTerminationPolicy", "idleTimeout"))
     stays: Flag = UNKNOWN if isinstance(idle, Unknown) else idle is None or idle > LONGEST_IDLE_MINUTES * 60
-    return every(
-        _names_accelerators(groups, "aws"), stays, flag(inputs.get("keepJobFlowAliveWhenNoSteps"), default=True)
-    )
+    return every(stays, flag(get(inputs, "keepJobFlowAliveWhenNoSteps"), default=True))
+
+
+def _emr_group(inputs: Mapping[str, Any]) -> Flag:
+    """Task machines of EMR, which end with the cluster that they are added to."""
+    own = {key: value for key, value in inputs.items() if key != WHOLE}
+    return every(_names_accelerators(own, "aws"), _emr_waits(inputs.get(WHOLE, UNKNOWN)))
 
 
 def _dataproc(inputs: Mapping[str, Any]) -> Flag:
@@ -263,7 +275,7 @@ def _stream(inputs: Mapping[str, Any]) -> Flag:
     if isinstance(asked, Unknown) or UNKNOWN in asked:
         return UNKNOWN
     streams = flag(inputs.get("enableStreamingEngine"), default="enable_streaming_engine" in asked)
-    return every(any(str(each).startswith("worker_accelerator") for each in asked), streams)
+    return every(_names_accelerators(inputs, "gcp"), streams)
 
 
 def _host(inputs: Mapping[str, Any]) -> Flag:
@@ -293,9 +305,12 @@ def _container_group(inputs: Mapping[str, Any]) -> Flag:
     return every(asks, UNKNOWN if again is UNKNOWN else again == "Always")
 
 
+_ITS_CLUSTER: Final = "set autoTerminationPolicy.idleTimeout of its cluster to an hour"
 _Reader = tuple[Callable[[Mapping[str, Any]], Flag], str]
 _READERS: Final[Mapping[str, _Reader]] = {
     "aws:emr/cluster:Cluster": (_emr, "set autoTerminationPolicy.idleTimeout to an hour"),
+    "aws:emr/instanceGroup:InstanceGroup": (_emr_group, _ITS_CLUSTER),
+    "aws:emr/instanceFleet:InstanceFleet": (_emr_group, _ITS_CLUSTER),
     "aws:sagemaker/domain:Domain": (_studio, "enable idle shutdown with idleTimeoutInMinutes of 60"),
     "aws:sagemaker/app:App": (_studio_app, "start apps from a space whose domain stops them when idle"),
     "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput": (
@@ -316,7 +331,10 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "azure-native:compute:DedicatedHost": (_azure_host, "take machines on shared hosts, or delete the host after use"),
     "azure-native:labservices:Lab": (_lab, "set autoShutdownProfile.shutdownOnIdle to UserAbsence"),
     "azure-native:containerinstance:ContainerGroup": (_container_group, "set restartPolicy to OnFailure"),
-    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool": (_model_pool, "set minReplicaCount to 0"),
+    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool": (
+        _model_pool,
+        "serve from Cloud Run, which reaches 0, or delete it when nobody calls it: minReplicaCount is at least 1",
+    ),
     "gcp:vertex/aiPersistentResource:AiPersistentResource": (_persistent, "start custom jobs without it"),
     "gcp:colab/runtimeTemplate:RuntimeTemplate": (_colab, "set idleShutdownConfig.idleTimeout to 3600s"),
     "azure-native:synapse:BigDataPool": (_spark, "enable autoPause with delayInMinutes of 15"),
@@ -370,7 +388,7 @@ def accelerators_kept(thing: Thing, parameters: Parameters) -> Verdict:
     keeps, fix = _READERS[thing.type]
     if thing.type in _SERVING and thing.environment in parameters["baseline"]:
         return None
-    kept = keeps(thing.inputs)
+    kept = keeps(thing.inputs if thing.whole is None else {**thing.inputs, WHOLE: thing.whole})
     if isinstance(kept, Unknown):
         return Undetermined("how long it keeps accelerators when idle")
     if not kept or thing.expiry.counts is True:

@@ -12,6 +12,7 @@ from sizewell.resources.readers.pods import accelerators_asked, chart_asks
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Endpoint, Job, Notebook, Pool, StackFacts, Thing
 from sizewell.resources.values import Flag, canonical, contains_unknown, count, either, every, flag, get, items, text
+from sizewell.sizing.billing import charges
 from sizewell.sizing.units import plural
 
 _BASELINE: Final = Parameter(
@@ -54,17 +55,21 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     True
     >>> idle_exposure(pool(accelerator="h100-sxm", nodes_min=1, scales=True, environment="prod"), usual) is None
     True
+    >>> fixed = pool(accelerator="h100-sxm", nodes_min=2, nodes_max=2, scales=True, environment="prod")
+    >>> idle_exposure(fixed, usual) is None
+    False
     """
     if pool.accelerated is False:
         return None
-    least = pool.nodes_min
+    least, most = pool.nodes_min, pool.nodes_max
+    fixed = isinstance(least, int) and isinstance(most, int) and 0 < most <= least  # nothing can take any away
     empty = least if isinstance(least, Unknown) else least == 0
     falls = every(empty, either(pool.scales, pool.nodes_wanted == 0))
     obeyed = any(get(pool.tags, tag) not in (None, "") for tag in parameters["scheduler_tags"])
     served: Flag = False
     if pool.environment in parameters["baseline"]:
         reserved: Flag = UNKNOWN if isinstance(pool.reserved, Unknown) else pool.reserved != ""
-        served = either(pool.scales, reserved)
+        served = either(False if fixed else pool.scales, reserved)
     stops = either(falls, pool.scheduled, pool.expiry.counts, pool.guarded, obeyed, served, pool.paid)
     if stops is True:
         return None
@@ -162,7 +167,7 @@ def idle_exposure_budget(facts: StackFacts, parameters: Parameters) -> StackVerd
     if facts.pricing is None:
         return [("", Undetermined("the price of the stack"))]
     urns = {pool.urn for pool in exposed}
-    lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in ("machine-hour", "?")]
+    lines = [line for line in facts.pricing.items if line.resource in urns and line.unit in (*charges.RUNNING, "?")]
     lines = [line for line in lines if line.cadence == "monthly"]  # what is bought once is billed whatever it does
     hourly = Decimal(0)
     for line in sorted(lines, key=lambda line: line.resource):  # engines register in an order of their own
@@ -301,8 +306,18 @@ def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdi
     return Violation(
         f"at least {plural(least, 'machine')} of a model endpoint {'is' if least == 1 else 'are'} billed every night"
         f"{endpoint.expiry.also()}",
-        "set its minimum to 0, or serve from a service that starts on demand",
+        _NEVER_ZERO.get(endpoint.type, "set its minimum to 0, or serve from a service that starts on demand"),
     )
+
+
+_NEVER_ZERO: Final[Mapping[str, str]] = {  # endpoints whose service refuses a minimum of 0, and the way out
+    "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": (
+        "serve from Cloud Run, which reaches 0, or delete it when nobody calls it: its minimum is at least 1"
+    ),
+    "azure-native:machinelearningservices:OnlineDeployment": (
+        "serve from a container app, which reaches 0, or delete it when nobody calls it: its minimum is at least 1"
+    ),
+}
 
 
 @rule(

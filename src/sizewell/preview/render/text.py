@@ -296,7 +296,8 @@ def idle(
 ) -> tuple[str, str, str] | None:
     """The idle exposure before, after and its change; None where nothing ever runs.
 
-    Machines whose number nobody knows are counted at their most, which is a bound and no figure to compare.
+    Machines whose number nobody knows are counted at their most, which is a bound and no figure to compare; so is what
+    the exposure was, where something without a price may have taken the place of what ran.
     """
     now, was = after.idle_usd_per_hour, before.idle_usd_per_hour if before else None
     if now.ceiling <= 0 and (was is None or was.ceiling <= 0):
@@ -306,10 +307,10 @@ def idle(
     sized_before, sized = (all(each is None for each in bounds) for bounds in (
         [row.between_before for row in rows], [row.between_after for row in rows]))  # fmt: skip
     most = f"at most {usd(now.ceiling)}{missing.after}"
-    shown = f"{usd(now.expected)}, {most}" if sized else most
+    shown = f"{usd(now.expected)}, {most}" if sized and not after.idle_kept else most
     if was is None:
         return "", shown, ""
-    same = not any(row.between for row in rows)
+    same = not after.idle_kept and not any(row.between for row in rows)
     change = f"{signed(now.expected - was.expected)}{missing.change}" if same else "not known"
     return (usd(was.expected) if sized_before else f"at most {usd(was.ceiling)}") + missing.before, shown, change
 

@@ -14,6 +14,7 @@ from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import disks, gaps, reserved
 from sizewell.resources.values import Flag, Text, count, either, flag, get, items, negated, number, text
+from sizewell.sizing.billing import charges
 from sizewell.sizing.money import Interval, LineItem
 
 
@@ -71,10 +72,7 @@ def machine_hours(
         rest = reserved.beyond(line, context, reserved.gcp(resource, context, machine=machine, zones=zones))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     beside = _local_disks(resource, context, machine, hours)
-    if isinstance(machine.attached, Unknown):
-        beside.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
-    elif machine.attached and isinstance(machine.kind, str) and context.catalog.says("gcp", machine.kind, "attachable"):
-        beside += [_attached(resource, context, machine, size, entry) for entry in machine.attached]
+    beside += attached(resource, context, machine, size)
     return [rest, *reserved.likewise(beside, line, rest)]
 
 
@@ -124,23 +122,40 @@ def _local_disks(
     return [pools.disk(resource, context, gigabytes=added * each, key=key, hours=hours, what="local SSDs")]
 
 
+def attached(
+    resource: RecordedResource, context: Context, machine: Machine, size: Size, *, premium: str = ""
+) -> list[LineItem]:
+    """Accelerators attached to a general machine bill by their own hours, beside the machine's.
+
+    Machine types with accelerators of their own have them in their price, stated once more or not. `premium` names a
+    managed service whose surcharge is part of the hour.
+    """
+    if isinstance(machine.attached, Unknown):
+        return [context.unpriced(resource, "accelerators", "attached accelerators are not known yet")]
+    if not isinstance(machine.kind, str) or context.catalog.says("gcp", machine.kind, "accelerated"):
+        return []
+    return [_attached(resource, context, machine, size, entry, premium=premium) for entry in machine.attached]
+
+
 def _attached(
-    resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: object
+    resource: RecordedResource, context: Context, machine: Machine, size: Size, accelerator: object, *, premium: str
 ) -> LineItem:
-    """Accelerators attached to a general machine bill by their own hours, beside the machine's."""
     kind, each = text(get(accelerator, "type")), number(get(accelerator, "count", default=1))
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
-    if isinstance(kind, Unknown) or not isinstance(each, Decimal) or hours is None or machine.market is UNKNOWN:
+    if isinstance(kind, Unknown) or not isinstance(each, Decimal) or machine.market is UNKNOWN:
         return context.unpriced(resource, "attached accelerators", "known only after deployment")
+    if hours is None:
+        return context.unpriced(resource, "attached accelerators", size.unbounded())
     short = str(gcp_nodes.last_part(kind)).removeprefix("nvidia-").removeprefix("tesla-")
     unit = "spot_hour" if machine.market == "spot" else "hour"
     return context.fee(
         resource,
         what=f"{short} attached to {machine.kind}",
         key=f"n1.gpu.{short}.{unit}",
-        unit="accelerator-hour",
+        unit=charges.ACCELERATOR_HOUR,
         quantity=hours[0].times(each),
         how=f"{each} for each machine-hour",
+        premium=premium,
     )
 
 
@@ -310,10 +325,7 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     size = fixed(count(get(resource.inputs, "specificReservation", "count")))
     machine = replace(gcp_nodes.reserved_machine(context.graph, resource), market="on-demand")
     lines = [pools.machines(resource, context, instance_type=machine.kind, market="on-demand", size=size)]
-    if isinstance(machine.attached, Unknown):
-        lines.append(context.unpriced(resource, "accelerators", "attached accelerators are not known yet"))
-        return tuple(lines)
-    lines += [_attached(resource, context, machine, size, each) for each in machine.attached]
+    lines += attached(resource, context, machine, size)
     return (*lines, *_local_disks(resource, context, machine, size.hours()))
 
 

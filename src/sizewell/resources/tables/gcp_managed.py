@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
-from sizewell.resources.values import count, flag, get, items, text
+from sizewell.resources.tables.gcp_compute import attached
+from sizewell.resources.values import Text, count, flag, get, items, text
 from sizewell.sizing.money import LineItem
 
 
-def _dedicated(resource: RecordedResource, context: Context, stated: object) -> LineItem:
-    """`dedicatedResources` of anything that Vertex AI serves from: a machine and its replicas."""
+def dedicated(resource: RecordedResource, context: Context, stated: object) -> tuple[LineItem, ...]:
+    """`dedicatedResources` of what Vertex AI serves from: a machine with its accelerators, and its replicas."""
     least = count(get(stated, "minReplicaCount", default=1))
     size = Size(least=least, wanted=least, most=count(get(stated, "maxReplicaCount", default=least)))
     spot = flag(get(stated, "spot"))
-    return pools.machines(
-        resource,
-        context,
-        instance_type=text(get(stated, "machineSpec", "machineType")),
-        market=UNKNOWN if isinstance(spot, Unknown) else "spot" if spot else "on-demand",
-        size=size,
-        premium="vertex",
+    market: Text = UNKNOWN if isinstance(spot, Unknown) else "spot" if spot else "on-demand"
+    return _with_accelerators(
+        resource, context, gcp_nodes.spec_machine(get(stated, "machineSpec"), market), size, premium="vertex"
     )
 
 
+def _with_accelerators(
+    resource: RecordedResource, context: Context, machine: gcp_nodes.Machine, size: Size, *, premium: str = ""
+) -> tuple[LineItem, ...]:
+    whole = pools.machines(
+        resource, context, instance_type=machine.kind, market=machine.market, size=size, premium=premium
+    )
+    return (whole, *attached(resource, context, machine, size, premium=premium))
+
+
 def _resource_pool(resource: RecordedResource, context: Context) -> Outcome:
-    return (_dedicated(resource, context, resource.inputs.get("dedicatedResources")),)
+    return dedicated(resource, context, resource.inputs.get("dedicatedResources"))
 
 
 def _deployed_index(resource: RecordedResource, context: Context) -> Outcome:
@@ -43,7 +50,7 @@ def _persistent(resource: RecordedResource, context: Context) -> Outcome:
     entries = items(resource.inputs.get("resourcePools"))
     if isinstance(entries, Unknown):
         return (context.unpriced(resource, "machines for training", "known only after deployment"),)
-    lines = []
+    lines: list[LineItem] = []
     for entry in entries:
         scaling = get(entry, "autoscalingSpec")
         wanted = count(get(entry, "replicaCount", default=1))
@@ -51,18 +58,19 @@ def _persistent(resource: RecordedResource, context: Context) -> Outcome:
         if scaling is not None:
             least = count(get(scaling, "minReplicaCount", default=1))
             size = Size(least=least, wanted=wanted, most=count(get(scaling, "maxReplicaCount")))
-        kind = text(get(entry, "machineSpec", "machineType"))
-        lines.append(
-            pools.machines(resource, context, instance_type=kind, market="on-demand", size=size, premium="vertex")
-        )
+        machine = gcp_nodes.spec_machine(get(entry, "machineSpec"), "on-demand")
+        lines += _with_accelerators(resource, context, machine, size, premium="vertex")
     return tuple(lines) or (context.unpriced(resource, "machines for training", "no pool is stated"),)
 
 
 def _notebook(resource: RecordedResource, context: Context) -> Outcome:
     """A notebook of the former service: an instance, or the machine inside a managed runtime."""
-    machine = get(resource.inputs, "virtualMachine", "virtualMachineConfig", "machineType")
-    kind = gcp_nodes.last_part(text(machine if machine is not None else resource.inputs.get("machineType")))
-    return (pools.machines(resource, context, instance_type=kind, market="on-demand", size=fixed(1)),)
+    config: object = get(resource.inputs, "virtualMachine", "virtualMachineConfig", default=resource.inputs)
+    machine = replace(
+        gcp_nodes.spec_machine({"machineType": gcp_nodes.last_part(text(get(config, "machineType")))}, "on-demand"),
+        attached=gcp_nodes.configured_accelerators(get(config, "acceleratorConfig")),
+    )
+    return _with_accelerators(resource, context, machine, fixed(1))
 
 
 TABLE: Final[dict[str, Pricer]] = {

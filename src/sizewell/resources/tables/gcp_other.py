@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
@@ -13,6 +12,7 @@ from sizewell.resources.kinds import OF_KUBERNETES
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
+from sizewell.resources.tables import gcp_managed
 from sizewell.resources.tables.gaps import by_use, unstated
 from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, private_machine_hours, provisioned
 from sizewell.resources.values import canonical, count, flag, get, items, negated, number, text
@@ -263,8 +263,7 @@ def _workbench(resource: RecordedResource, context: Context) -> Outcome:
     kind = gcp_nodes.last_part(text(get(setup, "machineType"), "e2-standard-4"))
     lines: list[LineItem] = []
     if text(resource.inputs.get("desiredState"), "ACTIVE") != "STOPPED":
-        configs = items(get(setup, "acceleratorConfigs"))
-        listed = configs if isinstance(configs, Unknown) else tuple(_accelerators(each) for each in configs)
+        listed = gcp_nodes.configured_accelerators(get(setup, "acceleratorConfigs"))
         affinity = {"type": get(setup, "reservationAffinity", "consumeReservationType", default="RESERVATION_NONE")}
         machine = gcp_nodes.instance_machine(
             {"machineType": kind, "guestAccelerators": listed, "reservationAffinity": affinity}
@@ -284,23 +283,11 @@ def _workbench(resource: RecordedResource, context: Context) -> Outcome:
     return tuple(lines)
 
 
-def _accelerators(config: object) -> Mapping[str, object]:
-    """Accelerators of a notebook as a machine states them: "NVIDIA_TESLA_T4" is "nvidia-tesla-t4"."""
-    kind = get(config, "type")
-    named = kind.lower().replace("_", "-") if isinstance(kind, str) else kind
-    return {"type": named, "count": get(config, "coreCount", default=1)}
-
-
 def _deployment(resource: RecordedResource, context: Context) -> Outcome:
     dedicated = get(resource.inputs, "deployConfig", "dedicatedResources")
     if dedicated is None:
         return (context.unpriced(resource, "model endpoint", "the machine type is chosen by the service"),)
-    kind = text(get(dedicated, "machineSpec", "machineType"))
-    least = count(get(dedicated, "minReplicaCount", default=1))
-    size = Size(least=least, wanted=least, most=count(get(dedicated, "maxReplicaCount", default=least)))
-    spot = flag(get(dedicated, "spot"))
-    market = UNKNOWN if spot is UNKNOWN else ("spot" if spot is True else "on-demand")
-    return (pools.machines(resource, context, instance_type=kind, market=market, size=size, premium="vertex"),)
+    return gcp_managed.dedicated(resource, context, dedicated)
 
 
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:

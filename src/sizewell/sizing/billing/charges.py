@@ -12,6 +12,9 @@ from sizewell.sizing.billing import costing
 from sizewell.sizing.catalog.managed import RAW
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval
 
+MACHINE_HOUR: Final = "machine-hour"
+ACCELERATOR_HOUR: Final = "accelerator-hour"  # of those that are attached to a machine and billed beside it
+RUNNING: Final = (MACHINE_HOUR, ACCELERATOR_HOUR)  # units of what runs, whether or not it does work
 BY_INSTANCES: Final = "from the smallest to the largest number of instances"
 
 
@@ -37,7 +40,7 @@ class Charge(NamedTuple):
 
 def machines(component: str, instance_type: str, hours: Interval, *, market: str = "on-demand") -> Charge:
     """The machines of a pool: whole machine-hours of one type in one market."""
-    return Charge(component=component, unit="machine-hour", quantity=hours, machine=instance_type, market=market)
+    return Charge(component=component, unit=MACHINE_HOUR, quantity=hours, machine=instance_type, market=market)
 
 
 def disks(component: str, gigabytes_each: Decimal, key: str, hours: Interval, *, what: str = "boot disks") -> Charge:

@@ -80,7 +80,7 @@ class Tariff:
     def line(self, charge: Charge, resource: str = "") -> LineItem:
         """A charge with its price. `resource` is the URN of what is billed, where there is one."""
         if not charge.machine:
-            price = self.fee(charge.fee, charge.beyond)
+            price = with_premium(self.fee(charge.fee, charge.beyond), self.premium(charge.service, charge.machine))
             what, how, once = charge.what, charge.how, False
         else:
             price = self.machine(charge.machine, charge.market, charge.service)
@@ -88,9 +88,9 @@ class Tariff:
             if charge.service != RAW and not charge.what:
                 what += f", {charge.service}"
             how = charge.how or hours_in_words(charge.quantity, price)
-            if charge.premium:
-                how += self._premium_in_words(charge, price)
             once = charge.market in PREPAID
+        if charge.premium:
+            how += self._premium_in_words(charge, price)
         return LineItem(
             component=charge.component,
             what=what,
