@@ -27,6 +27,7 @@ from sizewell.preview.fixed import FixedInputs
 from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
 from sizewell.recording.contents.templates import ArmType
+from sizewell.resources.facts import Unkept
 from sizewell.resources.hidden import HidingType
 from sizewell.resources.kinds import KubernetesKind
 from sizewell.resources.readers.devices import DeviceName
@@ -80,6 +81,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/firewalls.csv": (Firewall, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
+    "resources/data/unkept.csv": (Unkept, ("type",)),
     "resources/data/image_kinds.csv": (ImageKind, ("cloud", "image")),
     "resources/data/kubernetes_kinds.csv": (KubernetesKind, ("group", "kind")),
     "resources/data/name_forms.csv": (NameForm, ("type", "system")),
