@@ -449,6 +449,45 @@ def test_the_price_sheet_of_google_gives_the_sum_of_the_parts_of_a_contract(caps
     assert "instance_type: n2-" not in rates  # its parts cost what the list says
 
 
+def test_the_price_sheet_of_google_prices_machines_of_which_the_catalog_has_only_a_list_price(capsys, project):
+    """Cores are in the name, and memory is what the list price has beside them; what does not fit is said."""
+    rows = [
+        sku("N2 Instance Core running in Americas", "h", "0.031611", "0.0268"),
+        sku("N2 Instance Ram running in Americas", "GiBy.h", "0.004237", "0.0036"),
+        sku("C3 Instance Core running in Americas", "h", "0.05", "0.04"),
+        sku("C3 Instance Ram running in Americas", "GiBy.h", "0.001", "0.0009"),
+    ]
+    (project / "sheet.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, err = said(capsys, "import", "sheet.jsonl")
+    assert code == 0, err
+    assert "rows left out: machine types whose memory does not follow from the list: they keep the list price" in err
+    known = catalog.load()
+    for name, vcpus, memory in (("n2-standard-32", 32, 128), ("n2-highmem-64", 64, 512), ("n2-highcpu-8", 8, 8)):
+        own = known.price("gcp", name, "us-central1", "on-demand").amount
+        assert own == vcpus * Decimal("0.0268") + memory * Decimal("0.0036"), name
+    assert "instance_type: c3-" not in (project / "catalog/rates/sheet.yaml").read_text()
+
+
+def test_bills_and_sheets_know_the_machines_that_have_a_list_price_alone(capsys, project):
+    usage = "AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{details}\n"
+    details = [LINUX.replace("g6.xlarge", name) for name in ("m5.large", "r7g.2xlarge", "x99.large")]
+    bill = FOCUS + "".join(usage.format(usd="0.07", details=each) for each in details)
+    (project / "bill.csv").write_text(bill)
+    code, _, err = said(capsys, "import", "bill.csv")
+    assert code == 0, err
+    assert "1 rows left out: machine types that the catalog does not have" in err
+    head = "MeterCategory,MeterName,MarketPrice,UnitPrice,UnitOfMeasure,PriceType,Currency,Product\n"
+    rows = "".join(f"Virtual Machines,{name},1,0.85,1 Hour,Consumption,USD,x\n" for name in ("E16as v5", "F8s v2"))
+    (project / "sheet.csv").write_text(head + rows)
+    code, _, err = said(capsys, "import", "sheet.csv")
+    assert code == 0, err
+    assert "left out" not in err
+    known = catalog.load()
+    for name in ("m5.large", "r7g.2xlarge"):
+        assert known.price("aws", name, "us-east-1", "on-demand").amount == Decimal("0.07")
+    assert known.price("azure", "Standard_F8s_v2", "eastus", "on-demand").amount == Decimal("0.338") * Decimal("0.85")
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

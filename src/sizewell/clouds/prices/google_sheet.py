@@ -18,12 +18,15 @@ from typing import Any, Final
 from sizewell.clouds.prices import gcp
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.imports import Imported
+from sizewell.sizing.catalog.machine_prices import listed_in, vcpus_by_name
 from sizewell.sizing.catalog.rates import Discounts, Rate
 from sizewell.sizing.errors import ConfigError, Fault
 
 MARKETS: Final = ("on-demand", "flex-start", "reserved-1y", "reserved-3y")  # spot moves, and is not contracted
 _LISTED: Final = "list_price"
 _OWN: Final = "billing_account_price"
+_STEP: Final = Decimal("0.05")  # of memory for each vCPU: Google sells 0.9, 1, 2, 3.75, 4, 6.5 and 8 GiB
+_ROUNDED: Final = Decimal("0.00001")  # of a price: what rounding to a millionth makes of it
 _FIELDS: Final = ("sku", "pricing_unit", _LISTED)
 
 
@@ -63,8 +66,47 @@ def read_sheet(path: Path, catalog: Catalog, on: date) -> Imported:
                 _left_out(imported, "machines with two prices for one part")
             elif (usd := min(prices)) != usual.get((name, market)):
                 rates.append(Rate(cloud=gcp.CLOUD, instance_type=name, region=region, market=market, usd=Decimal(usd)))
+        known = {each.instance_type for each in every}
+        for name, contracted_usd in _by_list_price(by_list, by_contract, region):
+            if name in known:
+                continue
+            if contracted_usd is None:
+                _left_out(
+                    imported, "machine types whose memory does not follow from the list: they keep the list price"
+                )
+            else:
+                rates.append(
+                    Rate(cloud=gcp.CLOUD, instance_type=name, region=region, market="on-demand", usd=contracted_usd)
+                )
     imported.rates = Discounts(tuple(rates))
     return imported
+
+
+def _by_list_price(listed: gcp.Parts, own: gcp.Parts, region: str) -> Iterator[tuple[str, Decimal | None]]:
+    """What the other machines of a region cost by contract, which no row of the catalog describes: their list price is
+    so many cores and so much memory at the prices of the list, and the same at the account's. None where it is not.
+    """
+    for name, markets in listed_in(gcp.CLOUD, region).items():
+        keys = [(kind, name.partition("-")[0]) for kind in ("core", "ram")]
+        prices = [_usd(parts, (key, "on-demand", region)) for parts in (listed, own) for key in keys]
+        stated = [price for price in prices if price is not None]
+        if len(stated) < len(prices) or stated[:2] == stated[2:] or "on-demand" not in markets:
+            continue
+        core, ram, own_core, own_ram = stated
+        vcpus = vcpus_by_name(name)
+        if vcpus is None or not ram:
+            yield name, None
+            continue
+        each = ((markets["on-demand"] / vcpus - core) / ram / _STEP).quantize(Decimal(1)) * _STEP  # GiB for each vCPU
+        whole = vcpus * (core + each * ram)
+        fits = each > 0 and abs(whole - markets["on-demand"]) <= markets["on-demand"] * _ROUNDED
+        yield name, (vcpus * (own_core + each * own_ram)).quantize(Decimal("1e-6")) if fits else None
+
+
+def _usd(parts: gcp.Parts, key: tuple[gcp.Kind, str, str]) -> Decimal | None:
+    """The one price in US dollars of a part; None where the list has none, or several."""
+    prices = parts.get(key, [])
+    return prices[0].usd if len(prices) == 1 and prices[0].currency == "USD" else None
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -21,6 +21,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
+from sizewell.sizing.catalog.machine_prices import is_listed
 from sizewell.sizing.catalog.rates import Discounts, Rate, parse_discounts
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.places import Mark, Place, read_text, read_yaml
@@ -134,7 +135,8 @@ def _column_of(line: str, cell: int) -> int:
 def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> Imported:
     """The rates of a file, by its form. Raises ConfigError with file, line and column of what is wrong.
 
-    Of a bill or a price sheet those machine types count that are `known` (cloud and type); the others are left out.
+    Of a bill or a price sheet those machine types count that are `known` (cloud and type) or have a list price; the
+    others are left out.
     """
     if path.suffix in (".yaml", ".yml"):
         document = read_yaml(path)
@@ -299,7 +301,11 @@ def _bill(reader: _Rows, charge_of: Callable[[Mapping[str, str]], _Charge | str]
 def _of_known(imported: Imported, known: Collection[tuple[str, str]] | None) -> Imported:
     if known is None:
         return imported
-    rates = tuple(rate for rate in imported.rates.rates if (rate.cloud, rate.instance_type) in known)
+    rates = tuple(
+        rate
+        for rate in imported.rates.rates
+        if (rate.cloud, rate.instance_type) in known or is_listed(rate.cloud, rate.instance_type)
+    )
     if len(rates) < len(imported.rates.rates):
         imported.left_out["machine types that the catalog does not have"] = len(imported.rates.rates) - len(rates)
     imported.rates = replace(imported.rates, rates=rates)

@@ -63,6 +63,11 @@ def _region(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
         }
 
 
+def listed_in(cloud: str, region: str) -> Mapping[str, Mapping[str, Decimal]]:
+    """List prices of a region: type in small letters -> market -> US dollars an hour."""
+    return _region(cloud, region)
+
+
 def is_listed(cloud: str, instance_type: str) -> bool:
     """Whether a region of a cloud has a list price of a type, in capital letters or small ones."""
     return instance_type.lower() in _listed(cloud)
