@@ -80,6 +80,8 @@ def test_no_other_device_is_suggested_by_letters(name: str) -> None:
         ("{gpus: 8xH100, nodes: 2}", "write accelerators: {H100: 16}, the number over all 2 machines"),
         ("{gpu: RTX 4090}", "write accelerators: [L4, A10, A10G], of as much memory as RTX 4090"),
         ("{accelerators: 4090}", "write [L4, A10, A10G], of as much memory as RTX 4090"),
+        ("{gpu: 4090}", "write accelerators: [L4, A10, A10G], of as much memory as RTX 4090"),
+        ("{tpu: v5}", "write tpu: {type: v5e}, with topology: 4x4"),
         ("{gpu_type: A5000}", "write accelerators: [L4, A10, A10G], of as much memory as A5000"),
     ],
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _CONTINENTS: Final = {
     "asia": "asia-pacific", "apac": "asia-pacific", "asia pacific": "asia-pacific", "africa": "africa",
     "latam": "latin-america", "latin america": "latin-america", "south america": "latin-america",
-    "middle east": "middle-east", "mena": "middle-east", "north america": "us",
+    "middle east": "middle-east", "mena": "middle-east",
 }  # fmt: skip
 _WITH_CITIES: Final = ("uk", "jp")  # areas of which a region is named where they stand alone
 

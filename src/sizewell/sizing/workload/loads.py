@@ -14,8 +14,9 @@ from typing import Final
 from sizewell.sizing.units import UnitError, count, show_count
 
 _PER: Final = {"second": "", "sec": "", "s": "", "minute": "/min", "min": "/min", "hour": "/h", "day": "/d"}
-_DAYS: Final = {"week": 7, "month": 30}  # periods that a rate is not written in
-_EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month"}
+_DAYS: Final = {"week": 7, "month": 30, "quarter": 91, "year": 365}  # periods that a rate is not written in
+_EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
+                 "quarterly": "quarter", "yearly": "year", "annual": "year"}  # fmt: skip
 _ABBREVIATED: Final = {
     "rpm": "requests_per_minute", "rpd": "requests_per_day", "fps": "frames_per_second", "ips": "images_per_second",
     "tps": "tokens_per_second", "tpm": "tokens_per_minute", "tpd": "tokens_per_day", "dau": "users_per_day",

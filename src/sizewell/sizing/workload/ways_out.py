@@ -84,6 +84,12 @@ def _geforce(match: re.Match[str]) -> str:
     return f"write {named(f'RTX {match[0]}')}{in_place(f'RTX {match[0]}')}"
 
 
+def _geforce_for_memory(match: re.Match[str]) -> str:
+    """The number of a card in the place of memory; "" where none has it."""
+    card = f"RTX {match[0]}"
+    return f"write accelerators: {named(card)}{in_place(card)}; gpu is memory" if not_to_be_had(card, load()) else ""
+
+
 def _square(match: re.Match[str]) -> str:
     return f"write {math.sqrt(int(match[1]) * int(match[2])):.0f}, the side of a square of as many pixels"
 
@@ -113,6 +119,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
      r"(\d+) ?(w|d|h|m|s)(?:eek|ay|our|r|in|inute|ec|econd)s?", _spelt("write {0}{1}")),
     (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
     (r"resources\.nodes", r"0", _spelt("write 1")),
+    (r"resources\.tpu", r"(?:tpu-?)?v5", _spelt("write tpu: {{type: v5e}}, with topology: 4x4; v5p is the larger one")),
     (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)(?:-\d+)?",
      _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
     (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
@@ -139,6 +146,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"resources\.tpu", r"(?:tpu-?)?(v\d\w*)(?:-\d+)?", _spelt("write tpu: {{type: {0}}}, with topology: 4x4")),
     (r"resources\.gpu", _DEVICE,
      lambda match: f"write accelerators: {named(match[0])}{in_place(match[0])}; gpu is memory"),
+    (r"resources\.gpu", r"\d{4}", _geforce_for_memory),
     (r"resources\.gpus", _DEVICE, lambda match: f"write accelerators: {named(match[0])}{in_place(match[0])}"),
     (r"resources\.tpu\.type", r"\d+x\d+(?:x\d+)?", _spelt("swap type and topology")),
     (r"resources\.tpu\.topology", r"v\d\w*", _spelt("swap type and topology")),
@@ -153,6 +161,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, _pace),
     (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
     (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
+    (r"batch\.audio", r"(\d{4,}|\d+[kM]) ?m(?:in(?:ute)?s?)?", _spelt("write records: {0}, audio_per_record: 1m")),
+    (r"(?:batch\.records|training\.samples)", rf"{_N}([kKMB]?) ?[a-z]{{3,}}", _spelt("write {0}{1}")),
     (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
     (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
     (r".*\.resolution", r"(\d+) ?[x*] ?(\d+)", _square),
