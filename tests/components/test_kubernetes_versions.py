@@ -150,7 +150,14 @@ def test_a_cluster_with_hyperpod_s_machines_has_a_version_that_hyperpod_takes():
         ("1.3", ["eks"], "is '1.3', which is no Kubernetes version of eks"),
         ("1.99", ["eks"], "is '1.99', which is no Kubernetes version of eks"),
         ("latest", ["aks"], "is 'latest', which is no Kubernetes version of aks"),
-        ("1.33", ["aks"], "is 1.33, whose standard support on aks ended on 2026-07-31"),
+        (
+            "1.33",
+            ["aks"],
+            (
+                "is 1.33, whose standard support on aks ended on 2026-07-31; Azure builds none, and upgrades those that "
+                "stand without asking"
+            ),
+        ),
         ("1.36", ["gke"], "is given, and GKE's clusters follow the release channel REGULAR"),
         ("1.36", [], "is given, and the stack builds no Kubernetes cluster"),
     ],

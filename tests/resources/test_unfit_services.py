@@ -194,6 +194,37 @@ def test_nothing_is_said_of_machines_zones_and_names_that_are_taken(resources):
     assert said(*(replace(each, urn=f"{each.urn}{place}") for place, each in enumerate(resources))) == []
 
 
+@pytest.mark.parametrize("place", [{"availabilityZoneId": "use1-az3"}, {"availabilityZone": "us-east-1-bos-1a"}])
+def test_a_control_plane_of_eks_is_in_no_zone_without_one(place):
+    subnets = [
+        made("aws:ec2/subnet:Subnet", "a", availabilityZone="us-east-1a"),
+        made("aws:ec2/subnet:Subnet", "b", **place),
+    ]
+    cluster = linked(made(EKS, vpcConfig={"subnetIds": [UNKNOWN] * 2}), vpcConfig=subnets)
+    (line,) = said(*subnets, cluster)
+    assert "EKS refuses subnet b for a control plane" in line
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"), [("v1.29.0-eksbuild.1", True), ("v1.37.1-eksbuild.1", True), ("v1.33.0-eksbuild.2", False)]
+)
+def test_kube_proxy_goes_with_its_cluster(version, refused):
+    cluster = made(EKS, "c", version="1.36")
+    addon = linked(made("aws:eks/addon:Addon", addonName="kube-proxy", addonVersion=version), clusterName=(cluster,))
+    assert [f"kube-proxy {version} does not go with Kubernetes 1.36" in line for line in said(cluster, addon)] == [
+        True
+    ] * refused
+
+
+def test_the_cuda_of_an_endpoint_s_image_is_held_against_its_gpu():
+    dlc = "763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-inference:1.13.1-gpu-py39-{}-ubuntu20.04-sagemaker"
+    for tag, count in (("cu117", 1), ("cu121", 0)):
+        model = made("aws:sagemaker/model:Model", "m", primaryContainer={"image": dlc.format(tag)})
+        config = made("aws:sagemaker/endpointConfiguration:EndpointConfiguration", "e",
+                      productionVariants=[{"instanceType": "ml.p5.48xlarge", "modelName": UNKNOWN}])  # fmt: skip
+        assert len(said(model, linked(config, productionVariants=(model,)))) == count
+
+
 def test_the_control_plane_of_gke_has_addresses_of_its_own():
     subnet = made("gcp:compute/subnetwork:Subnetwork", "s", network="n", ipCidrRange="10.0.0.0/16")
     cluster = made(GKE, subnetwork=UNKNOWN, privateClusterConfig={"masterIpv4CidrBlock": "10.0.8.0/28"})

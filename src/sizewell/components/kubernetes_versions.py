@@ -92,7 +92,7 @@ def version_faults(stated: str, services: list[str], decided_on: date) -> list[F
 
     >>> version_faults("1.36", ["eks"], date(2026, 11, 26))
     []
-    >>> version_faults("1.33", ["eks"], date(2026, 11, 26))[0].message
+    >>> version_faults("1.33", ["eks"], date(2026, 11, 26))[0].message.partition("; ")[0]
     'is 1.33, whose standard support on eks ended on 2026-07-29'
     """
     if not services:
@@ -114,6 +114,7 @@ def version_faults(stated: str, services: list[str], decided_on: date) -> list[F
             message = f"is {stated!r}, which is no Kubernetes version of {service}"
             faults.append(Fault(path=KEY, message=message, fix=fix + more))
         elif ended(row.supported_until, decided_on):
-            message = f"is {stated}, whose standard support on {service} ended on {row.supported_until}"
-            faults.append(Fault(path=KEY, message=message, fix=fix))
+            ended_on = f"standard support on {service} ended on {row.supported_until}"
+            message = f"is {stated}, whose {ended_on}; {BY_ITSELF[service]}"
+            faults.append(Fault(path=KEY, message=message, fix=f"{fix}; of a standing cluster the one that it runs"))
     return faults

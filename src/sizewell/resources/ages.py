@@ -14,7 +14,8 @@ from typing import Any, Final, Literal
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
-from sizewell.resources.readers.offers import INSTEAD, offers, system_instead
+from sizewell.resources.readers.offers import DATABASES as MORE_DATABASES
+from sizewell.resources.readers.offers import INSTEAD, engine_of, offers, system_instead
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
@@ -57,6 +58,7 @@ DATABASES: Final = {
     "azure-native:dbformysql:Server": ("azure/mysql", "version"),
     "azure:mysql/flexibleServer:FlexibleServer": ("azure/mysql", "version"),
     "gcp:sql/databaseInstance:DatabaseInstance": ("gcp:sql/{engine}", "databaseVersion"),
+    **MORE_DATABASES,
 }
 # Type of a deployed model -> path of what says which.
 MODELS: Final = {
@@ -435,11 +437,11 @@ def _older(rows: Iterable[Release], version: str, on: date) -> Release | None:
 
 def _database(known: Lifetimes, type_: str, inputs: Mapping[str, Any], on: date) -> Release | None:
     name, key = DATABASES[type_]
-    engine, version = inputs.get("engine"), inputs.get(key)
-    if key == "databaseVersion" and isinstance(version, str):  # POSTGRES_9_6
-        engine, _, version = version.lower().partition("_")
-        version = version.replace("_", ".")
-    if not isinstance(version, str) or ("{engine}" in name and not isinstance(engine, str)):
+    version = inputs.get(key)
+    if not isinstance(version, str):
+        return None
+    engine, version = engine_of(inputs, version)
+    if "{engine}" in name and not isinstance(engine, str):
         return None
     rows = [row for row in known.releases if (row.kind, row.name) == ("database", name.format(engine=engine))]
     stated = next((row for row in rows if f"{version}.".startswith(f"{row.version}.")), None)

@@ -11,6 +11,31 @@ from sizewell.resources.values import canonical, get, items
 
 Offer = tuple[str, str, str]  # kind, name and version of a row of releases.csv
 
+# Type of a data service -> (name of the rows, input with the version); {engine} is that of `engine_of`.
+DATABASES: Final = {
+    "aws:msk/cluster:Cluster": ("aws:msk/kafka", "kafkaVersion"),
+    "aws:neptune/cluster:Cluster": ("aws:neptune/neptune", "engineVersion"),
+    "aws:mq/broker:Broker": ("aws:mq/{engine}", "engineVersion"),
+    "aws:docdb/cluster:Cluster": ("aws:docdb/docdb", "engineVersion"),
+    "aws:elasticache/replicationGroup:ReplicationGroup": ("aws:elasticache/{engine}", "engineVersion"),
+    "aws:elasticache/cluster:Cluster": ("aws:elasticache/{engine}", "engineVersion"),
+    "aws:opensearch/domain:Domain": ("aws:opensearch/{engine}", "engineVersion"),
+}
+
+
+def engine_of(inputs: Mapping[str, Any], version: str) -> tuple[object, str]:
+    """The engine and the version of a data service, which some state in one word.
+
+    >>> engine_of({}, "POSTGRES_9_6"), engine_of({"engineType": "RabbitMQ"}, "3.12.13")
+    (('postgres', '9.6'), ('rabbitmq', '3.12.13'))
+    """
+    if re.match(r"[A-Za-z]+_\d", version):
+        engine, _, number = version.lower().partition("_")
+        return engine, number.replace("_", ".")
+    stated = inputs.get("engine") or inputs.get("engineType")
+    return stated.lower() if isinstance(stated, str) else stated, version
+
+
 # Kind -> what to do once it has ended.
 INSTEAD: Final = {
     "runtime": "name a runtime that is supported (sizewell ages show --kind runtime)",

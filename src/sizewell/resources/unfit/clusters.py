@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, ip_address
 from typing import Any, Final
 
+from sizewell.resources.ages import OLDEST_NODES
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.unfit.networks import (
@@ -25,6 +26,7 @@ from sizewell.resources.unfit.networks import (
     ranges_of,
 )
 from sizewell.resources.values import canonical, get, items
+from sizewell.sizing.catalog.lifetimes import minor, number
 
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 POOL: Final = "azure-native:containerservice:AgentPool"
@@ -67,6 +69,24 @@ def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
     least = get(pool, "minCount", default=get(pool, "nodeCount", default=get(pool, "count")))
     if isinstance(least, int | float) and not isinstance(least, bool) and least == 0:
         yield f"{wrong} cannot have 0 machines", "give it 1 machine at least, better 2"
+
+
+def of_addons(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
+    """A kube-proxy that does not go with its cluster: as nodes, it is at most three minor versions older, and never
+    newer (kubernetes.io/releases/version-skew-policy).
+    """
+    if canonical(resource.type) != "aws:eks/addon:Addon" or resource.inputs.get("addonName") != "kube-proxy":
+        return
+    clusters = graph.referenced(resource, "clusterName", EKS)
+    version, runs = resource.inputs.get("addonVersion"), None
+    if isinstance(clusters, tuple) and len(clusters) == 1:
+        runs = clusters[0].outputs.get("version") or clusters[0].inputs.get("version")
+    if not isinstance(version, str) or not isinstance(runs, str):
+        return
+    own, control = number(minor(version)), number(minor(runs))
+    if own[:1] == control[:1] and not 0 <= control[1] - own[1] <= OLDEST_NODES:
+        said = f"kube-proxy {version} does not go with Kubernetes {runs}: EKS refuses it"
+        yield said, f"aws eks describe-addon-versions --addon-name kube-proxy --kubernetes-version {minor(runs)}"
 
 
 def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sizewell import csvtables
+from sizewell.resources.ages import images_in
 from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
@@ -319,6 +320,35 @@ def of_pods(
                         "take an image of a CUDA that it has, or another GPU",
                     )
                     break
+
+
+ENDPOINT: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
+
+
+def of_endpoint(
+    graph: Graph,
+    resource: RecordedResource,
+    catalog: Catalog,
+    known: Lifetimes,
+    cuda_of: Callable[[str], tuple[str, ...]],
+) -> Iterator[tuple[str, str]]:
+    """Containers of an endpoint of SageMaker whose CUDA its GPUs do not know."""
+    if canonical(resource.type) != ENDPOINT:
+        return
+    models = graph.referenced(resource, "productionVariants", "aws:sagemaker/model:Model")
+    variants = items(resource.inputs.get("productionVariants"))
+    if isinstance(models, Unknown) or isinstance(variants, Unknown) or len(models) != 1:
+        return
+    for variant in variants:
+        for device in _of_machine(str(get(variant, "instanceType")).removeprefix("ml."), catalog):
+            ranges = known.driver_range(device.key, device.family)
+            for image in dict.fromkeys(images_in(models[0].inputs)):
+                wrong = [cuda_for(ranges, None, cuda, device.name) for cuda in cuda_of(image)]
+                if wrong and all(each.state == "bad" for each in wrong):
+                    yield (
+                        f"{image} does not run on {device.name}: {wrong[0].reason}",
+                        "take an image of a CUDA that it has, or another GPU",
+                    )
 
 
 def _pod_specs(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import canonical, cloud_of, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.records import NO_ZONES
+from sizewell.sizing.providers.aws import WITHOUT_CONTROL_PLANE
 
 Network = IPv4Network | IPv6Network
 
@@ -37,6 +38,10 @@ NETWORKS: Final = {
     CLASSIC_VNET: ("addressSpaces",),
 }
 KEYS: Final = ("cidrBlock", "ipCidrRange", "addressPrefix", "addressPrefixes")
+LOCAL_ZONE: Final = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d-[a-z]{3}-\d[a-z]|[a-z]+\d-[a-z]{3}\d-az\d")
+"""Names and ids of Local Zones, where no control plane runs (docs.aws.amazon.com/eks/latest/userguide/local-zones.html,
+read on 2026-11-27).
+"""
 
 
 def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, str]]:
@@ -49,6 +54,11 @@ def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, 
     subnets = graph.referenced(resource, "vpcConfig", SUBNET)
     if isinstance(listed, Unknown) or isinstance(subnets, Unknown) or not listed or len(listed) != len(subnets):
         return
+    for subnet in subnets:
+        zone = get(subnet.inputs, "availabilityZoneId", default=get(subnet.inputs, "availabilityZone"))
+        if zone in WITHOUT_CONTROL_PLANE or (isinstance(zone, str) and LOCAL_ZONE.fullmatch(zone)):
+            said = f"EKS refuses subnet {subnet.name} for a control plane: {zone} takes none"
+            yield said, "name subnets of other zones for the cluster; nodes of their own may stand there"
     zones = {get(each.inputs, "availabilityZone", default=get(each.inputs, "availabilityZoneId")) for each in subnets}
     if len(zones) == 1 and (len(subnets) == 1 or isinstance(next(iter(zones)), str)):
         where = f"all in {next(iter(zones))}" if len(subnets) > 1 else "one alone"

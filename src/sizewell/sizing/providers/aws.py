@@ -21,6 +21,10 @@ from sizewell.sizing.providers.cloud import (
 )
 
 LUSTRE_SPEEDS: Final = (125, 250, 500, 1000)  # MB/s for each TiB that FSx for Lustre sells
+WITHOUT_CONTROL_PLANE: Final = ("use1-az3", "usw1-az2", "cac1-az3")
+"""Zones by id whose subnets EKS refuses for a cluster (docs.aws.amazon.com/eks/latest/userguide/network-reqs.html); by
+name each account has other ones.
+"""
 
 
 def region_of(place: str) -> str:

@@ -24,6 +24,7 @@ from sizewell.components.faults import Faults, check_guardable, check_label, che
 from sizewell.components.kubernetes_versions import check_version
 from sizewell.components.machines import check_system_machine, undriven_by
 from sizewell.sizing.catalog.records import Shape
+from sizewell.sizing.providers.aws import WITHOUT_CONTROL_PLANE
 
 # Families without accelerators and what stands after their generation, g for Graviton
 # (docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html).
@@ -34,10 +35,6 @@ _SYSTEM = (
 _ARM = r"([a-z]+\d+g[a-z]*|a1)\..*"
 _IMAGE = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9._-]+)+:[\w][\w.-]{0,127}")
 CNI_LEAST = (1, 18, 4)
-_WITHOUT_CONTROL_PLANE = ("use1-az3", "usw1-az2", "cac1-az3")
-"""Zones by id whose subnets EKS refuses for a cluster (docs.aws.amazon.com/eks/latest/userguide/network-reqs.html); by
-name each account has other ones.
-"""
 _ADMIN = re.compile(r"arn:aws[\w-]*:iam::\d{12}:(role|user)/[\w+=,.@/-]+")
 
 
@@ -49,7 +46,7 @@ def check_eks_cluster(name: str, args: EksClusterArgs) -> None:
     check_version(faults, args, service_of(args), builds=True)
     for number, zone in enumerate(zones):
         faults.must(
-            zone not in _WITHOUT_CONTROL_PLANE,
+            zone not in WITHOUT_CONTROL_PLANE,
             f"zones[{number}]",
             f"takes no control plane of EKS: {zone}; its subnets are for nodes alone",
             fix="name other zones of the region for the cluster",
