@@ -296,3 +296,12 @@ def test_a_folder_that_the_environment_names_must_exist(monkeypatch, tmp_path):
         catalog.load()
     monkeypatch.setenv("SIZEWELL_CATALOG", "")
     assert catalog.load().rates == Discounts()
+
+
+@pytest.mark.parametrize("name", ["rates.yml", "rates/own.yml"])
+def test_rates_whose_name_ends_in_yml_count(tmp_path, name):
+    """A file of rates that is not read would leave every price at the list without a word."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("rates: [{cloud: aws, instance_type: g6.xlarge, region: us-east-1, usd: 0.5}]")
+    price = catalog.load(overlay=tmp_path).price("aws", "g6.xlarge", "us-east-1", "on-demand")
+    assert price.amount == Decimal("0.5")

@@ -277,3 +277,15 @@ def test_on_demand_machines_of_a_group_count_though_its_spot_price_is_not_known(
     sized = {"minSize": 4, "desiredCapacity": 4, "maxSize": 4, "mixedInstancesPolicy": policy}
     group = make("aws:autoscaling/group:Group", sized, mixedInstancesPolicy=template)
     assert monthly(template, group) == f"{2 * M5:.2f} + ?"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "aws:ec2/customerGateway:CustomerGateway",
+        "aws:ec2/vpnGateway:VpnGateway",
+        "gcp:compute/haVpnGateway:HaVpnGateway",
+    ],
+)
+def test_gateways_of_a_vpn_are_free_and_its_connections_billed(kind: str) -> None:
+    assert monthly(make(kind, {})) == "0.00"

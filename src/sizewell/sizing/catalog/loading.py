@@ -338,7 +338,7 @@ def _own_rates(
     first: dict[tuple[str, ...], tuple[Rate, str]] = {}
     billed: dict[str, tuple[BillingAccount, str]] = {}
     for path, text in texts.items():
-        if not path.endswith(".yaml"):
+        if not path.endswith((".yaml", ".yml")):
             continue
         shown = f"{overlays.FOLDER}/{path}"
         try:

@@ -69,9 +69,9 @@ def folder_of(project: Path) -> Path | None:
 
 
 def rate_files(folder: Path) -> list[Path]:
-    """The rates of an overlay: rates.yaml, then the files in rates/ by name."""
-    main = folder / RATES
-    return [*([main] if main.is_file() else []), *sorted((folder / "rates").glob("*.yaml"))]
+    """The rates of an overlay: rates.yaml, then the files in rates/ by name; .yml is as good."""
+    main = [path for path in (folder / RATES, folder / RATES.replace(".yaml", ".yml")) if path.is_file()]
+    return [*main, *sorted(path for path in (folder / "rates").glob("*") if path.suffix in (".yaml", ".yml"))]
 
 
 def current() -> Path | None:
@@ -94,7 +94,7 @@ def table_of(path: Path, folder: Path) -> str:
 
 def stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
     """What tells whether a folder's files changed: names, sizes and times."""
-    files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".yaml")]
+    files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".yaml", ".yml")]
     return tuple(sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
 
