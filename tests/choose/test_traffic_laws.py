@@ -9,9 +9,10 @@ from datetime import date
 import pytest
 
 from sizewell.sizing.catalog import load
+from sizewell.sizing.choose import simulated
 from sizewell.sizing.choose.decide import size_one
 from sizewell.sizing.choose.pricing import Option
-from sizewell.sizing.choose.simulated import Deployed, deployed, judged, percentiles, stated_load
+from sizewell.sizing.choose.simulated import Deployed, Judged, Load, deployed, judged, percentiles, stated_load
 from sizewell.sizing.workload.read import parse_spec
 
 DAY = date(2026, 11, 22)
@@ -175,3 +176,18 @@ def test_one_more_holds_with_any_machine_gone(seed: int, small: bool) -> None:
     left = (option.counts.initial - 1) * of.per_node
     burstiness = 1.0 if of.arrivals.burstiness is None else of.arrivals.burstiness
     assert judged(of, stated_load(of, burstiness=burstiness), left).holds
+
+
+def test_machines_whose_replicas_are_alike_are_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links play no part in a replica of one device: p4d's A100s serve as those of an a2-highgpu do."""
+    tried: list[tuple[object, ...]] = []
+
+    def counted(of: Deployed, load: Load, replicas: int, **more: bool) -> Judged:
+        tried.append((of.replica, of.limits, replicas, id(load)))
+        return judged(of, load, replicas, **more)
+
+    monkeypatch.setattr(simulated, "judged", counted)
+    option, _ = _sized(service(58))
+    assert option is not None
+    assert len(tried) > 10
+    assert len(tried) == len(set(tried))

@@ -20,6 +20,7 @@ from sizewell.sizing.predict.simulation.fleet import (
     ReplicaLimits,
     Scaling,
     Served,
+    _Loads,
     no_better,
     simulate,
 )
@@ -367,3 +368,21 @@ def test_clients_send_when_they_have_read_and_thought() -> None:
     served = simulate(REAL, AMPLE, requests, clients=3, think_s=5.0)
     assert served.in_flight_max <= 3
     assert served.seconds > 9 * 5.0
+
+
+@pytest.mark.parametrize("replicas", [1, 30, 200])
+def test_the_first_of_those_with_the_fewest_requests_is_found(replicas: int) -> None:
+    draw = random.Random(replicas)  # noqa: S311 - loads, not secrets
+    loads, plain = _Loads(replicas), [0] * replicas
+    for step in range(3000):
+        ends = step % 3 == 2
+        place = draw.randrange(len(plain)) if ends else loads.least()
+        assert ends or place == plain.index(min(plain))
+        by = (-1 if plain[place] else 0) if ends else 1
+        plain[place] += by
+        loads.change(place, by)
+        if step % 500 == 499:
+            count = draw.randrange(1, 2 * replicas + 1)
+            loads.resize(count)
+            plain = plain[:count] + [0] * (count - len(plain))
+        assert loads.of == plain

@@ -127,6 +127,7 @@ class _Search:
         self.known: dict[Alike, Simulated] = {}
         self._loads: dict[tuple[float, ...], Load] = {}
         self._failed: list[tuple[tuple[Replica, ReplicaLimits], int]] = []
+        self._judged: dict[tuple[Replica, ReplicaLimits, int, int], Judged] = {}
 
     def from_the_best(self, sizing: Sizing, cloud: str | None) -> None:
         """Simulate what is not known yet, from the best option on; where the cheapest is asked for, no further than
@@ -170,16 +171,26 @@ class _Search:
                     return Simulated(replicas=within + 1, at_least=True)
         elif not judged(of, _alone(load), 1, early=True).holds:
             return Simulated(replicas=0)
-        first = judged(of, load, of.replicas, early=True)
-        holds, fails = fewest(of, load, first, lambda _: None, holds=holds)
+        first = self._early(of, load, of.replicas)
+        holds, fails = fewest(of, load, first, lambda _: None, holds=holds, judge=self._early)
         return Simulated(replicas=0) if holds is None else _as_known(of, load, holds, fails)
+
+    def _early(self, of: Deployed, load: Load, replicas: int) -> Judged:
+        """As `judged`; kinds of machines whose links play no part have replicas that are alike."""
+        key = (of.replica, of.limits, id(load), replicas)
+        if key not in self._judged:
+            tried = judged(of, load, replicas, early=True)
+            # Nobody reads here what single requests waited, which is megabytes.
+            served = replace(tried.served, ttft_s=(), end_s=(), e2e_s=(), tpot_s=(), arrived_s=(), waiting=())
+            self._judged[key] = replace(tried, served=served)
+        return self._judged[key]
 
     def _holding(self, of: Deployed, load: Load, replicas: int) -> Judged | None:
         """So many replicas where they hold. Those that are nowhere better than as many that do not hold, do not."""
         for failed, count in self._failed:
             if replicas <= count and no_better(of.replica, of.limits, *failed):
                 return None
-        tried = judged(of, load, replicas, early=True)
+        tried = self._early(of, load, replicas)
         if not tried.holds:
             self._failed.append(((of.replica, of.limits), replicas))
         return tried if tried.holds else None
@@ -437,12 +448,18 @@ def _promise(level: ServiceLevel, load: Load) -> Promise:
 
 
 def fewest(
-    of: Deployed, load: Load, known: Judged, tell: Callable[[int], None], holds: Judged | None = None
+    of: Deployed,
+    load: Load,
+    known: Judged,
+    tell: Callable[[int], None],
+    *,
+    holds: Judged | None = None,
+    judge: Callable[[Deployed, Load, int], Judged] | None = None,
 ) -> tuple[Judged | None, Judged | None]:
     """The fewest replicas that hold and the most that do not, near `known` first; None where there is none of those.
 
     More replicas are taken to serve no worse. `known` is a number already tried, `holds` one that does; `tell` hears
-    which is tried next.
+    which is tried next, and `judge` tries it.
     """
     holds, fails = (known, None) if known.holds else (holds, known)
     step = max(1, known.replicas // 16)
@@ -458,7 +475,7 @@ def fewest(
             count = (holds.replicas + fails.replicas) // 2
         step *= 2
         tell(count)
-        tried = judged(of, load, count, early=True)
+        tried = judge(of, load, count) if judge else judged(of, load, count, early=True)
         holds, fails = (tried, fails) if tried.holds else (holds, tried)
     return holds, fails
 

@@ -100,12 +100,15 @@ class Served:
 class _Costs:
     """Seconds of a step, by what is in it."""
 
-    __slots__ = ("_base", "_of", "each_context", "wait_s")
+    __slots__ = ("_base", "_each_token", "_of", "_pair", "each_context", "launching", "prompt_end", "wait_s")
 
     def __init__(self, of: Replica) -> None:
         self._of = of
         self.wait_s = of.wait_s
         self.each_context = of.cache_s_per_token + of.decode_pair_s
+        self.launching = of.launches * LAUNCH_S  # what the host adds to a step with prompts
+        self.prompt_end = of.head_s_per_token + of.prompt_extra_s + of.sequence_s  # once, with its last token
+        self._each_token, self._pair = of.linear_s_per_token + of.collective_s_per_token, of.prompt_pair_s
         self._base: dict[int, float] = {}
 
     def base(self, sequences: int) -> float:
@@ -117,20 +120,7 @@ class _Costs:
 
     def reading(self, start: int, end: int) -> float:
         """Device time of the tokens of a prompt from `start` to `end`; each attends to all before it."""
-        of = self._of
-        return (end - start) * (of.linear_s_per_token + of.collective_s_per_token) + of.prompt_pair_s * (
-            end * end - start * start
-        )
-
-    @property
-    def launching(self) -> float:
-        """What the host adds to a step with prompts."""
-        return self._of.launches * LAUNCH_S
-
-    @property
-    def prompt_end(self) -> float:
-        """What a prompt costs once, with its last token."""
-        return self._of.head_s_per_token + self._of.prompt_extra_s + self._of.sequence_s
+        return (end - start) * self._each_token + self._pair * (end * end - start * start)
 
     def alone(self, work: float, tokens: int) -> float:
         """A step of prompts without sequences in flight."""
@@ -156,10 +146,10 @@ class _State:
         "context",
         "ends",
         "filling",
-        "in_flight",
         "index",
         "kept",
         "order",
+        "place",
         "plan",
         "sequences",
         "start",
@@ -172,6 +162,7 @@ class _State:
 
     def __init__(self, index: int) -> None:
         self.index = index
+        self.place = index  # among those that serve; -1: it is given no more requests
         self.waiting: deque[int] = deque()
         self.filling: list[int] = []  # whose prompts are being read
         self.unread = 0  # tokens of those
@@ -183,10 +174,42 @@ class _State:
         self.steps = 0
         self.plan: tuple[int, list[int]] | None = None  # steps of the event under way, prompts that it completes
         self.start = 0.0  # of the event under way
-        self.in_flight = 0  # waiting, being read or generating
         self.version = 0
         self.busy_s = 0.0
         self.kept: dict[int, None] = {}  # blocks of ended requests, the longest unused first
+
+
+class _Loads:
+    """Requests of each replica that serves: waiting, being read or generating. Of hundreds the first of those with the
+    fewest is found by the least of each block of them.
+    """
+
+    __slots__ = ("_least", "of")
+
+    BLOCK = 32
+    MANY = 128  # up to here it is sooner to look at all
+
+    def __init__(self, replicas: int) -> None:
+        self.of = [0] * replicas
+        self.resize(replicas)
+
+    def least(self) -> int:
+        if not self._least:
+            return self.of.index(min(self.of))
+        fewest = min(self._least)
+        return self.of.index(fewest, self._least.index(fewest) * self.BLOCK)
+
+    def change(self, place: int, by: int) -> None:
+        self.of[place] += by
+        if self._least:
+            block = place // self.BLOCK
+            self._least[block] = min(self.of[block * self.BLOCK : (block + 1) * self.BLOCK])
+
+    def resize(self, replicas: int) -> None:
+        """To so many: the first stay, further ones have nothing."""
+        self.of = self.of[:replicas] + [0] * (replicas - len(self.of))
+        blocks = range(0, replicas, self.BLOCK) if replicas > self.MANY else ()
+        self._least = [min(self.of[first : first + self.BLOCK]) for first in blocks]
 
 
 class _Fleet:
@@ -200,6 +223,7 @@ class _Fleet:
         count = len(requests)
         self.replicas = [_State(index) for index in range(replicas)]
         self.serving = list(self.replicas)  # those that are given requests; others end what they have
+        self.loads = _Loads(replicas)
         self.starting: list[float] = []  # when those that were ordered can serve
         self.wanted = deque([(0.0, replicas)])  # numbers of replicas that were wanted, latest last
         self.looks: deque[int] = deque(maxlen=round(AVERAGED_S / LOOK_S))  # requests in flight, latest last
@@ -226,11 +250,9 @@ class _Fleet:
         if self.length[request] + self.to_say[request] > limits.cache_tokens:
             self.refused += 1
             return
-        at = self.serving[0]
-        for other in self.serving:
-            if other.in_flight < at.in_flight:
-                at = other
-        at.in_flight += 1
+        place = self.loads.least()
+        at = self.serving[place]
+        self.loads.change(place, 1)
         at.waiting.append(request)
         self.waits += 1
         self.waiting_max = max(self.waiting_max, self.waits)
@@ -268,10 +290,13 @@ class _Fleet:
         """Begin what was started, and order or take away replicas by the requests in flight."""
         while self.starting and self.starting[0] <= now:
             self.starting.pop(0)
-            self.replicas.append(_State(len(self.replicas)))
-            self.serving.append(self.replicas[-1])
+            begun = _State(len(self.replicas))
+            begun.place = len(self.serving)
+            self.replicas.append(begun)
+            self.serving.append(begun)
+            self.loads.resize(len(self.serving))
         current = len(self.serving) + len(self.starting)
-        self.looks.append(sum(at.in_flight for at in self.serving))
+        self.looks.append(sum(self.loads.of))
         in_flight = sum(self.looks) / len(self.looks) + to.spare * to.target
         wanted = current
         if abs(in_flight / to.target / current - 1) > to.tolerance:
@@ -285,7 +310,10 @@ class _Fleet:
             self.starting += [now + to.start_s] * (wanted - current)
         elif kept < current:
             del self.starting[max(0, kept - len(self.serving)) :]  # those that do not serve yet first
+            for at in self.serving[kept - len(self.starting) :]:
+                at.place = -1
             del self.serving[kept - len(self.starting) :]
+            self.loads.resize(len(self.serving))
         after = len(self.serving) + len(self.starting)
         if after != current:
             self.ordered.append((now, after))
@@ -333,7 +361,8 @@ class _Fleet:
         at.sequences -= 1
         at.context -= context
         at.used -= context
-        at.in_flight -= 1
+        if at.place >= 0:
+            self.loads.change(at.place, -1)
         del self.due[request]
         self.end[request] = now
         if self.promise:
