@@ -350,8 +350,9 @@ def test_a_machine_that_reports_nothing_is_not_hidden_by_the_others(evening):
         ({"guard": None}, "no guard"),
         ({"guard": {**world.GUARD, "action": "notify"}}, "only notifies"),
         ({"environment": "prod"}, "production"),
-        ({"capacityMode": "capacity-block"}, "prepaid or was queued for"),
-        ({"capacityMode": "something new"}, "prepaid or was queued for"),
+        ({"capacityMode": "capacity-block"}, "is prepaid: stopping it saves nothing"),
+        ({"capacityMode": "flex-start"}, "stopping it saves its rate"),
+        ({"capacityMode": "something new"}, "not known: it counts as prepaid"),
         ({"nodesMin": 1}, "smallest size"),
     ],
 )
@@ -359,7 +360,7 @@ def test_what_is_spared_is_told_with_the_reason(evening, record, says):
     stack(evening, **record)
     evening.told()
     row = evening.pool()
-    assert (row.action, row.clause) == ("warn", "prepaid" if "prepaid" in says else "spared")
+    assert (row.action, row.clause) == ("warn", "prepaid" if "capacityMode" in record else "spared")
     assert says in row.why
 
 

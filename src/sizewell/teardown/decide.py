@@ -7,7 +7,7 @@ where none does, what is past its end, empty or idle goes, and only after its ow
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal
@@ -171,11 +171,19 @@ def unproved(subject: Subject) -> Verdict | None:
     return subject.verdict("unknown", "unproved", reason)
 
 
+_SAVES_NOTHING: Final = "stopping it saves nothing"
+CAPACITY: Final[Mapping[str, str]] = {
+    # Billed by use, unlike the others: what was waited for is a person's to give up.
+    "queued": "capacity (queued) was waited for: stopping it saves its rate, and it has to be queued for again",
+    "prepaid": f"how its capacity is paid is not known: it counts as prepaid, and {_SAVES_NOTHING}",
+}
+
+
 def prepaid(subject: Subject) -> Verdict | None:
     """Machines that are paid for or were queued for: stopping them saves nothing, and may not be undone."""
     for look in subject.pools:
         if look.pool.capacity in PREPAID and look.machines:
-            reason = f"capacity ({look.pool.capacity}) is prepaid or was queued for: stopping it saves nothing"
+            reason = CAPACITY.get(look.pool.capacity, f"capacity ({look.pool.capacity}) is prepaid: {_SAVES_NOTHING}")
             idle = first(UNKNOWN, look) is None
             said = f"{_idle(look)}; {reason}" if subject.pool and idle else _of_pool(subject, look, reason)
             return subject.verdict("warn" if idle else "keep", "prepaid", said)
@@ -199,7 +207,9 @@ def spared(subject: Subject) -> Verdict | None:
     elif subject.pool is not None and len(subject.pools[0].machines) <= subject.pool.nodes_min:
         reason = f"it is at its smallest size, {subject.pool.nodes_min}"
     elif subject.due == "empty" and subject.stack.environment not in subject.limits.empty_days:
-        reason = f"{subject.stack.environment} is reported, not destroyed"
+        reason = (
+            f"no empty_days are set for {subject.stack.environment}: an empty stack is only reported, until its end"
+        )
     if not reason:
         return None
     said = f"{_idle(subject.pools[0])}; {reason}" if subject.pool else reason

@@ -44,7 +44,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "job_running": "look at the job: it may hang; end it, and the pool is emptied once idle",
     "queued_long": "end the job, or give it the machines that it waits for",
     "queue_unasked": "name `queued` and `running` under `prometheus: {stack}` in stacks/config/teardown.yaml",
-    "prepaid": "give the capacity to other work, or let it end; nothing is saved by stopping it",
+    "prepaid": "give the capacity to other work, or let it end; what was queued for and is idle, scale down by hand",
     "spared": "nothing stops it: scale it down by hand, or change what the reason names",
     "window": "wait for the hours of its environment, or stop it by hand",
 }
