@@ -96,7 +96,7 @@ def test_all_forward_passes_first_keep_the_activations_of_all(facts):
         "pipeline_schedule: zero-bubble": "training.pipeline_schedule: must be 1f1b | interleaved | gpipe",
         "schedule: 1f1b": "write pipeline_schedule: 1f1b",
         "reduce_dtype: fp32": r"use: training: {gradients: fp32}",
-        "gradient_accumulation_steps: 8": "follows from training: {global_batch: 4M}",
+        "gradient_accumulation_steps: 8": "follows from training.global_batch",
         "pipeline_parallel: 4": "the layout is found",
     }.items(),
 )
