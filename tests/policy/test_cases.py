@@ -271,6 +271,23 @@ def test_no_unknown_value_lets_a_bad_row_pass(case: dict[str, Any]) -> None:
                 assert mended or outcomes or case["rule"] in LITERAL, (row["name"], path)
 
 
+def test_no_rule_fails_over_a_value_that_is_not_known_whatever_it_judges() -> None:
+    """Each value of each row is hidden in turn, then all of them, and every rule looks: none of them raises."""
+    failed = set()
+    for case in CASES:
+        stack = case.get("stack", "dev")
+        rows = recorded(case["bad"], stack)
+        for at, row in enumerate(rows):
+            inputs = dict(row.inputs)
+            blinded = [masked(inputs, path) for path in paths(inputs) if len(path) < 3]
+            for hidden in (*blinded, dict.fromkeys(inputs, UNKNOWN)):
+                resources = (*rows[:at], replace(row, inputs=hidden), *rows[at + 1 :])
+                plan = Plan(project="cases", stack=stack, resources=resources, config={"aws:region": "us-east-1"})
+                report = evaluate(facts(plan, load(), on=ON, expiries=EXPIRIES), Config(), on=ON, rules=RULES)
+                failed |= {(result.rule, row.type) for result in report.results if result.outcome == "error"}
+    assert not failed
+
+
 def said(case: dict[str, Any]) -> dict[str, Any]:
     """What the rule says of the row: the sentence by resource, and the line that mends it."""
     (result,) = judged(case, mended=False).results

@@ -401,3 +401,86 @@ def test_in_production_a_pool_whose_smallest_size_is_its_largest_follows_no_load
     stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
     found = {each.rule: each.outcome for each in evaluate(stated, SETTINGS, on=ON).results}
     assert found.get("idle-exposure") == outcome
+
+
+SNAKE: list[tuple[str, dict[str, Any]]] = [
+    ("nb", {"compute_type": "ComputeInstance", "properties": {"vm_size": "Standard_NC4as_T4_v3"}}),
+    ("nb", {"computeType": "ComputeInstance", "properties": {"vm_size": "STANDARD_NC4AS_T4_V3", "ssh_settings": {}}}),
+    ("pool", {"compute_type": "AmlCompute", "properties": {
+        "vm_size": "Standard_NC4as_T4_v3", "scale_settings": {"min_node_count": 1, "max_node_count": 2}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "properties"), SNAKE)
+def test_a_plain_mapping_in_snake_case_is_read_at_every_depth(name: str, properties: dict[str, Any]) -> None:
+    made = resource(
+        "azure-native:machinelearningservices:Compute", name, {"location": "eastus", "properties": properties}
+    )
+    rule = "notebook-without-auto-stop" if name == "nb" else "idle-exposure"
+    assert said(made).get((rule, name)) == "violation"
+    plan = Plan(project="p", stack="dev", resources=(made,))
+    assert price(plan, load(), on=ON).unpriced == ()
+
+
+@pytest.mark.parametrize("size", ["standard_nc24ads_a100_v4", "STANDARD_NC24ADS_A100_V4"])
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("azure-native:compute:VirtualMachine", {"hardwareProfile": {"vmSize": ""}}),
+        ("azure-native:compute:VirtualMachineScaleSet", {"sku": {"name": "", "capacity": 1}}),
+        ("azure-native:batch:Pool", {"vmSize": "", "scaleSettings": {"fixedScale": {"targetDedicatedNodes": 1}}}),
+    ],
+)
+def test_azure_sizes_are_the_same_in_capital_letters_and_small_ones(
+    kind: str, inputs: dict[str, Any], size: str
+) -> None:
+    def named(value: Any) -> Any:
+        return {k: named(v) for k, v in value.items()} if isinstance(value, dict) else size if value == "" else value
+
+    plan = Plan(project="p", stack="dev", resources=(resource(kind, "m", {"location": "eastus", **named(inputs)}),))
+    bill = price(plan, load(), on=ON)
+    assert not [line for line in bill.items if line.unit == "?" and "nc24ads" in line.what.lower()]
+    assert bill.cost().run_rate.usd_per_month.expected > 2000
+
+
+SPOT = {
+    "scaleSetPriority": "Spot",
+    "vmSize": "Standard_NC24ads_A100_v4",
+    "enableAutoScaling": True,
+    "count": 0,
+    "minCount": 0,
+    "maxCount": 2,
+}
+
+
+def test_aks_deletes_its_evicted_spot_machines_and_taints_them_itself() -> None:
+    pool = said(resource("azure-native:containerservice:AgentPool", "m", SPOT))
+    assert not {("azure-spot-eviction", "m"), ("accelerator-taint", "m")} & set(pool)
+    kept = said(
+        resource("azure-native:containerservice:AgentPool", "m", {**SPOT, "scaleSetEvictionPolicy": "Deallocate"})
+    )
+    assert kept["azure-spot-eviction", "m"] == "violation"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("azure-native:containerservice:ManagedCluster",
+         {"agentPoolProfiles": [{"mode": "User", **SPOT, "tags": {"sizewell-workload": "inference"}}]}),
+        ("azure-native:containerservice:ManagedCluster",
+         {"tags": {"sizewell-workload": "inference"}, "agentPoolProfiles": [{"mode": "User", **SPOT, "tags": {"a": "b"}}]}),
+        ("gcp:container/cluster:Cluster", {"nodePools": [{"nodeCount": 0, "nodeConfig": {
+            "machineType": "g2-standard-4", "spot": True, "resourceLabels": {"sizewell-workload": "inference"}}}]}),
+    ],
+)  # fmt: skip
+def test_tags_of_a_pool_inside_its_cluster_are_the_pools(kind: str, inputs: dict[str, Any]) -> None:
+    assert ("spot-without-checkpoints", "m") not in said(resource(kind, "m", inputs))
+
+
+def test_machines_of_an_unknown_template_are_on_no_host_that_anybody_named() -> None:
+    group = resource("aws:autoscaling/group:Group", "m", {
+        "minSize": 1, "maxSize": 1, "vpcZoneIdentifiers": ["subnet-1"], "launchTemplate": {"id": UNKNOWN}})  # fmt: skip
+    plan = Plan(project="p", stack="dev", resources=(group,), config={"aws:region": "us-east-1"})
+    bill = price(plan, load(), on=ON)
+    assert not [each for each in bill.outside if "dedicated host" in each]
+    assert "the machine type is known only after deployment" in bill.unpriced[0][2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -395,3 +396,39 @@ def test_accelerators_of_aws_native_are_seen_by_the_rules(tmp_path):
     assert pool.tags == {"sizewell-owner": "ml"}
     other = expanded(native(("aws-native:acme:Thing", {})), tmp_path)
     assert other.resources[0].type == "aws-native:acme:Thing"
+
+
+TEMPLATED = {
+    "LT": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": {"InstanceType": "g5.xlarge", "ImageId": "ami-1"}}},
+    "G": {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": {
+        "MinSize": "2", "MaxSize": "2", "DesiredCapacity": "2", "VPCZoneIdentifier": ["subnet-1"],
+        "LaunchTemplate": {"LaunchTemplateId": {"Ref": "LT"}, "Version": {"Fn::GetAtt": ["LT", "LatestVersionNumber"]}}}},
+}  # fmt: skip
+SHORT = """
+Resources:
+  LT: {Type: AWS::EC2::LaunchTemplate, Properties: {LaunchTemplateData: {InstanceType: g5.xlarge, ImageId: ami-1}}}
+  G:
+    Type: AWS::AutoScaling::AutoScalingGroup
+    Properties:
+      MinSize: "2"
+      MaxSize: "2"
+      DesiredCapacity: "2"
+      VPCZoneIdentifier: [subnet-1]
+      LaunchTemplate: {LaunchTemplateId: REF, Version: !GetAtt LT.LatestVersionNumber}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [json.dumps({"Resources": TEMPLATED}), SHORT.replace("REF", "!Ref LT"), SHORT.replace("REF", '!Sub "${LT}"')],
+)
+def test_resources_of_a_template_know_what_they_refer_to_in_it(tmp_path, body):
+    plan = expanded(plan_of("aws:cloudformation/stack:Stack", templateBody=body), tmp_path)
+    placed = replace(plan, config={"aws:region": "us-east-1"})
+    (pool,) = facts(placed, load(), on=date(2026, 11, 26)).pools
+    assert (pool.kinds, pool.nodes_min) == (("g5.xlarge",), 2)
+    bill = price(placed, load(), on=date(2026, 11, 26))
+    assert bill.unpriced == ()
+    assert "aws:cloudformation/stack:Stack" in {kind for _, kind, _ in bill.free}
+    assert bill.cost().run_rate.usd_per_month.expected > 1000
+    assert not [each for each in bill.outside if "dedicated host" in each]

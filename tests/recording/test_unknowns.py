@@ -410,6 +410,35 @@ def test_a_misspelt_name_of_a_provider_is_answered_with_the_near_one_and_no_othe
     assert "install '" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("program", "near"),
+    [
+        (
+            "import pulumi_azure_native as az\naz.cache.Redis('c', resource_group_name='r')",
+            "pulumi_azure_native.redis.Redis",
+        ),
+        (
+            "import pulumi_azure_native as az\naz.insights.Component('c', resource_group_name='r')",
+            "pulumi_azure_native.applicationinsights.Component",
+        ),
+        (
+            "from pulumi_azure_native import documentdb\ndocumentdb.DatabaseAccount('c', resource_group_name='r')",
+            "pulumi_azure_native.cosmosdb.DatabaseAccount",
+        ),
+        ("from pulumi_azure_native.cache import Redis\nRedis('c')", "pulumi_azure_native.redis.Redis"),
+    ],
+)
+def test_of_a_module_that_is_gone_the_place_is_named_where_what_is_taken_from_it_is_now(plan, program, near):
+    with pytest.raises(SizewellError, match="which is installed, has no ") as caught:
+        plan(program)
+    assert f"write `{near}`" in str(caught.value)
+
+
+def test_a_module_with_a_similar_name_is_no_answer_where_it_lacks_what_is_taken(plan):
+    with pytest.raises(SizewellError, match="it is misspelt, or the program is for another release\n"):
+        plan("import pulumi_azure_native as az\naz.insights.NothingOfThisName('c')")
+
+
 def test_a_name_that_is_near_to_none_may_be_misspelt_or_of_another_release(plan):
     with pytest.raises(SizewellError, match="it is misspelt, or the program is for another release\n") as caught:
         plan("aws.ec2.Quux('w')")

@@ -136,7 +136,7 @@ def evaluate(
                     urn="",
                     resource="",
                     message=f"the rule itself failed ({type(error).__name__}: {error}), so it counts as violated",
-                    fix=f"fix {rule.file}, or disable {rule.id} with a reason",
+                    fix=f"disable {rule.id} with a reason, and report it: the fault is in sizewell/{rule.file}",
                     prevents=rule.prevents,
                 )
             ]

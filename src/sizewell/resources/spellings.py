@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from sizewell import csvtables
 from sizewell.resources.graph import UNDISCLOSED
 from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource, Unknown
-from sizewell.resources.values import canonical, get
+from sizewell.resources.values import canonical, cloud_of, get
+from sizewell.sizing.catalog import load
 
 _DATA: Final = Path(__file__).parent / "data"
-# Its `properties` are one of several types, so the SDK passes the keys of a plain mapping on as they are written.
-_MACHINE_LEARNING: Final = "azure-native:machinelearningservices:"
+# Some of their inputs are one of several types, so the SDK passes keys of a plain mapping on as they are written.
+_ONE_OF_SEVERAL: Final = ("azure-native:machinelearningservices:", "azure-native:datafactory:")
 _OWN_KEYS: Final = {"tags", "properties", "environmentVariables"}  # mappings whose keys are a user's
+_TYPED: Final = "computeType"  # beside it, `properties` are those of the type
+_CASELESS: Final = "azure-native:"  # names its machine types in capital letters or small ones, as one likes
 _STEP: Final = ">"  # keys of annotations have dots and slashes
 _EACH: Final = "*"  # in a path: every entry of a list that stands there
 Moves = tuple[tuple[str, str], ...]  # from one path to another, "template>spec>containers=template>containers"
@@ -84,6 +88,28 @@ def respelled(plan: Plan) -> Plan:
 
 
 def _respelled(resource: RecordedResource) -> RecordedResource:
+    renamed = _in_known_types(resource)
+    if not renamed.type.startswith(_CASELESS):
+        return renamed
+    made = _sized(renamed.inputs)
+    return renamed if made == renamed.inputs else replace(renamed, inputs=made)
+
+
+def _sized(value: Any) -> Any:
+    """Inputs with the names of machine types as the catalog writes them."""
+    if isinstance(value, str):
+        return _sizes().get(value.lower(), value) if value[:1] in "Ss" else value
+    if isinstance(value, Mapping):
+        return {key: each if key == "tags" else _sized(each) for key, each in value.items()}
+    return [_sized(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def _sizes() -> Mapping[str, str]:
+    return {kind.lower(): kind for cloud, kind in load().shapes_by_type if cloud == cloud_of(_CASELESS)}
+
+
+def _in_known_types(resource: RecordedResource) -> RecordedResource:
     kind = canonical(resource.type)
     if (row := _NATIVE.get(kind.lower())) is not None and row.fits(resource.inputs):
         names = {first_lower(old): new for old, new in row.renamed}
@@ -99,9 +125,9 @@ def _respelled(resource: RecordedResource) -> RecordedResource:
         made = placed(row, {names.get(key, key): _tags(_renamed(value, within)) for key, value in inputs.items()})
         behind = {names.get(key, key): urns for key, urns in resource.property_dependencies.items()}
         return replace(resource, type=row.token, inputs=made, property_dependencies=behind)
-    if kind.startswith(_MACHINE_LEARNING) and isinstance(stated := resource.inputs.get("properties"), Mapping):
-        made = _camel(stated)
-        return resource if made == stated else replace(resource, inputs={**resource.inputs, "properties": made})
+    if kind.startswith(_ONE_OF_SEVERAL):
+        made = {key: value if key == "tags" else _camel(value) for key, value in resource.inputs.items()}
+        return resource if made == resource.inputs else replace(resource, inputs=made)
     if (spelling := SPELLINGS.get(kind)) is None:
         return resource
     made = {key: _renamed(value, dict(spelling.entries)) for key, value in _copied(resource.inputs).items()}
@@ -159,10 +185,13 @@ def _camel(value: Any) -> Any:
 
     >>> _camel({"instance_type": "a", "scale_settings": {"scale_type": "Default"}, "tags": {"cost_center": "b"}})
     {'instanceType': 'a', 'scaleSettings': {'scaleType': 'Default'}, 'tags': {'cost_center': 'b'}}
+    >>> _camel({"compute_type": "ComputeInstance", "properties": {"vm_size": "a"}})
+    {'computeType': 'ComputeInstance', 'properties': {'vmSize': 'a'}}
     """
     if isinstance(value, Mapping):
         names = {key: re.sub("(?<=[a-z0-9])_([a-z])", lambda match: match[1].upper(), key) for key in value}
-        return {new: value[old] if new in _OWN_KEYS else _camel(value[old]) for old, new in names.items()}
+        own = _OWN_KEYS - {"properties"} if _TYPED in names.values() else _OWN_KEYS
+        return {new: value[old] if new in own else _camel(value[old]) for old, new in names.items()}
     return [_camel(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -143,7 +143,13 @@ def pass_role_open(grant: Grant, _: Parameters) -> Verdict:
     >>> pass_role_open(grant(actions=("iam:PassRole",), targets=("*",)), {}).fix
     'name the roles, and add the condition iam:PassedToService'
     """
-    if grant.effect != "Allow" or grant.trust or grant.key_policy or grant.role or grant.type in _RESOURCE_POLICIES:
+    if (
+        grant.effect != "Allow"
+        or grant.trust
+        or grant.key_policy
+        or grant.role != ""
+        or grant.type in _RESOURCE_POLICIES
+    ):
         return None
     if isinstance(grant.actions, Unknown) or isinstance(grant.targets, Unknown):
         return Undetermined("the policy document")

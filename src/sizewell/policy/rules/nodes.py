@@ -56,7 +56,7 @@ def accelerator_taint(pool: Pool, _: Parameters) -> Verdict:
     )
     if isinstance(taints, Unknown) or isinstance(pool.accelerated, Unknown):
         return Undetermined("the taints")
-    if taints:
+    if taints or (pool.cloud == "azure" and pool.market == "spot"):  # AKS taints its spot machines by itself
         return None
     return Violation(
         "without a taint any pod can be scheduled on these nodes and keep them from scaling down",
@@ -248,7 +248,7 @@ def template_conflict(pool: Pool, _: Parameters) -> Verdict:
     >>> template_conflict(pool(machine={"instanceType": "g6.xlarge"}, template_kind="g6.xlarge", **twice), {}).fix
     'remove instanceType from the launch template'
     """
-    if not pool.machine and pool.machine is not UNKNOWN:
+    if not isinstance(pool.machine, Unknown) and not pool.machine:
         return None
     machine, inputs = pool.machine, pool.inputs
     market = get(machine, "instanceMarketOptions", "marketType")

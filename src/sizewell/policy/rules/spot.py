@@ -157,6 +157,9 @@ def spot_notice_unheard(facts: StackFacts, _: Parameters) -> StackVerdicts:
     ]
 
 
+_AKS: Final = "azure-native:containerservice:"
+
+
 @rule(
     "azure-spot-eviction",
     area="correctness",
@@ -173,16 +176,23 @@ def spot_notice_unheard(facts: StackFacts, _: Parameters) -> StackVerdicts:
 def azure_spot_eviction(pool: Pool, _: Parameters) -> Verdict:
     """An evicted Azure spot machine is deleted, at the market's price: the disks of a deallocated one are still billed.
 
+    Where nothing is stated, AKS deletes its machines; scale sets and single machines are deallocated.
+
     >>> from sizewell.policy.examples import pool
     >>> evicted = pool(market="spot", cloud="azure", machine={"evictionPolicy": "Deallocate"})
     >>> azure_spot_eviction(evicted, {}).fix
     'set the eviction policy to Delete'
+    >>> silent = pool(market="spot", cloud="azure", type="azure-native:containerservice:AgentPool", machine={})
+    >>> azure_spot_eviction(silent, {}) is None
+    True
     """
     if pool.market is UNKNOWN:
         return Undetermined("the market")
     if pool.market != "spot":
         return None
     policy = get(pool.machine, "evictionPolicy", default=get(pool.machine, "scaleSetEvictionPolicy"))
+    if policy is None and pool.type.startswith(_AKS):
+        policy = "Delete"
     limit = get(pool.machine, "billingProfile", "maxPrice", default=get(pool.machine, "spotMaxPrice", default=-1))
     if UNKNOWN in (policy, limit):
         return Undetermined("eviction policy and price limit")
@@ -310,9 +320,9 @@ def interruptible_on_demand(pool: Pool, _: Parameters) -> Verdict:
     >>> interruptible_on_demand(pool(interruptible=True, market="spot"), {}) is None
     True
     """
-    if pool.interruptible is False or pool.reserved:
+    if pool.interruptible is False or pool.reserved not in ("", UNKNOWN):
         return None
-    if UNKNOWN in (pool.interruptible, pool.market) or isinstance(pool.declared_market, Unknown):
+    if UNKNOWN in (pool.interruptible, pool.market, pool.reserved) or isinstance(pool.declared_market, Unknown):
         return Undetermined("the market")
     if pool.market != "on-demand" or pool.declared_market.startswith("reserved"):
         return None

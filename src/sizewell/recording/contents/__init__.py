@@ -63,17 +63,22 @@ def _children(resource: RecordedResource, root: Path, refused: Unread | None) ->
         yield from _manifests(resource, kubernetes.of_resource(kind, resource.name, inputs, root))
 
 
-def _recorded(owner: RecordedResource, rows: Iterator[tuple[str, str, dict[str, Any]]]) -> Iterator[RecordedResource]:
-    """Resources of (type, name, inputs) below what brings them."""
-    for type_, name, inputs in rows:
+def _recorded(owner: RecordedResource, rows: Iterator[templates.Row]) -> Iterator[RecordedResource]:
+    """Resources below what brings them; those of a template depend on each other by name."""
+    listed = list(rows)
+    urns = {name: _urn(owner, type_, name) for type_, name, *_ in listed}
+    for type_, name, inputs, behind in listed:
+        depends = {key: tuple(urns[each] for each in names) for key, names in behind.items()}
+        whole = tuple(dict.fromkeys(urn for others in depends.values() for urn in others))
         yield RecordedResource(
             urn=_urn(owner, type_, name), type=type_, name=name, inputs=inputs, parent=owner.urn,
+            property_dependencies=depends, dependencies=whole,
             protect=owner.protect, retain_on_delete=owner.retain_on_delete, provider=owner.provider,
         )  # fmt: skip
 
 
 def _manifests(owner: RecordedResource, objects: Iterator[dict[str, Any]]) -> Iterator[RecordedResource]:
-    rows = []
+    rows: list[templates.Row] = []
     for each in kubernetes.flat(objects):
         version, kind, metadata = each.get("apiVersion"), each.get("kind"), each.get("metadata")
         if not isinstance(version, str) or not isinstance(kind, str):
@@ -81,7 +86,7 @@ def _manifests(owner: RecordedResource, objects: Iterator[dict[str, Any]]) -> It
         name = str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
         namespace = str(metadata.get("namespace", "")) if isinstance(metadata, dict) else ""
         group = version if "/" in version else f"core/{version}"
-        rows.append((f"kubernetes:{group}:{kind}", "/".join(part for part in (namespace, name) if part), each))
+        rows.append((f"kubernetes:{group}:{kind}", "/".join(part for part in (namespace, name) if part), each, {}))
     yield from _recorded(owner, iter(rows))
 
 

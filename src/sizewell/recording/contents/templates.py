@@ -6,6 +6,7 @@ Parameters have their given or default values; what a function of the template l
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ ARM: Final = (
     "azure:core/resourceGroupTemplateDeployment:ResourceGroupTemplateDeployment",
     "azure:core/templateDeployment:TemplateDeployment",
 )
-Row = tuple[str, str, dict[str, Any]]  # type, name, inputs
+Row = tuple[str, str, dict[str, Any], dict[str, tuple[str, ...]]]  # type, name, inputs, names that each refers to
 _DATA: Final = Path(__file__).parent / "data"
 
 
@@ -57,11 +58,33 @@ def cloudformation(inputs: Mapping[str, Any]) -> Iterator[Row]:
         if not isinstance(kind, str):
             raise Unread(f"the resource {name} of its template has no Type")
         row = CLOUDFORMATION_TYPES.get(kind)
-        stated = _mapping(_resolved(resource.get("Properties") or {}, parameters))
+        written = _mapping(resource.get("Properties") or {})
+        stated = _mapping(_resolved(written, parameters))
         if row is not None and not row.fits({first_lower(key): value for key, value in stated.items()}):
             row = None
+        others = _mapping(body.get("Resources"))
+        refers = {key: tuple(dict.fromkeys(each for each in _references(value) if each in others))
+                  for key, value in _lifted(written, row).items()}  # fmt: skip
+        behind = {_own_name(key, row): names for key, names in refers.items() if names}
         made = _camel(stated, row)
-        yield (row.token, str(name), placed(row, made)) if row else (native(kind), str(name), made)
+        token, inputs = (row.token, placed(row, made)) if row else (native(kind), made)
+        yield token, str(name), inputs, behind
+
+
+def _references(value: Any) -> Iterator[str]:
+    """Names of the same template that a value is made of: by `Ref`, `Fn::GetAtt` or in the text of `Fn::Sub`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == "Ref" and isinstance(inner, str):
+                yield inner
+            elif key == "Fn::GetAtt":
+                yield (inner if isinstance(inner, str) else str([*inner, ""][0])).partition(".")[0]
+            elif key == "Fn::Sub" and isinstance(text := inner[0] if isinstance(inner, list) and inner else inner, str):
+                yield from (match.partition(".")[0] for match in re.findall(r"\$\{([\w.]+)\}", text))
+            yield from _references(inner)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _references(each)
 
 
 def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
@@ -78,12 +101,19 @@ def _resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
 
 def _camel(stated: Mapping[str, Any], row: CloudFormationType | None) -> dict[str, Any]:
     """Properties as Pulumi spells them: tags as a mapping, and the names that the table says."""
-    renamed = dict(row.renamed) if row else {}
+    return {_own_name(key, row): _inner(value) for key, value in _lifted(stated, row).items()}
+
+
+def _own_name(key: str, row: CloudFormationType | None) -> str:
+    return (dict(row.renamed).get(key) if row else "") or first_lower(key)
+
+
+def _lifted(stated: Mapping[str, Any], row: CloudFormationType | None) -> dict[str, Any]:
     flat = dict(stated)
     if row and isinstance(inner := flat.get(row.lifted), dict):
         del flat[row.lifted]
         flat = {**inner, **flat}
-    return {renamed.get(key) or first_lower(key): _inner(value) for key, value in flat.items()}
+    return flat
 
 
 def _inner(value: Any) -> Any:
@@ -138,7 +168,7 @@ def _arm_resources(listed: Any, parameters: Mapping[str, Any], parent: str) -> I
             continue
         if count is not None:
             raise Unread(f"{label} of its template is made several times, by `copy`")
-        yield _token(kind), label, merged
+        yield _token(kind), label, merged, {}
         yield from _arm_resources(resource.get("resources"), parameters, kind)
 
 
@@ -194,9 +224,10 @@ class _Loader(yaml.SafeLoader):
 
 
 def _short(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
-    del loader
-    if suffix == "Ref" and isinstance(node, yaml.ScalarNode):
-        return {"Ref": node.value}
+    if isinstance(node, yaml.ScalarNode):
+        return {"Ref" if suffix == "Ref" else f"Fn::{suffix}": node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return {f"Fn::{suffix}": loader.construct_sequence(node, deep=True)}
     return {f"Fn::{suffix}": ""}
 
 

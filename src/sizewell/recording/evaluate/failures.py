@@ -141,17 +141,17 @@ def _lacking(error: BaseException, project: Project) -> str:
     lacking, package, near = "", "", ""
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.startswith("pulumi_"):
         package, _, name = error.name.partition(".")
-        lacking, near = f"module `{name}`", _near(name, dir(sys.modules.get(package)))
+        lacking, near = f"module `{name}`", _near_name(name, sys.modules.get(package), project)
     elif isinstance(error, ImportError) and error.name and error.name.startswith("pulumi_"):
         match = re.search(r"cannot import name '(\w+)'", str(error))
         name, package = match[1] if match else error.name, error.name.partition(".")[0]
-        lacking, near = f"`{name}` in {error.name}", _near_name(name, sys.modules.get(error.name), package)
+        lacking, near = f"`{name}` in {error.name}", _near_name(name, sys.modules.get(error.name), project)
     elif isinstance(error, AttributeError) and error.obj is not None:
         of = error.obj.__name__ if isinstance(error.obj, ModuleType) else type(error.obj).__module__
         named = of if isinstance(error.obj, ModuleType) else type(error.obj).__qualname__
         package, lacking = of.partition(".")[0], f"`{error.name}` in {named}"
         if package.startswith("pulumi_"):
-            near = _near_name(str(error.name), error.obj, package)
+            near = _near_name(str(error.name), error.obj, project)
     elif isinstance(error, TypeError) and (match := _UNKNOWN_ARGUMENT.search(str(error))):
         frames = [Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)]
         package = next((part for parts in reversed(frames) for part in parts if part.startswith("pulumi_")), "")
@@ -183,12 +183,48 @@ def _lacking(error: BaseException, project: Project) -> str:
     return f"{says}: it is misspelt, or the program is for another release\n  fix: correct the name, or {other}"
 
 
-def _near_name(name: str, holder: object, package: str) -> str:
-    """The module of a provider that has a name, else the nearest name where it was looked for."""
-    file = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() + ".py"
-    folder = Path(sys.modules[package].__file__ or "").parent
-    modules = sorted(path.parent.name for path in folder.glob(f"*/{file}")) if isinstance(holder, ModuleType) else []
-    return f"{package}.{modules[0]}.{name}" if modules else _near(name, dir(holder))
+def _near_name(name: str, holder: object, project: Project) -> str:
+    """Where a provider has a name that its package lacks where it was looked for, else the nearest name there.
+
+    Of a module that is gone, what the program takes from it says where that is now: a module with a similar name has
+    other things.
+    """
+    if not isinstance(holder, ModuleType):
+        return _near(name, dir(holder))
+    package = sys.modules[holder.__name__.partition(".")[0]]
+    asked = name if name[:1].isupper() else _taken(name, project)
+    places = _modules_of(asked, package)
+    alike = [place for place in places if name.lower() in place or place in name.lower()]
+    if places:
+        return "` or `".join(f"{package.__name__}.{place}.{asked}" for place in (alike or places)[:_MOST_PLACES])
+    near = _near(name, dir(holder))
+    return near if not asked or asked == name or hasattr(getattr(holder, near, None), asked) else ""
+
+
+_MOST_PLACES: Final = 3
+
+
+def _modules_of(kind: str, package: ModuleType) -> list[str]:
+    """The modules of a provider that have a resource of this name."""
+    file = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower() + ".py"
+    folder = Path(package.__file__ or "").parent
+    return sorted(
+        path.parent.name
+        for path in (folder.glob(f"*/{file}") if kind else ())
+        if re.search(rf"^class {kind}\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+
+def _taken(module: str, project: Project) -> str:
+    """The first thing that the program's own files take from a module, "" where they say none."""
+    folder = project.program if project.program.is_dir() else project.program.parent
+    for path in sorted(folder.glob("*.py")):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if match := re.search(rf"\b{re.escape(module)}\.([A-Z]\w*)", text):
+            return match[1]
+        if match := re.search(rf"^from \S*\b{re.escape(module)} import ([A-Z]\w*)", text, re.MULTILINE):
+            return match[1]
+    return ""
 
 
 def _near(name: str, names: Iterable[str]) -> str:

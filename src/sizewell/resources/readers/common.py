@@ -121,6 +121,16 @@ def tags_of(resource: RecordedResource) -> Tags:
     return {}
 
 
+def tags_within(resource: RecordedResource, own: object) -> Tags:
+    """Tags of a part that stands inside a resource: the part's own, and the resource's beside them."""
+    outer = tags_of(resource)
+    if own is None:
+        return outer
+    if isinstance(own, Unknown) or isinstance(outer, Unknown):
+        return UNKNOWN
+    return {**(outer or {}), **own} if isinstance(own, Mapping) else outer
+
+
 def accelerator_of(catalog: Any, cloud: str, kinds: tuple[str, ...] | Unknown) -> tuple[Text, Count]:
     """(accelerator, how many per machine) of the first machine type with one, by name where the catalog is silent."""
     if isinstance(kinds, Unknown):

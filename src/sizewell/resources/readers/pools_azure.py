@@ -8,7 +8,7 @@ from sizewell.resources import azure_nodes
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
-from sizewell.resources.readers.common import ONE_MACHINE, decoded
+from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_within
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.values import Flag, Text, count, either, every, flag, get, items, text
@@ -197,7 +197,10 @@ def _managed_cluster(graph: Graph, resource: RecordedResource) -> list[dict[str,
     profiles = items(resource.inputs.get("agentPoolProfiles"))
     if isinstance(profiles, Unknown):
         return [{"kinds": UNKNOWN, "nodes_min": UNKNOWN, "nodes_wanted": UNKNOWN, "nodes_max": UNKNOWN}]
-    return [_agent(profile, resource, resource.inputs) for profile in profiles]
+    return [
+        {**_agent(profile, resource, resource.inputs), "tags": tags_within(resource, get(profile, "tags"))}
+        for profile in profiles
+    ]
 
 
 def _ml_compute(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ from sizewell.resources import gcp_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
-from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF
+from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF, tags_within
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
 from sizewell.resources.values import Count, Flag, Text, count, either, flag, get, items, text
@@ -126,6 +126,7 @@ def _cluster(graph: Graph, resource: RecordedResource) -> list[dict[str, object]
                 "nodes_max": get(scaling, "maxNodeCount", default=initial) if scaling is not None else initial,
                 "scales": UNKNOWN if scaling is UNKNOWN else scaling is not None,
                 "public_address": public,
+                "tags": tags_within(resource, get(pool, "nodeConfig", "resourceLabels")),
             }
         )
     return details

@@ -161,7 +161,9 @@ def _tenancy_of(resource: RecordedResource, context: Context, machine: object, s
 def _on_host(machine: object) -> bool:
     """Whether machines stand on dedicated hosts, which are billed whole whatever runs on them."""
     placed = get(machine, "placement")
-    said = [get(each, key) for each in (machine, placed) for key in ("hostId", "hostResourceGroupArn")]
+    # an unknown template may be any, and most of them name no host; a host that is not known yet is one
+    known = [each for each in (machine, placed) if not isinstance(each, Unknown)]
+    said = [get(each, key) for each in known for key in ("hostId", "hostResourceGroupArn")]
     tenancy = text(get(machine, "tenancy", default=get(placed, "tenancy")))
     return tenancy == "host" or any(each is not None for each in said)
 
