@@ -45,6 +45,7 @@ ADVISED = {
     "deployer_of_github": {"open-trust"},
     "machine_for_a_day": UNWATCHED,
     "pipeline_of_data": MONEY,
+    "gcp pipeline_of_data": set(),  # BigQuery is billed by use
     "set_on_a_schedule": UNWATCHED,
     "spot_set": UNWATCHED,
     "azure store_alone": set(),

@@ -127,7 +127,6 @@ def test_batch_pools_name_what_nobody_bounds() -> None:
 
 READY = [{"name": "http", "instanceCount": 2}]
 SERVERLESS = {
-    "aws:sagemaker/endpoint:Endpoint": "gigabyte_seconds",
     "aws:eks/fargateProfile:FargateProfile": "vcpu_hours or memory_gigabyte_hours",
     "aws:ecs/service:Service": "vcpu_hours or memory_gigabyte_hours",
     "gcp:container/cluster:Cluster": "vcpu_hours or memory_gigabyte_hours",
@@ -388,3 +387,33 @@ def test_a_reservation_counts_the_accelerators_of_its_machine_type_once() -> Non
         found.cost().run_rate.usd_per_month.expected
         == Interval.exactly(hourly("gcp", "a2-highgpu-1g") * 1460).cents().expected
     )
+
+
+def test_a_serverless_endpoint_is_billed_by_use_like_a_function() -> None:
+    variant = {"variantName": "a", "modelName": "m", "serverlessConfig": {"memorySizeInMb": 2048, "maxConcurrency": 5}}
+    config = make("aws:sagemaker/endpointConfiguration:EndpointConfiguration", {"productionVariants": [variant]}, "c")
+    endpoint = make("aws:sagemaker/endpoint:Endpoint", {"endpointConfigName": UNKNOWN}, "e", endpointConfigName=config)
+    found = priced(config, endpoint)
+    assert (found.unpriced, found.unknown) == ((), ())
+    assert [kind for _, kind, _ in found.by_use] == ["aws:sagemaker/endpoint:Endpoint"]
+
+
+def test_batch_is_read_in_the_spelling_of_cloudformation_too() -> None:
+    stated = {"type": "EC2", "instanceTypes": ["g5.xlarge"], "minvCpus": 8, "maxvCpus": 8}
+    found = priced(make("aws-native:batch:ComputeEnvironment", {"computeResources": stated}))
+    assert found.unpriced == ()
+    assert (
+        found.cost().run_rate.usd_per_month.floor == Interval.exactly(hourly("aws", "g5.xlarge") * 1460).cents().floor
+    )
+
+
+def test_a_volume_of_a_cluster_elsewhere_is_billed_there() -> None:
+    claim = make("kubernetes:core/v1:PersistentVolumeClaim", {"spec": {"resources": {"requests": {"storage": "20Gi"}}}})
+    assert claim.urn in priced(claim).elsewhere
+    cluster = make("aws:eks/cluster:Cluster", {"version": "1.33"}, "c")
+    group = make(
+        "aws:eks/nodeGroup:NodeGroup",
+        {"instanceTypes": ["t3.large"], "scalingConfig": {"minSize": 1, "maxSize": 1, "desiredSize": 1}},
+        "g",
+    )
+    assert claim.urn not in priced(cluster, group, claim).elsewhere

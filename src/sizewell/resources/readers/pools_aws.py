@@ -386,7 +386,7 @@ def _batch(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
             "market": market,
             "nodes_min": _machines_with(least, kinds),
             "nodes_wanted": _machines_with(count(get(compute, "desiredVcpus", default=0)), kinds),
-            "nodes_max": _machines_with(count(get(compute, "maxVcpus")), kinds),
+            "nodes_max": _machines_with(count(get(compute, "maxVcpus", default=get(compute, "maxvCpus"))), kinds),
             "scales": True,
             "guarded": _ends_idle(least),  # Batch ends machines without jobs, down to the minimum
             "metrics": True,

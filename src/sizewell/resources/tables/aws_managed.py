@@ -71,8 +71,9 @@ def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem,
     """A serverless variant bills the memory of its requests for as long as they take."""
     used = context.usage.of(resource, "gigabyte_seconds")
     if used is None:
-        why = "it is billed by request and memory; put gigabyte_seconds in a usage file"
-        return (context.unpriced(resource, "serverless endpoint", why),)
+        name = context.graph.component(resource)
+        context.outside.append(f"{name}: serverless endpoint ({resource.name}): use not stated, not in totals")
+        return ()
     return (
         context.fee(
             resource,
@@ -192,7 +193,7 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
     """A Batch compute environment: from its smallest to its largest vCPU count; machines of its dearest type."""
     compute = resource.inputs.get("computeResources")
     kinds = items(get(compute, "instanceTypes"))
-    most = number(get(compute, "maxVcpus"))
+    most = number(get(compute, "maxVcpus", default=get(compute, "maxvCpus")))  # CloudFormation's spelling
     if text(get(compute, "type"), "") in ("FARGATE", "FARGATE_SPOT"):
         return (context.unpriced(resource, "Fargate tasks", "they are billed by the jobs' requests"),)
     if isinstance(kinds, Unknown) or not isinstance(most, Decimal) or not kinds or UNKNOWN in kinds:
@@ -205,7 +206,7 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
         vcpus = _vcpus(context, str(name))
         if vcpus is None:
             return (context.unpriced(resource, f"batch machines, {name}", "the machine type is not in the catalog"),)
-        least = number(get(compute, "minVcpus", default=0))
+        least = number(get(compute, "minVcpus", default=get(compute, "minvCpus", default=0)))
         size = Size(
             least=-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN,
             wanted=0 if least == 0 else (-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN),

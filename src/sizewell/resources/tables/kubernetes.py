@@ -12,7 +12,7 @@ from typing import Final
 from sizewell.resources.context import Context, Free, Outcome
 from sizewell.resources.hidden import renders
 from sizewell.resources.kinds import kind_of, named
-from sizewell.resources.kubernetes import nodes_of
+from sizewell.resources.kubernetes import Nodes, nodes_of
 from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import Count, get, items, text
@@ -31,6 +31,8 @@ def behind(resource: RecordedResource, context: Context) -> Outcome:
             lines = (*_machines_of_pods(resource, context), *_claimed(resource, context))
             return lines or Free("its pods run on machines of this program, which are priced by themselves")
         case "volume":
+            if not _nodes(context).here(resource, context.graph):
+                context.elsewhere.add(resource.urn)  # the cluster's bill, with its machines
             return _volume(resource, context, resource.inputs.get("spec"))
         case "load-balancer":
             return _load_balancer(resource, context, kind)
@@ -43,9 +45,7 @@ def behind(resource: RecordedResource, context: Context) -> Outcome:
 def _machines_of_pods(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
     wanted = accelerators_asked(resource, context.graph)
     asks = isinstance(wanted, Unknown) or bool(wanted)
-    nodes = context.nodes
-    if nodes is None:
-        nodes = context.nodes = nodes_of(context.graph)
+    nodes = _nodes(context)
     if nodes.here(resource, context.graph):
         if not asks or nodes.accelerated:
             return ()
@@ -56,6 +56,12 @@ def _machines_of_pods(resource: RecordedResource, context: Context) -> tuple[Lin
     if not asks:
         context.elsewhere.add(resource.urn)
     return (context.unpriced(resource, what, why),)
+
+
+def _nodes(context: Context) -> Nodes:
+    if context.nodes is None:
+        context.nodes = nodes_of(context.graph)
+    return context.nodes
 
 
 def _accelerators(wanted: Count) -> str:
