@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 
 import pytest
+import yaml
 
-from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.choose.candidates import Cause
+from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.workloads import _parallelism
 from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.records.decision import Parallelism, Task
 from sizewell.sizing.records.jobs import TrainingJob
 from sizewell.sizing.records.launching import beyond
+from sizewell.sizing.workload.read import parse_spec
 
 from .conftest import ON, spec, with_shapes
 
@@ -141,3 +145,146 @@ def test_what_a_batch_needs_to_be_launched_is_said_where_it_is_sized(facts, fiel
     launched = any("vllm, which is launched" in note for note in workload.assumptions)
     assert launched == (workload.task.family == "decoder")
     assert not any("512 tokens in a record" in note for note in workload.assumptions)
+
+
+CHAT = {
+    "kind": "inference",
+    "model": "meta-llama/Llama-3.1-8B",
+    "slo": {"ttft": "60s", "tpot": "200ms"},
+}
+
+
+LOG = {"file": "log.csv", "columns": "at=at,input=input,output=output"}
+
+
+def decided(facts, **changes):
+    return decide([spec(**{**CHAT, **changes})], facts, stack="", on=ON).workloads[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt"),
+    [
+        ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", 1500),
+        ("meta-llama/Llama-2-13b-hf", 3000),
+        ("microsoft/Phi-3-mini-4k-instruct", 3000),
+        ("Qwen/Qwen3-32B", 24_600),
+        ("mistralai/Mixtral-8x7B-v0.1", 20_000),
+    ],
+)
+def test_an_engine_is_not_told_to_take_more_than_the_model_reads(facts, model, prompt):
+    traffic = {"rps": 0.1, "input_tokens": prompt, "output_tokens": 100}
+    task = decided(facts, model=model, traffic=traffic).task
+    limit = facts.model(model).max_sequence_length
+    assert 2 * task.sequence_length > limit
+    assert task.request_tokens_max == limit
+
+
+def test_a_configuration_that_stretches_its_positions_is_taken_at_its_word(facts, tmp_path):
+    config = {
+        "model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "num_hidden_layers": 28, "hidden_size": 3584,
+        "num_attention_heads": 28, "num_key_value_heads": 4, "intermediate_size": 18944, "vocab_size": 152064,
+        "max_position_embeddings": 32768, "rope_scaling": {"type": "yarn", "factor": 2.0,
+        "original_max_position_embeddings": 32768},
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    traffic = {"rps": 0.1, "input_tokens": 40_000, "output_tokens": 100}
+    text = yaml.safe_dump({"name": "chat", **CHAT, "model": {"config": "config.json"}, "traffic": traffic})
+    task = decide([parse_spec(text, catalog=facts, folder=tmp_path)], facts, stack="", on=ON).workloads[0].task
+    assert task.request_tokens_max == 65_536
+
+
+def test_an_engine_takes_the_lengths_that_the_spec_states(facts):
+    """Twice the mean would refuse more than one request in twenty."""
+    traffic = {"rps": 0.5, "input_tokens": 1000, "output_tokens": 300}
+    assert decided(facts, traffic=traffic).task.request_tokens_max == 3072
+    spread = decided(facts, traffic={**traffic, "input_tokens_p95": 3500, "output_tokens_p95": 900}).task
+    assert spread.request_tokens_max > 3500 + 900
+
+
+def test_an_engine_takes_the_longest_request_of_the_log(facts, tmp_path):
+    rows = "".join(f"{n},900,100\n" for n in range(1, 200)) + "200,11000,1126\n"
+    (tmp_path / "log.csv").write_text("at,input,output\n0,900,100\n" + rows)
+    given = parse_spec(yaml.safe_dump({"name": "chat", **CHAT, "traffic": {"requests": LOG}}),
+                       catalog=facts, folder=tmp_path)  # fmt: skip
+    task = decide([given], facts, stack="", on=ON).workloads[0].task
+    assert task.request_tokens_max == 12_288
+
+
+def test_an_engine_takes_no_longer_request_than_its_cache_holds(facts):
+    """vLLM ends at start where one request of the longest length does not fit into its cache."""
+    traffic = {"rps": 0.02, "input_tokens": 18_000, "output_tokens": 500}
+    workload = decided(facts, traffic=traffic, resources={"accelerators": ["A10G"]})
+    task, memory = workload.task, workload.memory
+    per_token = 131_072  # bytes: 32 layers, 8 heads of 128, keys and values of 16 bits
+    free = memory.usable_bytes - sum(memory.breakdown[part] for part in ("weights", "activations", "graphs", "context"))
+    assert task.sequence_length < task.request_tokens_max <= free / per_token < 2 * task.sequence_length
+
+
+@pytest.mark.parametrize(
+    ("weights", "accelerator", "fits"),
+    [
+        ("fp8", "V100", False),
+        ("fp8", "T4", False),
+        ("fp4", "T4", False),
+        ("int4", "T4", True),
+        ("fp8", "L4", True),
+        ("fp16", "V100", True),
+    ],
+)
+def test_no_machine_is_chosen_that_the_engine_has_no_kernels_for(facts, weights, accelerator, fits):
+    traffic = {"rps": 0.1, "input_tokens": 600, "output_tokens": 150}
+    given = {"model": {"name": "meta-llama/Llama-3.1-8B", "weights": weights}, "traffic": traffic}
+    sizing = size_one(spec(**{**CHAT, **given, "resources": {"accelerators": [accelerator]}}), facts, stack="", on=ON)
+    assert bool(sizing.options) == fits
+    if not fits:
+        reasons = [r.reason for r in sizing.rejections if r.cause is Cause.RUNTIME]
+        assert any(f"vllm has no kernels for {weights} weights" in reason for reason in reasons)
+
+
+def test_weights_that_have_to_be_prepared_and_engines_without_a_template_are_said(facts):
+    traffic = {"rps": 0.1, "input_tokens": 600, "output_tokens": 150}
+    prepared = decided(facts, model={"name": "meta-llama/Llama-3.1-8B", "weights": "int4"}, traffic=traffic)
+    assert any("weights in int4 are prepared beforehand" in note for note in prepared.assumptions)
+    other = decided(facts, engine="sglang", traffic=traffic)
+    assert any(".command of your own and an image with sglang" in note for note in other.assumptions)
+    plain = decided(facts, traffic=traffic)
+    assert not [note for note in plain.assumptions if "beforehand" in note or "of your own" in note]
+
+
+@pytest.mark.parametrize(
+    ("figures", "has"),
+    [
+        ({"gated": False}, "an ungated feed-forward"),
+        ({"tied_embeddings": True}, "tied embeddings"),
+        ({"sliding_window": 1024}, "a sliding window"),
+        ({"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128}, "latent attention"),
+        ({}, ""),
+    ],
+)
+def test_a_model_that_the_built_in_transformer_is_not_is_launched_by_a_program_of_its_own(facts, figures, has):
+    dims = {"layers": 12, "hidden": 768, "heads": 12, "kv_heads": 12, "head_dim": 64, "ffn": 3072, "vocab": 50257}
+    given = {"kind": "training", "model": {**dims, **figures}, "training": {"tokens": "1B", "sequence_length": 1024}}
+    workload = decide([spec(**given)], facts, stack="", on=ON).workloads[0]
+    more = beyond(workload.task, workload.framework, workload.parallelism)
+    assert [each.path for each in more] == (["task.dimensions"] if has else [])
+    assert any(has in note for note in workload.assumptions if note.startswith("launched by run.")) == bool(has)
+
+
+def test_a_replica_fits_where_the_upper_edge_of_its_band_does(facts):
+    """One rule for every workload: what fits on average alone does not fit (docs/concepts/memory.md)."""
+    given = {
+        "model": {"name": "moonshotai/Kimi-K2-Instruct"},
+        "traffic": {"rps": 0.2, "input_tokens": 2000, "output_tokens": 300},
+        "resources": {"accelerators": ["H200"]},
+    }
+    for engine in ({}, {"engine": "vllm"}):
+        sizing = size_one(spec(**{**CHAT, **given, **engine}), facts, stack="", on=ON)
+        assert not sizing.options
+        assert any("at the upper edge of the band" in r.reason for r in sizing.rejections if r.cause is Cause.MEMORY)
+
+
+def test_a_band_is_the_same_whether_the_engine_is_stated_or_launched_by_default(facts):
+    given = {"traffic": {"rps": 0.2, "input_tokens": 2000, "output_tokens": 300}, "resources": {"accelerators": ["L4"]}}
+    bare, stated = (decided(facts, **given, **engine).memory for engine in ({}, {"engine": "vllm"}))
+    assert (bare.low_bytes, bare.high_bytes) == (stated.low_bytes, stated.high_bytes)
+    assert bare.high_bytes <= bare.usable_bytes

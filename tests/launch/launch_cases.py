@@ -168,7 +168,7 @@ def ray():
 def serve(devices=1, **changes):
     machines = changes.pop("machines", pool("aws", "g6.xlarge", "l4", 1, role="replicas"))
     count = changes.pop("count", replicas(0, 1, 2, devices))
-    task = changes.pop("task", CHAT.model_copy(update={"model": "meta-llama/Llama-3.1-8B", "weights": "int4"}))
+    task = changes.pop("task", CHAT.model_copy(update={"model": "meta-llama/Llama-3.1-8B", "weights": "nf4"}))
     one = serving("chat", machines, task=task, performance=SERVED, **changes)
     return one.model_copy(update={"replicas": count}), machines
 

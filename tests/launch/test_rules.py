@@ -306,7 +306,7 @@ def test_hours_to_midnight_end_on_the_same_day():
         ("fp16", ("aws", "g6.xlarge", "l4", 1), ["--dtype", "half"]),
         ("bf16", ("aws", "g4dn.xlarge", "t4", 1), ["--dtype", "half"]),
         ("fp8", ("aws", "g6.xlarge", "l4", 1), ["--quantization", "fp8"]),
-        ("int4", ("aws", "g4dn.xlarge", "t4", 1), ["--dtype", "half", "--quantization", "bitsandbytes"]),
+        ("nf4", ("aws", "g4dn.xlarge", "t4", 1), ["--dtype", "half", "--quantization", "bitsandbytes"]),
     ],
 )
 def test_precision_as_flags(weights, accelerator, flags):
@@ -338,6 +338,7 @@ def test_loading_may_take_twice_what_was_expected():
         (cases.PICTURES, {}, "triton needs a model to load"),
         (cases.CHAT.model_copy(update={"model": None}), {}, "vllm needs a model to load"),
         (cases.CHAT.model_copy(update={"weights": "int8"}), {}, "weights in int8 have to be prepared beforehand"),
+        (cases.CHAT.model_copy(update={"weights": "int4"}), {}, "weights in int4 have to be prepared beforehand"),
         (cases.CHAT.model_copy(update={"engine": "sglang"}), {}, "sglang is what the decision was sized for"),
         (cases.CHAT.model_copy(update={"family": "diffusion"}), {"engine": "vllm"}, "does not serve diffusion models"),
     ],
@@ -350,6 +351,35 @@ def test_what_cannot_be_served_is_refused(task, run, words):
         manifests(of)
     own = dataclasses.replace(of, run=cases.run(command=("serve-it",), **run))
     assert one(manifests(own), "Deployment")
+
+
+def launched(task, accelerator=("aws", "g6.xlarge", "l4", 1), **run):
+    machines = pool(*accelerator, role="replicas")
+    work, _ = cases.serve(machines=machines, task=task)
+    target = eks_target(work, machines, name="chat")
+    return launch_of(decision("dev-aws", work), work, machines, cases.run(cases.VLLM, **run), target)
+
+
+@pytest.mark.parametrize(
+    ("weights", "accelerator", "words"),
+    [
+        ("fp8", ("aws", "g4dn.xlarge", "t4", 1), "vllm has no kernels for fp8 weights on t4"),
+        ("fp8", ("azure", "Standard_NC6s_v3", "v100-16gb", 1), "vllm has no kernels for fp8 weights on v100-16gb"),
+        ("fp16", ("aws", "own-1x", "p100", 1), "vllm does not run on p100"),
+    ],
+)
+def test_weights_that_the_engine_has_no_kernels_for_on_these_machines_are_refused(weights, accelerator, words):
+    of = launched(cases.CHAT.model_copy(update={"weights": weights}))
+    family = catalog.load().accelerators[accelerator[2]].family
+    of = dataclasses.replace(of, machine=dataclasses.replace(of.machine, family=family))
+    with pytest.raises(ConfigError, match=words):
+        manifests(cases.planned(of, accelerator=accelerator[2]))
+
+
+def test_an_engine_is_told_to_take_what_the_decision_says_and_twice_the_mean_where_it_says_nothing():
+    for most, mean, said in ((4096, 3072, "4096"), (None, 1250, "3072")):
+        of = launched(cases.CHAT.model_copy(update={"sequence_length": mean, "request_tokens_max": most}))
+        assert word(serving.command(of, serving.engine_of(of)), "--max-model-len") == said
 
 
 def test_a_model_that_is_published_quantized_is_served_as_it_is():

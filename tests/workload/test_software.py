@@ -183,3 +183,20 @@ def test_what_is_sized_for_an_engine_is_what_it_is_launched_for():
     for name, engine in ENGINES.items():
         for family in ("decoder", "encoder", "speech", "vision", "diffusion"):
             assert serves(name, family) is (family in engine.families)
+
+
+def test_an_encoder_decoder_is_not_sent_to_a_config_that_is_refused():
+    for name in ("google/flan-t5-xl", "facebook/bart-large-cnn", "facebook/nllb-200-3.3B"):
+        text = f"name: x\nkind: fine-tuning\nmodel: {name}\ntraining: {{method: lora, samples: 10k, sequence_length: 512}}\n"
+        with pytest.raises(SpecError) as refused:
+            parse_spec(text, catalog=load())
+        fix = refused.value.faults[0].fix
+        assert "config.json" not in fix
+        assert "google-t5/t5-large" in fix
+
+
+def test_training_that_is_not_sized_is_not_given_the_bytes_of_serving_alone():
+    text = "name: x\nkind: fine-tuning\nmodel: openai/whisper-large-v3\ntraining: {method: full, samples: 50k}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, catalog=load())
+    assert "16 to train all of it (AdamW)" in refused.value.faults[0].fix

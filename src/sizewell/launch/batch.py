@@ -9,10 +9,11 @@ from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import jobset, limited
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
+from sizewell.launch.serving import longest_request, unloaded
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.launching import beyond_batch
+from sizewell.sizing.records.launching import LEAST_ROOM, beyond_batch
 from sizewell.sizing.workload.precision import published_so
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
@@ -60,8 +61,8 @@ def command(launch: Launch) -> list[str]:
     settings: dict[str, object] = {"tensor_parallel_size": replicas.devices_per_replica if replicas else 1}
     if replicas and replicas.concurrency_per_replica:
         settings["max_num_seqs"] = replicas.concurrency_per_replica
-    if task.sequence_length:
-        settings["max_model_len"] = max(2048, 2 * task.sequence_length)
+    if longest := longest_request(task, least=LEAST_ROOM):
+        settings["max_model_len"] = longest
     settings["max_tokens"] = task.output_tokens or 16
     if not launch.machine.bf16:
         settings["dtype"] = "half"
@@ -100,6 +101,7 @@ def possible(launch: Launch) -> None:
     ]
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")
+    wrong = unloaded(launch, ENGINE)
     data = launch.plan.data
     if not data or "://" not in data:
         fix = f"add data: {{location: s3://..., size: ...}} to the spec and decide again, or set run.{name}.command"

@@ -18,15 +18,16 @@ from sizewell.launch.pods import Manifest
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.kernels import ANY, missing
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once
+from sizewell.sizing.records.decision import Task
+from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once, tokens_taken
 from sizewell.sizing.units import GIB
-from sizewell.sizing.workload.precision import published_so
+from sizewell.sizing.workload.precision import SIXTEEN_BIT, prepared, published_so
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
-SIXTEEN_BIT: Final = ("fp16", "fp32", "bf16")
 
 
 def manifests(launch: Launch) -> list[Manifest]:
@@ -72,9 +73,9 @@ def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: 
         # Where each place has memory of its own from the start, there are as many as were sized.
         fixed = engine.shares_context or launch.machine.runtime == "neuron"
         words += say("sequences_max", _concurrency(launch) if fixed else sequences_at_once(_concurrency(launch)))
-    if task.sequence_length:
+    if longest := longest_request(task):
         together = _concurrency(launch) if engine.shares_context else 1
-        words += say("sequence_length_max", _room(task.sequence_length) * together)
+        words += say("sequence_length_max", longest * together)
     if cores := launch.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
         words += say("threads", cores, runtime=launch.machine.runtime)
     words += _adapters(launch, engine)
@@ -248,17 +249,7 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{engine.name} does not serve {task.family} models",
         f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",
     )
-    made = (
-        task.weights is None
-        or task.weights in (*SIXTEEN_BIT, *engine.at_load)
-        or published_so(task.model, task.weights)
-    )
-    must(
-        own or bool(run.model) or made,
-        "model",
-        f"weights in {task.weights} have to be prepared beforehand: {engine.name} does not convert them while loading",
-        f"set {at}.model to a checkpoint in {task.weights}",
-    )
+    wrong += [] if own else unloaded(launch, engine)
     must(
         own or not task.adapters or ("adapters" in engine.flags and task.family in (None, "decoder")),
         "engine",
@@ -286,6 +277,22 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
     )
     if wrong:
         raise ConfigError(wrong, subject=f"run {launch.plan.name}")
+
+
+def unloaded(launch: Launch, engine: InferenceEngine) -> list[Fault]:
+    """Faults of weights that the engine cannot load, or cannot run on these accelerators."""
+    weights, at, faults = launch.task.weights, f"run.{launch.plan.name}", []
+    if not launch.run.model and prepared(engine, launch.task.model, weights):
+        message = f"weights in {weights} have to be prepared beforehand: {engine.name} does not convert them on loading"
+        fix = f"set {at}.model to a checkpoint in {weights}"
+        faults.append(Fault(path=f"{at}.model", message=message, fix=fix))
+    row = missing(engine.name, weights or "bf16", launch.machine.family)
+    if row is not None and not row.only:
+        lacks = "does not run" if row.weights == ANY else f"has no kernels for {weights} weights"
+        fix = "name a newer accelerator in resources and decide the stack again"
+        message = f"{engine.name} {lacks} on {launch.plan.accelerator}"
+        faults.append(Fault(path=f"{at}.engine", message=message, fix=fix))
+    return faults
 
 
 def _reached(launch: Launch, engine: InferenceEngine) -> Manifest:
@@ -454,13 +461,14 @@ def _concurrency(launch: Launch) -> int:
     return (replicas.concurrency_per_replica or 1) if replicas else 1
 
 
-def _room(tokens: int) -> int:
-    """Room for requests that are longer than the mean ones that were sized: twice, in whole thousands.
+def longest_request(task: Task, *, least: int = 0) -> int:
+    """Tokens of the longest request to take; what was sized without them has twice the mean. 0 where neither is known.
 
-    >>> _room(1250), _room(720)
-    (3072, 2048)
+    >>> longest_request(Task(sequence_length=720)), longest_request(Task(request_tokens_max=4096, sequence_length=3072))
+    (2048, 4096)
     """
-    return -(-2 * tokens // 1024) * 1024
+    mean = task.sequence_length or 0
+    return task.request_tokens_max or tokens_taken(mean, longest=max(2 * mean, least))
 
 
 def _precision(launch: Launch, engine: InferenceEngine) -> list[str]:

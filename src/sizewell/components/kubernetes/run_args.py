@@ -121,6 +121,8 @@ class TaskArgs(TypedDict):
     """Name of the model."""
     dimensions: NotRequired[dict[str, int]]
     """layers, hidden, heads, ... of a model without a name."""
+    not_built_in: NotRequired[list[str]]
+    """What a model by its dimensions has that the entry scripts' own transformer has not, as tied embeddings."""
     family: NotRequired[str]
     """decoder, encoder, vision or diffusion."""
     engine: NotRequired[str]
@@ -154,7 +156,9 @@ class TaskArgs(TypedDict):
     no_sync: NotRequired[bool]
     """Whether gradients are reduced after the last micro-batch of a step alone."""
     sequence_length: NotRequired[int]
-    """Tokens of a sample, or of the longest request."""
+    """Tokens of a sample, or of a mean request."""
+    request_tokens_max: NotRequired[int]
+    """Tokens of the longest request that the engine takes; twice the mean where it is not stated."""
     samples_per_step: NotRequired[int]
     """Total over all devices."""
     steps: NotRequired[int]

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from sizewell import logs
-from sizewell.sizing.catalog import buildable, host, residency
+from sizewell.sizing.catalog import buildable, host, kernels, residency
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.history import fresh_days
@@ -29,6 +29,7 @@ from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.money import Priced
+from sizewell.sizing.predict.architecture import served_family
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
@@ -543,6 +544,8 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
     if runtime != "cuda" and weights not in _FORMATS[runtime]:
         way = f"use model.weights: {' or '.join(sorted(_FORMATS[runtime]))}"
         return f"{weights} weights have no released kernels for {runtime}", way
+    if need.serving is not None and (lacking := _without_kernels(accelerator, need, weights))[0]:
+        return lacking
     if peak_flop_per_s(accelerator, getattr(job, "precision", weights)) <= 0:
         return (
             f"the catalog has no FLOP/s of {accelerator.name} in {weights}",
@@ -561,6 +564,20 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
         if accelerator.family == "inferentia":
             return f"{accelerator.name} is built for inference; use Trainium for training", "use Trainium"
     return "", ""
+
+
+def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str) -> tuple[str, str]:
+    """As `_runtime`: an engine that does not run on that generation of accelerators, or not with such weights."""
+    assert need.architecture is not None  # noqa: S101 - what is served has one
+    engine = need.engine or engine_for(served_family(need.architecture), accelerator.runtime).name
+    row = kernels.missing(engine, weights, accelerator.family)
+    if row is None or row.only:
+        return "", ""
+    if row.weights == kernels.ANY:
+        return f"no release of {engine} runs on {accelerator.name}", "name a newer accelerator in resources"
+    formats = " or ".join(kernels.instead(engine, accelerator.family))
+    reason = f"{engine} has no kernels for {weights} weights on {accelerator.name}"
+    return reason, f"use model.weights: {formats}, or name a newer accelerator in resources"
 
 
 def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -29,6 +30,7 @@ from sizewell.sizing.records.decision import CatalogRef, Decision, RejectionGrou
 from sizewell.sizing.records.jobs import Pace
 from sizewell.sizing.records.registration import UNASSIGNED
 from sizewell.sizing.records.stackname import UNSTATED, environment_of
+from sizewell.sizing.units import GIB, short_duration
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -217,16 +219,21 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     for rejection in ranked:
         if len(nearest) < NEAREST and rejection.reason not in {near.reason for near in nearest}:
             nearest.append(rejection)
+    nearest = _with_ways(sizing, nearest)
     beyond = impossible(sizing)
-    ways = {r.cause: r.relax for r in reversed(nearest) if r.relax}  # of each cause the nearest's
-    named = Cause.TOO_SLOW if sizing.need.training else Cause.MEMORY
-    others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not named]
+    helped = [r for r in nearest if r.cause is not Cause.LAYOUT or math.isfinite(r.shortfall)] or nearest
+    ways = {r.cause: r.relax for r in reversed(helped) if r.relax}  # of each cause the nearest's
+    # A bound of the hardware is not lifted by what else a smaller machine lacks.
+    named = (Cause.TOO_SLOW, Cause.MEMORY) if sizing.need.training else (Cause.MEMORY,)
+    others = [way for cause, way in reversed(ways.items()) if not beyond or cause not in named]
+    elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
+    if elsewhere is not None and elsewhere.cloud in asked:  # what the spec names does the work: nothing is to widen
+        others, nearest = [], [r for r in nearest if r.cause not in EXCLUDED]
     shown = clouds | {r.cloud for r in nearest}
     others += [way for place, way in ELSEWHERE.items() if place in shown]
     relax = list(dict.fromkeys([*(wish.relax for wish in beyond), *others]))
-    elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None:
-        relax.append(f"{elsewhere.cloud} {elsewhere.instance_type} would fit, but cannot be provisioned")
+        relax.append(f"{_at_work(elsewhere)}; {elsewhere.cloud} cannot be provisioned")
     if cloud is not None and (other := sizing.best()) is not None:
         relax.append(f"{other.cloud} {other.instance_type} would fit; the stack is on {cloud}")
     return NothingFits(
@@ -236,6 +243,28 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
         rejections=rejection_groups(sizing.rejections),
         impossible=tuple(f"{wish.what}: {_times(wish.factor)} {wish.than}" for wish in beyond),
     )
+
+
+def _with_ways(sizing: Sizing, nearest: list[Rejection]) -> list[Rejection]:
+    if sizing.need.training is None:
+        return nearest
+    from sizewell.sizing.choose.more_room import with_ways  # its layouts need NumPy, which other workloads do without
+
+    return with_ways(sizing, nearest)
+
+
+def _at_work(option: Option) -> str:
+    """A machine that does the work, with the memory that is taken of a device and how fast it is."""
+    fleet, memory = option.fleet, option.fleet.memory
+    text = f"{fleet.nodes} x {option.cloud} {option.instance_type} would fit"
+    if memory.breakdown:
+        text += f": {memory.total_bytes / GIB:,.1f} of {fleet.usable_bytes / GIB:,.1f} GiB a device"
+    if option.run_s is not None:
+        return f"{text}, {short_duration(option.run_s)} a run"
+    if fleet.replica_rate and fleet.serving is not None:
+        text += f", {fleet.replica_rate * fleet.replicas:.3g} requests/s within slo"
+        text += f", {fleet.serving.tpot_s * 1000:.3g} ms a token" if fleet.serving.tpot_s else ""
+    return text
 
 
 def _times(factor: float) -> str:

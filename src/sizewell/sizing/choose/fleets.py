@@ -17,14 +17,19 @@ from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.choose.fleet import FAR, Fleet, FleetRefusal, Machine, Replicas, within
 from sizewell.sizing.choose.requirements import Alike, Arrivals, BatchWork, Requirements, Simulated
 from sizewell.sizing.choose.start_up import start_up_s
-from sizewell.sizing.predict.memory import serving_memory, serving_parts, serving_usable_bytes, usable_bytes
+from sizewell.sizing.predict.memory import (
+    bytes_for_one,
+    serving_memory,
+    serving_parts,
+    serving_usable_bytes,
+    usable_bytes,
+)
 from sizewell.sizing.predict.performance.processors import as_run
 from sizewell.sizing.predict.performance.serving import (
     ServingRefusal,
     is_language_model,
     largest_rate,
     refusal,
-    sequences_that_fit,
     serving,
 )
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
@@ -56,7 +61,7 @@ class FleetSearch:
         self._replicas: dict[Alike, Replicas | None] = {}  # None: no room for a request
         self._takes: dict[tuple[Alike, int], tuple[float, float]] = {}  # by kind and pool: rate, load
         self._loaded: dict[Alike, tuple[ServingEstimate, MemoryEstimate]] = {}
-        self._offline: dict[Alike, ServingEstimate | ServingRefusal] = {}
+        self._offline: dict[Alike, ServingEstimate | ServingRefusal | None] = {}  # None: no room for a request
 
     @cached_property
     def training(self) -> TrainingSearches:
@@ -165,9 +170,10 @@ class FleetSearch:
         for tensor in tensor_sizes(machine, job):
             alike = alike_of(cluster, tensor)
             if alike not in self._offline:
-                self._offline[alike] = serving(job, cluster, tensor=tensor)
+                room = _room(job, cluster, tensor)
+                self._offline[alike] = serving(job, cluster, tensor=tensor) if room else None
             estimate = self._offline[alike]
-            if isinstance(estimate, ServingRefusal):
+            if estimate is None or isinstance(estimate, ServingRefusal):
                 continue
             rate = estimate.requests_per_s * (machine.count // tensor)
             if best is None or rate > best[0] * 1.001:
@@ -438,7 +444,10 @@ def load_per_replica(
 
 
 def _room(job: ServingJob, cluster: Cluster, tensor: int) -> bool:
-    return sequences_that_fit(job, cluster, tensor=tensor) >= 1
+    """Whether the longest request surely fits beside weights and engine: at the upper edge of their band."""
+    parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
+    _, needed = bytes_for_one(job, parts, cluster.accelerator)
+    return needed <= serving_usable_bytes(job, parts, cluster.accelerator)
 
 
 def _usable(job: ServingJob, machine: Machine, tensor: int) -> int:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.predict.layouts.search import Plan
 
 NODES_MAX_FOR_TIME = 16  # where speed is wanted at any price and resources.nodes sets no limit
+MORE_MEMORY = "allow more accelerators in resources, or those with more memory"  # `more_room` says how many
 COMPUTE = ("matrix products", "attention", "memory-bound", "recompute")  # of a step's waterfall
 LIKELY_STATE = 3.0  # what a run is likely to need in all, over the least that any layout keeps
 BOUND_SHARE = 0.98  # products of other sizes may fill a device's last wave a little better
@@ -185,7 +186,7 @@ class TrainingSearch:
             # memory first: where it does not suffice no deadline helps
             least = least_state_bytes(job) / devices
             if least > usable:
-                refusals.append(_no_room(least, usable, devices, machine.accelerator))
+                refusals.append(_no_room(job, machine, devices))
                 continue
             if refused := _no_host_room(job, machine, nodes):
                 refusals.append(refused)
@@ -199,7 +200,7 @@ class TrainingSearch:
             if isinstance(answer, LayoutRefusal):
                 shortfall = answer.need_bytes / answer.usable_bytes if answer.usable_bytes else math.inf
                 relax = {
-                    "memory": "allow more nodes in resources.nodes",
+                    "memory": MORE_MEMORY,
                     "layout": "set training.global_batch so that the devices divide it, or allow fewer nodes",
                 }[answer.cause]
                 refusals.append(
@@ -224,7 +225,7 @@ class TrainingSearch:
         if asked and asked.low > most:
             if most == 1:
                 reason = "a job on several machines needs InfiniBand on Azure, which these do not have"
-                return FleetRefusal(cause="nodes", reason=reason, relax="allow one node in resources.nodes")
+                return FleetRefusal(cause="layout", reason=reason, relax="name a type with InfiniBand, or one machine")
             reason = f"one job runs on at most {most:,} of these machines"
             return FleetRefusal(cause="nodes", reason=reason, relax=f"allow {most:,} nodes or fewer in resources.nodes")
         return FleetRefusal(cause="nodes", reason="no valid number of nodes", relax="widen resources.nodes")
@@ -267,20 +268,38 @@ def _ask(machine: Machine, nodes: int, topology: str) -> Ask:
 
 
 def least_state_bytes(job: TrainingJob) -> float:
-    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments."""
+    """Less than any layout keeps, over all devices together: weights, and for full training gradients and moments,
+    where the host does not keep these.
+    """
     from sizewell.sizing.predict.architecture import params_total
 
-    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 4.0 if job.cpu_offload else 6.0)
+    per_param = {"qlora": 0.5, "lora": 1.0}.get(job.method, 2.0 if job.cpu_offload else 6.0)
     return params_total(job.architecture) * per_param
 
 
-def _no_room(least: float, usable: int, devices: int, accelerator: Accelerator) -> FleetRefusal:
+def _state_bytes(job: TrainingJob) -> float:
+    """What weights, gradients and optimizer state take over all devices together, where a layout keeps the least."""
+    from sizewell.sizing.predict.architecture import params_total
+    from sizewell.sizing.predict.memory import adapter_params
+    from sizewell.sizing.predict.memory.states import recipe
+
+    params, kept = params_total(job.architecture), []
+    for layout in (Layout(), Layout(zero_stage=3)):
+        per = recipe(job, layout)
+        beside = 0.0 if job.cpu_offload else per.optimizer + (0.0 if job.optimizer_in_backward else per.gradients)
+        trained = adapter_params(job) if job.method in ("lora", "qlora") else params
+        kept.append(per.weights * params + (per.adapters + beside) * trained)
+    return min(kept)
+
+
+def _no_room(job: TrainingJob, machine: Machine, devices: int) -> FleetRefusal:
+    usable, state = usable_bytes(machine.accelerator), _state_bytes(job) / devices
     return FleetRefusal(
         cause="memory",
-        reason=f"model state alone needs {least / GIB:.1f} GiB per device on {devices} x {accelerator.name}, "
+        reason=f"model state alone needs {state / GIB:,.1f} GiB per device on {devices} x {machine.accelerator.name}, "
         f"{usable / GIB:.1f} GiB usable",
-        shortfall=least / usable,
-        relax="allow more nodes in resources.nodes",
+        shortfall=state / usable,
+        relax=MORE_MEMORY,
     )
 
 
@@ -288,16 +307,10 @@ HOST_SHARE = 0.9  # estimate: of a machine's memory that a run may take; the res
 
 
 def _no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal | None:
-    """Why the hosts do not hold the optimizer's state that is kept there; None where they do, or keep none.
-
-    Gradients come there in 16 bits and stand beside master weights and moments (ZeRO-Offload, arXiv 2101.06840).
-    """
-    from sizewell.sizing.predict.architecture import params_total
-    from sizewell.sizing.predict.memory.states import recipe
-
+    """Why the hosts do not hold the optimizer's state that is kept there; None where they do, or keep none."""
     if not job.cpu_offload or job.method in ("lora", "qlora"):
         return None
-    needed = params_total(job.architecture) * (recipe(job, Layout()).optimizer + 2.0) / nodes
+    needed = host_bytes(job, nodes)
     has = HOST_SHARE * (machine.host_memory_bytes or 0)
     if needed <= has:
         return None
@@ -306,8 +319,18 @@ def _no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusa
         cause="memory",
         reason=f"offload needs {needed / GIB:,.0f} GiB of host memory on each of {nodes}, {known}",
         shortfall=needed / has if has else math.inf,
-        relax="leave training.offload out, or allow more nodes in resources.nodes",
+        relax="leave training.offload out, or name a machine with more memory in resources.instance_type",
     )
+
+
+def host_bytes(job: TrainingJob, nodes: int) -> float:
+    """What an optimizer on the hosts takes of each: gradients are kept there in fp32 beside master weights and moments,
+    16 bytes a parameter with Adam (DeepSpeed's `estimate_zero2_model_states_mem_needs`, without its margin of a half).
+    """
+    from sizewell.sizing.predict.architecture import params_total
+    from sizewell.sizing.predict.memory.states import recipe
+
+    return params_total(job.architecture) * (recipe(job, Layout()).optimizer + 4.0) / nodes
 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:

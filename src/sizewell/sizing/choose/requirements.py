@@ -22,18 +22,18 @@ from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
-from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
+from sizewell.sizing.predict.architecture import is_speech_recognizer, params_total, served_family
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.simulation.requests import Requests, spread_of
+from sizewell.sizing.predict.simulation.requests import Requests, longest_of, spread_of
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.jobs import Method, Pace, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
-from sizewell.sizing.units import Range
+from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.daily import Week, week
 from sizewell.sizing.workload.precision import Native, native_form
@@ -67,6 +67,7 @@ DIMENSIONS: Final = (
     "experts",
     "experts_per_token",
 )
+BESIDE: Final = 0.05  # of a model's parameters beside its layers, that a rounded count alone does not explain
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
@@ -381,6 +382,7 @@ def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
     return Task(
         model=named,
         dimensions=None if named else dimensions_of(architecture),
+        not_built_in=(None if named else not_built_in(architecture)) or None,
         family=architecture.kind,
         experts=architecture.experts or None,
         engine=spec.engine.name if spec.engine else None,
@@ -394,6 +396,25 @@ def task_of(spec: WorkloadSpec, architecture: Architecture) -> Task:
 def dimensions_of(architecture: Architecture) -> dict[str, int] | None:
     """The sizes that say which model it is, where no name does."""
     return {name: size for name in DIMENSIONS if (size := getattr(architecture, name))} or None
+
+
+def not_built_in(model: Architecture) -> tuple[str, ...]:
+    """What of a decoder by its dimensions the entry scripts' own transformer does not have: it is gated (three
+    matrices), without biases, with rotary positions, heads that see everything, and an output head of its own.
+
+    >>> not_built_in(Architecture(key="gpt2", layers=12, hidden=768, gated=False, tied_embeddings=True))
+    ('an ungated feed-forward', 'tied embeddings')
+    """
+    has = {
+        "an ungated feed-forward": not model.gated,
+        "tied embeddings": model.tied_embeddings,
+        "biases": model.biases != "none",
+        "a sliding window": model.sliding_window > 0,
+        "latent attention": model.kv_lora_rank > 0,
+        "learned positions": model.learned_positions > 0,
+        "parameters beside its layers": model.extra_params > BESIDE * params_total(model),
+    }
+    return tuple(key for key, there in has.items() if there and model.kind == "decoder")
 
 
 def _budget(spec: WorkloadSpec) -> dict[str, Decimal]:
@@ -473,8 +494,6 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
                 f"{batch} samples per step: {run.global_batch:,} tokens are not divisible by the sequence length"
             )
     elif spec.kind == "training" and language:
-        from sizewell.sizing.predict.architecture import params_total
-
         # Brown et al. 2020, table 2.1: about 1M tokens a step at 2.7B parameters, 2M at 6.7B, 3.2M at 175B.
         tokens = 2**20 if params_total(architecture) < 5e9 else 2**21 if params_total(architecture) < 3e10 else 2**22
         batch = max(1, tokens // per_sample)
@@ -586,7 +605,12 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     notes.append(f"arrivals {come}, each to the replica with the fewest requests in flight; lengths {lengths}")
     if traffic.concurrent_users is not None and not traffic.think_time_s:
         notes.append("each user sends the next request at once: traffic.think_time is 0 s")
-    job = _serving_job(spec, architecture, prompt, answer)
+    spread = (
+        spread_of(traffic.input_tokens or 0, traffic.input_tokens_p95),
+        spread_of(traffic.output_tokens or 0, traffic.output_tokens_p95),
+    )
+    longest = _longest(spec, (prompt, answer), spread, read_at_most(spec, architecture), notes)
+    job = replace(_serving_job(spec, architecture, prompt, answer), longest_tokens=longest)
     notes += _adapters(spec, job)
     hours = None if traffic.daily is None else week(traffic.daily, spec.schedule.on if spec.schedule else None)
     times = 1.0 if hours is None else hours.peak
@@ -601,13 +625,50 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             scale_in_s=STABILIZATION_S + (spec.idle.window_s if spec.idle else 0.0),
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
-            input_spread=spread_of(traffic.input_tokens or 0, traffic.input_tokens_p95),
-            output_spread=spread_of(traffic.output_tokens or 0, traffic.output_tokens_p95),
+            input_spread=spread[0],
+            output_spread=spread[1],
             spare=1 if traffic.redundancy else 0,
         ),
         level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
         level_assumed=assumed,
     )
+
+
+def read_at_most(spec: WorkloadSpec, architecture: Architecture) -> int | None:
+    """Tokens of prompt and answer that the model reads; a configuration may stretch what it was trained for."""
+    config = spec.model.config if spec.model else None
+    if config is None:
+        return architecture.max_sequence_length
+    from sizewell.sizing.workload.hf_config import context_of
+
+    return context_of(config)
+
+
+def _longest(
+    spec: WorkloadSpec,
+    mean: tuple[float, float],
+    spread: tuple[float, float],
+    limit: int | None,
+    notes: list[str],
+) -> int:
+    """Tokens of the longest request that has to be taken, prompt and answer together; 0 where nothing says how lengths
+    spread. What the model, or its context, cannot read is not among them.
+    """
+    if spec.log is not None:
+        recorded = spec.log.requests
+        together = [sum(pair) for pair in zip(recorded.prompt_tokens, recorded.output_tokens, strict=True)]
+        longest = max(together)
+        if limit and longest > limit:
+            over = sum(tokens > limit for tokens in together)
+            notes.append(
+                f"the server refuses {plural(over, 'recorded request')} of {len(together):,}: the longest has "
+                f"{longest:,} tokens, the model reads {limit:,}"
+            )
+    elif any(spread):
+        longest = math.ceil(sum(longest_of(tokens, width) for tokens, width in zip(mean, spread, strict=True)))
+    else:
+        return 0
+    return min(longest, limit or longest)
 
 
 def _batch(base: Requirements, spec: WorkloadSpec, architecture: Architecture, notes: list[str]) -> Requirements:
@@ -770,7 +831,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         prefix=(spec.traffic.prefix or 0.0) if spec.traffic else 0.0,
         passes_per_sample=float(passes),
         engine=_serving_engine(spec.engine) if spec.engine else "vllm",
-        engine_assumed=spec.engine is None,
+        engine_assumed=spec.engine is None and engine_for(served_family(architecture)).predicted_as != "vllm",
         adapters=room[0],
         adapter_rank=room[1],
     )

@@ -7,8 +7,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from sizewell.sizing.catalog.engines import engine_for
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
+from sizewell.sizing.catalog.kernels import missing
 from sizewell.sizing.catalog.managed import STANDING, TITLES
 from sizewell.sizing.choose import orchestration, services
 from sizewell.sizing.choose.assumed_level import beside_the_price
@@ -29,12 +30,13 @@ from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
-from sizewell.sizing.choose.requirements import dimensions_of, divisible
+from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in, read_at_most
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
+from sizewell.sizing.predict.memory import longest_held
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.spot import FAILURE_DEVICE_HOURS, LOST_BY_HAND, reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
@@ -58,8 +60,9 @@ from sizewell.sizing.records.decision import (
     Workload,
 )
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
-from sizewell.sizing.records.launching import beyond, beyond_batch
+from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
 from sizewell.sizing.units import distinct_figures, durations_apart, short_duration
+from sizewell.sizing.workload.precision import prepared
 
 if TYPE_CHECKING:
     from sizewell.sizing.workload.read import WorkloadSpec
@@ -107,6 +110,9 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
             *_on_several(sizing, chosen),
             *_launched(chosen, task, layout),
             *_batch_launched(spec, chosen, task),
+            *_served_launched(chosen, task),
+            *_block_unbought(spec, chosen),
+            *_on_hosts(chosen),
         ),
     )
 
@@ -132,6 +138,43 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
     causes = ", ".join(f"{each.path} {each.message.partition(':')[0].partition(',')[0]}" for each in more)
     software = "; ".join(dict.fromkeys(each.software for each in more))
     return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
+
+
+def _on_hosts(chosen: Option) -> tuple[str, ...]:
+    """What an optimizer whose state is offloaded takes of each machine's own memory."""
+    job, fleet = chosen.setting.need.training, chosen.fleet
+    if job is None or not job.cpu_offload or job.method in ("lora", "qlora"):
+        return ()
+    from sizewell.sizing.choose.fleets_training import host_bytes
+
+    needed, has = host_bytes(job, fleet.nodes) / 2**30, chosen.candidate.shape.memory_bytes or 0
+    of = f" of the {has / 2**30:,.0f} GiB that it has" if has else ""
+    return (f"offload keeps {needed:,.0f} GiB of optimizer state and gradients in each machine's memory{of}",)
+
+
+def _block_unbought(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
+    """That a stated capacity block is not what was chosen, as nobody has agreed to pay for it in advance."""
+    block = spec.capacity.block if spec.capacity else None
+    if block is None or chosen.deal.market == "capacity-block":
+        return ()
+    way = "state capacity: {block: {..., purchase: confirmed}} to choose it"
+    return (f"capacity.block is set aside for {chosen.deal.market}: its purchase is {block.purchase}; {way}",)
+
+
+def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
+    """What the launch of a served model or of a batch will ask for: a command, or a checkpoint of one's own."""
+    need, accelerator = chosen.setting.need, chosen.candidate.accelerator
+    if task is None or need.serving is None or need.kind == "notebook":
+        return ()
+    run = f"run.{need.name}"
+    engine = ENGINES.get(need.engine) if need.engine else engine_for(task.family, accelerator.runtime)
+    if engine is None:
+        why = f"{need.engine} has no template ({', '.join(ENGINES)} have)"
+        return (f"launched by {run}.command of your own and an image with {need.engine}: {why}",)
+    if prepared(engine, task.model, task.weights):
+        why = f"{engine.name} does not convert them on loading"
+        return (f"weights in {task.weights} are prepared beforehand and named as {run}.model at launch: {why}",)
+    return ()
 
 
 def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
@@ -432,6 +475,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
     fields: dict[str, Any] = {
         "model": named,
         "dimensions": None if named else dimensions_of(made),
+        "not_built_in": (None if named else not_built_in(made)) or None,
         "family": served_family(made),
         "resolution": made.resolution or None,
         "deadline_s": need.deadline_s,
@@ -453,15 +497,24 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "steps": math.ceil(run.samples / run.global_batch) if run.samples else None,
         }
     elif served is not None:
-        longest = served.max_sequence_length or math.ceil(served.input_tokens + served.output_tokens)
+        device, replica = chosen.candidate.accelerator, chosen.fleet.devices_per_replica
+        here = job_on(device, served, need.engine)
+        mean = math.ceil(served.input_tokens + served.output_tokens)
         fields |= {
             "precision": model.precision,
-            "weights": job_on(chosen.candidate.accelerator, served, need.engine).weights,
+            "weights": here.weights,
             "kv": served.kv or None,
             "adapters": model.adapters.count if model.adapters else None,
             "adapters_resident": served.adapters or None,
             "adapter_rank": served.adapter_rank or None,
-            "sequence_length": longest or None,
+            "sequence_length": mean or None,
+            "request_tokens_max": tokens_taken(
+                mean,
+                longest=max(2 * mean, LEAST_ROOM) if need.batch else served.longest_tokens,
+                limit=read_at_most(sizing.spec, made),
+                held=longest_held(here, tensor=replica, accelerator=device),
+            )
+            or None,
             "records": round(need.batch.samples) if need.batch else None,
             "input_tokens": math.ceil(served.input_tokens) or None,
             "output_tokens": math.ceil(served.output_tokens) or None,
@@ -633,7 +686,13 @@ def _expanded(chosen: Option) -> list[str]:
     served, accelerator = chosen.setting.need.serving, chosen.candidate.accelerator
     if served is None or not chosen.candidate.shape.accelerator:
         return []
-    weights = job_on(accelerator, served, chosen.setting.need.engine).weights
+    need = chosen.setting.need
+    weights = job_on(accelerator, served, need.engine).weights
+    architecture = need.architecture
+    engine = need.engine or (engine_for(served_family(architecture), accelerator.runtime).name if architecture else "")
+    row = missing(engine, weights, accelerator.family)
+    if row is not None and row.only:
+        return [f"{engine} has kernels for {weights} weights on {accelerator.name} in {row.only} form alone"]
     if weights not in ("fp8", "fp4", "int8") or accelerator.flop_per_s.get(weights):
         return []
     peak = peak_flop_per_s(accelerator, weights)
@@ -686,6 +745,8 @@ def scarce(chosen: Option) -> list[str]:
     ends, stays = (capacity.ends, capacity.stays) if capacity else ("", "a reservation")  # a service outlasts `ends`
     lasting = f"{stays} (capacity: {{reservation: ID}})"
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
+    block = chosen.setting.need.block_s is not None
+    instead = "the block that capacity.block asks for, once its purchase is confirmed" if block else instead
     why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")
     return [f"scarce: {why} (estimate; no cloud publishes it); what is usual instead: {instead}{asked}"]
 

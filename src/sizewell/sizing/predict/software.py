@@ -31,6 +31,8 @@ Trait = Literal[
     "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, tables' states of 8-bit optimizers in 32 bits
     "launches",  # transformers' modules as they are: Python launches each kernel, one by one
     "shards-alone",  # divides a model by FSDP or ZeRO, never by tensor, pipeline or context parallelism
+    "one-stage",  # divides a model over data and tensor ranks, never into stages, along a sequence or by experts
+    "adapters-shard-alone",  # divides a model with adapters by FSDP alone
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]

@@ -230,6 +230,7 @@ class Task(_Record):
 
     model: str | None = None  # a name of the catalog, or the path of a config.json; None: by its dimensions
     dimensions: dict[str, int] | None = None  # where no name says them: layers, hidden, heads, ...
+    not_built_in: tuple[str, ...] | None = None  # what the entry scripts' own transformer lacks of it
     engine: str | None = None  # software that the spec names; None: what is launched by default
     engine_version: str | None = None
     family: str | None = None  # decoder | encoder | speech | vision | diffusion
@@ -246,7 +247,8 @@ class Task(_Record):
     offload: str | None = None  # optimizer: its state and its step are the host's
     lora_rank: int | None = None
     no_sync: bool | None = None  # gradients are reduced after the last micro-batch of a step alone
-    sequence_length: int | None = None  # training: of a sample; serving: the longest, prompt and answer together
+    sequence_length: int | None = None  # training: of a sample; serving: of a mean request, prompt and answer together
+    request_tokens_max: int | None = None  # serving: of the longest request that the engine takes
     samples_per_step: int | None = None
     steps: int | None = None
     records: int | None = None  # of a batch

@@ -112,6 +112,7 @@ class ServingJob:
     input_tokens: float = 0
     output_tokens: float = 0
     max_sequence_length: int = 0  # 0: input + output
+    longest_tokens: int = 0  # of the longest request that has to be taken, where the spec says how lengths spread
     engine: str = "vllm"
     engine_assumed: bool = False  # as of training
     memory_fraction: float = 0.9  # of the device, that the engine may use

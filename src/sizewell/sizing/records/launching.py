@@ -6,6 +6,7 @@ entry script runs says so (`TrainingJob.entry_script`), and only the layouts tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -40,6 +41,27 @@ def sequences_at_once(concurrency: int) -> int:
     (256, 1200)
     """
     return max(_SEQUENCES, 4 * concurrency)
+
+
+LEAST_ROOM: Final = 2048  # tokens of a record of a batch that are taken at least: one that is too long ends its piece
+
+
+def tokens_taken(mean: float, *, longest: float = 0.0, limit: int | None = None, held: float = math.inf) -> int:
+    """Tokens of the longest request that an engine is told to take: what the spec says of its lengths, else twice the
+    mean, in whole thousands; no more than the model reads (`limit`) and than the cache of a replica has room for
+    (`held`): vLLM ends at start where it is told to take more than either. 0 where no length is known.
+
+    >>> tokens_taken(1250), tokens_taken(1250, longest=12_126), tokens_taken(3072, limit=4096), tokens_taken(0)
+    (3072, 12288, 4096, 0)
+    >>> tokens_taken(100_864, limit=131_072, held=120_000.5)
+    119808
+    """
+    if not mean:
+        return 0
+    wanted = -(-math.ceil(longest or 2 * mean) // 1024) * 1024
+    if held < wanted:
+        wanted = max(math.ceil(mean), int(held // 1024 * 1024))
+    return min(wanted, limit or wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +145,9 @@ def _of_task(task: Task, script: Script) -> Iterator[tuple[str, str, str]]:
             "is missing: a model by its dimensions has no weights to start from",
             "a program that knows where they are",
         )
+    if task.not_built_in and task.dimensions:
+        what = f"has {' and '.join(task.not_built_in)}: the entry scripts' own transformer has not"
+        yield "task.dimensions", what, "a program that builds this model, as transformers' Trainer from its config.json"
     if task.experts:
         message = f"is {task.experts}: the entry scripts have no kernels for mixtures of experts"
         yield "task.experts", message, "Megatron-Core or NeMo"

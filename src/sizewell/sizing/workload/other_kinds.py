@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,11 @@ from sizewell import csvtables
 from sizewell.sizing.workload.towers import parts_of
 
 MACHINE_ALONE: Final = (
-    "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, at 2 bytes a parameter in bf16"
+    "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, or what holds 2 bytes a parameter to serve "
+    "it or for LoRA (bf16), 16 to train all of it (AdamW), and the activations"
+)
+TWO_STACKS: Final = (
+    "name one of the catalog that is as large (google-t5/t5-large, bigscience/mt0-xxl); else " + MACHINE_ALONE
 )
 _PUBLISHED: Final = (
     "state the published number of all its parameters beside the file: model: {config: ..., params: 9.7B}"
@@ -110,10 +115,7 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, object], *, known: 
             f"nvidia/Nemotron-H-56B-Base-8K); else {MACHINE_ALONE}",
         )
     if _two_stacks(config, text):
-        return OtherKind(
-            "an encoder-decoder",
-            "name one of the catalog that is as large (google-t5/t5-large, bigscience/mt0-xxl); else " + MACHINE_ALONE,
-        )
+        return OtherKind("an encoder-decoder", TWO_STACKS)
     if model_type in _unusual("model_type"):
         return OtherKind(_unusual("model_type")[model_type], MACHINE_ALONE)
     if unusual := next((what for field, what in _unusual("field").items() if text.get(field)), ""):
@@ -135,6 +137,21 @@ def other_kind(config: Mapping[str, Any], text: Mapping[str, object], *, known: 
             f"model: {{family: vision, params, resolution, forward_flop_per_sample}}; else {MACHINE_ALONE}",
         )
     return None
+
+
+_TWO_STACKS_CALLED: Final = re.compile(
+    r"(?:^|[-_/])(?:(?:m|by|code|long|u|madlad)?t5|mt0|t0(?:pp)?|ul2|m?bart|pegasus|opus-mt|nllb|m2m100|prophetnet)(?:[-_.]|$)",
+    re.IGNORECASE,
+)
+
+
+def two_stacks_by_name(name: str) -> bool:
+    """Whether a model is called as one of the families of encoder-decoders, whose config.json is not counted.
+
+    >>> [two_stacks_by_name(name) for name in ("google/flan-t5-xl", "facebook/bart-large", "org/starting-point")]
+    [True, True, False]
+    """
+    return _TWO_STACKS_CALLED.search(name) is not None
 
 
 def unknown_parts(config: Mapping[str, object]) -> OtherKind:

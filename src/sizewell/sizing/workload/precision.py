@@ -17,6 +17,7 @@ from sizewell.sizing.errors import Fault, SpecError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.engine import InferenceEngine
     from sizewell.sizing.catalog.records import Architecture
 
 # What a name of a checkpoint says, the narrowest first; between letters and digits a name has -, _, . or /.
@@ -29,6 +30,7 @@ _IN_NAMES: Final[tuple[tuple[str, str], ...]] = (
 )
 STORED: Final = frozenset({"fp32", "bf16", "fp16", "fp8", "fp4", "int8", "int4", "nf4", "tf32"})
 """What weights may be stored as, or computed in where a spec says nothing of their form."""
+SIXTEEN_BIT: Final = ("fp16", "fp32", "bf16")  # as weights are published, or wider
 _EDGE: Final = r"(?:^|(?<=[-_./ :]))(?:{})(?:$|(?=[-_./ :]))"
 _CONTAINER: Final = re.compile(_EDGE.format("gguf|bnb|quantized"), re.IGNORECASE)
 _DROPPED: Final = re.compile(r"[-_. :]+$")
@@ -171,6 +173,18 @@ def published_so(name: str | None, weights: str | None) -> bool:
     (True, False)
     """
     return name is not None and weights is not None and published_weights({"name": name}) == weights
+
+
+def prepared(engine: InferenceEngine, name: str | None, weights: str | None) -> bool:
+    """Whether such weights have to be prepared beforehand: no release of the model has them, and the engine does not
+    make them of 16-bit ones while it loads them.
+
+    >>> from sizewell.sizing.catalog.engines import ENGINES
+    >>> [prepared(ENGINES["vllm"], "Qwen/Qwen3-8B", weights) for weights in ("int4", "fp8", "bf16", None)]
+    [True, False, False, False]
+    """
+    as_loaded = weights is None or weights in (*SIXTEEN_BIT, *engine.at_load)
+    return not (as_loaded or published_so(name, weights))
 
 
 def known_model(name: str, catalog: Catalog) -> Architecture:

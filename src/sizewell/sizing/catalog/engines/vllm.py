@@ -33,9 +33,7 @@ ENGINE = InferenceEngine(
         "sequence_length_max": Flag(name="--max-model-len"),
         "memory_share": Flag(name="--gpu-memory-utilization", only=("cuda", "rocm")),
         "dtype": Flag(name="--dtype", values={"fp16": "half", "bf16": "bfloat16", "fp32": "float32"}),
-        "quantization": Flag(
-            name="--quantization", values={"fp8": "fp8", "int4": "bitsandbytes", "nf4": "bitsandbytes"}
-        ),
+        "quantization": Flag(name="--quantization", values={"fp8": "fp8", "nf4": "bitsandbytes"}),
         "kv_dtype": Flag(name="--kv-cache-dtype", values={"int8": "fp8"}),  # it knows no 8-bit integers there
         "adapters": Flag(name="--enable-lora", only=("cuda", "rocm")),
         "adapters_resident": Flag(name="--max-loras", only=("cuda", "rocm")),
@@ -48,7 +46,7 @@ ENGINE = InferenceEngine(
     in_flight="sum(vllm:num_requests_running{{{0}}}) + sum(vllm:num_requests_waiting{{{0}}})",
     hub=True,
     nodes_max=None,
-    at_load=frozenset({"fp8", "int4", "nf4"}),
+    at_load=frozenset({"fp8", "nf4"}),  # 4-bit integers are sized as AWQ and GPTQ run, which are prepared beforehand
     predicted_as="vllm",
     cache_env="VLLM_CPU_KVCACHE_SPACE",
     image_example="vllm/vllm-openai:v0.11.0",

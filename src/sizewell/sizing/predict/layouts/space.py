@@ -21,6 +21,8 @@ from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 
 SHARDS_ALONE = software_with("shards-alone")
+ONE_STAGE = software_with("one-stage")
+ADAPTERS_SHARD_ALONE = software_with("adapters-shard-alone")
 FIELDS = ("tp", "pp", "vp", "cp", "dp", "ep", "zero", "shard", "sp", "micro", "recompute")
 MICRO_BATCH_MAX = 64
 MICRO_TOKENS_MAX = 65536  # no more tokens in one micro-batch than this: products are long saturated
@@ -75,7 +77,8 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
     """Tensor-parallel sizes inside the fast domain that divide heads and feed-forward width."""
     model = job.architecture
     script = job.entry_script
-    whole = script == "train_neuron.py" or (bool(script) and job.method == "lora")
+    adapted = job.method in ("lora", "qlora") and job.engine in ADAPTERS_SHARD_ALONE
+    whole = adapted or script == "train_neuron.py" or (bool(script) and job.method == "lora")
     if not model.layers or not model.heads or job.engine in SHARDS_ALONE or whole:
         return (1,)
     kv = model.kv_heads or model.heads
@@ -94,7 +97,7 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
 
 def _divides_alone(job: TrainingJob) -> bool:
     """Whether what runs the job has neither stages nor groups that share a sequence or experts."""
-    return bool(job.entry_script) or job.engine in SHARDS_ALONE
+    return bool(job.entry_script) or job.engine in SHARDS_ALONE or job.engine in ONE_STAGE
 
 
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:

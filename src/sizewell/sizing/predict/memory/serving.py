@@ -7,7 +7,7 @@ will ever schedule, and give what is left of the fraction to the attention cache
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator, Architecture
@@ -88,18 +88,39 @@ def serving_memory(
     )
     breakdown = tuple((name, size) for name, size in items if size)
     total = sum(size for _, size in breakdown)
-    known = constants().bands_assumed if job.engine_assumed else constants().bands
-    low, high = known["serving"]
-    guess = is_guess(job.architecture) or accelerator.runtime == RUNTIME  # no published case stands behind these
-    if guess:
-        low, high = low**2, high**2
+    low, high = _band(job, accelerator)
+    most = round(total * high)
+    if job.engine in PAGED:  # what weights and engine take beyond what is predicted, they take from the cache
+        usable, alone = serving_usable_bytes(job, parts, accelerator), sequence_bytes(job, parts)
+        fixed = (parts.fixed + parts.graphs) * high
+        most = min(most, round(fixed + max(alone, min(alone * sequences * high, usable - fixed))))
     return MemoryEstimate(
         breakdown=breakdown,
         low_bytes=round(total * low),
-        high_bytes=round(total * high),
-        grade="roofline" if guess else "calibrated",
+        high_bytes=most,
+        grade="roofline" if _is_guess(job, accelerator) else "calibrated",
         assumptions=assumptions(job.architecture),
     )
+
+
+def _band(job: ServingJob, accelerator: Accelerator) -> tuple[float, float]:
+    low, high = (constants().bands_assumed if job.engine_assumed else constants().bands)["serving"]
+    return (low**2, high**2) if _is_guess(job, accelerator) else (low, high)
+
+
+def _is_guess(job: ServingJob, accelerator: Accelerator) -> bool:
+    """Whether no published case stands behind the figures."""
+    return is_guess(job.architecture) or accelerator.runtime == RUNTIME
+
+
+def bytes_for_one(job: ServingJob, parts: ServingParts, accelerator: Accelerator) -> tuple[float, float]:
+    """What a replica needs of a device for the longest request alone: as predicted, and at the upper edge of the band
+    of weights and engine. It fits where the latter does.
+    """
+    fixed = parts.fixed + parts.graphs
+    longest = max(job.longest_tokens, job.max_sequence_length)
+    request = sequence_bytes(replace(job, max_sequence_length=longest), parts)
+    return fixed + request, fixed * _band(job, accelerator)[1] + request
 
 
 def serving_budget_bytes(job: ServingJob, accelerator: Accelerator) -> int:
@@ -171,6 +192,15 @@ def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, p
     if parts.kv_per_token <= 0:
         return 0.0
     return max(0.0, serving_budget_bytes(job, accelerator) - parts.fixed) / parts.kv_per_token
+
+
+def longest_held(job: ServingJob, *, tensor: int, accelerator: Accelerator) -> float:
+    """Tokens of the longest request that a replica's cache surely holds; infinite where none is kept."""
+    parts = serving_parts(job, tensor=tensor, accelerator=accelerator)
+    if job.architecture.kind != "decoder" or parts.kv_per_token <= 0:
+        return math.inf
+    fixed = (parts.fixed + parts.graphs) * _band(job, accelerator)[1]
+    return max(0.0, serving_usable_bytes(job, parts, accelerator) - fixed) / parts.kv_per_token
 
 
 def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> ServingParts:

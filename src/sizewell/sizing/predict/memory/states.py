@@ -76,6 +76,7 @@ MEGATRON = software_with("megatron")
 FOREACH = software_with("foreach")
 TRAINER = software_with("trainer")
 FLATTENS = software_with("flattens")
+BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 _SUB_GROUP = 1e9  # parameters that DeepSpeed's stage 3 steps at a time (`sub_group_size`)
 TRANSFORMER_ENGINE = software_with("transformer-engine")
 
@@ -229,7 +230,7 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
         optimizer = optimizer + (8.0 - per.optimizer) * tables / np.where(zero >= 1, group, 1.0)
     if job.cpu_offload:
         optimizer = 0.0 * optimizer
-        gradients = np.minimum(gradients, held(2.0, 2))
+        gradients = _sent_gradients(layouts, held(2.0, 2))
     return ModelStates(
         weights=held(per.weights, 3),
         adapters=0.0 * gradients,
@@ -237,6 +238,17 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
         optimizer=optimizer,
         reference=held(2.0, 3) if job.reference else 0.0 * gradients,
     )
+
+
+def _sent_gradients(layouts: Layouts, sharded: Column) -> Column:
+    """Gradients in 16 bits that stay on the device where the host steps: what a bucket gathers before it is sent.
+
+    DeepSpeed's `estimate_zero2_model_states_mem_needs` has two bytes a parameter on the device with offload, those of
+    the weights. Without shards (stage 1 over several devices) they wait there for the reduction; over several devices
+    the buckets are counted among the buffers.
+    """
+    alone, divided = layouts.data * layouts.context <= 1, layouts.zero_stage >= 2
+    return np.where(alone, np.minimum(sharded, 2.0 * BUCKET_VALUES), np.where(divided, 0.0 * sharded, sharded))
 
 
 def steps_by_foreach(job: TrainingJob) -> bool:

@@ -32,6 +32,7 @@ from sizewell.sizing.predict.memory.activations import (
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages, fullest_stages
 from sizewell.sizing.predict.memory.constants import constants
 from sizewell.sizing.predict.memory.states import (
+    BUCKET_VALUES,
     FLATTENS,
     MEGATRON,
     QUANTISES_HEAD,
@@ -52,7 +53,6 @@ from sizewell.sizing.predict.software import measured_as, software_with
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
 
 OPTIMIZER_IN_PLACE = software_with("optimizer-in-place")
-_BUCKET_VALUES = 5e8  # DeepSpeed's default reduce and gather bucket
 
 
 def training_memory(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> MemoryEstimate:
@@ -353,7 +353,7 @@ def _buffer_bytes(job: TrainingJob, layouts: Layouts, held: ModelStates) -> Colu
     if not frozen and job.engine not in MEGATRON and job.framework == "pytorch":
         beside = np.where(layouts.data > 1, held.gradients, 0.0)  # DDP's buckets are a second copy
     if not frozen and job.engine not in OPTIMIZER_IN_PLACE:
-        buckets = 2 * 2.0 * np.minimum(_BUCKET_VALUES, held.weights / per.weights)
+        buckets = 2 * 2.0 * np.minimum(BUCKET_VALUES, held.weights / per.weights)
         buckets = buckets + (0.0 if job.engine in FLATTENS else held.optimizer / 3)  # which is its step's alone
         beside = np.where((zero >= 1) & (layouts.data > 1), buckets, beside)
     buffers = np.where(gathers, gathered, beside)

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.predict.architecture import is_guess, is_speech_recognizer
-from sizewell.sizing.predict.memory import room_bytes, sequence_bytes, serving_parts, serving_usable_bytes
+from sizewell.sizing.predict.memory import (
+    bytes_for_one,
+    room_bytes,
+    sequence_bytes,
+    serving_parts,
+    serving_usable_bytes,
+)
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
@@ -122,15 +128,18 @@ def largest_rate(job: ServingJob, cluster: Cluster, *, tensor: int, level: Servi
 
 
 def refusal(job: ServingJob, cluster: Cluster, *, tensor: int) -> ServingRefusal:
-    """The numbers of a replica whose weights leave no room for one sequence."""
+    """The numbers of a replica that has no room, or none for certain, for its longest request."""
     parts = serving_parts(job, tensor=tensor, accelerator=cluster.accelerator)
-    needed = int(parts.fixed + parts.graphs + sequence_bytes(job, parts))
+    predicted, needed = bytes_for_one(job, parts, cluster.accelerator)
     usable = serving_usable_bytes(job, parts, cluster.accelerator)
     over = f" over {tensor} devices" if tensor > 1 else ""
-    needs, has = distinct_figures(needed / GIB, usable / GIB, 1)
+    longest = f"a request of {job.longest_tokens:,} tokens" if job.longest_tokens else "one request"
+    if predicted <= usable:
+        over += f" at the upper edge of the band ({predicted / GIB:,.1f} predicted)"
+    needs, has = distinct_figures((needed if predicted <= usable else predicted) / GIB, usable / GIB, 1)
     return ServingRefusal(
-        reason=f"needs {needs} GiB per device{over} for one request, {has} GiB usable",
-        needed_bytes=needed,
+        reason=f"needs {needs} GiB per device{over} for {longest}, {has} GiB usable",
+        needed_bytes=int(needed),
         usable_bytes=usable,
     )
 

@@ -11,6 +11,7 @@ from typing import Final
 
 SPREAD: Final = 0.06  # of lengths that are said to be equal, as wide as a tenth to both sides
 _Z95: Final = 1.6448536269514722
+_Z999: Final = 3.090232306167813
 P95_MAX: Final = math.exp(_Z95 * _Z95 / 2)  # times the mean: no log-normal length has a higher 95th percentile
 
 
@@ -94,6 +95,15 @@ def spread_of(mean: float, p95: float | None) -> float:
     if p95 is None:
         return 0.0
     return _Z95 - math.sqrt(max(0.0, _Z95 * _Z95 - 2 * math.log(p95 / mean)))
+
+
+def longest_of(mean: float, spread: float) -> float:
+    """The length that one of a thousand requests of that spread exceeds; those of no spread are all alike.
+
+    >>> round(longest_of(1000, spread_of(1000, 3000))), longest_of(1000, 0.0)
+    (11500, 1000.0)
+    """
+    return mean * math.exp(_Z999 * spread - spread * spread / 2)
 
 
 def arriving(*, rate: float, seconds: float, lengths: Lengths, burstiness: float = 1.0, seed: int = 0) -> Requests:

@@ -1,0 +1,136 @@
+"""Memory is named as what the run needs, and advice that is followed works."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from sizewell.sizing.choose.decide import decide, nothing_fits, size_one
+from sizewell.sizing.predict.layouts.space import space
+from sizewell.sizing.predict.memory import training_memory
+from sizewell.sizing.records.jobs import Layout, TrainingJob
+
+from .conftest import ON, spec
+
+FULL = {
+    "kind": "fine-tuning",
+    "model": "meta-llama/Llama-3.1-8B",
+    "training": {"method": "full", "tokens": "10M", "sequence_length": 2048},
+    "deadline": "7d",
+}
+
+
+def answer(facts, **changes):
+    sizing = size_one(spec(**{**FULL, **changes}), facts, stack="", on=ON)
+    return sizing, nothing_fits(sizing, None)
+
+
+def test_a_full_fine_tune_on_too_few_devices_is_told_what_its_state_takes_and_how_many_hold_it(facts):
+    """Weights and gradients in fp32, two moments: 16 bytes a parameter, and no lower bound in their place."""
+    _, told = answer(facts, resources={"accelerators": {"L4": 1}})
+    assert told.nearest[0].reason.startswith("model state alone needs 119.7 GiB per device on 1 x L4")
+    assert told.relax == ("allow 16 L4 or more in resources.gpus, or use training.method: lora",)
+    for followed in (
+        {"resources": {"accelerators": ["L4"], "gpus": 16}},
+        {"resources": {"accelerators": {"L4": 1}}, "training": {**FULL["training"], "method": "lora"}},
+    ):
+        assert size_one(spec(**{**FULL, **followed}), facts, stack="", on=ON).best() is not None
+
+
+def test_nodes_are_advised_where_the_spec_bounds_them(facts):
+    bound = {"model": "Qwen/Qwen2.5-72B-Instruct", "resources": {"accelerators": ["H100"], "nodes": 1}}
+    sizing, told = answer(facts, **bound)
+    assert sizing.best() is None
+    assert told.relax[0].startswith("allow 4 nodes of 8 or more in resources.nodes")
+    more = {"accelerators": ["H100"], "nodes": 4}
+    assert size_one(spec(**{**FULL, **bound, "resources": more}), facts, stack="", on=ON).best() is not None
+
+
+def test_a_sequence_that_no_number_of_devices_holds_is_to_be_shortened_or_split(facts):
+    """Machines without InfiniBand are not the reason, though they were named first."""
+    long = {"method": "lora", "tokens": "20M", "sequence_length": 131_072}
+    _, told = answer(facts, engine="transformers", training=long, resources={"accelerators": {"H100": 8}})
+    assert "GiB per device" in told.nearest[0].reason
+    assert told.relax[0].startswith("shorten training.sequence_length, or use engine: nemo")
+    nemo = {"engine": "nemo", "training": long, "resources": {"accelerators": {"H100": 8}}}
+    assert size_one(spec(**{**FULL, **nemo}), facts, stack="", on=ON).best() is not None
+
+
+def test_a_deadline_that_no_device_keeps_is_not_answered_with_other_memory(facts):
+    run = {"method": "full", "tokens": "10B", "sequence_length": 4096}
+    bound = {"model": "meta-llama/Llama-3.1-70B", "training": run, "deadline": "6h"}
+    for nodes in (1, 4):
+        _, told = answer(facts, **bound, resources={"accelerators": ["H100"], "nodes": nodes})
+        assert told.impossible
+        assert not [way for way in told.relax if "node" in way]
+
+
+@pytest.mark.parametrize(("params", "device"), [("meta-llama/Llama-2-7b-hf", 24), ("meta-llama/Llama-2-13b-hf", 40)])
+def test_gradients_do_not_wait_on_a_device_whose_host_steps(facts, params, device):
+    """DeepSpeed's estimator: two bytes a parameter on the device; ZeRO-Offload trains 13B on one V100 of 32 GB."""
+    job = TrainingJob(
+        architecture=facts.model(params), method="full", engine="deepspeed", cpu_offload=True, sequence_length=1024,
+        global_batch=8, checkpointing="full",
+    )  # fmt: skip
+    key = "a100-40gb-sxm" if device == 40 else "l4"
+    memory = training_memory(job, Layout(micro_batch=1, checkpointing="full"), facts.accelerators[key])
+    parts = dict(memory.breakdown)
+    assert parts["gradients"] <= 1e9  # a bucket
+    assert memory.total_bytes < facts.accelerators[key].memory_bytes
+
+
+def test_what_the_host_keeps_of_an_offloaded_optimizer_is_said(facts):
+    given = {"engine": "deepspeed", "training": {**FULL["training"], "offload": "optimizer"}}
+    workload = decide([spec(**{**FULL, **given})], facts, stack="", on=ON).workloads[0]
+    nodes = workload.pools[0].nodes_max
+    said = f"offload keeps {16 * 8.03e9 / 2**30 / nodes:,.0f} GiB of optimizer state and gradients"
+    assert any(note.startswith(said) for note in workload.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("engine", "method", "tensor", "stages"),
+    [
+        ("torchtune", "lora", False, False),
+        ("torchtune", "qlora", False, False),
+        ("torchtune", "full", True, False),
+        ("litgpt", "lora", False, False),
+        ("torchtitan", "full", True, True),
+    ],
+)
+def test_software_is_given_no_split_that_it_lacks(facts, engine, method, tensor, stages):
+    job = TrainingJob(
+        architecture=facts.model("meta-llama/Llama-3.1-405B"), method=method, lora_rank=16, engine=engine,
+        sequence_length=4096, global_batch=64,
+    )  # fmt: skip
+    legal = space(job, 16, 8, 8).columns
+    assert (legal["tp"].max() > 1) == tensor
+    assert (legal["pp"].max() > 1) == stages
+    assert (legal["cp"].max() > 1) == stages
+
+
+def test_a_capacity_block_that_nobody_confirmed_is_said_to_be_set_aside(facts):
+    block = {"block": {"duration": "2d", "max_price": "20000 USD"}}
+    given = {"model": "meta-llama/Llama-3.1-70B", "resources": {"accelerators": ["H100"]}, "infra": ["aws"]}
+    workload = decide([spec(**{**FULL, **given, "capacity": block})], facts, stack="", on=ON).workloads[0]
+    assert workload.pools[0].market != "capacity-block"
+    assert any(note.startswith("capacity.block is set aside for ") for note in workload.assumptions)
+    scarce = [note for note in workload.assumptions if note.startswith("scarce: ")]
+    assert all("the block that capacity.block asks for" in note for note in scarce)
+
+
+def test_an_edge_device_that_does_the_work_is_shown_with_its_figures(facts):
+    given = {
+        "kind": "inference",
+        "model": {"name": "meta-llama/Llama-3.1-8B", "weights": "int4"},
+        "traffic": {"rps": 0.05, "input_tokens": 500, "output_tokens": 150},
+        "resources": {"accelerators": ["rtx-4090"]},
+        "infra": ["edge"],
+    }
+    told = nothing_fits(size_one(spec(**given), facts, stack="", on=date(2026, 11, 27)), None)
+    assert told.nearest == ()
+    fits = [way for way in told.relax if "rtx-4090-workstation would fit: " in way]
+    assert fits
+    assert "GiB a device" in fits[0]
+    assert "requests/s within slo" in fits[0]
+    assert "widen resources" not in told.relax
