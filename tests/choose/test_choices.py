@@ -341,18 +341,19 @@ def test_a_cache_format_that_the_engine_lacks_is_not_replaced_silently(facts):
         assert ("KV cache in fp8: vllm has no int8 there" in notes) == said, notes
 
 
-def test_memory_whose_band_is_over_the_limit_is_said_to_be_doubtful(facts):
-    """32B in 16 bits on one H100 of 80 GB runs with little room; on an H200 nobody needs to ask."""
+def test_memory_whose_band_is_over_the_limit_does_not_fit(facts):
+    """70B in fp8 on one H100 of 80 GB runs with luck; on an H200 nobody needs to ask."""
     service = {
         "kind": "inference",
-        "traffic": {"rps": 1, "input_tokens": 1000, "output_tokens": 300},
-        "model": "Qwen/Qwen3-32B",
+        "traffic": {"rps": 0.2, "input_tokens": 1000, "output_tokens": 300},
+        "model": {"name": "meta-llama/Llama-3.1-70B", "weights": "fp8"},
+        "slo": {"ttft": "20s", "tpot": "200ms"},
     }
-    for instance_type, doubtful in (("p5.4xlarge", True), ("p5en.48xlarge", False)):
-        workload = decided(facts, **service, resources={"instance_type": instance_type})
-        memory = workload.memory
-        assert (memory.high_bytes > memory.usable_bytes) == doubtful
-        assert any(line.startswith("memory may not suffice") for line in workload.assumptions) == doubtful
+    for instance_type, fits in (("p5.4xlarge", False), ("p5en.48xlarge", True)):
+        one = spec(**service, resources={"instance_type": instance_type})
+        best = size_one(one, facts, stack="", on=ON).best()
+        assert (best is not None) == fits
+        assert best is None or best.fleet.memory.high_bytes <= best.fleet.usable_bytes
 
 
 def test_a_run_whose_band_passes_its_deadline_is_said_to_be_doubtful(facts):

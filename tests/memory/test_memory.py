@@ -45,7 +45,7 @@ def items(job, layout, accelerator):
         ({}, {"data": 4, "context": 2, "zero_stage": 3}, 16 / 8),
         ({}, {"data": 64, "zero_stage": 3, "shard_group": 8}, 16 / 8),
         ({}, {"tensor": 8}, 16 / 8),
-        ({"cpu_offload": True}, {}, 4),
+        ({"cpu_offload": True}, {"data": 8, "zero_stage": 2}, 2),
     ],
 )
 def test_bytes_per_parameter_of_model_states(llama, change, layout, bytes_per_parameter):

@@ -23,7 +23,7 @@ from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.quantized import best_under, formats, quantized, weights_in
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.why import counts, verdicts
-from sizewell.sizing.choose.workloads import beyond_the_band, performance
+from sizewell.sizing.choose.workloads import late, performance
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizewell.sizing.units import durations_apart, plural, short_duration
@@ -169,7 +169,7 @@ def explain(
         bottleneck=limit.bottleneck if limit else "none",
         layout=fleet.layout,
         next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
-        remarks=beyond_the_band(chosen),
+        remarks=tuple(late(chosen)),
         half_devices=_devices(chosen) // 2,
         half=on_half(chosen),
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,

@@ -69,7 +69,7 @@ def _weights(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     room, tensor, shape = max(rooms, key=lambda item: item[0])
     if needed <= room:
         return []
-    smaller = [w for w in ("fp8", "int4") if needed * BYTES[w] / BYTES.get(job.weights, 2.0) < 0.9 * room]
+    smaller = [w for w in ("fp8", "int4") if needed * BYTES[w] / BYTES.get(job.weights, 2.0) < 0.7 * room]
     relax = "allow machines with more memory in resources, or name a smaller model"
     if smaller:
         less = needed * BYTES[smaller[0]] / BYTES.get(job.weights, 2.0)

@@ -61,7 +61,7 @@ from sizewell.sizing.records.decision import (
 )
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
-from sizewell.sizing.units import distinct_figures, durations_apart, short_duration
+from sizewell.sizing.units import durations_apart, short_duration
 from sizewell.sizing.workload.precision import prepared
 
 if TYPE_CHECKING:
@@ -606,7 +606,6 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
     accelerated = bool(chosen.candidate.shape.accelerator)
     sentences: list[str] = [note for note in need.assumptions if accelerated or not note.startswith("run by ")]
     sentences += list(fleet.memory.assumptions)
-    sentences += _tight(chosen)
     if fleet.training is not None:
         sentences += [*fleet.training.assumptions, *_better_batch(chosen)]
         if need.utilization is None:
@@ -633,7 +632,7 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         price = chosen.items[0].price
         if getattr(price, "source", "").find("estimate") >= 0:
             sentences.append("the spot price is an estimate, not an observed one")
-    sentences += _late(chosen)
+    sentences += late(chosen)
     sentences += _interrupted(chosen)
     if chosen.careful > 1.0:
         sentences.append(f"compared at {chosen.careful:.2f} times the cost of its machines, as {doubts(chosen)}")
@@ -767,21 +766,7 @@ def _interrupted(chosen: Option) -> list[str]:
     return [f"{how_often}: {rate}) and {loss}, {restart} was lost elsewhere"]
 
 
-def beyond_the_band(chosen: Option) -> tuple[str, ...]:
-    """That memory may not suffice, or the run end too late: each where the prediction fits and its band does not."""
-    return (*_tight(chosen), *_late(chosen))
-
-
-def _tight(chosen: Option) -> list[str]:
-    """That memory may not suffice: what is predicted fits, the upper edge of its band does not."""
-    memory, usable = chosen.fleet.memory, chosen.fleet.usable_bytes
-    if not memory.breakdown or memory.high_bytes <= usable:
-        return []
-    needed, has = distinct_figures(memory.high_bytes / 2**30, usable / 2**30, 1)
-    return [f"memory may not suffice: its 80 % band reaches {needed} GiB, {has} are usable; measure one device first"]
-
-
-def _late(chosen: Option) -> list[str]:
+def late(chosen: Option) -> list[str]:
     """That a run may end too late: what is predicted ends in time, the upper edge of its band does not."""
     need, speed = chosen.setting.need, performance(chosen)
     if need.deadline_s is None or speed.metric != "run_time_s" or speed.high <= need.deadline_s:

@@ -138,10 +138,13 @@ def micro_batches(job: TrainingJob, data: int, context: int) -> tuple[int, ...]:
     return tuple(sorted(set(sizes)))
 
 
-def shardings(data: int, pipeline: int, stride: int, domain: int, *, script: str = "") -> tuple[tuple[int, int], ...]:
+def shardings(
+    data: int, pipeline: int, stride: int, domain: int, *, script: str = "", offload: bool = False
+) -> tuple[tuple[int, int], ...]:
     """(ZeRO stage, ranks it shards over): nothing sharded, optimizer, all, and all within a domain (hybrid).
 
-    `data` counts context-parallel ranks too: they hold the same weights.
+    `data` counts context-parallel ranks too: they hold the same weights. Where the host steps (`offload`) gradients are
+    sent there as they are reduced, which stages 2 and 3 do.
     """
     if data == 1:
         return ((0, 1),)
@@ -149,7 +152,7 @@ def shardings(data: int, pipeline: int, stride: int, domain: int, *, script: str
         return ((0, data), (1, data))
     near = domain // stride
     hybrid = ((3, near),) if 1 < near < data and data % near == 0 else ()
-    return ((0, data), (1, data), (2, data), (3, data), *hybrid)
+    return (*(() if offload else ((0, data), (1, data))), (2, data), (3, data), *hybrid)
 
 
 def virtual_sizes(job: TrainingJob, pipeline: int, micro_batch_count: int) -> tuple[int, ...]:
@@ -191,7 +194,7 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
                     continue
                 experts, sharded = (
                     expert_sizes(job, dp * cp),
-                    shardings(dp * cp, pp, tp, domain, script=job.entry_script),
+                    shardings(dp * cp, pp, tp, domain, script=job.entry_script, offload=job.cpu_offload),
                 )
                 for micro in micro_batches(job, dp, cp):
                     virtual = virtual_sizes(job, pp, job.global_batch // dp // micro)

@@ -244,11 +244,10 @@ def _sent_gradients(layouts: Layouts, sharded: Column) -> Column:
     """Gradients in 16 bits that stay on the device where the host steps: what a bucket gathers before it is sent.
 
     DeepSpeed's `estimate_zero2_model_states_mem_needs` has two bytes a parameter on the device with offload, those of
-    the weights. Without shards (stage 1 over several devices) they wait there for the reduction; over several devices
-    the buckets are counted among the buffers.
+    the weights. Over several devices that share them out the buckets are counted among the buffers.
     """
-    alone, divided = layouts.data * layouts.context <= 1, layouts.zero_stage >= 2
-    return np.where(alone, np.minimum(sharded, 2.0 * BUCKET_VALUES), np.where(divided, 0.0 * sharded, sharded))
+    shared = (layouts.zero_stage >= 2) & (layouts.data * layouts.context > 1)
+    return np.where(shared, 0.0 * sharded, np.minimum(sharded, 2.0 * BUCKET_VALUES))
 
 
 def steps_by_foreach(job: TrainingJob) -> bool:
