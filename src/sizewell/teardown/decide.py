@@ -256,7 +256,7 @@ def _says(
 
 def _past_end(subject: Subject, verdict: Verdict) -> Verdict:
     """What holds a stack past its end is said to its owner each day, and a firm end passes over some of it."""
-    if subject.due == "":
+    if subject.due in ("", "empty") and subject.pool is None:
         return verdict if verdict.clause == "protected" else _coming_end(subject, verdict)
     if subject.due != "expired" or verdict.clause in ("protected", "leased", "updating"):
         return verdict
@@ -471,13 +471,15 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
         return verdict
     about = f"end {subject.stack.expires_at} {min(each for each in days_of_notice if days <= each)} days"
     reason = f"it expires on {subject.end:%Y-%m-%d} at 00:00 UTC"
-    coming = replace(verdict, action="warn", clause="expires", about=about)
+    coming = replace(verdict, about=about)
+    if verdict.action != "unknown":
+        coming = replace(coming, action="warn", clause="expires")
     since_s = subject.stack.created_s
     if subject.rules is None:
         return _telling(subject, replace(coming, reason=f"{reason}; {_reported(subject)}"), since_s=since_s)
     leases = [lease.until for lease in subject.stack.leases]
     goes = _opens(subject, max([subject.end + timedelta(seconds=subject.grace_s), *leases]))
-    held = f"; {verdict.reason}" if verdict.clause == "leased" else ""
+    held = f"; {verdict.reason}" if verdict.clause == "leased" or subject.due == "empty" else ""
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)
     return _telling(subject, coming, since_s=since_s)
 

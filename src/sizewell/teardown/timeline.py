@@ -135,7 +135,7 @@ class RecordedContradiction(_Part):
     """A signal that showed work on an accelerator (`machine/number`) that reported none, when it was read last."""
 
     device: str = Field(pattern=r"^.+/\d+$", examples=["gpu-0/0"])
-    signal: str
+    signal: Literal["power", "activity", "memory", "processes", "utilization"]  # the last: of one not registered
     at: Time
 
 

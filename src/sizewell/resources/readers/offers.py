@@ -29,8 +29,8 @@ def engine_of(inputs: Mapping[str, Any], version: str) -> tuple[object, str]:
     >>> engine_of({}, "POSTGRES_9_6"), engine_of({"engineType": "RabbitMQ"}, "3.12.13")
     (('postgres', '9.6'), ('rabbitmq', '3.12.13'))
     """
-    if re.match(r"[A-Za-z]+_\d", version):
-        engine, _, number = version.lower().partition("_")
+    engine, _, number = version.lower().partition("_")
+    if engine.isalpha() and number[:1].isdigit():
         return engine, number.replace("_", ".")
     stated = inputs.get("engine") or inputs.get("engineType")
     return stated.lower() if isinstance(stated, str) else stated, version
