@@ -325,7 +325,7 @@ def _no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusa
 
 def host_bytes(job: TrainingJob, nodes: int) -> float:
     """What an optimizer on the hosts takes of each: gradients are kept there in fp32 beside master weights and moments,
-    16 bytes a parameter with Adam (DeepSpeed's `estimate_zero2_model_states_mem_needs`, without its margin of a half).
+    16 bytes a parameter with Adam (DeepSpeed's own estimate for ZeRO-2, without its margin of a half).
     """
     from sizewell.sizing.predict.architecture import params_total
     from sizewell.sizing.predict.memory.states import recipe

@@ -243,7 +243,7 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
 def _sent_gradients(layouts: Layouts, sharded: Column) -> Column:
     """Gradients in 16 bits that stay on the device where the host steps: what a bucket gathers before it is sent.
 
-    DeepSpeed's `estimate_zero2_model_states_mem_needs` has two bytes a parameter on the device with offload, those of
+    DeepSpeed's own estimate for ZeRO-2 has two bytes a parameter on the device with offload, those of
     the weights. Over several devices that share them out the buckets are counted among the buffers.
     """
     shared = (layouts.zero_stage >= 2) & (layouts.data * layouts.context > 1)
