@@ -180,7 +180,7 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
     ("name", "text", "fault"),
     [
         ("a.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,EUR,us-east-1,x,{LINUX}\n", "a.csv:2:38: BillingCurrency: must be USD, got 'EUR'"),
-        ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0,1,USD,us-east-1,x,{LINUX}\n", "b.csv:2:31: ContractedUnitPrice: must be more than 0, got '0'"),
+        ("b.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,-1,1,USD,us-east-1,x,{LINUX}\n", "b.csv:2:31: ContractedUnitPrice: must be more than 0, got '-1'"),
         ("c.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,USD,us-east-1,x,{LINUX}\nAWS,Usage,2026,Sta", "c.csv:3: has fewer or more cells than columns: is the file complete?"),
         ("d.csv", FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.5", "0.6")), "d.csv:3:31: ContractedUnitPrice: contradicts line 2"),
         ("e.csv", "<html>error</html>\n", "is not a rates table, bill or price sheet: <html>error</html>"),
@@ -348,6 +348,21 @@ FIRST = {  # the same columns in a report of version 1
     "pricing_unit": "pricing/unit", "pricing_public_on_demand_rate": "pricing/publicOnDemandRate",
     "product_region_code": "product/regionCode", "product_instance_type": "product/instanceType",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "bill",
+    [
+        FOCUS + "".join(f"AWS,Usage,2026,Standard,Hours,{usd},1,USD,us-east-1,x,{LINUX}\n" for usd in ("0.00", "0.61")),
+        "\n".join(SHEET.splitlines()[:3]).replace("4.2975", "0") + "\n",
+    ],
+    ids=["focus", "azure"],
+)
+def test_a_line_that_was_free_refuses_no_other(capsys, project, bill):
+    """Of a free tier, or paid by a credit."""
+    (project / "bill.csv").write_text(bill)
+    code, out, err = said(capsys, "import", "bill.csv", "--dry-run")
+    assert (code, "1 rows left out: free of charge" in err, out.count("instance_type")) == (0, True, 1), err
 
 
 @pytest.mark.parametrize("version", [1, 2])

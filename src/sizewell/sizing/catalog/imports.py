@@ -116,6 +116,9 @@ class _Rows(csv.DictReader):  # type: ignore[type-arg]  # Python 3.11 refuses th
         )
 
 
+_FREE: Final = re.compile(r"0*\.?0+")  # of a free tier, or by a credit: no rate
+
+
 def _column_of(line: str, cell: int) -> int:
     """Where a cell of a line begins, from 1; 0 where the line has fewer.
 
@@ -232,7 +235,7 @@ def _usage(row: Mapping[str, str]) -> _Charge | str:
     if market == "on-demand" and row["line_item_operation"] != LINUX:
         return "an operating system other than Linux"
     column = NET if row.get(NET) else "line_item_unblended_rate"
-    if re.fullmatch(r"0*\.?0+", row[column]):
+    if _FREE.fullmatch(row[column]):
         return "free of charge"
     return _Charge(
         cloud=CLOUDS.aws.name,
@@ -334,6 +337,8 @@ def _sheet(reader: _Rows) -> Imported:
             reason = "not billed by the hour"
         elif any(word in product for word in NO_LINUX) or name.endswith((" Spot", " Low Priority")):
             reason = "an operating system other than Linux, or spot"
+        elif _FREE.fullmatch(row[unit_price]):
+            reason = "free of charge"
         if reason:
             imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
             continue
@@ -382,6 +387,8 @@ def _left_out(row: Mapping[str, str]) -> str:
         return "committed or of another category"
     if not _machine(row):
         return "no machine type named"
+    if _FREE.fullmatch(row["ContractedUnitPrice"]):
+        return "free of charge"
     system = _details(row).get("OperatingSystem", "Linux")
     return "" if system.lower().startswith("linux") else "an operating system other than Linux"
 
