@@ -103,6 +103,16 @@ def test_a_service_is_sensitive_to_its_traffic(small):
     assert {"model.weights: int4", "slo: twice the time"} <= {change.what for change in found.half}
 
 
+def test_a_simulated_service_says_of_each_machine_type_what_became_of_it(small):
+    """Those that were not simulated have an outcome too, and no figure is given for a load that was not simulated."""
+    traffic = {"rps": 20, "burstiness": 4, "input_tokens": 1500, "output_tokens": 300}
+    found = explain(chat(traffic=traffic), small, stack="", on=ON)
+    assert isinstance(found, Explanation)
+    assert sum(found.machine_types.values()) == len(small.shapes)
+    assert (found.sensitivity, found.half) == ((), ())
+    assert "the fleet was simulated" in found.remarks[-1]
+
+
 def test_weights_that_the_spec_leaves_open_are_priced_in_fewer_bits(small):
     traffic = {"rps": 40, "input_tokens": 1500, "output_tokens": 300}
     found = explain(chat(traffic=traffic), small, stack="", on=ON)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.choose.candidates import machine_of
@@ -123,6 +123,11 @@ class Explanation:
     machine_types: Mapping[str, int]  # of the catalog, by what became of them
 
 
+NOT_MOVED: Final = (
+    "what another load, level or format would need is not said: the fleet was simulated; size the changed spec"
+)
+
+
 def sized(
     spec: WorkloadSpec,
     catalog: Catalog,
@@ -169,9 +174,9 @@ def explain(
         bottleneck=limit.bottleneck if limit else "none",
         layout=fleet.layout,
         next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
-        remarks=tuple(late(chosen)),
+        remarks=(*late(chosen), *([NOT_MOVED] if need.simulated else [])),
         half_devices=_devices(chosen) // 2,
-        half=on_half(chosen),
+        half=() if need.simulated else on_half(chosen),
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
         sensitivity=sensitivity(sizing, chosen),
         alternatives=(*alternatives(sizing, chosen), *quantized(sizing, chosen)),
@@ -434,6 +439,8 @@ def sensitivity(sizing: Sizing, chosen: Option) -> tuple[Effect, ...]:
     narrower weights where the spec leaves them open.
     """
     need = sizing.need
+    if need.simulated:  # for the load as it is: at another one each number of machines would have to be simulated anew
+        return ()
     moves: list[tuple[str, Callable[[Requirements], Requirements]]] = []
     if need.arrivals is not None:
         moves += [

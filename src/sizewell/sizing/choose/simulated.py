@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.choose.candidates import machine_of
+from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of, rejected
 from sizewell.sizing.choose.choice import Sizing, size
 from sizewell.sizing.choose.fleets import alike_of, job_on
 from sizewell.sizing.choose.requirements import Alike, Simulated
@@ -117,7 +117,19 @@ def size_for_bursts(spec: WorkloadSpec, setting: Setting, *, apart: bool, clouds
         if search.known == need.simulated:
             # Beside what was simulated stands nothing that was not.
             exact = {kind for kind, simulated in search.known.items() if not simulated.at_least}
-            return replace(sizing, options=tuple(option for option in sizing.options if _kind(option) in exact))
+            kept = tuple(option for option in sizing.options if _kind(option) in exact)
+            return replace(sizing, options=kept, rejections=(*sizing.rejections, *_passed_over(sizing.options, kept)))
+
+
+def _passed_over(options: Sequence[Option], kept: Sequence[Option]) -> Iterator[Rejection]:
+    """The machine types that were not simulated to the end: what holds is ahead of the fewest that they could need."""
+    named = {(option.cloud, option.instance_type) for option in kept}
+    for option in options:
+        name = (option.cloud, option.instance_type)
+        if name not in named:
+            named.add(name)
+            least = f"{plural(option.fleet.nodes, 'machine')} at least, which even random arrivals need"
+            yield rejected(option.candidate.shape, Cause.DEARER, f"{least}, come after what was simulated and holds")
 
 
 class _Search:
