@@ -119,6 +119,29 @@ def test_spread_lengths_of_users() -> None:
     assert any("simulated with spread lengths" in note for note in spread.fleet.serving.assumptions)
 
 
+@pytest.mark.parametrize("spread", ["input_tokens_p95: 3000", "output_tokens_p95: 600"])
+@pytest.mark.parametrize("think", ["0s", "30s"])
+def test_users_are_simulated_a_quarter_more_and_told_as_the_requests_they_send(think: str, spread: str) -> None:
+    text = f"""name: c
+kind: inference
+model: meta-llama/Llama-3.1-8B
+traffic: {{concurrent_users: 100, think_time: {think}, input_tokens: 1500, output_tokens: 300, {spread}}}
+slo: {{ttft: 1s, tpot: 50ms}}
+resources: {{instance_type: p5.4xlarge}}
+"""
+    sizing = size_one(parse_spec(text, "c.yaml", catalog=CATALOG), CATALOG, stack="", on=DAY)
+    chosen = _chosen(sizing)
+    of = deployed(chosen)
+    assert of is not None
+    assert stated_load(of, more=1.25).clients == 125
+    assert judged(of, stated_load(of, more=1.25), of.replicas).holds
+    told = workload_record(sizing, chosen).performance
+    rate = 100 / (of.arrivals.think_s + judged(of, stated_load(of), of.replicas).e2e_mean_s)
+    assert told.figures["requests_per_s"] == pytest.approx(rate, rel=0.15)
+    assert 0 < told.figures["load_share"] <= 1
+    assert told.low <= told.value <= told.high
+
+
 @pytest.mark.parametrize(
     ("traffic", "says"),
     [

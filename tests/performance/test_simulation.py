@@ -364,10 +364,30 @@ def test_what_no_replica_has_room_for_is_counted() -> None:
 
 
 def test_clients_send_when_they_have_read_and_thought() -> None:
-    requests = circulating(clients=3, count=30, lengths=Lengths(prompt_tokens=10, output_tokens=10))
-    served = simulate(REAL, AMPLE, requests, clients=3, think_s=5.0)
+    lengths = Lengths(prompt_tokens=10, output_tokens=10)
+    requests = replace(circulating(clients=3, count=30, lengths=lengths), think_s=[5.0] * 30)
+    served = simulate(REAL, AMPLE, requests, clients=3)
     assert served.in_flight_max <= 3
-    assert served.seconds > 9 * 5.0
+    assert served.seconds > 10 * 5.0
+
+
+@pytest.mark.parametrize(("clients", "think_s"), [(20, 30.0), (200, 300.0), (100, 20.0)])
+def test_clients_that_think_come_as_arrivals_at_random(clients: int, think_s: float) -> None:
+    """Where few of many clients wait at a time, theirs is the load of arrivals at users / (think + answer)."""
+    lengths = Lengths(prompt_tokens=1000, output_tokens=200, prompt_spread=0.06, output_spread=0.06)
+    requests = circulating(clients=clients, count=6000, lengths=lengths, think_s=think_s)
+    assert statistics.fmean(requests.think_s) == pytest.approx(think_s, rel=0.05)
+    closed = simulate(REAL, replace(AMPLE, step_tokens=8192), requests, clients=clients)
+    rate = clients / (think_s + statistics.fmean(closed.e2e_s))
+    came = sorted(closed.arrived_s)[: -2 * clients]
+    assert len(came) / came[-1] == pytest.approx(rate, rel=0.05)
+    at_random = simulate(
+        REAL, replace(AMPLE, step_tokens=8192), arriving(rate=rate, seconds=6000 / rate, lengths=lengths)
+    )
+    for percentile in (0.5, 0.95):
+        first, other = (sorted(each.ttft_s)[int(percentile * len(each.ttft_s))] for each in (closed, at_random))
+        assert first == pytest.approx(other, rel=0.1)
+    assert closed.waiting_max < 10
 
 
 @pytest.mark.parametrize("replicas", [1, 30, 200])

@@ -309,7 +309,7 @@ def _machines(told: _Told) -> str:
 def _load(told: _Told) -> str:
     load = told.load
     if load.clients:
-        thinking = f" that think for {load.think_s:g} s" if load.think_s else ""
+        thinking = f" that think for {load.think_s:g} s at the mean" if load.think_s else ""
         return f"{plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests"
     made = _described(load.requests)
     parts = [f"{plural(len(load.requests), 'request')} in {load.requests.seconds / 60:.3g} min"]

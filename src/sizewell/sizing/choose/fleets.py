@@ -232,7 +232,8 @@ def _under_bursts(replicas: Replicas, tried: Simulated, arrivals: Arrivals) -> R
     if not tried.replicas:
         return Replicas(0, 0.0)
     count = max(tried.replicas, replicas.count)
-    return Replicas(count, min(replicas.rate, (arrivals.requests_per_s or 0.0) / TARGET_LOAD / count))
+    rate = arrivals.requests_per_s
+    return Replicas(count, min(replicas.rate, tried.requests_per_s if rate is None else rate / TARGET_LOAD / count))
 
 
 def _as_simulated(estimate: ServingEstimate, simulated: Simulated, count: int) -> ServingEstimate:

@@ -124,6 +124,7 @@ class Simulated:
     ttft_s: float = math.inf
     tpot_s: float = math.inf
     e2e_s: float = math.inf
+    requests_per_s: float = math.inf  # that users sent to each of them
     says: str = ""  # how many hold, and what fails on one fewer
 
 

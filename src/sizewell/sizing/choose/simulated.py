@@ -10,6 +10,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of, rejected
@@ -67,7 +68,7 @@ class Load:
 
     requests: Requests
     clients: int = 0
-    think_s: float = 0.0
+    think_s: float = 0.0  # at the mean
     warm_up: float = 0.0  # share of the requests that is not judged
 
 
@@ -79,6 +80,7 @@ class Judged:
     ttft_s: dict[float, float]
     tpot_s: dict[float, float]
     e2e_s: dict[float, float]
+    e2e_mean_s: float
     missed: tuple[str, ...]
     served: Served
 
@@ -216,7 +218,7 @@ class _Search:
 
 def _alone(load: Load) -> Load:
     """Its requests one after the other: none waits less on any fleet."""
-    return replace(load, requests=load.requests.all_kept(), clients=1, think_s=0.0)
+    return replace(load, requests=replace(load.requests.all_kept(), think_s=()), clients=1, think_s=0.0)
 
 
 def _as_known(of: Deployed, load: Load, holds: Judged, fails: Judged | None) -> Simulated:
@@ -234,6 +236,8 @@ def _as_known(of: Deployed, load: Load, holds: Judged, fails: Judged | None) -> 
         ttft_s=holds.ttft_s[percentile],
         tpot_s=holds.tpot_s.get(percentile, 0.0),
         e2e_s=holds.e2e_s[percentile],
+        # Little's law: each user sends once in what they think and wait.
+        requests_per_s=load.clients / (load.think_s + holds.e2e_mean_s) / holds.replicas if load.clients else math.inf,
         says=says,
     )
 
@@ -354,13 +358,13 @@ def _lengths(of: Deployed, cached: float | None) -> Lengths:
 def stated_load(
     of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, more: float = 1.0, seed: int = 0
 ) -> Load:
-    """The load that the spec states, as requests of its lengths; a rate of it `more` times as high."""
+    """The load that the spec states, as requests of its lengths; `more` times as many of them, or of its users."""
     arrivals, lengths = of.arrivals, _lengths(of, cached)
     if arrivals.requests_per_s is None:
-        clients = max(1, round(arrivals.users or 1.0))
+        clients = max(1, round((arrivals.users or 1.0) * more))
         count = max(REQUESTS, 10 * clients)
         return Load(
-            requests=circulating(clients=clients, count=count, lengths=lengths, seed=seed),
+            requests=circulating(clients=clients, count=count, lengths=lengths, think_s=arrivals.think_s, seed=seed),
             clients=clients,
             think_s=arrivals.think_s,
             warm_up=max(WARM_UP, 2 * clients / count),
@@ -414,7 +418,6 @@ def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = No
         load.requests,
         replicas=replicas,
         clients=load.clients,
-        think_s=load.think_s,
         scaling=scaling,
         promise=_promise(of.level, load) if early else None,
     )
@@ -440,6 +443,7 @@ def judged(of: Deployed, load: Load, replicas: int, scaling: Scaling | None = No
         ttft_s=figures[0],
         tpot_s=figures[1],
         e2e_s=figures[2],
+        e2e_mean_s=fmean(served.e2e_s[first:]) if served.e2e_s[first:] else 0.0,
         missed=tuple(missed),
         served=served,
     )

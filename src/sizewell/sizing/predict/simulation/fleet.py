@@ -22,7 +22,7 @@ from array import array
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from sizewell.sizing.predict.performance.serving_replica import Replica
@@ -496,23 +496,24 @@ def simulate(
     *,
     replicas: int = 1,
     clients: int = 0,
-    think_s: float = 0.0,
     scaling: Scaling | None = None,
     promise: Promise | None = None,
 ) -> Served:
     """The requests on `replicas` equal replicas, from an empty fleet to the last token, or to where `promise` breaks.
 
     With `scaling` that is how many there are at first, and the autoscaler adds and takes away. With `clients` the times
-    of `requests` are not used: so many clients send one each at the start, and the next one `think_s` after its
-    answer has ended.
+    of `requests` are not used: so many clients send one each, and the next one after its answer has ended. Before each
+    request, the first as well, a client thinks as long as the request says.
     """
     fleet = _Fleet(_Costs(replica), limits, requests, replicas, promise)
     agenda, arrived = fleet.agenda, fleet.arrived
     count = len(requests)
     coming: list[tuple[float, int]] = []  # arrivals of clients, a heap
+    think_s = requests.think_s or array("d", bytes(8 * count))
     following = 0
     if clients:
-        coming = [(0.0, request) for request in range(min(clients, count))]
+        coming = [(think_s[request], request) for request in range(min(clients, count))]
+        heapify(coming)
         following = len(coming)
     waiting = array("i")
     position = 0
@@ -535,7 +536,7 @@ def simulate(
                 if clients:
                     for _ in fleet.ended:
                         if following < count:
-                            heappush(coming, (now + replica.wait_s + think_s, following))
+                            heappush(coming, (now + replica.wait_s + think_s[following], following))
                             following += 1
                 fleet.ended.clear()
             continue

@@ -25,6 +25,7 @@ class Requests:
     cached_tokens: Sequence[int]  # of the prompt, that every prefix cache already holds; fewer than the prompt has
     blocks: Sequence[Sequence[int]] = ()  # what each prompt begins with, in blocks that equal ids share; or empty
     block_tokens: int = 0
+    think_s: Sequence[float] = ()  # before each, of clients that wait for their answers; (): they send at once
 
     def __len__(self) -> int:
         return len(self.at_s)
@@ -150,8 +151,11 @@ def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 
     return _at(array("d", (at for at in times if draw.random() * most < rate(at))), lengths, draw)
 
 
-def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) -> Requests:
+def circulating(*, clients: int, count: int, lengths: Lengths, think_s: float = 0.0, seed: int = 0) -> Requests:
     """The lengths of `count` requests that so many clients send one after the other: they arrive as answers end.
+
+    Clients think for exponentially distributed times of that mean, as closed queueing networks have them: people who
+    all thought equally long would stay in step and come as one crowd for ever.
 
     Lengths without a spread are drawn with a small one: equal answers to requests that came together would end together
     for ever, and each wave of prompts would wait for itself, as no real load does.
@@ -162,7 +166,10 @@ def circulating(*, clients: int, count: int, lengths: Lengths, seed: int = 0) ->
         prompt_spread=lengths.prompt_spread or SPREAD,
         output_spread=lengths.output_spread or SPREAD,
     )
-    return _at(array("d", bytes(8 * max(count, clients))), spread, draw)
+    requests = _at(array("d", bytes(8 * max(count, clients))), spread, draw)
+    if not think_s:
+        return requests
+    return replace(requests, think_s=array("d", (draw.expovariate(1 / think_s) for _ in requests.at_s)))
 
 
 def _at(times: array[float], lengths: Lengths, draw: random.Random) -> Requests:
