@@ -129,6 +129,17 @@ AZURE_RESERVED = make("azure-native:compute:CapacityReservation", {"sku": {"name
                       "r", capacityReservationGroupName=AZURE_GROUP)  # fmt: skip
 MIXED = {"launchTemplate": {"launchTemplateSpecification": {}, "overrides": [
     {"instanceType": "g6.xlarge", "weightedCapacity": "4"}]}}  # fmt: skip
+NEEDS = {"instanceRequirements": {"vcpuCount": {"min": 2}, "memoryMib": {"min": 4096}}}
+TYPED = {"instanceType": "g6.xlarge"}
+
+
+def sized(units: str, entry: dict[str, Any]) -> tuple[RecordedResource, ...]:
+    template = make(LT, {"instanceType": "g6.xlarge"}, "lt")
+    mixed = {"launchTemplate": {"launchTemplateSpecification": {}, "overrides": [entry]}}
+    group = {"minSize": 8, "desiredCapacity": 8, "maxSize": 8, "desiredCapacityType": units}
+    return template, make(ASG, {**group, "mixedInstancesPolicy": mixed}, mixedInstancesPolicy=template)
+
+
 CONFIG = make("aws:sagemaker/endpointConfiguration:EndpointConfiguration", {
     key: [{"instanceType": "ml.g5.xlarge", "initialInstanceCount": 1}]
     for key in ("productionVariants", "shadowProductionVariants")}, "c")  # fmt: skip
@@ -176,6 +187,18 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         # eight units of a group, of which each machine counts four
         ((template := make(LT, {"instanceType": "g6.xlarge"}, "lt"), make(ASG, {"minSize": 8, "desiredCapacity": 8,
           "maxSize": 8, "mixedInstancesPolicy": MIXED}, mixedInstancesPolicy=template)), usd(2 * G6)),
+        # units that are vCPUs or MiB, and types that AWS chooses by what they have
+        *((sized(units, entry), "0.00 + ?") for units in ("vcpu", "memory-mib", "units") for entry in (NEEDS, TYPED)
+          if units != "units" or entry == NEEDS),
+        ((template, make("aws:ec2/fleet:Fleet", {"launchTemplateConfigs": [{"overrides": [NEEDS]}],
+          "targetCapacitySpecification": {"totalTargetCapacity": 8}}, launchTemplateConfigs=template)), "0.00 + ?"),
+        ((template, make("aws:ec2/fleet:Fleet", {"launchTemplateConfigs": [{}], "targetCapacitySpecification": {
+          "totalTargetCapacity": 8, "targetCapacityUnitType": "vcpu"}}, launchTemplateConfigs=template)), "0.00 + ?"),
+        ((make("aws:ec2/spotFleetRequest:SpotFleetRequest", {"targetCapacity": 8, "onDemandTargetCapacity": 8,
+          "launchSpecifications": [{"instanceType": "g6.xlarge", "weightedCapacity": "4"}]}),), usd(2 * G6)),
+        ((chosen := make(LT, {"instanceRequirements": {}}, "any"), make("aws:eks/nodeGroup:NodeGroup", {
+          "scalingConfig": {"minSize": 1, "maxSize": 1}, "launchTemplate": {"id": UNKNOWN}}, launchTemplate=chosen)),
+         "0.00 + ?"),
         # 2 vCPUs at 0.046, and 50 GB of gp3 where Linux has 20
         ((make("aws:eks/nodeGroup:NodeGroup", WINDOWS_GROUP),), usd(Decimal("0.096") * 730 + Decimal("0.092") * 730 + 4)),
         ((make(EKS, {"version": "1.36", "computeConfig": {"enabled": False},

@@ -117,13 +117,20 @@ def _types(own: Text, overrides: object) -> tuple[str, ...] | Unknown:
     listed = items(overrides)
     if isinstance(listed, Unknown):
         return UNKNOWN
-    names = [get(entry, "instanceType") for entry in listed]
+    names = [_named(entry) for entry in listed]
     if any(name is UNKNOWN for name in names):
         return UNKNOWN
     stated = tuple(str(name) for name in names if name)
     if stated:
         return stated
     return UNKNOWN if isinstance(own, Unknown) else ((own,) if own else ())
+
+
+def _named(entry: object) -> object:
+    """The type that an override or a specification names; one that states requirements leaves it to AWS, whatever type
+    the template names.
+    """
+    return get(entry, "instanceType", default=None if get(entry, "instanceRequirements") is None else UNKNOWN)
 
 
 def _distribution(policy: object, template: Text) -> Text:
@@ -158,12 +165,10 @@ def fleet_nodes(graph: Graph, fleet: RecordedResource) -> Nodes:
     market, mix = fleet_mix(fleet)
     if isinstance(configs, Unknown) or isinstance(specifications, Unknown):
         return Nodes(types=UNKNOWN, market=market, template=template)
-    names: list[object] = [get(entry, "instanceType") for entry in specifications]
+    names: list[object] = [_named(entry) for entry in specifications]
     for config in configs:
         overrides = items(get(config, "overrides"))
-        names.extend(
-            [UNKNOWN] if isinstance(overrides, Unknown) else [get(entry, "instanceType") for entry in overrides]
-        )
+        names.extend([UNKNOWN] if isinstance(overrides, Unknown) else [_named(entry) for entry in overrides])
     names = [name for name in names if name] if UNKNOWN not in names else [UNKNOWN]
     if not names:
         inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
@@ -218,7 +223,9 @@ def node_group_nodes(graph: Graph, group: RecordedResource) -> Nodes:
     template = template_of(graph, group, "launchTemplate")
     inputs = UNKNOWN if isinstance(template, Unknown) else ({} if template is None else template.inputs)
     listed = items(group.inputs.get("instanceTypes"))
-    own = UNKNOWN if template is None and group.inputs.get("launchTemplate") else text(get(inputs, "instanceType"))
+    own = text(_named(inputs))
+    if template is None and group.inputs.get("launchTemplate"):
+        own = UNKNOWN
     if isinstance(listed, tuple) and listed:
         types: tuple[str, ...] | Unknown = (
             UNKNOWN if any(name is UNKNOWN for name in listed) else tuple(str(name) for name in listed)
@@ -272,12 +279,25 @@ def looked_up(image: object) -> bool:
     return isinstance(image, Unknown)
 
 
-def weight(policy: object) -> int | Unknown:
-    """How many units of a group's size one machine counts, of its lightest type: a mixed policy may weigh them."""
-    overrides = items(get(policy, "overrides", default=get(policy, "launchTemplate", "overrides")))
-    if isinstance(overrides, Unknown):
-        return UNKNOWN
-    weights = [count(get(entry, "weightedCapacity", default=1)) for entry in overrides]
+def weight(pool: RecordedResource) -> int | Unknown:
+    """How many units of the size of a group or a fleet one machine counts, of its lightest type; not known where the
+    unit is a vCPU or a MiB of memory, of which the types that AWS chooses have as many as they have.
+    """
+    unit = get(pool.inputs, "targetCapacitySpecification", "targetCapacityUnitType")
+    for each in (pool.inputs.get("desiredCapacityType"), pool.inputs.get("targetCapacityUnitType"), unit):
+        if text(each, "units") not in ("units", ""):
+            return UNKNOWN
+    mixed = get(pool.inputs, "mixedInstancesPolicy", "launchTemplate")
+    listed = [items(get(mixed, "overrides")), items(pool.inputs.get("launchSpecifications"))]
+    configs = items(pool.inputs.get("launchTemplateConfigs"))
+    listed += (
+        [configs] if isinstance(configs, Unknown) else [items(get(each, "overrides")) or ({},) for each in configs]
+    )
+    weights: list[Count] = []
+    for entries in listed:
+        if isinstance(entries, Unknown):
+            return UNKNOWN
+        weights += [count(get(entry, "weightedCapacity", default=1)) for entry in entries]
     return UNKNOWN if UNKNOWN in weights else min((each for each in weights if isinstance(each, int)), default=1) or 1
 
 

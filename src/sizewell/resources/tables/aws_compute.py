@@ -38,8 +38,7 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
         wanted=count(resource.inputs.get("desiredCapacity")),
         most=count(resource.inputs.get("maxSize")),
     )
-    each = aws_nodes.weight(resource.inputs.get("mixedInstancesPolicy"))
-    return _pool(resource, context, nodes, weighed(size, each))
+    return _pool(resource, context, nodes, weighed(size, aws_nodes.weight(resource)))
 
 
 def _node_group(resource: RecordedResource, context: Context) -> Outcome:
@@ -63,9 +62,7 @@ def _fleet(resource: RecordedResource, context: Context) -> Outcome:
     nodes = aws_nodes.fleet_nodes(context.graph, resource)
     least, wanted, most = aws_nodes.fleet_size(context.graph, resource)
     size = Size(least=least, wanted=wanted, most=most)
-    configs = items(resource.inputs.get("launchTemplateConfigs"))
-    weights = {aws_nodes.weight(config) for config in configs} if isinstance(configs, tuple) else {1}
-    return _pool(resource, context, nodes, weighed(size, weights.pop() if len(weights) == 1 else 1))
+    return _pool(resource, context, nodes, weighed(size, aws_nodes.weight(resource)))
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
