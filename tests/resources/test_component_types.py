@@ -199,3 +199,6 @@ def test_an_os_disk_bills_by_its_size_class_and_one_beyond_the_table_has_no_pric
     assert disk(200).cost() == Interval.exactly(Decimal("38.01")).cents()
     assert disk(200).what == "OS disks of 200 GB, premium SSD P15"
     assert not isinstance(disk(5000).cost(), Interval)
+    for small in (4, 8, 16):  # P1 to P3, of which the catalog has no price, are not P4
+        assert not isinstance(disk(small).cost(), Interval)
+    assert disk(17).what == "OS disks of 17 GB, premium SSD P4"

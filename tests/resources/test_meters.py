@@ -138,6 +138,13 @@ G6, G2 = Decimal("0.8048") * 730 + 8, Decimal("0.706832") * 730 + Decimal("8.5")
         # standard support of 1.32 ended in March 2026: 0.60 an hour
         ((make(EKS, {"version": "1.32", "computeConfig": {"enabled": False}}),), "438.00"),
         ((make(EKS, {"version": "1.36", "computeConfig": {"enabled": False}}),), "73.00"),
+        # past extended support AWS upgrades to the oldest version in it, which is the cheapest by no means
+        *(((make(EKS, {"version": version, "computeConfig": {"enabled": False}}),), "438.00")
+          for version in ("1.9", "1.29", "1.30.4", "1.31")),
+        ((make(EKS, {"version": "1.29", "computeConfig": {"enabled": False},
+                     "upgradePolicy": {"supportType": "STANDARD"}}),), "73.00"),
+        ((make(EKS, {"version": "1.99", "computeConfig": {"enabled": False}}),), "73.00"),
+        ((make(EKS, {"computeConfig": {"enabled": False}}),), "73.00"),
         ((make(EKS, {"version": "1.32", "computeConfig": {"enabled": False},
                      "upgradePolicy": {"supportType": "STANDARD"}}),), "73.00"),
         # one to five rules are 0.025 an hour together, each further one 0.01

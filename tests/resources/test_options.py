@@ -230,7 +230,15 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         # 105.85 + 11.50; extended support is 0.10 for each of 2 vCPUs in its first two years
         ((rds(),), "117.35"),
         ((rds(engineVersion="12.22"),), "263.35"),
-        ((rds(engineVersion="10.21"),), "117.35"),
+        ((rds(engineVersion="10.21"),), "117.35 + ?"),  # upgraded by AWS to one in extended support
+        ((rds(engineVersion="9.6.24"),), "117.35 + ?"),
+        ((rds(engineVersion="19.1"),), "117.35"),
+        ((rds(engine="mysql", instanceClass="db.t3.large", engineVersion="5.6.51"),), "110.78 + ?"),
+        ((rds(engine="mysql", instanceClass="db.t3.large", engineVersion="9.1"),), "110.78"),
+        ((rds(engine="mysql", instanceClass="db.t3.large", engineVersion="8"),), "110.78"),
+        ((rds(engine="mariadb", instanceClass="db.t3.large", engineVersion="10.5.29"),), "110.78"),  # none is sold
+        ((rds(engine="mariadb", instanceClass="db.t3.large", engineVersion="10.2.1"),), "110.78"),
+        ((rds(engineVersion="10.21", engineLifecycleSupport="open-source-rds-extended-support-disabled"),), "117.35"),
         ((rds(engineVersion="12.22", engineLifecycleSupport="open-source-rds-extended-support-disabled"),), "117.35"),
         ((rds(performanceInsightsRetentionPeriod=731),), "117.35 + ?"),
         ((rds(performanceInsightsRetentionPeriod=7),), "117.35"),

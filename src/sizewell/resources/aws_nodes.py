@@ -290,9 +290,9 @@ def weight(pool: RecordedResource) -> int | Unknown:
     mixed = get(pool.inputs, "mixedInstancesPolicy", "launchTemplate")
     listed = [items(get(mixed, "overrides")), items(pool.inputs.get("launchSpecifications"))]
     configs = items(pool.inputs.get("launchTemplateConfigs"))
-    listed += (
-        [configs] if isinstance(configs, Unknown) else [items(get(each, "overrides")) or ({},) for each in configs]
-    )
+    for config in (UNKNOWN,) if isinstance(configs, Unknown) else configs:
+        overrides = items(get(config, "overrides"))
+        listed.append(({},) if overrides == () else overrides)  # without overrides a machine counts one
     weights: list[Count] = []
     for entries in listed:
         if isinstance(entries, Unknown):

@@ -392,11 +392,18 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
 
 
 def _extended(cluster: RecordedResource, context: Context) -> bool:
-    """Whether a cluster's version is out of standard support, which multiplies its fee; unless AWS is to upgrade it."""
+    """Whether a cluster's version is out of standard support, which multiplies its fee; unless AWS is to upgrade it.
+
+    A version older than the table stands no more: AWS has upgraded the cluster to the oldest one, in extended support.
+    """
     version = text(cluster.inputs.get("version"))
-    row = None if isinstance(version, Unknown) else lifetimes.load().versions("eks").get(lifetimes.minor(version))
-    upgraded = get(cluster.inputs, "upgradePolicy", "supportType") == "STANDARD"
-    return row is not None and not upgraded and lifetimes.ended(row.supported_until, context.on)
+    if isinstance(version, Unknown) or get(cluster.inputs, "upgradePolicy", "supportType") == "STANDARD":
+        return False
+    known = lifetimes.load().versions("eks")
+    row, asked = known.get(lifetimes.minor(version)), lifetimes.number(version)
+    if row is None and len(asked) > 1 and asked < lifetimes.number(next(iter(known))):
+        return True
+    return row is not None and lifetimes.ended(row.supported_until, context.on)
 
 
 def _capacity_block(resource: RecordedResource, context: Context) -> Outcome:

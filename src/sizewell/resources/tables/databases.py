@@ -105,9 +105,12 @@ def _extended(
     if off or isinstance(version, Unknown) or not version or kind == _SERVERLESS:
         return ()
     year = _year_of_extended_support(engine, version, context)
+    what = f"extended support of {engine} {version}"
+    if year is None:
+        why = "RDS runs no such version any more and upgrades it to one in extended support, whose year sets the fee"
+        return (context.unpriced(resource, what, why),)
     if not year:
         return ()
-    what = f"extended support of {engine} {version}"
     vcpus = vcpus_by_name(kind.removeprefix("db."))
     if vcpus is None:
         return (context.unpriced(resource, what, f"how many vCPUs {kind} has is not known"),)
@@ -116,16 +119,20 @@ def _extended(
     return (context.fee(resource, what=what, key=key, unit="vCPU-hour", quantity=hours, how="around the clock"),)
 
 
-def _year_of_extended_support(engine: str, version: str, context: Context) -> int:
-    """1 in the first year after standard support, 0 before; of a version older than all of the table RDS sells none."""
+def _year_of_extended_support(engine: str, version: str, context: Context) -> int | None:
+    """1 in the first year after standard support, 0 before; None of a version older than all of the table, which RDS
+    has upgraded to one of those. MariaDB has no extended support.
+    """
     parts = version.split(".")
     major = parts[0] if engine.endswith(("postgres", "postgresql")) else ".".join(parts[:2])
-    known, name = lifetimes.load(), f"aws:rds/{engine}"
-    row = known.release("database", name, major)
+    known = [row for row in lifetimes.load().releases if (row.kind, row.name) == ("database", f"aws:rds/{engine}")]
+    paid = [row for row in known if "extended support" in row.note]
+    row = next((row for row in paid if row.version == major), None)
     if row is not None and row.supported_until:
         until = date.fromisoformat(row.supported_until)
         return max((context.on - until).days, 0) // 365 + 1 if context.on > until else 0
-    return 0
+    asked, oldest = lifetimes.number(major), min((lifetimes.number(row.version) for row in paid), default=())
+    return None if row is None and asked and asked < oldest[: len(asked)] else 0
 
 
 def _rds_storage(resource: RecordedResource, context: Context, deployment: str, size: Number) -> tuple[LineItem, ...]:

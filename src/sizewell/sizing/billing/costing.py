@@ -23,7 +23,11 @@ BILLED_GIGABYTE: Final = 2**30
 _STEP = Decimal("0.0001")
 
 PREMIUM_DISK: Final = "disk.premium_lrs"  # bills by size class, whole
-PREMIUM_TIERS: Final = {32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20", 1024: "p30", 2048: "p40", 4096: "p50"}
+# By how many GiB each holds. A class without a price in the catalog is here as well: no other stands for it.
+PREMIUM_TIERS: Final = {
+    4: "p1", 8: "p2", 16: "p3", 32: "p4", 64: "p6", 128: "p10", 256: "p15", 512: "p20",
+    1024: "p30", 2048: "p40", 4096: "p50", 8192: "p60", 16384: "p70", 32767: "p80",
+}  # fmt: skip
 
 
 def system_pool(cloud: str, environment: str) -> SystemPool | None:
