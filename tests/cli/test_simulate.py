@@ -89,12 +89,71 @@ def test_published_logs_and_named_columns(simulate: Callable, project: Path) -> 
         (_log(10) + "\n2026-11-22 10:00:11,-4,3\n", "line 12: ContextTokens is -4"),
         (_log(10) + "\n2026-11-22 10:00:11,5\n", "line 12: GeneratedTokens missing"),
         (_log(10) + "\nyesterday,5,5\n", "line 12: TIMESTAMP is 'yesterday'"),
+        (_log(10) + "\nyesterday,5,5\n", "fix: correct or remove these rows"),
+        (_log(10) + "\n1700000000000,5,5\n", "after the year 2100 in seconds (of milliseconds: at=TIMESTAMP:ms)"),
+        (
+            '[{"TIMESTAMP": 1, "ContextTokens": 5, "GeneratedTokens": 5}]',
+            "it is a JSON array; write each request on a line",
+        ),
     ],
 )
 def test_a_log_that_is_none(log: str, says: str, simulate: Callable) -> None:
     done = simulate(log=log)
     assert done.code == 64
     assert says in done.err
+
+
+def test_columns_that_a_log_does_not_have_are_named_beside_those_it_has(simulate: Callable) -> None:
+    done = simulate("--columns", "at=time,input=p,output=answer", log="ts,p,c\n0,10,5\n2,10,5\n")
+    assert done.code == 64
+    assert "has no column time and answer; its columns are ts, p, c" in done.err
+
+
+@pytest.mark.parametrize(("separator", "at"), [(";", "2,5"), ("\t", "2.5")])
+def test_columns_may_be_separated_as_spreadsheets_do(separator: str, at: str, simulate: Callable) -> None:
+    log = "\n".join(separator.join(row) for row in (("ts", "p", "c"), ("0", "10", "5"), (at, "10", "5")))
+    done = simulate("--columns", "at=ts,input=p,output=c", "--json", log=log)
+    assert json.loads(done.out)["load"]["seconds"] == 2.5
+
+
+def test_requests_longer_than_the_model_reads_are_refused_and_named(simulate: Callable) -> None:
+    rows = _log(300).splitlines()
+    for line in (12, 40):
+        rows[line - 1] = rows[line - 1].replace(",900,", ",200000,")
+    usual = json.loads(simulate("--json", log=_log(300)).out)
+    told = json.loads(simulate("--json", log="\n".join(rows)).out)
+    assert (usual["refused"], told["refused"]) == (0, 2)
+    assert told["load"]["requests"] == 298
+    assert told["result"]["ttft_s"]["p99"] <= usual["result"]["ttft_s"]["p99"]
+    assert "the longest has 200,040 tokens, the model reads 131,072 (line 12, line 40)" in told["remarks"][0]
+    all_long = simulate(log=_log(20).replace(",900,", ",200000,"))
+    assert all_long.code == 64
+    assert "fix: name a model that reads more" in all_long.err
+
+
+def test_a_spare_machine_is_decided_and_gone(project: Path, sizewell: Sizewell) -> None:
+    (project / "spare.yaml").write_text(CHAT.replace("rps: 4", "rps: 4, redundancy: n+1"))
+    machines = json.loads(sizewell("size", "spare.yaml", *ON, "--json").out)["workloads"][0]["replicas"]["max"]
+    data = json.loads(sizewell("simulate", "spare.yaml", *ON, "--json").out)
+    assert data["result"]["machines"] == machines - 1
+    assert data["decided_replicas"] >= machines > data["result"]["replicas"] * machines / data["decided_replicas"]
+    said = " ".join(sizewell("simulate", "spare.yaml", *ON).out.split())
+    assert f"on {machines} decided, and one is gone)" in said
+    whole = " ".join(sizewell("simulate", "spare.yaml", *ON, "--replicas", str(data["decided_replicas"])).out.split())
+    assert "(as decided)" in whole
+
+
+def test_answers_of_one_token_have_no_time_between_tokens(project: Path, sizewell: Sizewell) -> None:
+    (project / "one.yaml").write_text(CHAT.replace("output_tokens: 300", "output_tokens: 1"))
+    said = sizewell("simulate", "one.yaml", *ON).out
+    (row,) = [line.split() for line in said.splitlines() if line.startswith("between tokens")]
+    assert row[2:6] == ["-"] * 4
+    assert len(row) == 7
+
+
+def test_a_prefix_of_nothing_is_none(project: Path, sizewell: Sizewell) -> None:
+    (project / "none.yaml").write_text(CHAT.replace("rps: 4", "rps: 4, prefix: 0%"))
+    assert sizewell("size", "none.yaml", *ON).code == 0
 
 
 def test_what_is_odd_in_a_log_is_said(simulate: Callable) -> None:

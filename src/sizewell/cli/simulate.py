@@ -68,6 +68,7 @@ WAITS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
+    from sizewell.sizing.choose.requirements import read_at_most
     from sizewell.sizing.choose.simulated import Load, busiest_day, deployed, fewest, judged, over_the_day, stated_load
 
     if args.columns and not args.requests:
@@ -116,8 +117,16 @@ def command(args: Arguments) -> int:
         )
     day = None
     with output.progress("simulating") as tell:
+        refused, remarks = 0, list(log.remarks) if log else []
         if log is not None:
             what = Load(requests=log.requests)
+            if limit := read_at_most(spec, of.job.architecture):
+                sent, refused, says = log.refused(limit)
+                if not sent:
+                    raise UsageError(
+                        f"{args.requests or 'traffic.requests'}: {says}\n  fix: name a model that reads more"
+                    )
+                what, remarks = Load(requests=sent), [*remarks, *([says] if says else [])]
         else:
             stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
             bursts = 1.0 if stated_burstiness is None else stated_burstiness
@@ -128,7 +137,7 @@ def command(args: Arguments) -> int:
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
         if fails is not None and fails.served.broken is not None:
             fails = judged(of, what, fails.replicas)  # to the last request: by how much it misses
-    told = _Told(spec.name, option, of, what, asked, holds, fails, log.remarks if log else (), day)
+    told = _Told(spec.name, option, of, what, asked, holds, fails, tuple(remarks), refused, day)
     if args.html is not None:
         _write_page(args.html, told)
     elif args.json:
@@ -150,6 +159,7 @@ class _Told:
     holds: Judged | None
     fails: Judged | None
     remarks: tuple[str, ...]
+    refused: int  # of a log, that are longer than the model reads
     day: Day | None = None
 
 
@@ -199,7 +209,8 @@ def _document(told: _Told) -> dict[str, Any]:
         "workload": told.name,
         "machine": {"cloud": option.cloud, "region": option.deal.region, "instance_type": option.instance_type},
         "devices_per_replica": of.tensor,
-        "decided_replicas": of.replicas,
+        "decided_replicas": _decided(told),
+        "refused": told.refused,
         "load": {"clients": load.clients, "think_s": load.think_s} if load.clients else _described(load.requests),
         "remarks": told.remarks,
         "slo": {
@@ -222,13 +233,13 @@ def _day_document(told: _Told, day: Day) -> dict[str, Any]:
         "machines_by_hour": [max(day.machines[at : at + 60]) for at in range(0, len(day.machines), 60)],
         "ttft_s_by_hour": [None if math.isnan(value) else value for value in day.at_s],
         "machines_usd": day.machine_hours * told.option.usd_per_hour,
-        "always_at_peak_usd": 24 * _nodes(told.of, told.of.replicas) * told.option.usd_per_hour,
+        "always_at_peak_usd": 24 * _nodes(told.of, _decided(told)) * told.option.usd_per_hour,
     }
 
 
 def _day_lines(told: _Told, day: Day) -> list[str]:
     of, usd = told.of, told.option.usd_per_hour
-    peak = _nodes(of, of.replicas)
+    peak = _nodes(of, _decided(told))
     most = max((value, hour) for hour, value in enumerate(day.at_s) if not math.isnan(value))
     at = f"p{round(of.level.percentile * 100)}"
     verdict = "holds" if day.judged.holds else f"does not hold: {'; '.join(day.judged.missed)}"
@@ -298,12 +309,23 @@ def _write_page(file: Path, told: _Told) -> None:
         output.write_file(file, [text], "--html")
 
 
+def _decided(told: _Told) -> int:
+    """Replicas of all machines that are decided, the one more for one that is gone among them."""
+    of = told.of
+    return max(of.replicas, told.option.fleet.nodes * of.per_node) if of.arrivals.spare else of.replicas
+
+
 def _machines(told: _Told) -> str:
     of, option, asked = told.of, told.option, told.asked
     where = f"{option.instance_type} in {option.cloud} {option.deal.region}"
-    decided = "as decided" if asked.replicas == of.replicas else f"{of.replicas} are decided"
+    decided, spare = _decided(told), of.arrivals.spare
+    said = (
+        "as decided" if asked.replicas == decided else f"{plural(decided, 'replica')} on {_nodes(of, decided)} decided"
+    )
+    if spare and asked.replicas == of.replicas:
+        said += f", and {'one is' if spare == 1 else f'{spare} are'} gone"
     machines = plural(_nodes(of, asked.replicas), "machine")
-    return f"{plural(asked.replicas, 'replica')} of {plural(of.tensor, 'device')} on {machines} {where} ({decided})"
+    return f"{plural(asked.replicas, 'replica')} of {plural(of.tensor, 'device')} on {machines} {where} ({said})"
 
 
 def _load(told: _Told) -> str:
@@ -324,6 +346,8 @@ def _load(told: _Told) -> str:
 
 
 def _print(told: _Told) -> None:
+    from sizewell.sizing.choose.simulated import PERCENTILES
+
     console = output.console()
     of, load, asked = told.of, told.load, told.asked
     console.print(f"{told.name}: {_machines(told)}")
@@ -342,7 +366,7 @@ def _print(told: _Told) -> None:
         late = most is not None and figures and figures[level.percentile] > most
         made_table.add_row(
             title,
-            *(_ms(value) for value in figures.values()),
+            *(_ms(figures[share]) if share in figures else "-" for share in PERCENTILES),
             "-" if most is None else _ms(most),
             style="bold red" if late else "",
         )

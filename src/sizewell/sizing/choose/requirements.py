@@ -622,7 +622,7 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             requests_per_s=traffic.requests_per_s * windows * times if traffic.requests_per_s is not None else None,
             users=float(traffic.concurrent_users) * times if traffic.concurrent_users is not None else None,
             week=hours,
-            log=spec.log.requests if spec.log else None,
+            log=_served(spec.log.requests, read_at_most(spec, architecture)) if spec.log else None,
             scale_in_s=STABILIZATION_S + (spec.idle.window_s if spec.idle else 0.0),
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
@@ -633,6 +633,12 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
         level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
         level_assumed=assumed,
     )
+
+
+def _served(log: Requests, limit: int | None) -> Requests:
+    """Those that the server does not refuse for their length, unless it refuses all."""
+    refused = log.longer_than(limit) if limit else []
+    return log.without(refused) if len(refused) < len(log) else log
 
 
 def read_at_most(spec: WorkloadSpec, architecture: Architecture) -> int | None:

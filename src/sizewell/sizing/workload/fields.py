@@ -81,6 +81,7 @@ Share = Annotated[
     reading(units.share, positive=True),
     _text_schema(rf"^\s*{_N}\s*%\s*$", units.ALLOWED_SHARE, "70%"),
 ]
+ShareOrZero = Annotated[float, reading(units.share), _text_schema(rf"^\s*{_N}\s*%\s*$", units.ALLOWED_SHARE, "70%")]
 PerSecond = Annotated[
     float,
     reading(units.rate_per_s, positive=True),

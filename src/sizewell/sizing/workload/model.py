@@ -28,6 +28,7 @@ from sizewell.sizing.workload.fields import (
     Seconds,
     SecondsOrZero,
     Share,
+    ShareOrZero,
     SizeRange,
     Text,
     Usd,
@@ -89,7 +90,7 @@ class Traffic(Section):
     output_tokens_p95: Count | None = None
     images: Images | None = None
     audio_s: Seconds | None = Field(None, alias="audio")
-    prefix: Share | None = None
+    prefix: ShareOrZero | None = None
     burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
     redundancy: Literal["n+1"] | None = None
     daily: (

@@ -42,8 +42,11 @@ KNOWN: Final[Mapping[str, Columns]] = {
     "Mooncake": Columns("timestamp", "input_length", "output_length", "hash_ids", 512, per_second=1000.0),
 }
 BROKEN_MAX: Final = 0.01  # of all rows, that are left out and said; more of them, and the log is refused
+NAME_THEM: Final = "name them: --columns at=NAME,input=NAME,output=NAME"
 SHOWN: Final = 3  # lines that are named
 GAP_S: Final = 3600.0
+LATEST_S: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()  # a later time is in a smaller unit than it is read in
+SEPARATORS: Final = ",;\t"  # of columns: spreadsheets of some countries write semicolons
 TOKENS_MAX: Final = 100_000_000
 
 
@@ -53,6 +56,7 @@ class Log:
 
     requests: Requests
     remarks: tuple[str, ...]
+    lines: Sequence[int] = ()  # of each request
 
     @property
     def sha256(self) -> str:
@@ -62,6 +66,18 @@ class Log:
             digest.update(array("d", values).tobytes())
         digest.update(repr([list(blocks) for blocks in self.requests.blocks]).encode())
         return digest.hexdigest()
+
+    def refused(self, limit: int) -> tuple[Requests, int, str]:
+        """What a model that reads so many tokens is sent, how many the server refuses as longer, and these in words."""
+        longer = self.requests.longer_than(limit)
+        if not longer:
+            return self.requests, 0, ""
+        shown = ", ".join(f"line {self.lines[index]}" for index in longer[:SHOWN])
+        more = f" and {len(longer) - SHOWN:,} more" if len(longer) > SHOWN else ""
+        most = max(self.requests.prompt_tokens[index] + self.requests.output_tokens[index] for index in longer)
+        says = f"{plural(len(longer), 'request')} left out, which the server refuses: the longest has {most:,} tokens, "
+        says += f"the model reads {limit:,} ({shown}{more})"
+        return self.requests.without(longer), len(longer), says
 
     def means(self) -> dict[str, float | str]:
         """Rate, lengths and what a prefix cache without limits would hold: the keys of `traffic` that say so."""
@@ -98,14 +114,15 @@ def columns_of(text: str) -> Columns:
 
 def read_log(path: Path, columns: Columns | None = None) -> Log:
     """The log at `path`; SpecError with line and figure for what cannot be read as one."""
-    times, prompts, outputs = array("d"), array("q"), array("q")
+    times, prompts, outputs, at_lines = array("d"), array("q"), array("q"), array("q")
     blocks: list[Sequence[int]] = []
     broken: list[str] = []
     silent = rows = lines = 0
+    first: Mapping[str, Any] = {}
     try:
         with _opened(path) as file:
             for line, row in _rows(file):
-                rows, lines = rows + 1, line
+                rows, lines, first = rows + 1, line, first or row
                 if columns is None:
                     columns = _recognised(row, path)
                 try:
@@ -114,6 +131,7 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
                     broken.append(f"line {line}: {error}")
                     continue
                 times.append(at)
+                at_lines.append(line)
                 prompts.append(prompt)
                 silent += not output
                 outputs.append(max(1, output))
@@ -131,7 +149,13 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
         shown = "; ".join(broken[:SHOWN])
         more = f"; {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
         message = f"{len(broken):,} of {rows:,} rows are no requests: {shown}{more}"
-        raise SpecError([Fault(path=str(path), message=message, fix="name the columns with --columns")])
+        assert columns is not None  # noqa: S101 - there are rows
+        absent = [name for name in (columns.at, columns.input, columns.output) if name not in first]
+        if absent:
+            message = f"has no column {' and '.join(absent)}; its columns are {', '.join(first)}"
+            raise SpecError([Fault(path=str(path), message=message, fix=NAME_THEM)])
+        fix = f"correct or remove these rows; up to {BROKEN_MAX:.0%} of them are left out"
+        raise SpecError([Fault(path=str(path), message=message, fix=fix)])
     remarks = []
     if broken:
         remarks.append(f"{plural(len(broken), 'row')} left out: {'; '.join(broken[:SHOWN])}")
@@ -142,8 +166,8 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
     if back > 0:
         remarks.append(f"times run backwards by up to {back:.1f} s: the requests are sorted by time")
         order = sorted(order, key=times.__getitem__)
-    first = times[order[0]]
-    at_s = array("d", (times[index] - first for index in order))
+    start = times[order[0]]
+    at_s = array("d", (times[index] - start for index in order))
     gap = max(((b - a, a) for a, b in itertools.pairwise(at_s)), default=(0.0, 0.0))
     if gap[0] >= GAP_S:
         remarks.append(f"no request for {gap[0] / 3600:.1f} h, {gap[1] / 3600:.1f} h after the first")
@@ -158,6 +182,7 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
             block_tokens=columns.block_tokens if blocks else 0,
         ),
         tuple(remarks),
+        array("q", (at_lines[index] for index in order)),
     )
 
 
@@ -171,11 +196,16 @@ def _rows(file: IO[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Each row with its line; JSON where the first line is an object."""
     head = file.readline()
     if not head.lstrip().startswith("{"):
-        reader = csv.reader(file)
-        names = next(csv.reader([head]), [])
+        if head.lstrip().startswith("["):
+            raise csv.Error("it is a JSON array; write each request on a line of its own, as jq -c '.[]' does")
+        separator = max(SEPARATORS, key=head.count)
+        reader = csv.reader(file, delimiter=separator)
+        names = next(csv.reader([head], delimiter=separator), [])
         for values in reader:
             if values:
-                yield reader.line_num + 1, dict(zip(names, values, strict=False))
+                # Where lists are separated by semicolons, decimals have commas.
+                read = (value.replace(",", ".") if separator == ";" else value for value in values)
+                yield reader.line_num + 1, dict(zip(names, read, strict=False))
         return
     line, text = 1, head
     while text:
@@ -196,7 +226,7 @@ def _recognised(row: Mapping[str, Any], path: Path) -> Columns:
     fault = Fault(
         path=str(path),
         message=f"its columns are not those of a log that is known ({', '.join(KNOWN)}): {found}",
-        fix="name them: --columns at=NAME,input=NAME,output=NAME",
+        fix=NAME_THEM,
     )
     raise SpecError([fault])
 
@@ -229,6 +259,13 @@ def _seconds(value: object, columns: Columns) -> float:
     except ValueError:
         pass
     else:
+        if LATEST_S <= number < math.inf:
+            unit, fix = (
+                ("seconds", f" (of milliseconds: at={columns.at}:ms)")
+                if columns.per_second == 1
+                else ("milliseconds", "")
+            )
+            raise ValueError(f"{columns.at} is {text[:40]}, after the year 2100 in {unit}{fix}")
         if math.isfinite(number):
             return number
     try:

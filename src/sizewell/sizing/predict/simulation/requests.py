@@ -35,6 +35,26 @@ class Requests:
         """From the start to the last arrival."""
         return self.at_s[-1] if self.at_s else 0.0
 
+    def longer_than(self, tokens: int) -> list[int]:
+        """Which have more tokens, prompt and answer together."""
+        together = zip(self.prompt_tokens, self.output_tokens, strict=True)
+        return [index for index, pair in enumerate(together) if sum(pair) > tokens]
+
+    def without(self, left_out: Iterable[int]) -> Requests:
+        """All but some of them, at their times."""
+        out = set(left_out)
+        if not out:
+            return self
+        kept = [index for index in range(len(self)) if index not in out]
+        return replace(
+            self,
+            at_s=[self.at_s[index] for index in kept],
+            prompt_tokens=[self.prompt_tokens[index] for index in kept],
+            output_tokens=[self.output_tokens[index] for index in kept],
+            cached_tokens=[self.cached_tokens[index] for index in kept],
+            blocks=[self.blocks[index] for index in kept] if self.blocks else (),
+        )
+
     def all_kept(self) -> Requests:
         """As if one prefix cache without limits had served them."""
         kept = (
