@@ -82,7 +82,7 @@ def test_what_has_ended_or_not_begun_counts_nowhere_and_is_said(key, entry):
 
 def test_a_commitment_that_covers_nothing_or_costs_more_than_on_demand_is_said():
     assert said(commitments=[{**COMMITMENT, "instance_type": "g6.xlrge"}]) == [
-        "own commitments that cover nothing here: 1 x g6.xlrge in us-east-1"
+        "own commitments that cover nothing here: 1 x g6.xlrge in us-east-1 (365.00 USD a month, billed all the same)"
     ]
     assert said(commitments=[{**COMMITMENT, "usd_per_hour": 5}]) == [
         "own commitments at more than the price on demand: 1 x g6.xlarge in us-east-1, 5 instead of 0.8048"

@@ -524,6 +524,7 @@ def test_a_commitment_is_used_once_over_all_stacks(repository, tmp_path):
     )
     (more,) = repository.preview(discounts=rates_file(tmp_path, 4), stacks=("dev",)).stacks
     assert "is 25 % used, 730 of 2,920 hours a month, and covers 100 % of those that run" in more.notes[0]
+    assert "; 1,095.00 USD a month is left over, is billed all the same and is in no total" in more.notes[0]
     rates = rates_file(tmp_path, 1)
     alone = repository.preview(discounts=rates, stacks=("prod",)).stacks[0]
     assert (

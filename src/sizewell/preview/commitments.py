@@ -82,7 +82,7 @@ def unused(
             how = f"{commitment.count} committed until {commitment.until.isoformat()}: paid, used or not"
             lines[number].append(
                 replace(
-                    line, what=f"{what}, committed but unused", unit="hour", price=price, how=how,
+                    line, what=what + _GIVEN_UP, unit="hour", price=price, how=how,
                     quantity=Interval(*sorted(idle)), cadence="monthly", confidence="",
                 )
             )  # fmt: skip
@@ -90,6 +90,7 @@ def unused(
 
 
 OWN = "own commitment"  # the source of a committed price
+_GIVEN_UP = ", committed but unused"
 _BOUNDS = ("floor", "expected", "ceiling")
 
 
@@ -107,7 +108,10 @@ def _sum(intervals: Iterable[Interval], bound: str) -> Decimal:
 
 
 def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[LineItem]], on: date) -> dict[str, str]:
-    """How much of each commitment all stacks use together, and which share of their hours it covers."""
+    """How much of each commitment all stacks use together, which share of their hours it covers, and what is left over.
+
+    `after` has the lines of hours that were given up, which are in the totals.
+    """
     said: dict[str, str] = {}
     for what, commitment in rates.standing(on).items():
         used = _sum([_covered(items, what) for items in after], "expected")
@@ -120,6 +124,12 @@ def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[Li
             f"the commitment to {commitment.count} x {what} is {100 * used / whole:.0f} % used, {used:,.0f} of "
             f"{whole:,.0f} hours a month, and covers {100 * used / needed_hours:.0f} % of those that run"
         )
+        given_up = _sum(
+            [item.quantity for items in after for item in items if item.what == what + _GIVEN_UP], "expected"
+        )
+        if left := max(whole - used - given_up, NOTHING):
+            usd = left * commitment.usd_per_hour
+            said[what] += f"; {usd:,.2f} USD a month is left over, is billed all the same and is in no total"
     return said
 
 

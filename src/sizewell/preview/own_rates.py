@@ -14,7 +14,7 @@ from typing import Final
 from sizewell.resources.priced import Pricing
 from sizewell.sizing.catalog import Catalog
 from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Asked, Commitment, Discounts, Rate, SavingsPlan
-from sizewell.sizing.money import Price, Priced
+from sizewell.sizing.money import HOURS_PER_MONTH, Price, Priced
 
 _SHOWN: Final = 5  # in one sentence
 _FAR_ABOVE: Final = 3  # times the list price: nobody pays that; a refresh takes no such price either
@@ -31,9 +31,14 @@ def remarks(catalog: Catalog, rates: Discounts, after: Sequence[Pricing], on: da
     yield from _named("own rates far from the list price", _far(listed, decided, on))
     yield from _terms(rates, on)
     running = {item.what for pricing in after for item in pricing.items}
-    idle = (each.shown for what, each in rates.standing(on).items() if what not in running)
+    idle = (_billed(each) for what, each in rates.standing(on).items() if what not in running)
     yield from _named("own commitments that cover nothing here", idle)
     yield from _named("own commitments at more than the price on demand", _above_list(listed, rates, on))
+
+
+def _billed(commitment: Commitment) -> str:
+    usd = commitment.count * commitment.usd_per_hour * HOURS_PER_MONTH
+    return f"{commitment.shown} ({usd:,.2f} USD a month, billed all the same)"
 
 
 def _far(listed: Catalog, decided: Iterable[tuple[Asked, Rate]], on: date) -> Iterator[str]:

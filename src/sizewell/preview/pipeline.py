@@ -484,7 +484,7 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
     after = [tuple(rates.with_commitments(each, on, hours)) for each, hours in zip(items["after"], given, strict=True)]
     idle = unused(rates, before, after, on)
     names = {each.name for each in stacks}
-    used = in_use(rates, needs, after, on)
+    used = in_use(rates, needs, [(*now, *left) for now, left in zip(after, idle, strict=True)], on)
     note = elsewhere(rates, given, [name for name in stacks_of(request.root) if name not in names], on)
     for number, each in enumerate(stacks):
         if each.before is not None:
