@@ -128,7 +128,7 @@ def test_what_is_no_lease_is_refused(
 
 def test_a_name_with_its_organisation_is_answered_with_the_name(project: Project, sizewell: Sizewell) -> None:
     done = sizewell("keep", "acme/petsnap/dev-aws", "4h", "--reason", "x")
-    assert (done.code, "fix: name it alone: dev-aws" in done.err) == (64, True), done
+    assert (done.code, "fix: name it as dev-aws" in done.err) == (64, True), done
 
 
 def test_names_are_checked_where_the_projects_own_journal_is_named(project: Project, sizewell: Sizewell) -> None:

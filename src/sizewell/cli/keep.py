@@ -260,8 +260,11 @@ def _must_be_a_name(stack: str) -> None:
     """UsageError for what no stack is called, and for a stack that teardown never stops by itself."""
     if not _NAME.fullmatch(stack):
         found = "an empty name" if not stack else repr(stack)
-        if _NAME.fullmatch(last := stack.rpartition("/")[2]) and "/" in stack:
-            raise UsageError(f"{found} is a stack with its organisation\n  fix: name it alone: {last}")
+        parts = stack.split("/")
+        if len(parts) > 1 and all(_NAME.fullmatch(part) and part.strip(".") for part in parts):
+            raise UsageError(
+                f"{found} is no name of a stack alone: it has its organisation\n  fix: name it as {parts[-1]}"
+            )
         raise UsageError(
             f"{found} is no name of a stack: letters, digits, . _ and -\n  fix: name it as `pulumi stack ls` does"
         )

@@ -351,7 +351,8 @@ def test_kubeconfig_holds_nothing_that_lasts():
 
 
 NEGATIVE = [
-    (AksCluster, CLUSTER, {"version": "1.29"}, "version", "must be the cluster's Kubernetes version, one of 1.34"),
+    (AksCluster, CLUSTER, {"version": "1.19"}, "version", "must be the cluster's Kubernetes version, one of 1.34"),
+    (AksCluster, CLUSTER, {"version": "1.29"}, "version", "whose standard support on aks ended on 2025-03-31"),
     (AksCluster, CLUSTER, {"system_size": "Standard_NC24ads_A100_v4"}, "system_size", "without accelerators"),
     (AksCluster, CLUSTER, {"system_nodes": 1}, "system_nodes", "a whole number, 2 to 20"),
     (AksCluster, CLUSTER, {"authorized_ranges": ["0.0.0.0/0"]}, "authorized_ranges[0]", "the whole internet"),
