@@ -472,7 +472,7 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     about = f"end {subject.stack.expires_at} {min(each for each in days_of_notice if days <= each)} days"
     reason = f"it expires on {subject.end:%Y-%m-%d} at 00:00 UTC"
     coming = replace(verdict, about=about)
-    if verdict.action != "unknown":
+    if verdict.action != "unknown" or not subject.due:  # not yet called empty is no doubt about its use
         coming = replace(coming, action="warn", clause="expires")
     since_s = subject.stack.created_s
     if subject.rules is None:
