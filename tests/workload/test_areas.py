@@ -55,6 +55,14 @@ def test_clouds_beside_an_area_are_kept() -> None:
         ("budget: 1.5k USD per month", "write budget: {monthly: 1500 USD}"),
         ("budget: 100 USD per run", "write budget: {per_run: 100 USD}"),
         ("budget: 500 EUR", "prices are in USD"),
+        ("budget: 2 thousand USD", "write budget: {monthly: 2000 USD}"),
+        ("budget: 700 USD per week", "write budget: {monthly: 3000 USD}"),
+        ("budget: {monthly: 1.5 million USD}", "write 1500000 USD"),
+        ('schedule: {on: "weekdays 9-17 CET"}', 'write "Mon-Fri 09:00-17:00 CET"'),
+        ("schedule: weekdays 9-17 CET", 'write schedule: {on: "Mon-Fri 09:00-17:00 CET"}'),
+        ("schedule: Mon-Fri 8am-6pm JST", 'write schedule: {on: "Mon-Fri 08:00-18:00 Asia/Tokyo"}'),
+        ("schedule: weekdays 9-17", 'write schedule: {on: "Mon-Fri 09:00-17:00 UTC"}, with your time zone'),
+        ("schedule: 24/7", "leave schedule out"),
         ('schedule: {on: "weekdays"}', "end with an IANA time zone, such as Mon-Fri 00:00-24:00"),
         ('schedule: {on: "Mon-Fri UTC"}', 'write "Mon-Fri 00:00-24:00 UTC"'),
         ('schedule: {on: "weekdays Europe/London"}', 'write "Mon-Fri 00:00-24:00 Europe/London"'),
@@ -63,6 +71,30 @@ def test_clouds_beside_an_area_are_kept() -> None:
 )
 def test_what_newcomers_write_has_a_way_out(line: str, fix: str) -> None:
     assert faults_of(f"{SERVICE}{line}\n")[0].fix.startswith(fix)
+
+
+COUNTRIES = {"de": "DE", "Germany": "DE", "sweden": "SE", "Norway": "NO", "Singapore": "SG", "fr": "FR"}
+
+
+@pytest.mark.parametrize("word", COUNTRIES)
+def test_data_of_a_country_stays_in_it(word: str) -> None:
+    text = f"{SERVICE}data: {{residency: {word}}}\n"
+    [fault] = faults_of(text)
+    raw = repaired(yaml.safe_load(text), fault)
+    assert raw is not None
+    spec = parse_spec(yaml.safe_dump(raw), "x.yaml", catalog=load())
+    regions = [load().region(place.cloud, place.region or "") for place in spec.infra]
+    assert {region.country for region in regions if region} == {COUNTRIES[word]}
+
+
+def test_data_of_a_country_stays_on_the_clouds_that_were_named() -> None:
+    [fault] = faults_of(f"{SERVICE}infra: [azure]\ndata: {{residency: de}}\n")
+    assert fault.fix.startswith("write infra: [azure/germanywestcentral],")
+
+
+def test_a_country_of_the_union_without_a_region_is_not_passed_off_as_the_union() -> None:
+    [fault] = faults_of(f"{SERVICE}data: {{residency: greece}}\n")
+    assert "no region of the clouds here lies in Greece" in fault.fix
 
 
 def test_a_budget_of_a_run_is_one_of_the_run() -> None:

@@ -48,7 +48,7 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "a region alone": (SERVICE + "infra: us-east-1", "5:8: infra[0]", "write aws/us-east-1"),
     "cloud and region as a mapping": (SERVICE + "infra: {cloud: aws, region: us-east-1}", "5:8: infra", "write infra: [aws/us-east-1]"),
     "cloud and region with a colon": (SERVICE + "infra: [aws:us-east-1]", "5:8: infra", "write infra: [aws/us-east-1]"),
-    "a country": (SERVICE + "data: {residency: Germany}", "5:19: data.residency", "write eu"),
+    "a country": (SERVICE + "data: {residency: Germany}", "5:19: data.residency", "write infra: [aws/eu-central-1, "),
     "percentile as a number": (SERVICE + "slo: {ttft: 500ms, percentile: 99}", "5:32: slo.percentile", "write p99"),
     "percentile as a share": (SERVICE + "slo: {ttft: 500ms, percentile: 0.95}", "5:32: slo.percentile", "write p95"),
     "a rate for a time": (SERVICE + "slo: {tpot: 20 tok/s}", "5:13: slo.tpot", "time per token: write 50ms"),

@@ -59,7 +59,7 @@ def test_what_was_most_likely_meant_is_offered():
         "slo.ttft": "write 500ms",
         "slo.tpot": "write 50ms",
         "slo.latency": "write 500ms",
-        "data.residency": "did you mean eu?",
+        "data.residency": "write eu",
         "resources.instance_type[0]": "did you mean p5.4xlarge (1 x h100-sxm), or p5.48xlarge (8 x h100-sxm)?",
         "resources.accelerators[1]": faults["resources.accelerators[1]"].fix,
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import math
+import zoneinfo
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
@@ -135,3 +137,36 @@ def test_residency_agrees_with_the_catalog() -> None:
         != (wanted := "eu" if fact.area == "eu" else areas.get(fact.country, ""))
     }
     assert not wrong
+
+
+AMOUNTS = {
+    "50 thousand": 50_000, "2.5 million": 2_500_000, "1,5 Mio": 1_500_000, "3 lakh": 300_000, "2 crore": 20_000_000,
+    "half a million": 500_000, "4 bn": 4_000_000_000, "120G": 120_000_000_000, "2 hundred thousand": 200_000,
+    "50 000": 50_000, "1'250": 1250, "3 trillion": 3_000_000_000_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", AMOUNTS)
+def test_a_number_in_words_is_written_as_the_same_number(written: str) -> None:
+    with pytest.raises(UnitError) as refused:
+        units.count(written)
+    assert units.count(refused.value.fix.removeprefix("write ")) == AMOUNTS[written]
+
+
+@pytest.mark.parametrize("written", ["5 hours", "80 GB", "many", "4x A10G", "32 sequences", "2.5"])
+def test_a_number_of_something_else_is_not_taken_for_one(written: str) -> None:
+    with pytest.raises(UnitError) as refused:
+        units.count(written)
+    assert not refused.value.fix.startswith("write 5")
+    assert not any(map(str.isdigit, refused.value.fix.replace("10^", "")))
+
+
+def test_abbreviations_of_time_zones_are_those_of_their_places() -> None:
+    names = zoneinfo.available_timezones()
+    not_in_tzdata = {"BRT", "CT", "ET", "GST", "ICT", "MESZ", "MEZ", "MT", "PT", "SGT"}
+    for short, places in spec_schedule._ABBREVIATED.items():
+        assert short not in names, f"{short} is read as it is written"
+        for place in places:
+            zone = zoneinfo.ZoneInfo(place)
+            called = {datetime(2026, month, 15, tzinfo=zone).tzname() for month in (1, 7)}
+            assert short in called or short in not_in_tzdata, place

@@ -22,6 +22,12 @@ SIZES: Final = {
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGTP", 1)},
 }
 COUNTS: Final = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+AMOUNTS: Final = {
+    "hundred": 10**2, "thousand": 10**3, "tsd": 10**3, "lakh": 10**5, "lac": 10**5, "crore": 10**7, "million": 10**6,
+    "mio": 10**6, "mln": 10**6, "mn": 10**6, "billion": 10**9, "bn": 10**9, "bln": 10**9, "mrd": 10**9,
+    "trillion": 10**12, "tn": 10**12,
+}  # fmt: skip
+"""Words of numbers, in English as it is written in business and in India, and of neighbours in commerce."""
 RATES: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0}
 
 GIB: Final = 2**30
@@ -134,19 +140,78 @@ def count(value: object) -> int:
     if not match:
         if text.startswith("-"):
             raise UnitError(ALLOWED_COUNT, "a negative figure makes no sense here")
-        raise UnitError(ALLOWED_COUNT)
-    amount, unit = match.groups()
+        raise UnitError(ALLOWED_COUNT, _whole(text))
+    figures, unit = match.groups()
     unit = {"K": "k", "m": "M", "b": "B", "t": "T"}.get(unit, unit)
     if unit not in COUNTS:
         if unit in SIZES or unit == "KB":
             raise UnitError(ALLOWED_COUNT, f"'{unit}' measures bytes; a count has no unit but k, M, B or T")
-        words = {"thousand": "k", "million": "M", "mio": "M", "mn": "M", "billion": "B", "bn": "B", "trillion": "T"}
-        meant = words.get(unit.lower().rstrip("s"))
-        raise UnitError(ALLOWED_COUNT, f"write {amount}{meant}" if meant else f"'{unit}' is not one of k, M, B, T")
-    exact = _number(amount) * COUNTS[unit]
+        raise UnitError(ALLOWED_COUNT, _whole(text) or f"'{unit}' is not one of k, M, B, T")
+    exact = _number(figures) * COUNTS[unit]
     if exact != exact.to_integral_value():
         raise UnitError(ALLOWED_COUNT, "write a whole number")
     return int(exact)
+
+
+def amount(text: str) -> tuple[Decimal, str]:
+    """The number that a text begins with, in figures or also in words, and what is said behind it; 0 where none is.
+
+    >>> amount("50 thousand"), amount("2.5 Mio records"), amount("3 lakh per month")
+    ((Decimal('50000'), ''), (Decimal('2500000.0'), 'records'), (Decimal('300000'), 'per month'))
+    >>> amount("1,5 billion tokens"), amount("8xH100"), amount("many")
+    ((Decimal('1500000000.0'), 'tokens'), (Decimal('8'), 'xH100'), (Decimal('0'), 'many'))
+    """
+    plain = text.strip()
+    if match := re.match(r"(\d+),(\d{1,2})(?![\d,])\s*", plain):  # a comma where other languages have the point
+        number = Decimal(f"{match[1]}.{match[2]}")
+    elif match := re.match(r"(\d{1,3}(?:[ '\u00a0\u202f\u2019]\d{3})+)(?!\d)\s*", plain):
+        number = Decimal(re.sub(r"\D", "", match[1]))
+    elif match := re.match(rf"({NUMBER})\s*", plain):
+        number = _number(match[1])
+    elif match := re.match(r"(half an?|an?|one)\s+(?=[a-z])", plain, re.IGNORECASE):
+        number = Decimal("0.5") if match[1].lower().startswith("half") else Decimal(1)
+    else:
+        return Decimal(0), plain
+    rest = plain[match.end() :]
+    while word := re.match(r"([A-Za-z]+)\b\.?\s*(?:of\s+)?", rest):
+        factor = AMOUNTS.get(word[1]) or AMOUNTS.get(word[1].lower().removesuffix("s")) if len(word[1]) > 1 else None
+        factor = factor or {"K": 10**3, "m": 10**6, "b": 10**9, "t": 10**12, "G": 10**9, **COUNTS}.get(word[1])
+        if factor is None:
+            break
+        number, rest = number * factor, rest[word.end() :]
+    return number, rest
+
+
+def _whole(text: str) -> str:
+    """A whole number that is written otherwise, as it is read; "" where something else stands beside it."""
+    number, rest = amount(text)
+    return f"write {show_count(int(number))}" if not rest and number and number == int(number) else ""
+
+
+def period_s(word: str) -> float:
+    """The seconds of a period of time by its name; 0 for what is none.
+
+    >>> period_s("hours"), period_s("min"), period_s("week"), period_s("month") / 86400, period_s("page")
+    (3600.0, 60.0, 604800.0, 30.0, 0.0)
+    """
+    plain = word.lower()
+    plain = plain.removesuffix("s") or plain
+    unit = _DURATION_WORDS.get(plain, plain)
+    return DURATIONS.get(unit) or _DAYS.get(plain, 0) * DURATIONS["d"]
+
+
+def rate_parts(text: str) -> tuple[Decimal, str, float]:
+    """A number of things in a period, the things, and the period's seconds; 0 seconds for what is no rate.
+
+    >>> rate_parts("300k invoices per month")
+    (Decimal('300000'), 'invoices', 2592000.0)
+    >>> rate_parts("5 million/d"), rate_parts("20 thousand a day"), rate_parts("4 pages")
+    ((Decimal('5000000'), '', 86400.0), (Decimal('20000'), '', 86400.0), (Decimal('4'), 'pages', 0.0))
+    """
+    number, rest = amount(text)
+    match = re.fullmatch(r"(.*?)\s*(?:/|\b(?:per|an?|each|every|in an?)\s)\s*([A-Za-z]+)\.?", rest)
+    seconds = period_s(match[2]) if match else 0.0
+    return (number, match[1], seconds) if match and seconds else (number, rest, 0.0)
 
 
 def money_usd(value: object) -> Decimal:
@@ -161,12 +226,14 @@ def money_usd(value: object) -> Decimal:
     text = _text(value, ALLOWED_MONEY)
     match = _MONEY.fullmatch(text)
     if not match:
-        raise UnitError(ALLOWED_MONEY, _bare_number(text.lstrip("$"), "USD", space=" "))
-    amount, currency = match.groups()
+        number, rest = amount(text.removeprefix("USD").lstrip("$ "))
+        dollars = number and rest.lower() in ("", "usd", "$", "dollar", "dollars", "us dollars")
+        raise UnitError(ALLOWED_MONEY, f"write {number.normalize():f} USD" if dollars else "")
+    figures, currency = match.groups()
     if currency != "USD":
         raise UnitError(ALLOWED_MONEY, f"prices are in USD; convert {currency} and write the amount in USD")
     try:
-        return _number(amount)
+        return _number(figures)
     except InvalidOperation:
         raise UnitError(ALLOWED_MONEY) from None
 
@@ -271,7 +338,9 @@ _DURATION_WORDS = {
     "hrs": "h", "hour": "h", "hours": "h", "day": "d", "days": "d", "week": "w", "weeks": "w", "H": "h", "D": "d",
     "S": "s", "W": "w",
 }  # fmt: skip
-_DAYS = {"month": 30, "mo": 30, "mth": 30, "y": 365, "yr": 365, "year": 365}  # longer than any unit that is read
+_DAYS = {  # periods that no unit is read for
+    "night": 1, "fortnight": 14, "month": 30, "mo": 30, "mth": 30, "quarter": 91, "y": 365, "yr": 365, "year": 365,
+}  # fmt: skip
 
 
 def _bare_number(text: str, units: str, *, space: str = "") -> str:

@@ -13,7 +13,7 @@ from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count, show_count
-from sizewell.sizing.workload.areas import kept_there
+from sizewell.sizing.workload.areas import kept_there, residency_meant
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.loads import load_meant
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
@@ -67,6 +67,8 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         meant_by = alias("kind" if path == "kind" else f"value {path}", str(value).lower())
         if meant_by is not None and meant_by.meant in allowed:
             fix = f"write {meant_by.meant}"
+        if path == "data.residency" and isinstance(value, str):
+            fix = residency_meant(value, raw.get("infra"), load()) or fix
         if path == "kind" and isinstance(value, str):
             fix = NOT_OURS.get(value.lower().replace("_", "-").replace(" ", "-"), fix)
         return Fault(path=path, found=value, allowed=listed, fix=fix)

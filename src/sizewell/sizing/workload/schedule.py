@@ -16,11 +16,23 @@ ALLOWED: Final = "weekly windows and an IANA time zone, such as 'Mon-Fri 07:00-2
 _ALWAYS: Final = ("24/7", "24x7", "always")
 _ALL_WEEK: Final = "leave schedule out: without one it is on all week"
 _WORDS: Final = {"weekdays": "Mon-Fri", "workdays": "Mon-Fri", "weekend": "Sat,Sun", "weekends": "Sat,Sun"}
-_ABBREVIATED: Final = {  # those that one zone of the world alone uses, or all that do have the same clock
-    "CEST": "Europe/Berlin", "EEST": "Europe/Athens", "WEST": "Europe/Lisbon", "BST": "Europe/London",
-    "PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "MDT": "America/Denver", "CDT": "America/Chicago",
-    "EDT": "America/New_York", "JST": "Asia/Tokyo", "KST": "Asia/Seoul", "SGT": "Asia/Singapore",
-    "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney", "NZST": "Pacific/Auckland", "NZDT": "Pacific/Auckland",
+# Places where a clock is called so; of those whose clocks differ the one where most people work first.
+_ABBREVIATED: Final[dict[str, tuple[str, ...]]] = {
+    "ACDT": ("Australia/Adelaide",), "ACST": ("Australia/Adelaide", "Australia/Darwin"), "ADT": ("America/Halifax",),
+    "AEDT": ("Australia/Sydney",), "AEST": ("Australia/Sydney", "Australia/Brisbane"), "AKDT": ("America/Anchorage",),
+    "AKST": ("America/Anchorage",), "AST": ("America/Halifax", "America/Puerto_Rico"), "AWST": ("Australia/Perth",),
+    "BRT": ("America/Sao_Paulo",), "BST": ("Europe/London",), "CAT": ("Africa/Maputo",), "CDT": ("America/Chicago",),
+    "CEST": ("Europe/Berlin",), "CST": ("America/Chicago", "Asia/Shanghai", "America/Mexico_City"),
+    "CT": ("America/Chicago",), "EAT": ("Africa/Nairobi",), "EDT": ("America/New_York",), "EEST": ("Europe/Athens",),
+    "ET": ("America/New_York",), "GST": ("Asia/Dubai",), "HDT": ("America/Adak",), "HKT": ("Asia/Hong_Kong",),
+    "ICT": ("Asia/Bangkok",), "IDT": ("Asia/Jerusalem",), "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"),
+    "JST": ("Asia/Tokyo",), "KST": ("Asia/Seoul",), "MDT": ("America/Denver",), "MEZ": ("Europe/Berlin",),
+    "MESZ": ("Europe/Berlin",), "MSK": ("Europe/Moscow",), "MT": ("America/Denver",), "NDT": ("America/St_Johns",),
+    "NST": ("America/St_Johns",), "NZDT": ("Pacific/Auckland",), "NZST": ("Pacific/Auckland",),
+    "PDT": ("America/Los_Angeles",), "PKT": ("Asia/Karachi",), "PST": ("America/Los_Angeles",),
+    "PT": ("America/Los_Angeles",), "SAST": ("Africa/Johannesburg",), "SGT": ("Asia/Singapore",),
+    "SST": ("Pacific/Pago_Pago",), "WAT": ("Africa/Lagos",), "WEST": ("Europe/Lisbon",), "WIB": ("Asia/Jakarta",),
+    "WIT": ("Asia/Jayapura",), "WITA": ("Asia/Makassar",),
 }  # fmt: skip
 
 _WINDOW = re.compile(r"([A-Za-z]+(?:\s*[-,]\s*[A-Za-z]+)*)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})")
@@ -80,7 +92,7 @@ def parse_schedule(value: object) -> WeeklySchedule:
     windows_text, _, zone = value.strip().rpartition(" ")
     if not _ZONE.fullmatch(zone) or zone.lower() in (*DAYS, *FULL_DAYS, *_WORDS):
         raise UnitError(ALLOWED, _without_zone(value.strip()))
-    _check_zone(zone)
+    _check_zone(zone, windows_text)
     windows = []
     rest = windows_text.strip()
     while rest:
@@ -88,17 +100,59 @@ def parse_schedule(value: object) -> WeeklySchedule:
         if not match:
             if windows_text.strip() in _ALWAYS:
                 raise UnitError(ALLOWED, _ALL_WEEK)
-            meant = _plain(windows_text.strip())
-            raise UnitError(ALLOWED, f'write "{meant} {zone}"' if meant else "")
+            hours, said = hours_meant(value)
+            raise UnitError(ALLOWED, f'write "{hours}"{said}')
         windows.append(_window(*match.groups()))
         rest = rest[match.end() :].strip()
         if rest and rest[0] not in ",;":
-            meant = _plain(windows_text)
-            raise UnitError(ALLOWED, f'write "{meant} {zone}"' if meant else "")
+            hours, said = hours_meant(value)
+            raise UnitError(ALLOWED, f'write "{hours}"{said}')
         rest = rest[1:].strip()
     if not windows:
         raise UnitError(ALLOWED)
     return WeeklySchedule(value.strip(), zone, tuple(windows))
+
+
+def hours_meant(text: str) -> tuple[str, str]:
+    """Hours and time zone as they are read, of what somebody wrote in words, and what a reader has to know of them.
+
+    >>> hours_meant("weekdays 9-17 CET"), hours_meant("Mon-Fri 9am-5pm")
+    (('Mon-Fri 09:00-17:00 CET', ''), ('Mon-Fri 09:00-17:00 UTC', ', with your time zone in place of UTC'))
+    >>> hours_meant("weekdays 9-17 IST")
+    ('Mon-Fri 09:00-17:00 Asia/Kolkata', '; IST is also the time of Europe/Dublin and Asia/Jerusalem')
+    >>> hours_meant("9-5")
+    ('Mon-Fri 09:00-17:00 UTC', ', with your days and time zone')
+    """
+    before, _, last = text.strip().rpartition(" ")
+    zones = _zones(last)
+    called = zones or (last.isupper() and len(last) <= 6)  # a zone, if one that nobody knows
+    written = before.strip() if called else text.strip()
+    asked = []
+    if not (hours := _plain(written)):
+        alone = _plain(f"Mon-Fri {_afternoon(written)}")
+        hours, asked = alone or "Mon-Fri 09:00-17:00", ["days"] if alone else ["days", "hours"]
+    if not zones:
+        asked.append("time zone")
+    listed = " and ".join(filter(None, (", ".join(asked[:-1]), *asked[-1:])))
+    said = f", with your {listed}{' in place of UTC' if asked == ['time zone'] else ''}" if asked else ""
+    if len(zones) > 1:
+        said += f"; {last} is also the time of {' and '.join(zones[1:])}"
+    return f"{hours} {zones[0] if zones else 'UTC'}", said
+
+
+def _zones(word: str) -> tuple[str, ...]:
+    """The time zones that a word names; () where it is none."""
+    from zoneinfo import available_timezones
+
+    if word in available_timezones():
+        return (word,)
+    return _ABBREVIATED.get(word, ())
+
+
+def _afternoon(text: str) -> str:
+    """`9-5`, whose end is one of the afternoon."""
+    match = re.fullmatch(r"(\d{1,2})\s*(?:-|to)\s*(\d{1,2})", text)
+    return f"{match[1]}-{int(match[2]) + 12}" if match and int(match[2]) <= min(int(match[1]), 12) else text
 
 
 def _without_zone(text: str) -> str:
@@ -107,6 +161,9 @@ def _without_zone(text: str) -> str:
         return _ALL_WEEK
     if len(text.split()) == 5 and not re.search(r"[A-Za-z:]", text):
         return "this is cron: write the days and hours instead, such as Mon-Fri 08:00-18:00 Europe/London"
+    hours, said = hours_meant(text)
+    if said == ", with your days and time zone":
+        return f'write "{hours}"{said}'
     meant = _plain(text)
     how = "end with an IANA time zone"
     return f"{how}, such as {meant} Europe/London" if meant else f"{how}, such as Mon-Fri 08:00-18:00 Europe/London"
@@ -185,7 +242,7 @@ def _clock(minutes: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-def _check_zone(zone: str) -> None:
+def _check_zone(zone: str, windows: str) -> None:
     import difflib
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -197,8 +254,11 @@ def _check_zone(zone: str) -> None:
         near = [name for name in names if name.rpartition("/")[2].lower() == zone.lower() and "/" in name]
         near = near or (difflib.get_close_matches(zone, names, 1, 0.8) if "/" in zone else [])
         hint = f"did you mean {min(near)}?" if near else "use an IANA name, such as Europe/London or UTC"
-        if place := _ABBREVIATED.get(zone):
-            hint = f"write {place}, or another place with its time"
+        hours, said = hours_meant(f"{windows} {zone}")
+        if _zones(zone) and "hours" not in said:
+            raise UnitError(ALLOWED, f'write "{hours}"{said}') from None
+        if places := _zones(zone):
+            hint = f"write {' or '.join(places)}, or another place with its time"
         elif re.fullmatch(r"(?:UTC|GMT)[+-].*", zone):
             hint = "name a place, whose clock may change in the year, such as Europe/Berlin"
         raise UnitError(ALLOWED, f"'{zone}' is not a time zone; {hint}") from None

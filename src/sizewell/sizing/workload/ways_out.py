@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from sizewell.sizing.catalog import load
-from sizewell.sizing.units import counted
+from sizewell.sizing.units import UnitError, amount, counted, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.devices import not_to_be_had
+from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
 
 _Way = Callable[[re.Match[str]], str]
 _STEPS: Final = "generation and training in turn are not sized together: size the policy's training and its serving"
-_EU: Final = ("austria", "belgium", "denmark", "europe", "finland", "france", "germany", "greece", "ireland", "italy",
-              "netherlands", "poland", "portugal", "spain", "sweden", "de", "fr", "it", "es", "nl")  # fmt: skip
-AREAS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(_EU, "eu"),
-    **dict.fromkeys(("switzerland", "schweiz"), "ch"),
-    **dict.fromkeys(("britain", "england", "gb", "united kingdom"), "uk"),
-    **dict.fromkeys(("usa", "united states", "america"), "us"),
-    **dict.fromkeys(("canada",), "ca"),
-    **dict.fromkeys(("india",), "in"),
-    **dict.fromkeys(("japan",), "jp"),
-    **dict.fromkeys(("australia",), "au"),
-}
 
 
 def _spelt(form: str) -> _Way:
@@ -40,13 +29,14 @@ def _pace(match: re.Match[str]) -> str:
     return f"write tpot: {1000 / float(match[1]):.3g}ms" if float(match[1]) else ""
 
 
-def _area(match: re.Match[str]) -> str:
-    meant = AREAS.get(match[0].lower())
-    return f"write {meant}" if meant else ""
-
-
-def _office_hours(match: re.Match[str]) -> str:
-    return f"write Mon-Fri 0{match[1]}:00-{int(match[2]) + 12}:00 UTC"
+def _schedule(match: re.Match[str]) -> str:
+    try:
+        parse_schedule(match[0])
+    except UnitError as error:
+        if error.fix.startswith(("leave", "this is")):  # all week, or cron
+            return error.fix
+    hours, said = hours_meant(match[0])
+    return f'write schedule: {{on: "{hours}"}}{said}'
 
 
 def named(written: str) -> str:
@@ -70,9 +60,58 @@ def in_place(written: str) -> str:
 
 
 def _budget(match: re.Match[str]) -> str:
-    amount = float(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
-    per = "per_run" if re.search(r"run|job", match[3] or "") else "monthly"
-    return f"write budget: {{{per}: {amount:.10g} USD}}"
+    sign = re.match(r"\s*(US ?\$|USD|[$€£¥]|[A-Z]{3}(?![A-Za-z]))?\s*", match[0])
+    number, rest = amount(match[0][sign.end() :] if sign else match[0])
+    after = re.fullmatch(r"(USD|(?:US )?dollars?|[$€£¥]|euros?|[A-Z]{3})?\s*(?:(?:/|an?|per)\s*(\w+))?", rest)
+    if not number or not after:
+        return ""
+    currency = (sign[1] if sign else "") or after[1] or "$"
+    if not re.fullmatch(r"US ?\$|USD|\$|(?:US )?dollars?", currency):
+        return "prices are in USD: convert it, and write budget: {monthly: AMOUNT USD}, or per_run"
+    per = "per_run" if re.search(r"run|job", after[2] or "") else "monthly"
+    month, seconds = period_s("month"), period_s(after[2] or "month") or period_s("month")
+    if seconds != month:
+        return f"write budget: {{monthly: {float(number) * month / seconds:.0f} USD}}, {number} a {after[2]}"
+    return f"write budget: {{{per}: {number.normalize():f} USD}}"
+
+
+def _things(written: str) -> tuple[str, str]:
+    """A whole number of things as a spec counts them, and the things; "" where it is none, or one of a unit.
+
+    >>> _things("50 thousand rows"), _things("20k"), _things("5 hours"), _things("4x A10G")
+    (('50k', 'rows'), ('20k', ''), ('', 'hours'), ('', 'x A10G'))
+    """
+    number, things = amount(written)
+    named = re.fullmatch(r"(?:[a-z]{3,}(?: [a-z]+)*)?", things, re.IGNORECASE) and not period_s(things)
+    if not named or not number or number != int(number):
+        return "", things
+    plain = written.strip().removesuffix(things).strip()
+    return (plain if re.fullmatch(r"\d+(?:\.\d+)?[kKMBT]?", plain) else show_count(int(number))), things
+
+
+def _records(match: re.Match[str]) -> str:
+    number, _, seconds = rate_parts(match[0])
+    if seconds >= 60 and number == int(number):
+        return f"write records: {show_count(int(number))}, every: {show_duration(seconds)}"
+    whole, things = _things(match[0])
+    return f"write {whole}" if whole and not things.startswith("token") else ""
+
+
+def _samples(match: re.Match[str]) -> str:
+    whole, things = _things(match[0])
+    if things.startswith("token"):
+        return f"write tokens: {whole}, in place of samples" if whole else ""
+    return f"write {whole}" if whole else ""
+
+
+def _tokens(match: re.Match[str]) -> str:
+    whole, things = _things(match[1])
+    return f"write {whole}" if whole and not things else ""
+
+
+def _with_point(match: re.Match[str]) -> str:
+    """A comma where other languages have the point; numbers in words are read by their own field."""
+    return "" if amount(match[0])[1] != match[3].strip() else f"write {match[1]}.{match[2]}{match[3]}"
 
 
 def _mean(match: re.Match[str]) -> str:
@@ -106,9 +145,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"slo\.tpot", rf"{_N} ?(?:tok|tokens|t)(?:/s|ps| per second)", _per_token),
     (r"traffic", rf"{_N} ?(?:rps|qps|req(?:uests)?/s|/s)?", _spelt("write traffic: {{rps: {0}}}")),
     (r"slo", r"(\d+(?:\.\d+)?(?:ms|s))", _spelt("write slo: {{latency: {0}}}")),
-    (r"budget", rf"(?:\$|USD)? ?{_N}([kKM]?)(?: ?USD| ?\$)?( ?(?:/|a|per) ?(?:mo(?:nth)?|run|job))?", _budget),
-    (r"budget", rf"(?:[€£¥]|[A-Z]{{3}})? ?{_N}[kKM]?(?: ?[€£¥]| ?[A-Z]{{3}})?(?: ?(?:/|a|per) ?\w+)?",
-     _spelt("prices are in USD: convert it, and write budget: {{monthly: AMOUNT USD}}, or per_run")),
+    (r"budget", r"[^{]*", _budget),
     (r"data", r"((?:s3|gs|az|abfss|hf|https)://\S+)", _spelt('write data: {{location: "{0}"}}')),
     (r"batch", r"(\d+[kMB]?)(?: records)?", _spelt("write batch: {{records: {0}, window: 8h}}")),
     (r"idle|checkpoint", r"True", _spelt("leave it out: it is on by default")),
@@ -123,12 +160,11 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)(?:-\d+)?",
      _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
     (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
-    (r"schedule\.on", r"0?(\d)(?:am)?-0?(\d)(?:pm)?", _office_hours),
     (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
     (r"resources", _DEVICE,
      lambda match: f"write resources: {{accelerators: {named(match[0])}}}{in_place(match[0])}"),
     (r"resources\.accelerators", r"\d{4}", _geforce),
-    (r"schedule", r"(.*)", _spelt('write schedule: {{on: "Mon-Fri 09:00-17:00 Europe/London"}}')),
+    (r"schedule", r"[^{\[]*", _schedule),
     (r"checkpoint", r"(\d+[smhd])", _spelt("write checkpoint: {{interval: {0}}}")),
     (r"capacity", r"block", _spelt("write capacity: {{block: {{duration: 72h}}}}")),
     (r"capacity", r"(?:flex[-_]start|dws)", _spelt("write capacity: {{flex_start: true}}")),
@@ -154,27 +190,24 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"spot_policy", r"(?:no|false|never|ondemand|on_demand)", _spelt("write on-demand")),
     (r"training\.method", r"(?:ppo|grpo|rlhf|rloo|rl)", _spelt(_STEPS)),
     (r"training\.method", r"(?:sft|pretrain|pre-training|full-?fine-?tuning|fft)", _spelt("write full")),
-    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?(?:billion|bn)", _spelt("write {0}B")),
-    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?million", _spelt("write {0}M")),
-    (r"(?:model\.(?:active_)?params|training\.(?:tokens|samples))", rf"{_N} ?trillion", _spelt("write {0}T")),
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
     (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, _pace),
     (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
     (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
     (r"batch\.audio", r"(\d{4,}|\d+[kM]) ?m(?:in(?:ute)?s?)?", _spelt("write records: {0}, audio_per_record: 1m")),
-    (r"(?:batch\.records|training\.samples)", rf"{_N}([kKMB]?) ?[a-z]{{3,}}", _spelt("write {0}{1}")),
+    (r"batch\.records", r"(.*)", _records),
+    (r"training\.samples", r"(.*)", _samples),
     (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
     (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
     (r".*\.resolution", r"(\d+) ?[x*] ?(\d+)", _square),
-    (r".*tokens", rf"{_N}([kKMB]?) ?(?:tokens|tok)", _spelt("write {0}{1}")),
-    (r"data\.residency", r"[A-Za-z ]+", _area),
+    (r".*tokens|.*tokens_per_record|training\.(?:sequence_length|global_batch)", r"(.*?) ?(?:tokens?|tok)", _tokens),
     (r"engine\.name", r"(vllm|sglang|tensorrt-llm|llama\.cpp|megatron|deepspeed)(?:==|@|:|-)v?(\d[\w.]*)",
      _spelt("write engine: {{name: {0}, version: {1}}}")),
     (r"engine\.name", r".*/.*:.*", _spelt("write its name: vllm; the image is given to sizewell launch")),
     (r"engine\.name", r"(?:tgi|text-generation-inference|triton-vllm|lmdeploy|mlc|ollama|ray-?llm)",
      _spelt("name vllm, or leave it out: it is neither predicted nor launched")),
     (r"(?:traffic|slo|idle|checkpoint|training)\.\w+|model\.params|deadline|batch\.window|ttl|budget\.\w+",
-     r"(\d+),(\d{1,2}|\d{4,})( ?[a-zA-Z/]*)", _spelt("write {0}.{1}{2}")),
+     r"(\d+),(\d{1,2}|\d{4,})( ?[a-zA-Z/]*)", _with_point),
     (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
     (r"budget\..*", rf"(?:[€£¥] ?{_N}|{_N} ?[€£¥])", _spelt("prices are in USD: convert it")),
 )  # fmt: skip
