@@ -132,3 +132,69 @@ def test_what_a_service_gives_away_is_free():
         pricing = priced(make(kind, inputs))
         assert pricing.items == ()
         assert pricing.free
+
+
+CERTIFICATE, STAGE = "aws:acm/certificate:Certificate", "aws:apigateway/stage:Stage"
+COSMOS = f"{AZURE}:cosmosdb"
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [
+        (CERTIFICATE, "free"),
+        ("aws:acm/certificateValidation:CertificateValidation", "free"),
+        ("aws:route53/record:Record", "free"),
+        ("aws:elasticache/subnetGroup:SubnetGroup", "free"),
+        ("aws:apigateway/method:Method", "free"),
+        ("aws:backup/vault:Vault", "by use"),
+        ("aws:cloudtrail/trail:Trail", "by use"),
+        ("aws-native:route53:RecordSet", "free"),
+        ("aws-native:lambda:Permission", "free"),
+        ("gcp:dns/recordSet:RecordSet", "free"),
+        ("gcp:secretmanager/secret:Secret", "free"),
+        ("gcp:secretmanager/secretVersion:SecretVersion", "by use"),
+        ("gcp:certificatemanager/certificate:Certificate", "by use"),
+        (f"{AZURE}:dns:RecordSet", "free"),
+        (f"{AZURE}:sql:FirewallRule", "free"),
+        (f"{AZURE}:servicebus:Queue", "free"),
+        (f"{AZURE}:recoveryservices:Vault", "by use"),
+        (f"{COSMOS}:DatabaseAccount", "by use"),
+        (f"{COSMOS}:SqlResourceSqlDatabase", "free"),
+        ("azure:core/resourceGroup:ResourceGroup", "free"),
+        ("azure:network/virtualNetwork:VirtualNetwork", "free"),
+    ],
+)
+def test_what_only_configures_or_bills_by_use_is_no_gap(kind: str, state: str) -> None:
+    found = priced(make(kind, {}))
+    assert (len(found.free), len(found.by_use), len(found.items)) == ((1, 0, 0) if state == "free" else (0, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        (CERTIFICATE, {"certificateAuthorityArn": "arn:aws:acm-pca:us-east-1:1:certificate-authority/a"}),
+        (CERTIFICATE, {"options": {"export": "ENABLED"}}),
+        (STAGE, {"cacheClusterEnabled": True, "cacheClusterSize": "0.5"}),
+        ("aws:kinesis/stream:Stream", {"shardCount": 2}),
+        ("aws:kinesis/stream:Stream", {"streamModeDetails": {"streamMode": "ON_DEMAND"}}),
+        ("aws:shield/subscription:Subscription", {}),
+        (f"{AZURE}:cdn:Profile", {"sku": {"name": "Premium_AzureFrontDoor"}}),
+        (f"{COSMOS}:SqlResourceSqlDatabase", {"options": {"throughput": 400}}),
+        (f"{COSMOS}:SqlResourceSqlContainer", {"options": {"autoscaleSettings": {"maxThroughput": 4000}}}),
+        (f"{COSMOS}:SqlResourceSqlContainer", {"accountName": "elsewhere"}),
+    ],
+)
+def test_what_an_input_of_it_bills_is_not_free(kind: str, inputs: dict[str, object]) -> None:
+    found = priced(make(kind, inputs))
+    assert found.unpriced
+    assert not found.unknown
+
+
+def test_a_container_is_billed_with_the_account_or_the_database_that_it_shares() -> None:
+    serverless = make(f"{COSMOS}:DatabaseAccount", {"capabilities": [{"name": "EnableServerless"}]}, "account")
+    container = make(f"{COSMOS}:SqlResourceSqlContainer", {"accountName": UNKNOWN}, accountName=serverless)
+    assert not priced(serverless, container).unpriced
+    database = make(f"{COSMOS}:SqlResourceSqlDatabase", {"options": {"throughput": 400}}, "db")
+    shared = make(f"{COSMOS}:SqlResourceSqlContainer", {"databaseName": UNKNOWN}, databaseName=database)
+    assert [urn for urn, *_ in priced(database, shared).unpriced] == [database.urn]
+    assert priced(database, shared, rates=[{"fee": "cosmosdb.ru_hour", "usd": "0.00008"}]).cost().unpriced == ()

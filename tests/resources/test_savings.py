@@ -50,7 +50,7 @@ def test_the_plan_of_the_page_is_worked_to_the_cent() -> None:
 def test_the_type_that_the_page_gives_a_rate_is_one_without_a_price() -> None:
     block = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
     (rate,) = (rate for rate in block["rates"] if ":" in rate.get("fee", ""))
-    assert expected(parse_discounts(block), make(rate["fee"], {"shardCount": 1})) == rate["usd"]
+    assert expected(parse_discounts(block), make(rate["fee"], {})) == rate["usd"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sizewell.resources.tables import (
     azure_managed,
     azure_other,
     caches,
+    cosmos,
     databases,
     gaps,
     gcp_compute,
@@ -30,7 +31,14 @@ Tables = tuple[Mapping[str, Pricer], ...]
 TABLES: Final = PerCloud[Tables](
     aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS),
     gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP),
-    azure=(azure_compute.TABLE, azure_managed.TABLE, azure_other.TABLE, databases.AZURE, caches.AZURE),
+    azure=(
+        azure_compute.TABLE,
+        azure_managed.TABLE,
+        azure_other.TABLE,
+        databases.AZURE,
+        caches.AZURE,
+        cosmos.TABLE,
+    ),
 )
 PRICERS: Final[Mapping[str, Pricer]] = {
     **gaps.TABLE,
