@@ -170,6 +170,22 @@ def pod(image):
     return made("kubernetes:core/v1:Pod", spec={"containers": [{"image": image}]})
 
 
+def site(version, kind="app,linux"):
+    return made(SITE, kind=kind, siteConfig={"linuxFxVersion": version})
+
+
+def dataproc(version):
+    return made("gcp:dataproc/cluster:Cluster", clusterConfig={"softwareConfig": {"imageVersion": version}})
+
+
+def composer(version):
+    return made("gcp:composer/environment:Environment", config={"softwareConfig": {"imageVersion": version}})
+
+
+def disk(image):
+    return made("gcp:compute/instance:Instance", bootDisk={"initializeParams": {"image": image}})
+
+
 AZURE_POSTGRES, CLOUD_SQL = "azure-native:dbforpostgresql:Server", "gcp:sql/databaseInstance:DatabaseInstance"
 
 
@@ -187,6 +203,46 @@ AZURE_POSTGRES, CLOUD_SQL = "azure-native:dbforpostgresql:Server", "gcp:sql/data
         (made(CLOUD_SQL, databaseVersion="POSTGRES_11"), "support ended on 2023-11-09"),
         (made(CLOUD_SQL, databaseVersion="POSTGRES_9_6"), "older than 11"),
         (made(CLOUD_SQL, databaseVersion="MYSQL_5_6"), "older than 5.7"),
+        (made("gcp:cloudfunctions/function:Function", runtime="python37"), "older than 3.10"),
+        (
+            made("gcp:cloudfunctionsv2/function:Function", buildConfig={"runtime": "python38"}),
+            "gcp/functions python38: ",
+        ),
+        (made(LAMBDA, runtime="nodejs0.10"), "older than 4.3"),
+        (
+            site("Python|3.8", "functionapp,linux"),
+            "azure/functions python 3.8: support ended on 2025-10-31 (it is older",
+        ),
+        (site("Node|16", "functionapp,linux"), "azure/functions node 16: support ended on 2026-04-30"),
+        (site("DOTNET-ISOLATED|5.0", "functionapp,linux"), "older than 6"),
+        (site("DOTNET-ISOLATED|7.0", "functionapp,linux"), "azure/functions dotnet 7: support ended on 2024-05-14"),
+        (site("PYTHON|3.8"), "azure/app-service python 3.8: support ended"),
+        (site("PHP|8.0"), "azure/app-service php 8.0: support ended on 2025-12-31 (it is older than 8.1"),
+        (site("PHP|7.4"), "older than 8.1"),
+        (
+            chart("oci://public.ecr.aws/karpenter/karpenter", "0.37.0"),
+            "support ended on 2025-01-28 (it is older than 1.0",
+        ),
+        (chart("karpenter", "0.16.3"), "older than 1.0"),
+        (chart("cert-manager", "v1.12.0"), "chart cert-manager 1.12: support ended on 2025-05-19"),
+        (chart("oci://quay.io/jetstack/charts/cert-manager", "v1.8.0"), "older than 1.10"),
+        (chart("istiod", "1.20.0"), "chart istiod 1.20: support ended on 2024-06-25"),
+        (chart("keda", "2.9.0"), "chart keda 2.9"),
+        (made("aws:emr/cluster:Cluster", releaseLabel="emr-6.5.0"), "aws/emr 6.5.0: support ended on 2026-10-15"),
+        (made("aws:emr/cluster:Cluster", releaseLabel="emr-7.5.0"), "aws/emr 7.5.0: support ended on 2026-11-20"),
+        (made("aws:glue/job:Job", glueVersion="2.0"), "support ended on 2026-04-01"),
+        (dataproc("2.0-debian10"), "gcp/dataproc 2.0: support ended on 2025-09-30"),
+        (dataproc("1.5-ubuntu18"), "older than 2.0"),
+        (dataproc("2.1.40-rocky8"), "gcp/dataproc 2.1.40: support ended on 2026-03-31"),
+        (composer("composer-1.20.12-airflow-1.10.15"), "gcp/composer 1.20.12: support ended on 2026-09-15"),
+        (composer("composer-2.0.31-airflow-2.3.3"), "take Cloud Composer 3"),
+        (made("aws:redshift/cluster:Cluster", nodeType="dc2.large"), "dc2.large: retired since"),
+        (disk("debian-cloud/debian-8"), "Debian 8 (debian-cloud/debian-8): support ended on 2020-06-30"),
+        (disk("windows-cloud/windows-2008-r2"), "Windows Server 2008 (windows-cloud/windows-2008-r2): support ended"),
+        (disk("ubuntu-os-cloud/ubuntu-2410-oracular-amd64"), "Ubuntu 24.10 (ubuntu-os-cloud"),
+        (disk("suse-cloud/sles-12-sp5"), "SLES 12.5 (suse-cloud/sles-12-sp5): support ended on 2024-10-31"),
+        (disk("fedora-cloud/fedora-cloud-base-gcp-39-1-5-x86-64"), "Fedora 39"),
+        (disk("centos-cloud/centos-stream-8"), "CentOS Stream 8"),
     ],
 )
 def test_what_is_older_than_the_table_has_ended_too(resource, said):
@@ -196,16 +252,18 @@ def test_what_is_older_than_the_table_has_ended_too(resource, said):
 
 
 @pytest.mark.parametrize(
-    ("resource", "input_"),
+    ("resource", "to"),
     [
-        (rds("postgres", "10.23"), "engineVersion"),
-        (made(AZURE_POSTGRES, version="11"), "version"),
-        (made(CLOUD_SQL, databaseVersion="POSTGRES_11"), "databaseVersion"),
+        (rds("postgres", "10.23"), "engineVersion to 15 or newer"),
+        (made(AZURE_POSTGRES, version="11"), "version to 16 or newer"),
+        (made(CLOUD_SQL, databaseVersion="POSTGRES_11"), "databaseVersion to 16 or newer"),
+        (made("aws:opensearch/domain:Domain", engineVersion="OpenSearch_2.5"), "engineVersion to 2.19 or newer"),
+        (rds("aurora-mysql", "5.7.mysql_aurora.2.12.0"), "engineVersion"),  # no newer one is in the table
     ],
 )
-def test_the_fix_of_a_database_names_its_own_input(resource, input_):
+def test_the_fix_of_a_database_names_its_own_input_and_a_version_that_lasts(resource, to):
     (found,) = pressing(aging([resource], KNOWN, date(2026, 11, 27)))
-    assert found.fix == f"raise {input_}, after a backup"
+    assert found.fix == f"raise {to}, after a backup"
 
 
 @pytest.mark.parametrize(
@@ -216,6 +274,12 @@ def test_the_fix_of_a_database_names_its_own_input(resource, input_):
         rds("postgres", "16.4"), rds("mysql", "8"), rds("mysql", "8.4.3"),
         rds("aurora-mysql", "8.0.mysql_aurora.3.08.0"), rds("oracle-ee", "19"),
         made(AZURE_POSTGRES, version="17"), made(CLOUD_SQL, databaseVersion="POSTGRES_17"),
+        chart("karpenter", "1.14.1"), chart("cert-manager", "v1.21.0"), chart("cert-manager", "v1.99.0"),
+        dataproc("2.3-ubuntu22"), composer("composer-3-airflow-2.10.5"), composer("composer-2.9.7-airflow-2.9.3"),
+        made("aws:emr/cluster:Cluster", releaseLabel="emr-7.12.0"), made("aws:glue/job:Job", glueVersion="5.0"),
+        made("aws:emr/cluster:Cluster", releaseLabel=UNKNOWN), made("aws:redshift/cluster:Cluster", nodeType="ra3.large"),
+        made("gcp:cloudfunctions/function:Function", runtime="go121"), site("Java|17"),
+        disk("suse-cloud/sles-15"), disk("windows-cloud/windows-2025"), disk("fedora-coreos-cloud/fedora-coreos-stable"),
         made(CLOUD_SQL, databaseVersion="SQLSERVER_2022_STANDARD"),
     ],
 )  # fmt: skip
@@ -345,6 +409,7 @@ def azure_image(offer, sku, publisher="canonical"):
 
 
 AL2 = "resolve:ssm:/aws/service/ami-amazon-linux-latest/amzn2-ami-hvm-x86_64-gp2"
+DLAMI = "resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu"
 FOCAL = "resolve:ssm:/aws/service/canonical/ubuntu/server/20.04/stable/current/amd64/hvm/ebs-gp2/ami-id"
 DISK = {"bootDisk": {"initializeParams": {"image": "debian-cloud/debian-10"}}}
 PROFILE = {"storageProfile": {"imageReference": azure_image("ubuntu-hpc", "2004", "microsoft-dsvm")}}
@@ -445,11 +510,54 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
          "such as Ubuntu 24.04 or Debian 12"),
         ("gcp:compute/instance:Instance", DISK, "such as Debian 12, Ubuntu 24.04 or Rocky Linux 9"),
         ("aws:ec2/instance:Instance", {"ami": FOCAL}, "such as Amazon Linux 2023 or Ubuntu 24.04"),
+        ("azure-native:compute:VirtualMachineScaleSet", {"virtualMachineProfile": PROFILE}, "SKU 2204 or 2404"),
+        ("aws:ec2/instance:Instance", {"ami": f"{DLAMI}-ubuntu-20.04/latest/ami-id"}, "take the Deep Learning AMI of"),
+        ("aws:ec2/instance:Instance",
+         {"ami": "resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2/gpu/recommended/image_id"},
+         "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended"),
+        ("aws:ec2/launchTemplate:LaunchTemplate",
+         {"imageId": "resolve:ssm:/aws/service/eks/optimized-ami/1.32/amazon-linux-2-gpu/recommended/image_id"},
+         "amazon-linux-2023/x86_64/nvidia"),
+        ("gcp:compute/instance:Instance",
+         {"bootDisk": {"initializeParams": {"image": "deeplearning-platform-release/pytorch-latest-gpu-debian-11"}}},
+         "take a newer Deep Learning VM"),
     ],
 )  # fmt: skip
 def test_the_fix_of_an_ended_system_names_those_that_its_place_has(type_, inputs, fix):
     (found,) = pressing(aging([made(type_, **inputs)], KNOWN, date(2026, 11, 27)))
     assert fix in found.fix
+
+
+@pytest.mark.parametrize(
+    ("image", "until", "on"),
+    [
+        (f"{DLAMI}-ubuntu-22.04/latest/ami-id", "2027-04-01", date(2027, 7, 15)),
+        (
+            "/aws/service/canonical/ubuntu/server/22.04/stable/current/amd64/hvm/ebs-gp2/ami-id",
+            "2027-04-01",
+            date(2027, 3, 1),
+        ),
+        ("Windows_Server-2016-English-Full-Base-*", "2027-01-12", date(2026, 11, 27)),
+        ("MicrosoftWindowsServer:WindowsServer:2016-datacenter-gensecond", "2027-01-12", date(2026, 11, 27)),
+        ("projects/fedora-cloud/global/images/fedora-cloud-base-gcp-43-1-6-x86-64", "2026-12-09", date(2026, 11, 27)),
+        ("debian-12-amd64-*", "2028-06-30", date(2028, 6, 1)),
+        ("RHEL-8.10.0_HVM-*", "2029-05-31", date(2029, 5, 1)),
+    ],
+)
+def test_a_coming_end_of_any_system_is_told(image, until, on):
+    (found,) = pressing(aging([made("aws:ec2/instance:Instance", ami=image)], KNOWN, on))
+    assert found.until == until
+
+
+def test_a_chart_whose_images_were_taken_away_is_told_unless_it_names_others():
+    bitnami = {"chart": "oci://registry-1.docker.io/bitnamicharts/postgresql", "version": "15.5.0"}
+    classic = {"chart": "redis", "repositoryOpts": {"repo": "https://charts.bitnami.com/bitnami"}}
+    for inputs in (bitnami, classic):
+        (found,) = pressing(aging([made("kubernetes:helm.sh/v3:Release", **inputs)], KNOWN, date(2026, 11, 27)))
+        assert found.when == "ended"
+        assert "docker.io/bitnamilegacy" in found.detail
+        elsewhere = {"global": {"imageRegistry": "mirror.example"}}
+        assert not pressing(aging([made("kubernetes:helm.sh/v3:Release", **inputs, values=elsewhere)], KNOWN, ON))
 
 
 @pytest.mark.parametrize(

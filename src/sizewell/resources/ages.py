@@ -19,6 +19,7 @@ from sizewell.resources.readers.offers import INSTEAD, engine_of, offers, system
 from sizewell.resources.recorded import Plan, RecordedResource, Unknown
 from sizewell.resources.values import canonical, get, items
 from sizewell.sizing.catalog.lifetimes import OLD_DAYS, KubernetesVersion, Lifetimes, Release, age_days, minor, number
+from sizewell.sizing.catalog.succession import EVERY, PLAIN, older, row_of, runtime_row
 from sizewell.sizing.catalog.systems import removed, retired, system_of, title
 
 SOON_DAYS, NEAR_DAYS = 90, 30
@@ -44,9 +45,7 @@ POOLS: Final = {
     "gcp:container/nodePool:NodePool": ("gke", "version", "cluster", "gcp:container/cluster:Cluster"),
 }  # fmt: skip
 VERSIONS_OF_GKE: Final = "gcp:container/getEngineVersions:getEngineVersions"
-EVERY: Final = "*"  # the version of a row that is of all of them
 HUB: Final = "docker.io"
-PLAIN: Final = re.compile(r"v?\d+(?:\.\d+)*")
 OLDEST_NODES: Final = 3
 """Minor versions by which nodes may be behind their control plane (kubernetes.io/releases/version-skew-policy)."""
 # Type -> (name of the rows, input with the version); {engine} is the input of that name.
@@ -232,7 +231,10 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
                 service, version, known, on, stack=stack, resource=shown, support=_support(service, inputs)
             )
     elif type_ in DATABASES:
-        yield from _release(resource, _database(known, type_, inputs, on), on)
+        row = _database(known, type_, inputs, on)
+        for age in _release(resource, row, on):
+            newer = _lasting(known, row, on) if row is not None and age.fix else ""
+            yield replace(age, fix=age.fix.replace(", after", f" to {newer} or newer, after", 1) if newer else age.fix)
     elif type_ in MODELS:
         name, version = (get(inputs, *MODELS[type_], "model", key) for key in ("name", "version"))
         row = _row(known, "model", f"azure-openai/{name}", version, on)
@@ -247,16 +249,15 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
         yield from _release(resource, row, on)
     elif type_.startswith("kubernetes:"):
         if type_ in ("kubernetes:helm.sh/v3:Release", "kubernetes:helm.sh/v3:Chart", "kubernetes:helm.sh/v4:Chart"):
-            chart = inputs.get("chart")
-            name = chart.rpartition("/")[2] if isinstance(chart, str) else None
-            yield from _release(resource, _row(known, "chart", name, inputs.get("version"), on), on)
+            yield from _release(resource, _chart(known, inputs, on), on)
         for image in images_in(inputs):
             yield from _release(resource, image_row(known, image, on), on)
         yield from _removed(resource, known)
         if type_.startswith("kubernetes:karpenter.k8s.aws/") and type_.endswith(":EC2NodeClass"):
             yield from _karpenter(resource, known, on)
     for kind, name, version in offers(resource):
-        yield from _release(resource, known.release(kind, name, version), on)
+        of = (each for each in known.releases if (each.kind, each.name) == (kind, name))
+        yield from _release(resource, runtime_row(of, version, on), on)
     if type_.startswith(("aws:", "gcp:", "azure:", "azure-native:", "aws-native:")):
         for image in set(looked_up(resource) if type_ in LOOKUPS else machine_images(inputs)):
             yield from _system(resource, image, known, on)
@@ -266,10 +267,10 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
 
 def _system(resource: RecordedResource, image: str, known: Lifetimes, on: date) -> Iterator[Aging]:
     """An image's operating system; of EKS's images of Amazon Linux 2 also the clusters that have none."""
-    if (row := system_of(image, known)) is None:
+    if (row := system_of(image, known, on)) is None:
         return
     (age,) = _release(resource, row, on)
-    age = replace(age, fix=system_instead(canonical(resource.type)) if age.fix else "")
+    age = replace(age, fix=system_instead(canonical(resource.type), image) if age.fix else "")
     what = image if title(row) == image else f"{title(row)} ({image})"
     clusters = f"; Kubernetes {row.kubernetes.partition('..')[2]} was the last that had it" if row.kubernetes else ""
     yield replace(age, what=what, detail=f"{what}: {age.detail.partition(': ')[2]}{clusters}")
@@ -411,28 +412,25 @@ def cluster_version(resource: RecordedResource) -> tuple[int, ...] | None:
 def _row(known: Lifetimes, kind: str, name: object, version: object, on: date) -> Release | None:
     if not (isinstance(name, str) and isinstance(version, str)):
         return None
-    row = next(
-        (row for each in (version, f"v{version}", EVERY) if (row := known.release(kind, name, each)) is not None), None
-    )
-    if row is not None or kind == "model":  # whose versions are days and numbers, and none follows another
+    if kind == "model":  # whose versions are days and numbers, and none follows another
+        return known.release(kind, name, version) or known.release(kind, name, EVERY)
+    return row_of((each for each in known.releases if (each.kind, each.name) == (kind, name)), version, on)
+
+
+def _chart(known: Lifetimes, inputs: Mapping[str, Any], on: date) -> Release | None:
+    """The row of a chart, or that of the whole repository that it is from where its images come from there too."""
+    chart, repo = inputs.get("chart"), get(inputs, "repositoryOpts", "repo")
+    if not isinstance(chart, str):
+        return None
+    if (row := _row(known, "chart", chart.rpartition("/")[2], inputs.get("version"), on)) is not None:
         return row
-    return _older((each for each in known.releases if (each.kind, each.name) == (kind, name)), version, on)
-
-
-def _older(rows: Iterable[Release], version: str, on: date) -> Release | None:
-    """A version that has no row, by the next one that has ended: what is older than that has ended too."""
-    if not PLAIN.fullmatch(version):
+    whole = f"{repo.rstrip('/')}/{chart}" if isinstance(repo, str) else chart
+    whole = re.sub(r"^\w+://", "", whole).replace("registry-1.docker.io/", f"{HUB}/")
+    values = inputs.get("values")
+    if isinstance(values, Unknown) or get(values, "global", "imageRegistry") or any(images_in(values)):
         return None
-    newer = [
-        row
-        for row in rows
-        if PLAIN.fullmatch(row.version) and number(row.version)[: len(number(version))] > number(version)
-    ]
-    ended = [row for row in newer if _when(row.supported_until, on) == "ended" and row.gone]
-    if not ended:
-        return None
-    next_ = min(ended, key=lambda row: number(row.version))
-    return replace(next_, version=version, note=f"it is older than {next_.version}, whose support ended then")
+    rows = (each for each in known.releases if each.kind == "chart" and each.name.endswith("/*"))
+    return next((each for each in rows if whole.startswith(each.name[:-1])), None)
 
 
 def _database(known: Lifetimes, type_: str, inputs: Mapping[str, Any], on: date) -> Release | None:
@@ -446,7 +444,20 @@ def _database(known: Lifetimes, type_: str, inputs: Mapping[str, Any], on: date)
     rows = [row for row in known.releases if (row.kind, row.name) == ("database", name.format(engine=engine))]
     stated = next((row for row in rows if f"{version}.".startswith(f"{row.version}.")), None)
     leading = re.match(r"\d+(\.\d+)?", version)  # 5.7.mysql_aurora.2.11.1
-    return stated or (_older(rows, leading[0], on) if leading else None)
+    return stated or (older(rows, leading[0], on) if leading else None)
+
+
+def _lasting(known: Lifetimes, row: Release, on: date) -> str:
+    """The oldest newer version of a database that is supported for a year yet, else the newest; "" where none is."""
+    newer = [
+        each
+        for each in known.releases
+        if (each.kind, each.name) == (row.kind, row.name)
+        and number(each.version) > number(row.version)
+        and _when(each.supported_until, on) == "later"
+    ]
+    year = [each.version for each in newer if -age_days(each.supported_until, on) > 365]
+    return min(year, key=number) if year else max((each.version for each in newer), key=number, default="")
 
 
 def image_row(known: Lifetimes, image: str, on: date | None = None) -> Release | None:
@@ -468,7 +479,7 @@ def image_row(known: Lifetimes, image: str, on: date | None = None) -> Release |
         if row.kind == "image" and (name == row.name or name.endswith(f"/{path}")):
             rows.append(row)
     exact = next((row for row in rows if row.version in (tag, EVERY)), None)
-    return exact if exact is not None or on is None else _older(rows, tag, on)
+    return exact if exact is not None or on is None else older(rows, tag, on)
 
 
 def images_in(value: Any, key: str = "") -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""What of a service's offers a resource names that the service ends: runtimes of functions, and SKUs. Pure."""
+"""What of a service's offers a resource names that the service ends: runtimes, releases of data services, and SKUs.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +60,39 @@ _SYSTEMS: Final = {
 }
 
 
-def system_instead(type_: str) -> str:
-    """What to do once the system of a resource has ended.
+# Images that have a driver -> one of the same kind; a plain system would run the accelerator in vain.
+_WITH_DRIVER: Final = (
+    (r"ubuntu-hpc", "take ubuntu-hpc of a newer Ubuntu, which has the driver: SKU 2204 or 2404"),
+    (
+        r"/ecs/optimized-ami/.*gpu",
+        "take ECS's image with the driver: /aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id",
+    ),
+    (
+        r"/eks/optimized-ami/.*gpu",
+        "take EKS's image with the driver: /aws/service/eks/optimized-ami/VERSION/amazon-linux-2023/x86_64/nvidia",
+    ),
+    (
+        r"deep ?learning (?!.*neuron)|/service/deeplearning/(?!.*neuron)",
+        "take the Deep Learning AMI of Amazon Linux 2023 or of a newer Ubuntu, which has the driver",
+    ),
+    (r"neuron", "take the Neuron image of Amazon Linux 2023 or of a newer Ubuntu, which has the driver"),
+    (
+        r"deeplearning-platform-release|ml-images|\bcommon-cu\d|-gpu-",
+        "take a newer Deep Learning VM, which has the driver, such as family common-cu128-ubuntu-2204-nvidia-570",
+    ),
+)
 
-    >>> system_instead("azure-native:compute:VirtualMachine")
+
+def system_instead(type_: str, image: str) -> str:
+    """What to do once the system in an image of a resource has ended.
+
+    >>> system_instead("azure-native:compute:VirtualMachine", "debian:debian-10:10")
     'take an image of a system that is supported, such as Ubuntu 24.04 or Debian 12'
+    >>> system_instead("azure-native:compute:VirtualMachine", "microsoft-dsvm:ubuntu-hpc:2004")
+    'take ubuntu-hpc of a newer Ubuntu, which has the driver: SKU 2204 or 2404'
     """
-    return next(words for begins, words in _SYSTEMS.items() if type_.startswith(begins))
+    kept = (words for pattern, words in _WITH_DRIVER if re.search(pattern, image, re.IGNORECASE))
+    return next(kept, "") or next(words for begins, words in _SYSTEMS.items() if type_.startswith(begins))
 
 
 # Type -> (name of the rows, path of the runtime).
@@ -73,6 +102,20 @@ _RUNTIMES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "gcp:cloudfunctions/function:Function": ("gcp/functions", ("runtime",)),
     "gcp:cloudfunctionsv2/function:Function": ("gcp/functions", ("buildConfig", "runtime")),
 }
+# Type -> (name of the rows, path of the release), which has one number and a word before or behind it.
+_RELEASES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "aws:emr/cluster:Cluster": ("aws/emr", ("releaseLabel",)),
+    "aws-native:emr:Cluster": ("aws/emr", ("releaseLabel",)),
+    "aws:emrserverless/application:Application": ("aws/emr", ("releaseLabel",)),
+    "aws-native:emrserverless:Application": ("aws/emr", ("releaseLabel",)),
+    "aws:glue/job:Job": ("aws/glue", ("glueVersion",)),
+    "aws-native:glue:Job": ("aws/glue", ("glueVersion",)),
+    "gcp:dataproc/cluster:Cluster": ("gcp/dataproc", ("clusterConfig", "softwareConfig", "imageVersion")),
+    "gcp:dataproc/workflowTemplate:WorkflowTemplate": (
+        "gcp/dataproc", ("placement", "managedCluster", "config", "softwareConfig", "imageVersion"),
+    ),
+    "gcp:composer/environment:Environment": ("gcp/composer", ("config", "softwareConfig", "imageVersion")),
+}  # fmt: skip
 _SITES: Final = ("azure-native:web:WebApp", "azure-native:web:WebAppSlot")
 _STACKS: Final = ("azure:appservice/linuxFunctionApp:LinuxFunctionApp", "azure:appservice/linuxWebApp:LinuxWebApp")
 # Key of classic Azure's applicationStack -> language of the rows.
@@ -106,6 +149,11 @@ def offers(resource: RecordedResource) -> Iterator[Offer]:
         name, path = _RUNTIMES[type_]
         if isinstance(runtime := get(inputs, *path), str):
             yield "runtime", name, runtime
+    elif type_ in _RELEASES:
+        name, path = _RELEASES[type_]
+        stated = re.search(r"\d+(?:\.\d+)*", str(get(inputs, *path, default="")))
+        if stated is not None:
+            yield "runtime", name, stated[0]
     elif type_ in _SITES or type_ in _STACKS:
         for language, version in _stack(inputs) if type_ in _STACKS else _site(inputs):
             functions = "FunctionApp" in type_ or "functionapp" in str(inputs.get("kind"))

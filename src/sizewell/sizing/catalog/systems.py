@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import date
 from fnmatch import translate
 from functools import cache
 from typing import Final
 
 from sizewell.sizing.catalog.lifetimes import Lifetimes, Release
+from sizewell.sizing.catalog.succession import older
 
-# Names of images and platforms -> name and version of a row `image/NAME` of kind system in releases.csv. Ubuntu Pro is
-# supported for longer.
+# Name of a row `image/NAME` of kind system in releases.csv -> names of images and platforms that say it, with the
+# version where there are several. Ubuntu Pro and SUSE's system for SAP are supported for longer.
 _SYSTEMS: Final = {
-    ("amazon-linux", "1"): r"amzn-ami-|notebook-al1-",
-    ("amazon-linux", "2"): r"amzn2-ami|amazon-linux-2(?!\d)|notebook-al2-|^(?:E[CK]S_)?AL2(?!\d)",
-    ("ubuntu", "18.04"): r"(?:ubuntu|canonical)(?!.*\bpro\b).*(?:(?<!\d)18[._-]?04(?!\d)|bionic)",
-    ("ubuntu", "20.04"): r"(?:ubuntu|canonical)(?!.*\bpro\b).*(?:(?<!\d)20[._-]?04(?!\d)|focal)",
-    ("debian", "10"): r"debian\D{0,12}10(?!\d)|\bbuster\b",
-    ("debian", "11"): r"debian\D{0,12}11(?!\d)|\bbullseye\b",
-    ("centos", "7"): r"centos\D{0,12}7(?!\d)",
-    ("centos", "8"): r"centos\D{0,12}8(?!\d)",
-    ("rhel", "7"): r"rhel\D{0,12}7(?:[._-]?\d)?(?!\d)",
-    ("windows-server", "2012"): r"windows\D{0,12}2012",
     ("windows-server-on-aks", "2019"): r"^windows2019$",  # osSku: elsewhere it is supported for longer
     ("windows-server-on-aks", "2022"): r"^windows2022$",
     ("windows-annual-channel-on-aks", "annual"): r"^windowsannual$",
@@ -29,24 +22,59 @@ _SYSTEMS: Final = {
     ("flatcar-on-aks", "preview"): r"^flatcar$",
     ("azure-linux-with-os-guard-on-aks", "preview"): r"^azurelinuxosguard$",
     ("azure-linux", "2"): r"^(?:cbl)?mariner$|^azurelinux2",
+    ("amazon-linux", "1"): r"amzn-ami-|notebook-al1-",
+    ("amazon-linux", "2"): r"amzn2-ami|amazon[- ]linux[- ]2(?!\d)|notebook-al2-|^(?:E[CK]S_)?AL2(?!\d)",
+    ("ubuntu", ""): r"(?:ubuntu|canonical)(?!.*\bpro\b).*?(?<!\d)(\d\d)[._-]?(04|10)(?!\d)",
+    ("debian", ""): r"debian\D{0,12}(\d{1,2})(?!\d)",
+    ("centos-stream", ""): r"centos\W?stream\D{0,12}(\d{1,2})(?!\d)",
+    ("centos", ""): r"centos\D{0,12}([5-8])(?!\d{2})",
+    ("rhel", ""): r"rhel\D{0,12}(10|[5-9])(?:[._-]?\d{1,2})?(?!\d)",
+    (
+        "oracle-linux",
+        "",
+    ): r"(?:oracle\W?linux:|^)ol(10|[5-9])(?!\d{3})|oracle\W?linux:(10|[5-9])(?:[._-]?\d{1,2})?(?!\d)",
+    ("sles", ""): r"\bsles(?!.*\bsap\b)\D{0,8}(\d\d)\W?sp(\d)",
+    ("fedora", ""): r"fedora(?!\W?coreos).*?(?<![\d_x.])(\d\d)(?!\d)",
+    ("windows-server", ""): r"windows\D{0,12}(20\d\d)(?!\d)",
 }
+# Names that a release goes by, in images that say no number.
+_CALLED: Final = {
+    "ubuntu": {
+        "trusty": "14.04", "xenial": "16.04", "bionic": "18.04", "focal": "20.04", "jammy": "22.04", "noble": "24.04",
+        "oracular": "24.10", "plucky": "25.04", "questing": "25.10",
+    },
+    "debian": {"stretch": "9", "buster": "10", "bullseye": "11", "bookworm": "12", "trixie": "13"},
+}  # fmt: skip
 _PATTERNS: Final = {system: re.compile(pattern, re.IGNORECASE) for system, pattern in _SYSTEMS.items()}
 
 
-def system_of(image: str, known: Lifetimes) -> Release | None:
+def system_of(image: str, known: Lifetimes, on: date | None = None) -> Release | None:
     """The row of the operating system in an image; None where its name does not say which, or no row has it.
 
     >>> from sizewell.sizing.catalog.lifetimes import load
     >>> [row and f"{row.name} {row.version}" for row in (system_of(image, load()) for image in (
-    ...     "AL2_x86_64_GPU", "AL2023_x86_64_NVIDIA", "microsoft-dsvm:ubuntu-hpc:2004", "debian-cloud/debian-12"))]
-    ['eks/AL2_x86_64_GPU al2', None, 'image/ubuntu 20.04', None]
+    ...     "AL2_x86_64_GPU", "AL2023_x86_64_NVIDIA", "microsoft-dsvm:ubuntu-hpc:2004", "suse-cloud/sles-12-sp5",
+    ...     "Fedora-Cloud-Base-AmazonEC2.x86_64-39-1.5", "debian-cloud/debian-7"))]
+    ['eks/AL2_x86_64_GPU al2', None, 'image/ubuntu 20.04', 'image/sles 12.5', 'image/fedora 39', 'image/debian 7']
     """
     if (row := known.release("system", f"eks/{image}", "al2")) is not None:
         return row
-    for (name, version), pattern in _PATTERNS.items():
-        if pattern.search(image):
-            return known.release("system", f"image/{name}", version)
+    for name, version in _named_in(image):
+        rows = [row for row in known.releases if (row.kind, row.name) == ("system", f"image/{name}")]
+        stated = next((row for row in rows if row.version == version), None)
+        return stated or older(rows, version, on)
     return None
+
+
+def _named_in(image: str) -> Iterator[tuple[str, str]]:
+    """Systems that an image's name says, the one that says most first."""
+    for (name, fixed), pattern in _PATTERNS.items():
+        if (match := pattern.search(image)) is not None:
+            yield name, fixed or ".".join(part for part in match.groups() if part)
+    for name, called in _CALLED.items():
+        for word, version in called.items():
+            if re.search(rf"\b{word}\b", image, re.IGNORECASE) and not re.search(r"\bpro\b", image, re.IGNORECASE):
+                yield name, version
 
 
 def title(row: Release) -> str:
@@ -61,6 +89,7 @@ def title(row: Release) -> str:
     for wrong, right in (
         ("Centos", "CentOS"),
         ("Rhel", "RHEL"),
+        ("Sles", "SLES"),
         ("With Os Guard", "with OS Guard"),
         ("On Aks", "on AKS"),
     ):
