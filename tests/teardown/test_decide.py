@@ -19,9 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from timelines import CASES, NOON, document
 
 from sizewell.teardown import decide as rules
+from sizewell.teardown import timeline as module
 from sizewell.teardown.clauses import UNKNOWN, UNKNOWN_WITHOUT_MACHINES, USE, USE_WITHOUT_MACHINES
 from sizewell.teardown.decide import HOLDS, decide
-from sizewell.teardown.records import Limits, Rules
+from sizewell.teardown.records import Limits, Pool, Rules
 from sizewell.teardown.timeline import facts_at, parse_timeline, recorded, replay
 
 LIMITS = Limits()
@@ -342,6 +343,29 @@ def test_what_came_later_is_not_known() -> None:
     case = {**case, "use": {"*": [[-480, -30, 0], [-30, 0, 90]]}, "notices": [-200]}
     assert verdicts(case, NOON - timedelta(hours=1))[1] == "empty"
     assert verdicts(case)[1] == "keep"
+
+
+def test_a_replay_reads_its_samples_once_and_knows_at_each_step_what_a_look_then_knew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At each step again, the time of a replay grows with the square of its length: 60 hourly days took a minute."""
+    case = next(case for case in CASES if case["name"] == "never used")
+    data = document({**case, "use": {"*": [[-480, -30, 0], [-30, 0, 90]]}, "requests": [[-480, 0, 0]]})
+    steps = [NOON - timedelta(minutes=minute) for minute in (120, 90, 60, 30, 15, 0)]
+    timeline = parse_timeline({**data, "steps": [at.isoformat() for at in steps]}, "t")
+    alone = [facts_at(timeline, at).pools[0] for at in steps]
+    known: list[Pool] = []
+    read: list[str] = []
+    series = module._series
+    monkeypatch.setattr(module, "_series", lambda *arguments: read.append("series") or series(*arguments))
+    monkeypatch.setattr(module, "decide", lambda stack, *rest: known.extend(stack.pools) or decide(stack, *rest))
+    assert len(list(replay(timeline, LIMITS))) == len(steps)
+    for then, now in zip(alone, known, strict=True):
+        pairs = [(each, now.utilization_percent[device]) for device, each in then.utilization_percent.items()]
+        for a, b in [*pairs, (then.requests_per_s, now.requests_per_s)]:
+            assert np.array_equal(a.at_s, b.at_s)
+            assert np.array_equal(a.values, b.values)
+    assert len(read) == len(alone[-1].utilization_percent) + 1
 
 
 def test_a_replay_tells_first_and_stops_after_the_grace() -> None:

@@ -36,6 +36,11 @@ class Series:
         first, last = np.searchsorted(self.at_s, (start_s, end_s), side="left")
         return self.values[first:last]
 
+    def until(self, at_s: float) -> Series:
+        """The samples of up to a time, and at it."""
+        last = int(np.searchsorted(self.at_s, at_s, side="right"))
+        return Series(at_s=self.at_s[:last], values=self.values[:last])
+
     @property
     def newest_s(self) -> float:
         """When the last sample was taken; minus infinity where there is none."""

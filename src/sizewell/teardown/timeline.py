@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -352,8 +353,9 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
     """
     told: dict[str, list[Told]] = {}
     seen: dict[str, Verdict] = {}
+    samples = _samples_until(timeline, max(timeline.steps))  # read once: at each step again, months take minutes
     for at in sorted(timeline.steps):
-        stack = facts_at(timeline, at)
+        stack = facts_at(timeline, at, samples)
         pools = tuple(
             replace(
                 pool,
@@ -375,8 +377,27 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
                 told.setdefault(key, []).append(notice)
 
 
-def facts_at(timeline: Timeline, at: datetime) -> Stack:
-    """What was known at a time: nothing that came later."""
+_PoolSamples = Mapping[str, Mapping[Device, Series]]  # by kind of sample, then by accelerator
+_REQUESTS = "requests_per_s"
+
+
+def _samples_until(timeline: Timeline, at: datetime) -> tuple[_PoolSamples, ...]:
+    """The samples of each pool, up to a time."""
+    at_s = at.timestamp()
+    return tuple(
+        {
+            **{kind: _devices(getattr(pool, kind), pool.period_s, at_s) for kind in _SAMPLES},
+            _REQUESTS: {}
+            if pool.requests_per_s is None
+            else {("", 0): _series(pool.requests_per_s, pool.period_s, at_s)},
+        }
+        for pool in timeline.pools
+    )
+
+
+def facts_at(timeline: Timeline, at: datetime, samples: Sequence[_PoolSamples] | None = None) -> Stack:
+    """What was known at a time: nothing that came later. `samples`: of each pool, up to then or longer, if read."""
+    samples = _samples_until(timeline, at) if samples is None else samples
     running = [each for each in timeline.updates if each.since <= at and (each.until is None or at < each.until)]
     written = _until(timeline.updated, at)
     ran = [each.until for each in timeline.updates if each.until is not None and each.until <= at and not each.over]
@@ -384,7 +405,7 @@ def facts_at(timeline: Timeline, at: datetime) -> Stack:
         name=timeline.stack,
         environment=timeline.environment,
         created_s=timeline.created.timestamp(),
-        pools=tuple(_pool(pool, at) for pool in timeline.pools),
+        pools=tuple(_pool(pool, of_pool, at) for pool, of_pool in zip(timeline.pools, samples, strict=True)),
         expires_at=timeline.expires_at,
         protected=_kept(timeline.protected),
         leases=tuple(
@@ -518,8 +539,12 @@ def _until(times: Sequence[datetime], at: datetime) -> tuple[float, ...]:
     return tuple(time.timestamp() for time in times if time <= at)
 
 
-def _pool(pool: RecordedPool, at: datetime) -> Pool:
+def _pool(pool: RecordedPool, samples: _PoolSamples, at: datetime) -> Pool:
     at_s = at.timestamp()
+    known = {
+        kind: {device: series.until(at_s) for device, series in devices.items()} for kind, devices in samples.items()
+    }
+    requests = known.pop(_REQUESTS).values()
     latest: dict[str, RecordedJob] = {}
     for job in sorted(pool.jobs, key=lambda job: job.since):
         if job.since <= at:
@@ -541,9 +566,9 @@ def _pool(pool: RecordedPool, at: datetime) -> Pool:
         guard=GuardLimits(**pool.guard.model_dump()),
         period_s=pool.period_s,
         late_s=pool.late_s,
-        **{kind: _devices(getattr(pool, kind), pool.period_s, at_s) for kind in _SAMPLES},
+        **known,
         idle_power_w=pool.idle_power_w,
-        requests_per_s=None if pool.requests_per_s is None else _series(pool.requests_per_s, pool.period_s, at_s),
+        requests_per_s=next(iter(requests), None),
         jobs=tuple(Job(name=job.name, state=job.state, since_s=job.since.timestamp()) for job in latest.values()),
         queue=pool.queue,
         saves_s=_until(pool.saves, at),
@@ -577,17 +602,15 @@ def _device(name: str) -> Device:
 
 def _series(samples: Sequence[Run | Sample], period_s: float, at_s: float) -> Series:
     """Samples in order of time, those after `at_s` left out."""
-    times: list[float] = []
-    values: list[float] = []
+    times: list[NDArray[np.float64]] = [np.empty(0)]
+    values: list[NDArray[np.float64]] = [np.empty(0)]
     for sample in samples:
+        run = np.array([sample[0].timestamp()])
         if len(sample) == 3:
-            run = np.arange(sample[0].timestamp(), min(sample[1].timestamp(), at_s + period_s), period_s)
-            times.extend(run)
-            values.extend([sample[2]] * len(run))
-        else:
-            times.append(sample[0].timestamp())
-            values.append(sample[1])
-    at = np.asarray(times, dtype=np.float64)
+            run = np.arange(run[0], min(sample[1].timestamp(), at_s + period_s), period_s)
+        times.append(run)
+        values.append(np.full(len(run), sample[-1]))
+    at, of = np.concatenate(times), np.concatenate(values)
     order = np.argsort(at, kind="stable")
     known = order[at[order] <= at_s]
-    return Series(at_s=at[known], values=np.asarray(values, dtype=np.float64)[known])
+    return Series(at_s=at[known], values=of[known])
