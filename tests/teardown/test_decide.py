@@ -410,6 +410,20 @@ def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[
         assert decide(facts_at(timeline, goes), LIMITS, goes)[0].action == "destroy"
 
 
+@pytest.mark.parametrize("expiry", ["", "firm"])
+@pytest.mark.parametrize(("lease", "goes"), [(12, 48), (30, 54), (-10, 48)])
+def test_a_coming_end_names_the_time_at_which_its_stack_goes(expiry: str, lease: int, goes: int) -> None:
+    """Hours from the first look, the end at 24: past a lease its owner has the whole grace anew."""
+    until = (NOON.replace(hour=0) + timedelta(hours=lease)).isoformat()
+    case = {"use": {}, "expires_at": "2026-11-21", "leases": [{"until": until, "reason": "x"}], "expiry": expiry}
+    timeline = parse_timeline(document({**case, "counted": [[-4800, 6000, []]]}), "x")
+    start = NOON.replace(hour=0)
+    steps = tuple(start + timedelta(hours=hour) for hour in range(60))
+    seen = [(at, stack) for at, stack, _ in replay(timeline.model_copy(update={"steps": steps}), limits_of(case))]
+    due = next(at for at, stack in seen if stack.action == "destroy")
+    assert (seen[0][1].next_at, due) == (start + timedelta(hours=goes), start + timedelta(hours=goes))
+
+
 @pytest.mark.parametrize("hours", [-5, 0, 9, 14])
 @pytest.mark.parametrize(
     ("until", "ends"),

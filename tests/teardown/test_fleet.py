@@ -14,7 +14,8 @@ import pytest
 
 from sizewell.cli import fleet as shown
 from sizewell.teardown.fleet import HOURS, StackState, fleet, plot
-from sizewell.teardown.records import OPEN, Protection
+from sizewell.teardown.gather import StatusReader
+from sizewell.teardown.records import OPEN, Protection, Update
 from sizewell.teardown.usage import Hour, PoolUsage, kept
 from tests.teardown import world
 from tests.teardown.test_run import Evening, evening, group, stack
@@ -103,6 +104,23 @@ def test_a_stack_that_holds_data_is_not_said_to_go_at_the_next_run(evening):
     own = replace(plan, stacks=(replace(before, row=due, data=("disk a",), pools=(pool,)),))
     (shown_,) = fleet(own, evening.statuses, {}, {"dev-aws": SMALLEST}, evening.config)
     assert shown_.next == "empty train at the next run"
+
+
+@pytest.mark.parametrize(
+    ("hours", "own", "state", "why"),
+    [
+        (0.1, False, "being updated", "an update of it has been running"),
+        (0.1, True, "being destroyed", "a teardown has been destroying it"),
+        (240, False, "not known", "pulumi cancel --stack dev-aws"),
+    ],
+)
+def test_a_stack_on_which_an_engine_works_says_what_is_done_to_it(evening, monkeypatch, hours, own, state, why):
+    update = Update(by="ann@desk", since_s=evening.now.timestamp() - hours * 3600, own=own)
+    monkeypatch.setattr(StatusReader, "_update", lambda *_: update)
+    stack(evening)
+    plan, stacks = looked(evening)
+    assert stacks["dev-aws"].state == state
+    assert why in plan.stacks[0].row.why
 
 
 def test_what_is_protected_and_left_is_named_with_its_price(evening):

@@ -141,7 +141,8 @@ def updating(subject: Subject) -> Verdict | None:
     """The engine has its lock on the stack: an update runs, or was killed and left it."""
     update = subject.stack.update
     if update is not None and not update.over:
-        since = f"an update of it has been running since {when(update.since_s)} ({update.by})"
+        what = "a teardown has been destroying it" if update.own else "an update of it has been running"
+        since = f"{what} since {when(update.since_s)} ({update.by})"
         way_out = f"; if no engine runs there any more: pulumi cancel --stack {subject.stack.name}"
         old = subject.at.timestamp() - update.since_s > subject.limits.update_s_max
         return subject.verdict("unknown" if old else "keep", "updating", since + (way_out if old else ""))
@@ -478,7 +479,9 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     if subject.rules is None:
         return _telling(subject, replace(coming, reason=f"{reason}; {_reported(subject)}"), since_s=since_s)
     leases = [lease.until for lease in subject.stack.leases]
-    goes = _opens(subject, max([subject.end + timedelta(seconds=subject.grace_s), *leases]))
+    # The end of a lease ends what was told before it: the owner has the whole grace from then on.
+    begins = max([subject.end, *leases])
+    goes = None if begins >= OPEN else _opens(subject, begins + timedelta(seconds=subject.grace_s))
     held = f"; {verdict.reason}" if verdict.clause == "leased" or subject.due == "empty" else ""
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)
     return _telling(subject, coming, since_s=since_s)

@@ -16,7 +16,7 @@ from sizewell.sizing.units import plural
 from sizewell.teardown.config import TeardownConfig
 from sizewell.teardown.gather import StackStatus
 from sizewell.teardown.planning import Plan, Row, StackPlan, monthly
-from sizewell.teardown.records import OPEN, Stack
+from sizewell.teardown.records import OPEN, Stack, Update
 from sizewell.teardown.usage import Hour, PoolUsage, usage_of
 
 DAYS: Final = 14
@@ -105,14 +105,16 @@ def _state(plan: StackPlan, status: StackStatus, usages: Iterable[PoolUsage], at
     return StackState(
         plan=plan,
         pools=tuple(pools),
-        state=_word(plan),
+        state=_word(plan, status.facts.update if status.facts else None),
         held=_held(status.facts, at) if status.facts else (),
         machines=sum(known) if len(known) == len(counts) and not status.fault else None,
         usd_per_month=monthly(sum(priced)) if whole else None,
     )
 
 
-def _word(plan: StackPlan) -> str:
+def _word(plan: StackPlan, update: Update | None) -> str:
+    if update is not None and (plan.row.action, plan.row.clause) == ("keep", "updating"):
+        return "being destroyed" if update.own else "being updated"
     if plan.row.clause == "nothing":
         return "protected alone" if "protected" in plan.row.why else "nothing stands"  # destroyed, or never built
     # Of a stack "uncounted" says that runs have not counted for long enough to call it empty: its pools say what it is.
@@ -124,7 +126,7 @@ def _word(plan: StackPlan) -> str:
         return STATES[action]
     if plan.pools and all(row.clause == "nothing_to_take" for row in plan.pools):
         return "without machines"
-    held = {row.clause for row in plan.rows} & {"protected", "leased", "updating", "depended_on"}
+    held = {row.clause for row in plan.rows} & {"protected", "leased", "depended_on"}
     return "kept" if held or not plan.pools else "in use"
 
 

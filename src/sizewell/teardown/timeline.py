@@ -147,6 +147,7 @@ class RecordedUpdate(_Part):
     since: Time
     until: Time | None = None  # when the lock was gone
     over: Line = ""
+    own: bool = False  # of an engine that a teardown started
 
 
 class CountedMachines(_Part):
@@ -413,7 +414,9 @@ def facts_at(timeline: Timeline, at: datetime, samples: Sequence[_PoolSamples] |
         ),
         notices=_notices(timeline.notices, at),
         receivers=timeline.receivers,
-        update=next((Update(by=each.by, since_s=each.since.timestamp(), over=each.over) for each in running), None),
+        update=next(
+            (Update(by=each.by, since_s=each.since.timestamp(), over=each.over, own=each.own) for each in running), None
+        ),
         updated_s=max([*written, *(until.timestamp() for until in ran)], default=None),
         pending=timeline.pending,
         dependents=timeline.dependents,
@@ -434,7 +437,9 @@ def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
         "leases": [_word(lease) for lease in stack.leases],
         "notices": [_notice(notice) for notice in stack.notices],
         "receivers": stack.receivers,
-        "updates": [] if update is None else [{"by": update.by, "since": _iso(update.since_s), "over": update.over}],
+        "updates": []
+        if update is None
+        else [{"by": update.by, "since": _iso(update.since_s), "over": update.over, "own": update.own}],
         "updated": [] if stack.updated_s is None else [_iso(stack.updated_s)],
         "pending": list(stack.pending),
         "dependents": list(stack.dependents),
