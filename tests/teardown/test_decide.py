@@ -410,6 +410,17 @@ def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[
         assert decide(facts_at(timeline, goes), LIMITS, goes)[0].action == "destroy"
 
 
+def test_a_firm_end_says_in_its_last_notice_and_each_day_that_a_broken_checkpoint_holds_it() -> None:
+    case = {"use": {"*": [[-480, 6000, 95]]}, "expires_at": "2026-11-20", "unproved": "part 3 is missing"}
+    counted = {"counted": [[-480, 6000, ["a", "b"]]], "expiry": "firm"}
+    timeline = parse_timeline(document({**case, **counted}), "x")
+    steps = tuple(NOON + timedelta(hours=hour) for hour in range(80))
+    seen = [stack for _, stack, _ in replay(timeline.model_copy(update={"steps": steps}), FIRM)]
+    assert [(each.action, each.next_at) for each in seen] == [("warn", None)] * 24 + [("unknown", None)] * 56
+    assert [number for number, each in enumerate(seen) if each.tell] == [0, 24, 48, 72]
+    assert all("its newest checkpoint is incomplete: part 3 is missing" in each.reason for each in seen)
+
+
 @pytest.mark.parametrize("expiry", ["", "firm"])
 @pytest.mark.parametrize(("lease", "goes"), [(12, 48), (30, 54), (-10, 48)])
 def test_a_coming_end_names_the_time_at_which_its_stack_goes(expiry: str, lease: int, goes: int) -> None:

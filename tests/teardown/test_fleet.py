@@ -107,16 +107,17 @@ def test_a_stack_that_holds_data_is_not_said_to_go_at_the_next_run(evening):
 
 
 @pytest.mark.parametrize(
-    ("hours", "own", "state", "why"),
+    ("update", "state", "why"),
     [
-        (0.1, False, "being updated", "an update of it has been running"),
-        (0.1, True, "being destroyed", "a teardown has been destroying it"),
-        (240, False, "not known", "pulumi cancel --stack dev-aws"),
+        ({"hours": 0.1}, "being updated", "an update of it has been running"),
+        ({"hours": 0.1, "own": True}, "being destroyed", "a teardown has been destroying it"),
+        ({"hours": 240}, "not known", "pulumi cancel --stack dev-aws"),
     ],
 )
-def test_a_stack_on_which_an_engine_works_says_what_is_done_to_it(evening, monkeypatch, hours, own, state, why):
-    update = Update(by="ann@desk", since_s=evening.now.timestamp() - hours * 3600, own=own)
-    monkeypatch.setattr(StatusReader, "_update", lambda *_: update)
+def test_a_stack_on_which_an_engine_works_says_what_is_done_to_it(evening, monkeypatch, update, state, why):
+    since_s = evening.now.timestamp() - update["hours"] * 3600
+    lock = Update(by="ann@desk", since_s=since_s, own=update.get("own", False))
+    monkeypatch.setattr(StatusReader, "_update", lambda *_: lock)
     stack(evening)
     plan, stacks = looked(evening)
     assert stacks["dev-aws"].state == state

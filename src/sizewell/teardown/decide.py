@@ -280,14 +280,17 @@ def _firm(subject: Subject, verdict: Verdict) -> Verdict:
     goes = max(heard + subject.grace_s if heard else subject.at.timestamp() + subject.grace_s, 0.0)
     goes_at = max(datetime.fromtimestamp(goes, UTC), subject.end + timedelta(seconds=subject.grace_s))
     reason = f"{verdict.reason}; its end is firm in {subject.stack.environment}"
+    held = unproved(subject)
+    reason = f"{reason}, {held.reason}" if held else reason
     if heard is None or subject.at < goes_at:
-        opens = _opens(subject, goes_at)
+        opens = _opens(subject, goes_at) if held is None else None
         last = replace(
             verdict, clause="firm", reason=reason, next_step="destroy", next_at=opens, about=_last(subject)[0]
         )
         return _telling(subject, replace(last, action="warn"), since_s=since_s, prefix=_last(subject))
-    if subject.stack.unproved:
-        return replace(verdict, action="unknown", clause="unproved", reason=f"{reason}; {subject.stack.unproved}")
+    if held is not None:
+        waits = replace(held, reason=reason, next_step="destroy", about=f"end {subject.stack.expires_at} kept")
+        return _telling(subject, waits, since_s=subject.at.timestamp() - DAILY_S)
     return _in_hours(subject, replace(verdict, action="destroy", clause="firm", reason=reason))
 
 
