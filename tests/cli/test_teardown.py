@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -235,7 +236,9 @@ def test_a_report_lists_what_observe_mode_would_have_stopped_and_what_came_after
 
 def test_a_run_names_what_nobody_can_tell() -> None:
     rows = [
-        SimpleNamespace(stack="dev", pool=name, action=action, clause=clause, next_step="", why="AccessDenied")
+        SimpleNamespace(
+            stack="dev", pool=name, action=action, clause=clause, next_step="", next_at=None, why="AccessDenied"
+        )
         for name, action, clause in (("a", "unknown", "uncounted"), ("b", "keep", "used"))
     ]
     plan: Any = SimpleNamespace(stacks=[SimpleNamespace(rows=rows, pools=rows)])
@@ -245,3 +248,26 @@ def test_a_run_names_what_nobody_can_tell() -> None:
     ]
     plan.stacks = []
     assert command._unknown(plan) == ""
+
+
+@pytest.mark.parametrize(
+    ("action", "clause", "due", "outcome"),
+    [
+        ("warn", "depended_on", False, "held back"),
+        ("warn", "spared", False, "held back"),  # production that nobody named, an environment that is not there
+        ("warn", "expired", False, "held back"),  # nobody was notified
+        ("warn", "expired", True, "not due"),
+        ("warn", "window", True, "held back"),
+        ("keep", "leased", False, "held back"),
+        ("unknown", "unproved", False, "held back"),
+        ("warn", "expires", True, ""),
+        ("unknown", "uncounted", False, ""),
+        ("keep", "in_use", False, ""),
+    ],
+)
+def test_what_is_held_of_a_stack_that_was_named_is_said(action: str, clause: str, due: bool, outcome: str) -> None:
+    at = datetime(2026, 11, 27, 18, tzinfo=UTC) if due else None
+    row = SimpleNamespace(stack="dev", pool="", action=action, clause=clause, next_step="destroy", next_at=at, why="so")
+    plan: Any = SimpleNamespace(stacks=[SimpleNamespace(rows=[row], pools=[])])
+    said = [(each.outcome, each.detail) for each in command._waiting(plan, [])]
+    assert said == ([(outcome, "so; from 2026-11-27 18:00 UTC" if due else "so")] if outcome else [])

@@ -966,6 +966,9 @@ def test_a_destroy_that_is_held_back_leaves_no_idle_machine_running(evening):
     assert f"saves {pool.saves_usd_per_month:,.2f} USD" in render.headline(evening.plan())  # once
     assert evening.outcomes() == [("dev-aws", "destroy", "held back"), ("dev-aws", "empty", "done")]
     assert evening.shelf.destroyed == []
+    evening.now += timedelta(minutes=2)  # its own act is nobody's use: the way out works at once
+    assert evening.plan().stacks[0].row.action == "destroy"
+    assert evening.outcomes(data=["dev-aws"]) == [("dev-aws", "destroy", "done")]
 
 
 def test_a_stack_whose_destroy_failed_has_its_idle_machines_taken(evening, monkeypatch):
@@ -1074,6 +1077,23 @@ def test_only_what_the_given_plan_has_is_done(evening):
     del chosen["dev-b", "train"]
     results = {(result.stack, result.outcome) for result in evening.runner().run(evening.plan(), chosen)}
     assert results == {("dev-aws", "done"), ("dev-b", "held back")}
+
+
+def test_what_the_given_plan_has_and_is_no_longer_there_is_said(evening):
+    for name in ("dev-aws", "dev-b"):
+        stack(evening, name)
+        evening.told(stack=name)
+    chosen = must_be_own(to_json(evening.plan()), project="sizewell", at=evening.now, hours_max=4)
+    chosen["dev-b", "gone"] = chosen["dev-b", "train"]
+    del chosen["dev-b", "train"], evening.shelf.states["dev-aws"]
+    results = {(result.stack, result.pool): result for result in evening.runner().run(evening.plan(), chosen)}
+    for (stack_, pool), says in (
+        (("dev-aws", "train"), "there is no stack dev-aws now"),
+        (("dev-b", "gone"), "dev-b has no pool gone now"),
+    ):
+        found = results[stack_, pool]
+        assert (found.action, found.outcome) == ("empty", "held back")
+        assert says in found.detail
 
 
 @pytest.mark.parametrize(

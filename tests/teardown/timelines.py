@@ -57,7 +57,8 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "parts": [time(part) for part in case.get("parts", [])],
         "notices": notices(case.get("notices", [-70])),
         "wakes": [time(wake) for wake in case.get("wakes", [])],
-        "episodes": [{"since": time(since), "until": time(until)} for since, until in case.get("episodes", [])],
+        "emptied": [time(at) for at in case.get("emptied", [])],
+        "episodes": episodes(case.get("episodes", [])),
         "contradictions": [{**each, "at": time(each["at"])} for each in case.get("contradictions", [])],
         "uncounted": [time(at) for at in case.get("uncounted", [])],
         "usd_per_hour": 31.4,
@@ -87,9 +88,14 @@ def document(case: dict[str, Any]) -> dict[str, Any]:
         "pending": case.get("pending", []),
         "dependents": case.get("dependents", []),
         "unproved": case.get("unproved", ""),
+        "episodes": episodes(case.get("stack_episodes", [])),
         "pools": [pool],
         "steps": [NOON.isoformat()],
     }
+
+
+def episodes(given: list[list[float]]) -> list[dict[str, str]]:
+    return [{"since": time(since), "until": time(until)} for since, until in given]
 
 
 def notices(given: list[Any]) -> list[Any]:

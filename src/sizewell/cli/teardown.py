@@ -347,17 +347,32 @@ def _unknown(plan: Plan) -> str:
     return f"kept, as nobody can tell: {', '.join(names[:5])}{more}; {why}" if names else ""
 
 
+_TO_COME: Final = frozenset({"expires", "uncounted"})  # of a stack that is not past its end: nothing is to be done yet
+_HOLDS: Final = frozenset({"window", "updating", "protected", "leased"})  # these keep what would not go, too
+
+
 def _waiting(plan: Plan, results: Sequence[Result]) -> list[Result]:
-    """What of the stacks that were named waits for its hours, an update that runs, somebody's word, or for samples."""
+    """Of the stacks that were named, what would go and is held, with its reason; what goes later, with its time."""
     from sizewell.teardown.run import Result
 
     answered = {(each.stack, each.pool) for each in results}
-    return [
-        Result(stack=row.stack, pool=row.pool, action=row.next_step or "run", outcome="held back", detail=row.why)
+    waits = [
+        row
         for stack in plan.stacks
         for row in stack.rows
-        if (row.clause in ("window", "updating", "protected", "leased") or (row.pool and row.action == "unknown"))
+        if (row.action in ("warn", "unknown") or row.clause in _HOLDS)
+        and (row.pool or row.clause not in _TO_COME)
         and (row.stack, row.pool) not in answered
+    ]
+    return [
+        Result(
+            stack=row.stack,
+            pool=row.pool,
+            action=row.next_step or "run",
+            outcome="not due" if row.next_at and row.clause != "window" else "held back",
+            detail=row.why + (f"; from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""),
+        )
+        for row in waits
     ]
 
 

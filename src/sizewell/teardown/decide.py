@@ -89,11 +89,15 @@ def decide(stack: Stack, limits: Limits, at: datetime) -> tuple[Verdict, tuple[V
     at = at.astimezone(UTC)
     looks = tuple(Look(stack=stack, pool=pool, limits=limits, at=at) for pool in stack.pools)
     pools = tuple(
-        replace(_decided(Subject(stack, (look,), limits, at, "idle")), contradictions=look.contradictions())
+        replace(given, contradictions=look.contradictions(), episode=given.episode or _spared_episode(look, given))
         for look in looks
+        for given in [_decided(Subject(stack, (look,), limits, at, "idle"))]
     )
     verdicts = [_decided(Subject(stack, looks, limits, at, *why)) for why in _whys(stack, looks, limits, at)]
-    return (verdicts[1] if len(verdicts) > 1 and _is_nearer(*verdicts) else verdicts[0]), pools
+    verdict = verdicts[1] if len(verdicts) > 1 and _is_nearer(*verdicts) else verdicts[0]
+    # What held it may be gone at the next look, and what was in use before this one out of reach.
+    episode = verdict.episode or (None if stack.expires_at is None else _quiet(stack, looks, at.timestamp()))
+    return replace(verdict, episode=episode), pools
 
 
 def _is_nearer(expired: Verdict, empty: Verdict) -> bool:
@@ -418,18 +422,36 @@ def _in_hours(subject: Subject, verdict: Verdict) -> Verdict:
 
 
 def _episode(subject: Subject) -> Episode:
-    """Since when a pool has been idle; since when nothing was seen of a stack that is no idleness.
-
-    A notice of idleness or emptiness counts from the time on from which that is known. A notice of an end says when the
-    stack ends: it counts unless the stack was used, leased, woken, updated or given machines since.
-    """
+    """The time of idleness of which a notice tells: since when a pool was idle, or a stack empty or quiet."""
     at_s = subject.at.timestamp()
-    if subject.due != "expired":
-        episodes = [look.episode() for look in subject.pools]
-        since_s, until_s = max(each.since_s for each in episodes), min(each.until_s for each in episodes)
-        return Episode(since_s=since_s, until_s=max(since_s, until_s))
-    since_s = max([look.interrupted_s() for look in subject.pools] + list(interruptions(subject.stack, at_s)))
-    return Episode(since_s=since_s, until_s=max(at_s, since_s))
+    if subject.due == "expired":
+        return _quiet(subject.stack, subject.pools, at_s) or Episode(since_s=at_s, until_s=at_s)
+    episodes = [look.episode() for look in subject.pools]
+    since_s, until_s = max(each.since_s for each in episodes), min(each.until_s for each in episodes)
+    return Episode(since_s=since_s, until_s=max(since_s, until_s))
+
+
+def _spared_episode(look: Look, verdict: Verdict) -> Episode | None:
+    """Of a pool that stays when it is idle: its stack may go, and runs read its samples from the last look on."""
+    return look.episode() if verdict.clause == "spared" else None
+
+
+def _quiet(stack: Stack, looks: tuple[Look, ...], at_s: float) -> Episode | None:
+    """Since when a stack was not used, leased, woken, updated or given machines, and none of its pools went unseen for
+    its window: from then on a notice of its end counts. None where a pool is in use, or nobody can tell.
+
+    What came before the first thing that is known of a pool ends no notice. A run reads the samples since its last look
+    alone, so that what an earlier look found bounds it; the first look of all does, whatever it found.
+    """
+    earlier = max(stack.episodes, key=lambda each: each.until_s, default=None)
+    for look in looks:
+        empty = look.counted and not look.machines
+        if first((*USE_WITHOUT_MACHINES, *UNKNOWN_WITHOUT_MACHINES) if empty else (*USE, *UNKNOWN), look) is not None:
+            return None if earlier else Episode(since_s=at_s, until_s=at_s)
+    known_s = -math.inf if earlier is None else earlier.until_s
+    times = [*interruptions(stack, at_s), *([] if earlier is None else [earlier.since_s])]
+    since_s = max([*times, *(max(look.interrupted_s(), look.unseen_until(known_s)) for look in looks)])
+    return Episode(since_s=since_s, until_s=max(since_s, min([look.seen_s for look in looks], default=at_s)))
 
 
 # Telling ------------------------------------------------------------------------------------------------------------

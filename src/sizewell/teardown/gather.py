@@ -7,7 +7,7 @@ a store that does not respond counts as saved just now; a queue that does not re
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -37,6 +37,7 @@ from sizewell.teardown.records import (
     Contradiction,
     Counted,
     Episode,
+    GuardLimits,
     Pool,
     Protection,
     Stack,
@@ -251,6 +252,7 @@ class StatusReader:
             update=self._update(listed[name], parts.project, at),
             updated_s=self._updated_s(name, state, at),
             pending=parts.pending,
+            episodes=(episode,) if (episode := self._kept(at).idle.get((name, ""))) else (),
         )
         status = StackStatus(
             name=name,
@@ -386,17 +388,10 @@ class StatusReader:
         return Observation(source=f"the destroy that began on {since}, which took it", counted=(empty,))
 
     def _unseen_s(self, unit: Unit, stack: str, at: datetime) -> float:
-        """Since when samples say whether a notice still counts: since the last run saw the pool idle, or else since the
-        youngest notice whose grace is over; 0 where neither is, or it is too long ago.
-        """
         if self.journal is None:
             return 0.0
-        seen = self._kept(at).idle.get((stack, unit.name))
-        ages = [at.timestamp() - seen.until_s] if seen else []
-        grace_s = limits_of(unit).grace_s
-        told = (at.timestamp() - notice.at_s for notice in self.journal.told(stack, unit.name) if notice.heard)
-        ages += [age_s for age_s in told if age_s >= grace_s]
-        return min((age_s + 300 for age_s in ages if 0 <= age_s <= SEEN_S_MAX), default=0.0)
+        idle = self._kept(at).idle.get((stack, unit.name))
+        return unseen_s(idle, self.journal.told(stack, unit.name), limits_of(unit), at.timestamp())
 
     def cloud(self, name: str, stack: str) -> Client:
         """A client of a cloud for a stack, after its login was compared with the stack's accounts."""
@@ -453,6 +448,7 @@ class StatusReader:
             parts_s=parts,
             notices=notices,
             wakes_s=self.journal.wakes_s(stack, unit.name) if self.journal else (),
+            emptied_s=self.journal.emptied_s(stack, unit.name) if self.journal else (),
             episodes=(episode,) if (episode := self._kept(at).idle.get((stack, unit.name))) else (),
             contradictions=self._kept(at).contradictions.get((stack, unit.name), ()),
             uncounted_s=self._kept(at).uncounted.get((stack, unit.name), ()),
@@ -478,6 +474,15 @@ def _worded(unit: Unit, verdict: Verdict) -> Verdict:
             verdict, reason=verdict.reason.replace("its guard only notifies", "its own guard alone stops it")
         )
     return verdict
+
+
+def unseen_s(idle: Episode | None, told: Iterable[Told], guard: GuardLimits, at_s: float) -> float:
+    """How far back samples say whether a notice still counts, in seconds: to where the last run saw the pool idle, or
+    else to the youngest notice whose grace is over; 0 where neither is, or it is too long ago.
+    """
+    ages = [at_s - idle.until_s] if idle else []
+    ages += [at_s - notice.at_s for notice in told if notice.heard and at_s - notice.at_s >= guard.grace_s]
+    return min((age_s + 300 for age_s in ages if 0 <= age_s <= SEEN_S_MAX), default=0.0)
 
 
 _GONE: Final = frozenset({"404", "NotFound", "ResourceNotFound", "ResourceNotFoundException"})

@@ -232,10 +232,20 @@ class Journal:
 
     def wakes_s(self, stack: str, pool: str) -> tuple[float, ...]:
         """When somebody woke a pool."""
+        return self._times(stack, pool, "wake")
+
+    def emptied_s(self, stack: str, pool: str) -> tuple[float, ...]:
+        """When a run began to empty a pool."""
+        return self._times(stack, pool, "empty", "begin")
+
+    def _times(self, stack: str, pool: str, action: str, kind: str = "") -> tuple[float, ...]:
         return tuple(
             datetime.fromisoformat(record["at"]).timestamp()
             for record in self.records
-            if record.get("action") == "wake" and record["stack"] == stack and record["subject"] == pool
+            if record.get("action") == action
+            and kind in ("", record["kind"])
+            and record["stack"] == stack
+            and record["subject"] == pool
         )
 
     def leases(self, stack: str) -> tuple[Protection, ...]:

@@ -109,9 +109,20 @@ class Look:
         return since_s
 
     def left_s(self) -> float:
-        """When a machine that is no longer there was counted last; minus infinity where none left."""
+        """When a machine that is no longer there was counted last; minus infinity where none left. One that a teardown
+        took away was idle, and no work waits for it.
+        """
         now = self.machines
-        return max((span.end_s for span in self.pool.counted if span.machines - now), default=-math.inf)
+        left = [span.end_s for span in self.pool.counted if span.machines - now]
+        taken = [at_s for at_s in self.pool.emptied_s if at_s <= self.at_s]
+        return max(
+            (
+                end_s
+                for end_s in left
+                if not any(0 <= end_s - at_s + self.pool.period_s <= SHUT_DOWN_S for at_s in taken)
+            ),
+            default=-math.inf,
+        )
 
     def used_for(self, seconds: float) -> bool:
         """Whether an accelerator was not under the limit within so long; of machines that left too."""
@@ -192,6 +203,28 @@ class Look:
         series = self.pool.utilization_percent.get(device)
         return self.at_s if series is None else max(self.seen_since(series), self.joined_s(device[0]))
 
+    def unseen_until(self, known_s: float) -> float:
+        """When the last time ended in which an accelerator went unseen, or requests uncounted, for the guard's window:
+        a use may have come and gone. Of the time since `known_s`, or else since what was read begins; minus infinity
+        where none did.
+        """
+        pool, joined_s = self.pool, {machine: self.joined_s(machine) for machine in self.machines}
+        read = [(pool.utilization_percent.get(device), joined_s[device[0]]) for device in self.devices]
+        if joined_s and pool.requests_per_s is not None:
+            read.append((pool.requests_per_s, min(joined_s.values())))
+        ends = [(self.at_s if series is None else self.seen_since(series), series, from_s) for series, from_s in read]
+        if not joined_s and pool.counted:
+            ends.append((pool.counted[0].start_s, None, -math.inf))
+        return max(
+            (
+                seen_s
+                for seen_s, series, from_s in ends
+                if seen_s - max(known_s if math.isfinite(known_s) else _first(series, seen_s), from_s)
+                > pool.guard.window_s
+            ),
+            default=-math.inf,
+        )
+
     def _counted_from(self) -> float:
         """Since when somebody has counted that a pool has no machine."""
         since_s = self.at_s
@@ -257,7 +290,7 @@ class Look:
         for series in (*pool.utilization_percent.values(), *pool.sm_percent.values()):
             yield from _last(series, ~self.idle_values(series.values))
         if pool.requests_per_s is not None:
-            yield from _last(pool.requests_per_s, ~(pool.requests_per_s.values <= 0))
+            yield from _last(pool.requests_per_s, ~(pool.requests_per_s.values == 0))
         if pool.idle_power_w is not None:
             for series in pool.power_w.values():
                 yield from _last(series, self._worked(series, self.limits.idle_power_factor * pool.idle_power_w))
@@ -291,6 +324,7 @@ def interruptions(stack: Stack, at_s: float) -> Iterator[float]:
             yield word.until.timestamp()
 
 
+SHUT_DOWN_S: Final = 3600.0  # within which a machine that is taken away is gone: a choice of this project
 WORKING: Final = 0.1  # of the readings of power in a window
 REGISTERED: Final = "utilization"  # of an accelerator that is not registered: of others it is no further signal
 
@@ -328,6 +362,10 @@ def _last(series: Series, which: NDArray[np.bool_]) -> Iterator[float]:
     times = series.at_s[which]
     if len(times):
         yield float(times[-1])
+
+
+def _first(series: Series | None, default: float) -> float:
+    return float(series.at_s[0]) if series is not None and len(series.at_s) else default
 
 
 def minutes(seconds: float) -> str:

@@ -199,6 +199,7 @@ class Pool:
     checkpoint_interval_s: float = 1800.0
     notices: tuple[Told, ...] = ()  # that it would be emptied
     wakes_s: tuple[float, ...] = ()  # when a person gave it machines
+    emptied_s: tuple[float, ...] = ()  # when a teardown began to take its machines away
     episodes: tuple[Episode, ...] = ()  # what earlier looks saw of its idleness
     contradictions: tuple[Contradiction, ...] = ()  # what earlier looks saw, and not how it ended
     uncounted_s: tuple[float, ...] = ()  # when earlier looks could not count its machines
@@ -291,6 +292,7 @@ class Stack:
     pending: tuple[str, ...] = ()  # what a killed update had begun
     dependents: tuple[str, ...] = ()  # stacks that stand and read its outputs
     unproved: str = ""  # what is wrong with its newest checkpoint; "": nothing is known to be
+    episodes: tuple[Episode, ...] = ()  # since when earlier looks found it quiet
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", normal_environment(self.environment))

@@ -33,7 +33,7 @@ from sizewell.teardown.units import backup_of, keys_of_backups, remaining, stack
 from sizewell.teardown.usage import empty_of, kept, usage_of
 
 LOG: Final = logging.getLogger(__name__)
-Outcome = Literal["done", "told", "unheard", "would", "observed", "held back", "failed", "left over"]
+Outcome = Literal["done", "told", "unheard", "would", "observed", "held back", "not due", "failed", "left over"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,14 @@ class Runner:
             if act is not None and act.action != row.action:
                 why = f"by now it is {row.action}: {row.why}"
                 self._say(row, "held back", why, action=act.action, noted=False)
+        here = {(row.stack, row.pool) for stack in plan.stacks for row in stack.rows}
+        for (name, pool), act in (chosen or {}).items():
+            if (name, pool) not in here:
+                row = Row(stack=name, pool=pool, action="keep", clause="gone", why="it was in the given plan")
+                gone = f"{name} has no pool {pool} now" if (name, "") in here else f"there is no stack {name} now"
+                self._say(
+                    row, "held back", f"{gone}: it was removed or renamed; plan again", action=act.action, noted=False
+                )
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
@@ -222,12 +230,15 @@ class Runner:
         pools = [(stack.name, each.unit, each.pool) for stack in self.statuses for each in stack.pools]
         usages = [usage for each in pools if (usage := usage_of(*each)) is not None]
         empty = {(stack, unit.name): span for stack, unit, pool in pools if (span := empty_of(pool)) is not None}
-        idle = {
-            (stack.name, each.pool.name): each.verdict.episode
+        verdicts = [
+            (stack.name, name, verdict)
             for stack in self.statuses
-            for each in stack.pools
-            if each.verdict.episode is not None
-        }
+            for name, verdict in (
+                ("", stack.verdict),
+                *((each.pool.name, each.verdict) for each in stack.pools),
+            )
+        ]
+        idle = {(stack, pool): given.episode for stack, pool, given in verdicts if given.episode is not None}
         updating = {
             stack.name: at
             for stack in self.statuses

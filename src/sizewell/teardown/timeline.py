@@ -201,6 +201,7 @@ class RecordedPool(_Part):
     checkpoint_interval_s: float = Field(default=1800.0, gt=0)
     notices: tuple[RecordedNotice, ...] = ()
     wakes: tuple[Time, ...] = ()
+    emptied: tuple[Time, ...] = Field(default=(), description="when a teardown began to take its machines away")
     episodes: tuple[RecordedEpisode, ...] = ()
     contradictions: tuple[RecordedContradiction, ...] = ()
     uncounted: tuple[Time, ...] = Field(
@@ -226,6 +227,9 @@ class Timeline(_Part):
     pending: tuple[Line, ...] = ()
     dependents: tuple[Line, ...] = ()
     unproved: Line = ""
+    episodes: tuple[RecordedEpisode, ...] = Field(
+        default=(), description="since when, and until when, an earlier look found nothing of it in use"
+    )
     pools: tuple[RecordedPool, ...]
     steps: tuple[Time, ...] = Field(min_length=1)
 
@@ -280,6 +284,7 @@ def _contradictions(timeline: Timeline) -> Iterator[Fault]:
         if update.until is not None:
             yield from _reversed(f"updates[{number}]", "since", update.since, "until", update.until)
     names = [pool.name for pool in timeline.pools]
+    yield from _reversed_episodes("episodes", timeline.episodes)
     for number, pool in enumerate(timeline.pools):
         path = f"pools[{number}]"
         if (first := names.index(pool.name)) < number:
@@ -297,8 +302,7 @@ def _of_pool(path: str, pool: RecordedPool) -> Iterator[Fault]:
                 message = f"counts other machines than counted[{earlier}] from {both[0].isoformat()} on"
                 yield Fault(path=f"{path}.counted[{number}]", message=message, fix="end one where the other begins")
                 break
-    for number, episode in enumerate(pool.episodes):
-        yield from _reversed(f"{path}.episodes[{number}]", "since", episode.since, "until", episode.until)
+    yield from _reversed_episodes(f"{path}.episodes", pool.episodes)
     series = {
         f"{path}.{kind}.{name}": samples for kind in _SAMPLES for name, samples in getattr(pool, kind).items()
     } | {f"{path}.requests_per_s": pool.requests_per_s or ()}
@@ -316,6 +320,11 @@ def _of_pool(path: str, pool: RecordedPool) -> Iterator[Fault]:
             yield Fault(path=f"{path}.jobs[{number}]", message=message, fix="keep the one that it reached then")
 
 
+def _reversed_episodes(path: str, episodes: Sequence[RecordedEpisode]) -> Iterator[Fault]:
+    for number, episode in enumerate(episodes):
+        yield from _reversed(f"{path}[{number}]", "since", episode.since, "until", episode.until)
+
+
 def _reversed(path: str, first: str, start: datetime, last: str, end: datetime) -> Iterator[Fault]:
     if end < start:
         message = f"{end.isoformat()} is before {first}, which is {start.isoformat()}"
@@ -330,6 +339,7 @@ def counts_never(timeline: Timeline) -> Iterator[str]:
         "updates": [each.since for each in timeline.updates],
         "updated": timeline.updated,
         "leases": [each.since for each in timeline.leases if each.since is not None],
+        "episodes": [each.until for each in timeline.episodes],
     }
     for number, pool in enumerate(timeline.pools):
         events |= {
@@ -338,7 +348,10 @@ def counts_never(timeline: Timeline) -> Iterator[str]:
             f"pools[{number}].counted": [each.start for each in pool.counted],
             f"pools[{number}].episodes": [each.until for each in pool.episodes],
             f"pools[{number}].contradictions": [each.at for each in pool.contradictions],
-            **{f"pools[{number}].{name}": getattr(pool, name) for name in ("saves", "parts", "wakes", "uncounted")},
+            **{
+                f"pools[{number}].{name}": getattr(pool, name)
+                for name in ("saves", "parts", "wakes", "emptied", "uncounted")
+            },
         }
     for path, times in events.items():
         for place, at in enumerate(times):
@@ -354,6 +367,7 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
     """
     told: dict[str, list[Told]] = {}
     seen: dict[str, Verdict] = {}
+    quiet: tuple[Episode, ...] = ()
     samples = _samples_until(timeline, max(timeline.steps))  # read once: at each step again, months take minutes
     for at in sorted(timeline.steps):
         stack = facts_at(timeline, at, samples)
@@ -367,9 +381,12 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
             for pool in stack.pools
             for earlier in [seen.get(pool.name)]
         )
-        stack = replace(stack, pools=pools, notices=(*stack.notices, *told.get("", ())))
+        stack = replace(
+            stack, pools=pools, notices=(*stack.notices, *told.get("", ())), episodes=(*stack.episodes, *quiet)
+        )
         verdict, of_pools = decide(stack, limits, at)
         yield at, verdict, of_pools
+        quiet = (verdict.episode,) if verdict.episode else quiet
         seen = {given.subject: given for given in of_pools}
         for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
             if given.tell:
@@ -421,6 +438,7 @@ def facts_at(timeline: Timeline, at: datetime, samples: Sequence[_PoolSamples] |
         pending=timeline.pending,
         dependents=timeline.dependents,
         unproved=timeline.unproved,
+        episodes=_episodes(timeline.episodes, at),
     )
 
 
@@ -444,6 +462,7 @@ def recorded(stack: Stack, at: datetime) -> dict[str, Any]:
         "pending": list(stack.pending),
         "dependents": list(stack.dependents),
         "unproved": stack.unproved,
+        "episodes": [_episode(each) for each in stack.episodes],
         "pools": [_recorded_pool(pool) for pool in stack.pools],
         "steps": [at.isoformat()],
     }
@@ -475,7 +494,8 @@ def _recorded_pool(pool: Pool) -> dict[str, Any]:
         "checkpoint_interval_s": pool.checkpoint_interval_s,
         "notices": [_notice(notice) for notice in pool.notices],
         "wakes": [_iso(at_s) for at_s in pool.wakes_s],
-        "episodes": [{"since": _iso(each.since_s), "until": _iso(each.until_s)} for each in pool.episodes],
+        "emptied": [_iso(at_s) for at_s in pool.emptied_s],
+        "episodes": [_episode(each) for each in pool.episodes],
         "contradictions": [
             {"device": f"{each.device[0]}/{each.device[1]}", "signal": each.signal, "at": _iso(each.at_s)}
             for each in pool.contradictions
@@ -497,6 +517,10 @@ def _word(word: Protection) -> dict[str, Any]:
         "since": None if word.since_s is None else _iso(min(word.since_s, until_s)),
         "unclear": word.unclear,
     }
+
+
+def _episode(episode: Episode) -> dict[str, str]:
+    return {"since": _iso(episode.since_s), "until": _iso(episode.until_s)}
 
 
 def _notice(notice: Told) -> dict[str, Any]:
@@ -537,6 +561,12 @@ def _notices(notices: Sequence[RecordedNotice], at: datetime) -> tuple[Told, ...
         Told(at_s=each.at.timestamp(), about=each.about, heard=each.heard, due_s=_or_never(each.due))
         for each in notices
         if each.at <= at
+    )
+
+
+def _episodes(episodes: Sequence[RecordedEpisode], at: datetime) -> tuple[Episode, ...]:
+    return tuple(
+        Episode(since_s=each.since.timestamp(), until_s=each.until.timestamp()) for each in episodes if each.until <= at
     )
 
 
@@ -581,11 +611,8 @@ def _pool(pool: RecordedPool, samples: _PoolSamples, at: datetime) -> Pool:
         checkpoint_interval_s=pool.checkpoint_interval_s,
         notices=_notices(pool.notices, at),
         wakes_s=_until(pool.wakes, at),
-        episodes=tuple(
-            Episode(since_s=each.since.timestamp(), until_s=each.until.timestamp())
-            for each in pool.episodes
-            if each.until <= at
-        ),
+        emptied_s=_until(pool.emptied, at),
+        episodes=_episodes(pool.episodes, at),
         contradictions=tuple(
             Contradiction(device=_device(each.device), signal=each.signal, at_s=each.at.timestamp())
             for each in pool.contradictions
