@@ -50,6 +50,7 @@ from sizewell.sizing.predict.software import Software
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.workload.devices import OtherAccelerator
 from sizewell.sizing.workload.docs import Key
+from sizewell.sizing.workload.foreign.command import Option
 from sizewell.sizing.workload.foreign.tools import NodeLabel
 from sizewell.sizing.workload.hf_config import Dimension, OtherFile
 from sizewell.sizing.workload.other_kinds import UnusualModel
@@ -101,6 +102,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "sizing/predict/data/software.csv": (Software, ("name",)),
     "sizing/workload/data/dimension_names.csv": (Dimension, ("dimension",)),
     "sizing/workload/data/node_labels.csv": (NodeLabel, ("label",)),
+    "sizing/workload/data/options.csv": (Option, ("options",)),
     "sizing/workload/data/keys.csv": (Key, ("key",)),
     "sizing/workload/data/other_files.csv": (OtherFile, ("key",)),
     "sizing/workload/data/other_accelerators.csv": (OtherAccelerator, ("names",)),

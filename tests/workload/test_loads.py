@@ -12,10 +12,12 @@ from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.workload.read import parse_spec
 from sizewell.sizing.workload.repair import repaired
+from sizewell.sizing.workload.text import load_mapping
 
 WHISPER, TEXT, CLIP = "openai/whisper-large-v3", "Qwen/Qwen3-8B", "openai/clip-vit-large-patch14"
 PICTURES, FLUX = "stabilityai/stable-diffusion-xl-base-1.0", "black-forest-labs/FLUX.1-dev"
 TOKENS = "input_tokens: 400, output_tokens: 20"
+EYES = "Qwen/Qwen2.5-VL-7B-Instruct"
 BATCHES = {  # (model, batch): what of it is written after the fix
     (WHISPER, "{minutes: 600k, window: 10h}"): {"records": "600k", "audio_per_record": "1m"},
     (WHISPER, "{hours: 10k, window: 10h}"): {"records": "10k", "audio_per_record": "1h"},
@@ -37,6 +39,23 @@ BATCHES = {  # (model, batch): what of it is written after the fix
     (TEXT, "{records: 1M, tokens: 800, window: 8h}"): {"records": "1M", "tokens_per_record": 800},
     (TEXT, "{records: 1M, tokens_per_record: 9, window: 8h, every: week}"): {"every": "1w"},
     (TEXT, "{records: 1M, tokens_per_record: 9, window: 8h, every: month}"): {"every": "30d"},
+    (TEXT, "{books: 500, pages_per_book: 30, tokens_per_page: 600, window: 8h}"):
+        {"records": 500, "tokens_per_record": "18k"},
+    (TEXT, "{sentences: 2M, tokens_per_sentence: 35, window: 6h}"): {"records": "2M", "tokens_per_record": 35},
+    (TEXT, "{sequences: 5M, residues_per_sequence: 350, window: 2d}"): {"records": "5M", "tokens_per_record": 350},
+    (TEXT, "{records: 1M, pages_per_record: 4, window: 8h}"): {"tokens_per_record": 2667},
+    (TEXT, "{emails: 2M, words_per_email: 180, window: 8h}"): {"records": "2M", "tokens_per_record": 240},
+    (TEXT, "{tickets: 50k, tokens_per_ticket: 900, summary_tokens_per_ticket: 60, window: 8h}"):
+        {"tokens_per_record": 900, "output_tokens_per_record": 60},
+    (TEXT, "{records: 10k, avg_tokens: 600, window: 8h}"): {"tokens_per_record": 600},
+    (TEXT, "{documents: 20 thousand, tokens_per_document: 500, window: 8h}"): {"records": "20k"},
+    (TEXT, "{records: 3 lakh documents, tokens_per_record: 9, window: 8h}"): {"records": "300k"},
+    (TEXT, "{records: 1M per week, tokens_per_record: 9, window: 8h}"): {"records": "1M", "every": "7d"},
+    (TEXT, "{invoices_per_month: 300k, tokens_per_invoice: 9, window: 8h}"): {"records": "300k", "every": "30d"},
+    (EYES, "{records: 300k, images_per_record: 2, image_resolution: 1024, tokens_per_record: 9, window: 8h}"):
+        {"images": {"per_request": 2, "resolution": 1024}},
+    (WHISPER, "{episodes: 4200, minutes_per_episode: 42, window: 2d}"): {"records": 4200, "audio_per_record": "42m"},
+    (WHISPER, "{files: 300, hours_per_file: 2, window: 1d}"): {"records": 300, "audio_per_record": "2h"},
 }  # fmt: skip
 LOADS = {
     (TEXT, f"{{rpd: 500k, {TOKENS}}}"): {"rps": "500k/d"},
@@ -53,14 +72,33 @@ LOADS = {
     (PICTURES, "{fps: 200, image_size: 640}"): {"rps": 200, "images": {"resolution": 640}},
     (PICTURES, "{rps: 1, images: 4}"): {"images": {"per_request": 4}},
     (WHISPER, "{minutes_per_day: 600k}"): {"rps": "600k/d", "audio": "1m"},
+    (TEXT, f"{{daily_active_users: 5000, messages_per_user: 12, {TOKENS}}}"): {"rps": "60k/d"},
+    (TEXT, f"{{monthly_active_users: 90k, messages_per_user: 30, {TOKENS}}}"): {"rps": "90000/d"},
+    (TEXT, f"{{agents: 40, requests_per_agent_per_hour: 90, {TOKENS}}}"): {"rps": "3600/h"},
+    (TEXT, f"{{employees: 300, questions_per_employee_per_day: 15, {TOKENS}}}"): {"rps": "4500/d"},
+    (TEXT, f"{{concurrent_players: 2000, think_time: 20s, {TOKENS}}}"):
+        {"concurrent_users": 2000, "think_time": "20s"},
+    (TEXT, f"{{students: 300, think_time: 30s, {TOKENS}}}"): {"concurrent_users": 300, "think_time": "30s"},
+    (TEXT, f"{{players_online: 500, think_time: 30s, {TOKENS}}}"): {"concurrent_users": 500},
+    (TEXT, f"{{rps: 300k per month, {TOKENS}}}"): {"rps": "10000/d"},
+    (TEXT, f"{{rps: 5 million/d, {TOKENS}}}"): {"rps": "5M/d"},
+    (TEXT, "{rps: 1, words_per_message: 300, output_tokens_per_message: 100}"):
+        {"input_tokens": 400, "output_tokens": 100},
+    (WHISPER, "{concurrent_calls: 120}"): {"rps": 4, "audio": "30s"},
+    (WHISPER, "{channels: 60}"): {"rps": 2, "audio": "30s"},
+    (WHISPER, "{calls_per_day: 4000, call_length: 6m}"): {"rps": "4000/d", "audio": "6m"},
+    (WHISPER, "{calls_per_day: 4000, minutes_per_call: 6}"): {"rps": "4000/d", "audio": "6m"},
     ("BAAI/bge-m3", "{rps: 50, documents: 40, input_tokens: 300}"): {"rps": 2000},
-}
+}  # fmt: skip
 SLOS = {
     "{tokens_per_second: 20}": {"tpot": "50ms"},
     "{ttft_ms: 300}": {"ttft": "300ms"},
     "{latency_s: 2}": {"latency": "2s"},
     "{response_time: 2s}": {"latency": "2s"},
     "{ttft: “500ms”}": {"ttft": "500ms"},
+    "{first_token: 300ms, inter_token_latency: 40ms}": {"ttft": "300ms", "tpot": "40ms"},
+    "{p99_ttft: 500ms}": {"ttft": "500ms", "percentile": "p99"},
+    "{max_latency_ms: 900}": {"latency": "900ms"},
 }
 RUNS = {  # (kind, model, training): the batch of a step that the message names
     ("fine-tuning", FLUX, "{method: lora, steps: 2000}"): 4,
@@ -80,7 +118,7 @@ def mended(kind: str, model: str, section: str, stated: str, more: str = "") -> 
     text = f"name: x\nkind: {kind}\nmodel: {model}\n{section}: {stated}\n{more}"
     with pytest.raises(SpecError) as refused:
         parse_spec(text, "x.yaml", catalog=load())
-    raw = yaml.safe_load(text)
+    raw = load_mapping(text, "x.yaml")
     for fault in refused.value.faults:
         raw = repaired(raw, fault)
         assert raw is not None, fault
@@ -99,6 +137,76 @@ def test_a_batch_keeps_the_number_that_was_written(model: str, batch: str) -> No
 def test_a_load_keeps_the_number_that_was_written(model: str, traffic: str) -> None:
     _, raw = mended("inference", model, "traffic", traffic)
     assert LOADS[model, traffic].items() <= raw["traffic"].items()
+
+
+OPTIONS = {  # of a server or a trainer, as keys of a spec: (kind, line): the section that its fix changes, and how
+    ("inference", "max_model_len: 32768"): {},
+    ("inference", "gpu_memory_utilization: 0.9"): {},
+    ("inference", "dtype: fp8"): {"model": {"name": TEXT, "weights": "fp8"}},
+    ("inference", "dtype: float16"): {"model": {"name": TEXT, "precision": "fp16"}},
+    ("inference", "kv_cache_dtype: fp8"): {"model": {"name": TEXT, "kv": "fp8"}},
+    ("inference", "max_num_seqs: 64"): {},
+    ("fine-tuning", "warmup_ratio: 0.1"): {},
+    ("fine-tuning", "lora_alpha: 16"): {},
+    ("fine-tuning", "bf16: true"): {},
+    ("fine-tuning", "micro_batch_size: 2"): {},
+    ("fine-tuning", "effective_batch_size: 64"): {"training": {"global_batch": 131072}},
+    ("fine-tuning", "gradient_checkpointing: true"): {"training": {"activation_checkpointing": "full"}},
+    ("fine-tuning", "packing: false"): {"training": {"packed": False}},
+    ("fine-tuning", "optim: paged_adamw_8bit"): {"training": {"optimizer": "adamw-8bit"}},
+    ("fine-tuning", "load_in_4bit: true"): {"training": {"method": "qlora"}},
+    ("fine-tuning", "dataset_size: 2GB"): {"data": {"size": "2GB"}},
+    ("fine-tuning", "hours: 20"): {"deadline": "20h"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "line"), OPTIONS)
+def test_an_option_of_another_tool_is_what_an_import_makes_of_it(kind: str, line: str) -> None:
+    if kind == "inference":
+        _, raw = mended(kind, TEXT, "traffic", f"{{rps: 1, {TOKENS}}}", f"{line}\n")
+    else:
+        _, raw = mended(kind, TEXT, "training", f"{{method: lora, samples: 50k, sequence_length: 2048, {line}}}")
+    for section, made in OPTIONS[kind, line].items():
+        assert raw[section] == made or made.items() <= raw[section].items()
+
+
+HOURS = 'schedule: {on: "Mon-Fri 08:00-18:00 Europe/Berlin"}\n'
+
+
+@pytest.mark.parametrize("asked", ["requests_per_day: 60k", "daily_active_users: 5000, messages_per_user: 12"])
+def test_what_is_asked_in_a_day_comes_in_the_hours_of_a_schedule(asked: str) -> None:
+    _, raw = mended("inference", TEXT, "traffic", f"{{{asked}, {TOKENS}}}", HOURS)
+    spec = parse_spec(yaml.safe_dump(raw), catalog=load())
+    assert spec.traffic
+    assert spec.traffic.rps == pytest.approx(60_000 / 10 / 3600)
+
+
+def test_what_a_fix_writes_is_no_fault_beside_it() -> None:
+    faults, _ = mended("inference", TEXT, "traffic", f"{{players_online: 9, think_time: 30s, {TOKENS}}}")
+    assert [fault.path for fault in faults] == ["traffic.players_online"]
+
+
+def test_a_place_beside_a_kind_that_is_wrong_is_named_with_it() -> None:
+    text = f"name: x\nkind: infernce\nmodel: {TEXT}\ntrafic: {{rps: 4, {TOKENS}}}\ninfra: [aws/us-east1]\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, catalog=load())
+    assert [fault.path for fault in refused.value.faults] == ["kind", "trafic", "infra[0]"]
+
+
+def test_boxes_of_a_record_are_not_taken_for_its_tokens() -> None:
+    text = f"name: x\nkind: batch-inference\nmodel: {TEXT}\nbatch: {{records: 9, boxes_per_record: 4, window: 8h}}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, catalog=load())
+    assert not any("tokens_per_record" in fault.fix for fault in refused.value.faults if "boxes" in fault.path)
+
+
+@pytest.mark.parametrize(
+    ("line", "policy"), [("spot: false", "on-demand"), ("use_spot: true", "spot"), ("preemptible: no", "on-demand")]
+)
+def test_a_choice_of_spot_is_not_turned_round(line: str, policy: str) -> None:
+    batch = "{records: 1k, tokens_per_record: 9, window: 8h}"
+    _, raw = mended("batch-inference", TEXT, "batch", batch, f"{line}\n")
+    assert raw["spot_policy"] == policy
 
 
 @pytest.mark.parametrize("slo", SLOS)

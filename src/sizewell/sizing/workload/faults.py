@@ -12,10 +12,10 @@ from sizewell.sizing import validating
 from sizewell.sizing.aliases import alias
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import Fault
-from sizewell.sizing.units import UnitError, count, show_count
+from sizewell.sizing.units import UnitError, count
 from sizewell.sizing.workload.areas import kept_there, residency_meant
 from sizewell.sizing.workload.kind_defaults import TRAINS
-from sizewell.sizing.workload.loads import load_meant
+from sizewell.sizing.workload.loads import load_meant, rate_meant
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import in_place, named, way_out
@@ -48,7 +48,7 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     path = _path(loc)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_key(path, error["input"], _section(loc[:-1], root), root, _at(raw, loc[:-1]))
+        return _unknown_key(loc, error["input"], root, raw)
     if kind == "missing":
         section = _section(loc[:-1], root)
         given = _at(raw, loc[:-1])
@@ -75,13 +75,13 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
     if kind == "unit":
         if path == "model" and isinstance(value, Mapping):  # as it is written, without what the file has
             value = {key: item for key, item in value.items() if key != "config_content"}
-        meant = _places_meant(value) if path == "infra" else ""
+        meant = _places_meant(value) if path == "infra" else rate_meant(value, raw) if path == "traffic.rps" else ""
         return Fault(
             path=path, found=value, allowed=context["allowed"], fix=_latency(path, value) or meant or context["fix"]
         )
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         inner = _section(loc, root)
-        if counts := load_meant(*path.rpartition(".")[::2], value, _at(raw, loc[:-1])):
+        if counts := load_meant(*path.rpartition(".")[::2], value, _at(raw, loc[:-1]), raw):
             return Fault(path=path, found=value, message="is a mapping, not a number of them", fix=counts)
         keys = ", ".join(_keys(inner)) if inner else "keys"
         dashed = isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value)
@@ -161,31 +161,50 @@ def _latency(path: str, stated: object) -> str:
     return f"write {value * 1000:g}ms" if value < 1 else f"write {value:g}s"
 
 
-def _in_its_unit(key: str, stated: object) -> str:
-    """A latency whose key has its unit: `ttft_ms: 300`."""
-    named = re.fullmatch(r"(ttft|tpot|latency)_(ms|s|sec|seconds)", key)
-    if named is None or not re.fullmatch(r"\d+(?:\.\d+)?", str(stated)):
+# Words of a latency's name, the first that one has says which it is.
+_BOUNDS: Final = (
+    ("ttft", r"ttft|first"),
+    ("tpot", r"tpot|itl|tbt|inter|between|(?:per|next|output)_(?:output_)?token"),
+    ("latency", r"latency|response|e2e|end_to_end|answer|duration|time"),
+)
+
+
+def _bound(key: str, stated: object) -> str:
+    """A latency by the words of its key, with its unit and percentile: `ttft_ms: 300`, `p95_first_token: 2s`."""
+    name = key.lower()
+    bound = next((known for known, words in _BOUNDS if re.search(words, name)), "")
+    text = str(stated).strip()
+    number = re.fullmatch(r"\d+(?:\.\d+)?", text)
+    unit = re.search(r"_(ms|milliseconds|millis|s|sec|secs|seconds)$", name)
+    if number and unit:
+        text += "ms" if unit[1].startswith("m") else "s"
+    elif number:
+        text = _latency(f"slo.{bound}", stated).removeprefix("write ")
+    if not bound or not re.fullmatch(r"[\d.]+ ?(?:ms|s|m)", text):
         return ""
-    return f"write {named[1]}: {stated}{'ms' if named[2] == 'ms' else 's'}"
+    percentile = re.search(r"(?:^|_)p(50|90|95|99)(?:_|$)", name)
+    return f"write {bound}: {text}{f', percentile: p{percentile[1]}' if percentile else ''}"
 
 
-def _unknown_key(path: str, value: object, section: type[Section] | None, root: type[Section], given: object) -> Fault:
-    known = _keys(section)
+def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section], raw: Mapping[str, object]) -> Fault:
+    path, given = _path(loc), _at(raw, loc[:-1])
+    known = _keys(_section(loc[:-1], root))
     where, _, key = path.rpartition(".")
     if key in _PLACE and isinstance(given, Mapping):  # one place, whose parts stand in several keys
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value
     fix = (
         way_out(path, value)
-        or _rate_of_users(where, key, given)
-        or load_meant(where, key, value, given)
-        or (_in_its_unit(key, value) if where == "slo" else "")
+        or load_meant(where, key, value, given, raw)
+        or (_bound(key, value) if where == "slo" else "")
         or _meant_by_key(path, value)
+        or _option(where, key, given, raw)
         if root is WorkloadSpec
         else ""
     )
     if not fix:
-        near = difflib.get_close_matches(key.lower().replace("-", "_"), known, 1, 0.75)
+        plain = key.lower().replace("-", "_")
+        near = [each for each in difflib.get_close_matches(plain, known, 3, 0.75) if _of_the_same(plain, each)]
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     if not fix:
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
@@ -194,25 +213,32 @@ def _unknown_key(path: str, value: object, section: type[Section] | None, root: 
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
 
 
-_USERS: Final = ("daily_active_users", "dau")
-_EACH: Final = ("messages_per_user", "requests_per_user")
+def _option(where: str, key: str, given: object, raw: Mapping[str, object]) -> str:
+    """A key that is an option of a server or a trainer, as `sizewell import` reads it; "" for another."""
+    from sizewell.sizing.workload.foreign.command import option_meant
+
+    if where not in ("", "model", "engine", "traffic", "training", "training.lora") or not isinstance(given, Mapping):
+        return ""
+    trains = raw.get("kind") in TRAINS
+    section = {**given, **({"sequence-length": given["sequence_length"]} if "sequence_length" in given else {})}
+    return option_meant(where, key, section, trains=trains, devices=_devices(raw))
 
 
-def _rate_of_users(where: str, key: str, given: object) -> str:
-    """What all users of a day ask together, where their number and what each asks stand beside each other."""
-    stated = [
-        next((given[name] for name in names if name in given), None) if isinstance(given, Mapping) else None
-        for names in (_USERS, _EACH)
-    ]
-    if where not in ("", "traffic") or key not in (*_USERS, *_EACH) or None in stated:
-        return ""
-    try:
-        rate = f"rps: {show_count(count(stated[0]) * count(stated[1]))}/d"
-    except UnitError:
-        return ""
-    if key in _EACH:
-        return f"leave it out: it is in {rate}"
-    return f"write {rate}" if where else f"write traffic: {{{rate}}}"
+def _devices(raw: Mapping[str, object]) -> int | None:
+    """How many accelerators a spec asks for, where it says."""
+    resources = raw.get("resources")
+    if not isinstance(resources, Mapping):
+        return None
+    named = resources.get("accelerators")
+    stated = next(iter(named.values())) if isinstance(named, Mapping) and len(named) == 1 else resources.get("gpus")
+    return stated if isinstance(stated, int) else None
+
+
+def _of_the_same(key: str, known: str) -> bool:
+    """Whether keys that count one thing per another count the same: boxes of a record are no tokens of it."""
+    parts, others = key.split("_per_"), known.split("_per_")
+    alike = (difflib.SequenceMatcher(None, *pair).ratio() for pair in zip(parts, others, strict=False))
+    return len(parts) == len(others) and all(ratio >= 0.75 for ratio in alike)
 
 
 _PLACE: Final = ("cloud", "region", "zone")
@@ -229,6 +255,8 @@ def _meant_by_key(path: str, value: object) -> str:
     home, _, line = row.meant.rpartition(".") if re.match(r"[\w.]+: ", row.meant) else ("", "", row.meant)
     if home == path.rpartition(".")[0] and line.endswith(": $"):
         return f"did you mean '{line.removesuffix(': $')}'?"
+    if isinstance(value, bool) and (said := way_out(row.meant.partition(": ")[0], value)):
+        return said.replace("write ", f"write {row.meant.partition(': ')[0]}: ", 1)
     if "$" in row.meant and not stated:
         return f"it belongs under {home} as {line.partition(':')[0]}" if home else ""
     if part := re.search(r"\$:(\d+)", line):
@@ -239,11 +267,21 @@ def _meant_by_key(path: str, value: object) -> str:
         line = line.replace(part[0], f"{each:.0f}" if each >= 10 else f"{each:.2g}")
     device = isinstance(value, str) and "accelerators" in line
     line = line.replace("[$]", named(stated)) if isinstance(value, str) else line
-    if "resolution: $" in line and (side := re.match(r"write (\d+)", way_out("images.resolution", value))):
-        stated = side[1]
+    if "$" in line and (meant := re.fullmatch(r"write ([\w.-]+)(?:,.*)?", way_out(_target(home, line), value))):
+        stated = meant[1]
     line = line.replace("$", stated)
     line = line if home == path.rpartition(".")[0] or not home else f"{home}: {{{line}}}"
     return f"write {line}{in_place(stated) if device else ''}"
+
+
+def _target(home: str, line: str) -> str:
+    """The path of the value that a line writes.
+
+    >>> _target("traffic", "images: {resolution: $}"), _target("", "spot_policy: $")
+    ('traffic.images.resolution', 'spot_policy')
+    """
+    keys = re.findall(r"(\w+): (?=[{$])", line)
+    return ".".join([*([home] if home else []), *keys])
 
 
 def keys_at(steps: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +60,9 @@ def _no_file(named: str) -> str:
     from sizewell.sizing.predict.architecture import served_family
     from sizewell.sizing.workload.foreign.command import is_known
 
+    path = Path(named)
+    if beside := _beside_it(path):
+        return f"did you mean {shlex.quote(str(beside))}?"
     if re.search(r"\s", named):
         return f'it is a command line: run: sizewell import "{named}"' if is_known(named) else ""
     catalog, row = load(), alias("model", named)
@@ -69,6 +73,20 @@ def _no_file(named: str) -> str:
     first = {"speech": "transcribe", "encoder": "embed", "diffusion": "image"}.get(served_family(facts), "chat")
     what = "it is an API, whose weights nobody has; of an open model" if row and row.why == CLOSED else "it is a model"
     return f"{what}: write a first spec: sizewell new {first} --model {name}"
+
+
+def _beside_it(path: Path) -> Path | None:
+    """The spec that a name without its suffix, with the other one, or mistyped by a letter or two stands for."""
+    import difflib
+
+    try:
+        there = [each.name for each in path.parent.iterdir() if each.suffix in (".yaml", ".yml")]
+    except OSError:
+        return None
+    stems = {name.rpartition(".")[0]: name for name in sorted(there, reverse=True)}  # of two suffixes the usual one
+    stem = path.name.rpartition(".")[0] if path.suffix in (".yaml", ".yml") else path.name
+    near = [stem] if stem in stems else difflib.get_close_matches(stem, stems, 1, 0.7)
+    return path.with_name(stems[near[0]]) if near else None
 
 
 def parse_spec(
@@ -104,9 +122,13 @@ def parse_spec(
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
         from sizewell.sizing.workload.places import placed
-        from sizewell.sizing.workload.repair import tried, without_added
+        from sizewell.sizing.workload.repair import together, tried, without_added
 
-        faults = [tried(raw, fault, faults, lambda changed: _faults_of(changed, catalog)) for fault in faults]
+        def judge(changed: Mapping[str, Any]) -> list[Fault]:
+            return _faults_of(changed, catalog)
+
+        faults = [tried(raw, fault, faults, judge) for fault in faults]
+        faults = [tried(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
         raise SpecError(placed(without_added(raw, faults), text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
@@ -148,7 +170,7 @@ def _of_another_tool(text: str, origin: str) -> SpecError | None:
     tool = tool_of_text(text)
     if tool is None:
         return None
-    way = f"run: sizewell import {origin}"
+    way = f"run: sizewell import {shlex.quote(origin)}"
     return SpecError([Fault(path="", message=f"this is {CALLED[tool]}, not a spec", fix=way)], subject=origin)
 
 

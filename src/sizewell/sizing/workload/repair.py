@@ -109,6 +109,47 @@ def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault
     ]
 
 
+def together(
+    raw: Mapping[str, Any], faults: Sequence[Fault], faults_of: Callable[[Mapping[str, Any]], Sequence[Fault]]
+) -> list[Fault]:
+    """All that is wrong in one message: with what shows only once other faults are mended, without what is gone then.
+
+    A think time beside a load that is called otherwise is no fault of its own, and a region that does not exist is one
+    beside a kind that does not either. Nothing that a fix has written is judged here.
+    """
+    unreadable = [fault for fault in faults if fault.message.startswith("unknown key") or not fault.message]
+    others = [fault for fault in faults if fault not in unreadable]
+    mended = _all_done(raw, unreadable)
+    if mended is None:
+        return [*faults]
+    still = faults_of(mended)
+    known = {fault.path for fault in faults}
+    left = {(fault.path, fault.message) for fault in still}
+    read = {(fault.path, fault.message) for fault in faults_of(raw)}  # else a fault of the text
+    stands = left | {(fault.path, fault.message) for fault in others} - read
+    kept = [f for f in others if f.message.startswith("is missing") or (f.path, f.message) in stands]
+    new = [
+        fault
+        for fault in still
+        if not any(_about(fault, path) or path.startswith(f"{fault.path}.") for path in known)
+        and _node(mended, _steps(fault.path)) == _node(raw, _steps(fault.path))
+    ]
+    return [*unreadable, *kept, *new]
+
+
+def _all_done(raw: Mapping[str, Any], faults: Sequence[Fault]) -> Mapping[str, Any] | None:
+    """The spec with the fix of each of these faults done, and without the keys that have none; None where none has."""
+    made: Mapping[str, Any] = raw
+    done = [after for fault in faults if (after := repaired(raw, fault)) is not None]
+    for fault in faults if done else ():
+        after = repaired(made, fault)
+        if after is None:
+            after = copy.deepcopy(dict(made))
+            _taken(after, _steps(fault.path))
+        made = after
+    return made if done else None
+
+
 def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Sequence[str]) -> str:
     """The fix that stands for several: the last one where it is about the same value, else the section as it became."""
     key = fault.path.partition("[")[0]

@@ -193,7 +193,7 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"model\.params", r"\d+x\d+b", _spelt("write all and those of a token, as params: 47B, active_params: 13B")),
     (r"slo\.(?:tokens_per_s(?:econd)?|tps)", _N, _pace),
     (r"traffic\.rps", rf"{_N} ?(?:-|to|\.\.) ?{_N}", _mean),
-    (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h}}, with a window such as 8h")),
+    (r"audio", _HOURS, _spelt("write batch: {{records: {0}, audio_per_record: 1h, window: 8h}}, with your own window")),
     (r"batch\.audio", r"(\d{4,}|\d+[kM]) ?m(?:in(?:ute)?s?)?", _spelt("write records: {0}, audio_per_record: 1m")),
     (r"batch\.records", r"(.*)", _records),
     (r"training\.samples", r"(.*)", _samples),

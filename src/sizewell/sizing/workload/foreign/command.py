@@ -10,9 +10,14 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+from sizewell import csvtables
 from sizewell.sizing.workload.foreign.draft import Draft
+from sizewell.sizing.workload.precision import STORED
+from sizewell.sizing.workload.software import PREFERENCES
 
 SHELLS: Final = ("sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash")
 
@@ -25,6 +30,15 @@ class Server:
     line: str
     image: str
     engine: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A row of options.csv: options of servers and trainers that a spec has no key for, and why it needs none."""
+
+    options: tuple[str, ...]
+    way: str
+    source: str
 
 
 _SERVERS: Final = (
@@ -90,6 +104,7 @@ _PRECISIONS: Final[Mapping[str, str]] = {
     "float32": "fp32",
 }
 _OPTIMIZERS: Final[Mapping[str, str]] = {
+    "adamw-torch": "adamw", "adamw-torch-fused": "adamw", "adamw-hf": "adamw", "adamw": "adamw",
     "adamw-bnb-8bit": "adamw-8bit", "adamw-8bit": "adamw-8bit", "paged-adamw-8bit": "adamw-8bit",
     "adafactor": "adafactor", "lion": "lion", "sgd": "sgd",
 }  # fmt: skip
@@ -280,17 +295,17 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     kv = _one(options, "kv-cache-dtype")
     if kv.startswith("fp8"):
         draft.take("model.kv", "fp8", f"{where}: --kv-cache-dtype")
-    precision = _PRECISIONS.get(_one(options, "dtype"))
-    if precision and precision != "bf16":
-        draft.take("model.precision", precision, f"{where}: --dtype")
+    _precision(draft, options, where)
     if "enable-lora" in options or "lora-modules" in options:
         count = _number(_one(options, "max-loras")) or 1
         adapters: dict[str, int] = {"count": max(len(options.get("lora-modules", [])), count)}
         if rank := _number(_one(options, "max-lora-rank")):
             adapters["rank"] = rank
         draft.take("model.adapters", adapters, f"{where}: --enable-lora")
-    if length := _one(options, "max-model-len", "context-length", "max-total-tokens"):
-        draft.leave(f"--max-model-len {length}", "is a limit; memory and time follow from the means under traffic")
+    limits = ("max-model-len", "context-length", "max-total-tokens", "max-seq-len", "ctx-size", "num-ctx")
+    if length := _one(options, *limits):
+        name = next(each for each in limits if each in options)
+        draft.leave(f"--{name} {length}", "is a limit; memory and time follow from the means under traffic")
     for name in ("enable-prefix-caching", "enable-prefix-cache"):
         if name in options:
             draft.leave(f"--{name}", "state how much of a prompt is repeated: traffic.prefix: 50%")
@@ -300,19 +315,46 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     _splits(draft, options)
 
 
+def _precision(draft: Draft, options: Mapping[str, list[str]], where: str) -> None:
+    stated = _one(options, "dtype", "torch-dtype", "precision") or ("fp16" if _on(options, "fp16") else "")
+    stated = stated.rpartition(".")[2]  # torch.bfloat16
+    precision = _PRECISIONS.get(stated)
+    if precision and precision != "bf16":
+        draft.take("model.precision", precision, f"{where}: --dtype")
+    elif not precision and stated in STORED:
+        draft.take("model.weights", stated, f"{where}: --dtype")
+
+
+def _on(options: Mapping[str, list[str]], *names: str) -> bool | None:
+    """Whether a switch is on; None where it is not stated."""
+    stated = next((options[name] for name in names if name in options), None)
+    if stated is None:
+        return None
+    return not stated or stated[0].lower() not in ("false", "no", "0", "off", "none", "null")
+
+
 def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
     _model(draft, options, where)
     _model_of_environment(draft)
+    if (recomputed := _on(options, "gradient-checkpointing", "recompute-activations")) is not None:
+        draft.take("training.activation_checkpointing", "full" if recomputed else "none", where)
+    if (packed := _on(options, "packing", "sample-packing")) is not None:
+        draft.take("training.packed", packed, where)
     if length := _number(_one(options, *_LENGTHS)):
         draft.take("training.sequence_length", length, where)
     if steps := _number(_one(options, "max-steps", "train-iters", "num-train-steps")):
         draft.take("training.steps", steps, where)
     elif epochs := _number(_one(options, "num-train-epochs", "num-epochs", "epochs")):
         draft.take("training.epochs", epochs, where)
-    quantized = {"load-in-4bit", "use-qlora", "qlora"} & options.keys() or _one(options, "quantization-bit") == "4"
-    adapters = {"use-peft", "lora-r", "lora-rank", "use-lora", "lora"} & options.keys()
-    if quantized or adapters or _one(options, "finetuning-type") == "lora":
-        draft.take("training.method", "qlora" if quantized else "lora", where)
+    stated = _one(options, "adapter", "finetuning-type", "peft")
+    quantized = _on(options, "load-in-4bit", "use-qlora", "qlora") or _one(options, "quantization-bit") == "4"
+    adapters = _on(options, "use-peft", "use-lora", "lora") or {"lora-r", "lora-rank"} & options.keys()
+    preferred = next((word for word in (_one(options, "stage", "rl")).split() if word in PREFERENCES), "")
+    if preferred:
+        draft.take("training.method", preferred, where)
+    elif quantized or adapters or stated in ("lora", "qlora"):
+        draft.take("training.method", "qlora" if quantized or stated == "qlora" else "lora", where)
+    if quantized or adapters or stated in ("lora", "qlora"):
         if rank := _number(_one(options, "lora-r", "lora-rank")):
             draft.take("training.lora", {"rank": rank}, where)
     elif _one(options, *_MODEL_OPTIONS):  # the whole recipe stands in the command
@@ -320,8 +362,16 @@ def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
     optimizer = _one(options, "optim", "optimizer").replace("_", "-")
     if optimizer in _OPTIMIZERS:
         draft.take("training.optimizer", _OPTIMIZERS[optimizer], f"{where}: --optim")
+    _precision(draft, options, where)
     each = _number(_one(options, "per-device-train-batch-size", "micro-batch-size", "batch-size"))
     tokens = draft.values.get("training.sequence_length")
+    whole = _number(_one(options, "effective-batch-size", "train-batch-size", "global-batch-size", "total-batch-size"))
+    if whole and tokens:
+        draft.take("training.global_batch", whole * tokens, f"{where}: batch x sequence")
+        return
+    if whole:
+        draft.leave(f"batch of {whole}", "state the tokens of a step: training.global_batch")
+        return
     if each and tokens and draft.devices:
         accumulated = _number(_one(options, "gradient-accumulation-steps")) or 1
         draft.take("training.global_batch", each * accumulated * draft.devices * tokens, f"{where}: batch x devices")
@@ -358,6 +408,73 @@ def _behind(line: str, words: list[str]) -> list[str]:
     """
     ends = (index for index in range(1, len(words) + 1) if re.search(line, " ".join(words[:index])))
     return words[next(ends, 0) :]
+
+
+def option_meant(where: str, key: str, section: Mapping[str, Any], *, trains: bool, devices: int | None) -> str:
+    """What to write for an option of a server or a trainer that stands as a key of a spec; "" where it is none.
+
+    `section` is the mapping that has it. What an import takes over or leaves because of it is what it means.
+
+    >>> option_meant("", "max_model_len", {"max_model_len": 32768}, trains=False, devices=None)
+    'leave it out: it is a limit; memory and time follow from the means under traffic'
+    >>> option_meant("training", "sample_packing", {"sample_packing": True}, trains=True, devices=None)
+    'write packed: true'
+    """
+    drafts = []
+    for given in (section, {name: value for name, value in section.items() if name != key}):
+        draft = Draft(name=key, devices=devices)
+        options = settings_of(given)
+        if trains:
+            _trained(draft, options, "")
+        else:
+            _served(draft, _SERVERS[0], [word for name, words in options.items() for word in (f"--{name}", *words)], "")
+        drafts.append(draft)
+    having, lacking = drafts
+    taken = {path: value for path, value in having.values.items() if lacking.values.get(path) != value}
+    left = [why for _, why in having.left if why not in {other for _, other in lacking.left}]
+    if taken:
+        path, value = next(iter(taken.items()))
+        home, _, name = path.rpartition(".")
+        line = f"{name}: {_written(value)}"
+        return f"write {line}" if home == where else f"write {home}: {{{line}}}"
+    if left:
+        why = left[0]
+        return (
+            f"leave it out, or {why}"
+            if why.startswith("state")
+            else f"leave it out: it {why}"
+            if why.startswith("is ")
+            else f"leave it out: {why}"
+        )
+    return _ways().get(key.replace("_", "-").lower(), "")
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {_written(item)}' for key, item in value.items())}}}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def settings_of(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The settings of a trainer's or a server's own file as the options that they are on a command line.
+
+    >>> settings_of({"lora_r": 32, "packing": True, "bf16": "auto", "targets": ["q", "v"], "datasets": [{"path": "x"}]})
+    {'lora-r': ['32'], 'packing': ['true'], 'bf16': ['auto'], 'targets': ['q', 'v'], 'datasets': []}
+    """
+    options: dict[str, list[str]] = {}
+    for key, value in document.items():
+        items = value if isinstance(value, list) else [value]
+        plain = [str(item).lower() if isinstance(item, bool) else str(item) for item in items
+                 if isinstance(item, str | int | float)]  # fmt: skip
+        if value is not None:
+            options[str(key).replace("_", "-").lower()] = plain
+    return options
+
+
+@cache
+def _ways() -> Mapping[str, str]:
+    rows = csvtables.read(Option, Path(__file__).parents[1] / "data/options.csv")
+    return {option: row.way for row in rows for option in row.options}
 
 
 def _positional(words: list[str]) -> Iterable[str]:
