@@ -228,7 +228,9 @@ def _pinned() -> Iterator[Finding]:
         detail = f"`pulumi install` reads {file}, which is missing: it would install nothing"
         yield Finding(about, "note", detail, f"run: echo '-r {pin}' > {file} && pulumi install")
     asked = f"requirements.txt asks for {wanted or address}"
-    if not there:
+    if why := environment.broken(own):
+        yield Finding(about, "wrong", f"{name} cannot run: {why}", f"run: rm -r {name} && pulumi install", 64)
+    elif not there:
         detail = f"{asked}, but {name} has none: version {mine} of this command evaluates the project"
         yield Finding(about, "note", detail, "run: pulumi install")
     elif wanted and wanted != there:

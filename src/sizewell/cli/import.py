@@ -64,7 +64,7 @@ _ASSUMED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file: how messages name it, and whose it is."""
+    """The file: how a command line names it, and whose it is."""
 
     shown: str
     called: str
@@ -120,7 +120,7 @@ def command(args: Arguments) -> int:
         _say(project.shown(path), spec, called, shown)
     print("Next:")
     for path in [] if args.stack else written:
-        print(f"  sizewell size {project.shown(path)}")
+        print(f"  sizewell size {project.typed(path)}")
     if args.stack:
         print(f"  sizewell size --stack {args.stack}")
     return 0
@@ -145,7 +145,7 @@ def _read(file: Path) -> tuple[str, str]:
     if given == "/dev/stdin":
         return sys.stdin.read(), "-"
     if file.exists():
-        return read_text(file), given
+        return read_text(file), project.typed(given)
     if re.match(r"https?:/", given):
         address = re.sub(r":/+", "://", given, count=1)
         raise UsageError(f"import: {address} is an address\n  fix: curl -LO {address}, and name the file")

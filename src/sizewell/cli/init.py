@@ -14,6 +14,7 @@ from sizewell import source
 from sizewell.cli import output
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import PATH, iso_date
+from sizewell.cli.project import typed
 from sizewell.sizing.errors import SizewellError, UsageError
 from sizewell.sizing.units import plural
 
@@ -132,7 +133,7 @@ def _print(folder: Path, written: list[str], kept: list[str], answers: Answers) 
             f"requirements.txt names a local file: {line.partition(' @ ')[2].partition('#')[0]}\n"
             "  fix: upload it where the workflow can fetch it, and put that URL into requirements.txt"
         )
-    steps = {f"cd {folder}": "", "pulumi install": "makes .venv from requirements.txt"} if place else {}
+    steps = {f"cd {typed(str(folder))}": "", "pulumi install": "makes .venv from requirements.txt"} if place else {}
     steps |= {"pulumi install": "makes .venv from requirements.txt", "sizewell preview": "what it would cost"}
     steps["sizewell policy"] = "what the policies say"
     print("\nNext:")

@@ -150,8 +150,10 @@ def command() -> NoReturn:
     """
     from sizewell.cli import environment
 
-    environment.hand_over(sys.argv[1:])
-    code = main()
+    unfit = environment.hand_over(sys.argv[1:])
+    if unfit:
+        sys.stderr.write(f"sizewell: {unfit}\n")
+    code = 64 if unfit else main()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # the exit code has reported a reader that went away
             stream.flush()

@@ -127,28 +127,39 @@ def counted_load(workload: str, stated: str) -> str:
 
     >>> counted_load("finetune", "5k examples"), counted_load("batch", "10k per night"), counted_load("chat", "600/min")
     ('5k', '10k', '600/min')
-    """
-    from sizewell.sizing.units import UnitError, count
+    >>> counted_load("batch", "50 thousand"), counted_load("pretrain", "1.5 trillion tokens"), counted_load("chat", "50k a day")
+    ('50k', '1.5T', '50k/d')
+    """  # noqa: E501
+    from sizewell.sizing.units import UnitError, amount, count, rate_parts, show_count
+    from sizewell.sizing.workload.loads import rate_meant
 
-    match = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z]*/)", stated.strip())
-    unit = stated.strip()[match.end() :].strip().lower() if match else ""
+    stated = stated.strip()
+    number, things, seconds = rate_parts(stated)
+    serves = workload in ("chat", "rag", "embed", "image", "transcribe")
+    own = things == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", things.lower())
+    if own and serves and seconds and not re.fullmatch(r"\S+", stated):
+        return rate_meant(stated, {}).removeprefix("write ") or stated
+    figures = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z])", stated)
+    if own and not seconds and number == int(number) and amount(figures[0] if figures else "")[0] != number:
+        return show_count(int(number)) if number else stated
+    match = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z]*/)", stated)
+    unit = stated[match.end() :].strip().lower() if match else ""
     if match is None or not unit:
         return stated
-    amount = match[0]
-    every = "second" if workload in ("chat", "rag", "embed", "image", "transcribe") else "night"
+    every = "second" if serves else "night"
     bare = re.sub(rf" ?(?:(?:a|per|each) {every}|/ ?{every[0]}|nightly)$", "", unit)
     if bare == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", bare):
-        return amount
+        return match[0]
     try:
-        number = count(amount)
+        whole = count(match[0])
     except UnitError:
         return stated
     if every == "second" and re.match(r"users?\b|people", unit):
-        share = number / _MINUTE_S
+        share = whole / _MINUTE_S
         fix = f"who ask once a minute each are --load {share:.3g}; those who wait stand in the spec as concurrent_users"
     elif workload == "transcribe" and (heard := re.match(r"(h|hours?|m|min|minutes?)\b", unit)):
-        seconds = number * (3600 if heard[1][0] == "h" else 60)
-        fix = f"of audio a day are --load {seconds / _HEARD_S / _DAY_S:.3g}"
+        of_audio = whole * (3600 if heard[1][0] == "h" else 60)
+        fix = f"of audio a day are --load {of_audio / _HEARD_S / _DAY_S:.3g}"
     else:
         return stated
     raise UsageError(f"new: --load counts {WORKLOADS[workload].counts}, got {stated!r}\n  fix: {stated} {fix}")
@@ -259,7 +270,7 @@ def _say(path: Path, args: Arguments, *, then: str = "") -> None:
     if args.json:
         output.print_json({"written": shown})
         return
-    size = f"sizewell size --stack {args.stack}" if args.stack else f"sizewell size {shown}"
+    size = f"sizewell size --stack {args.stack}" if args.stack else f"sizewell size {project.typed(path)}"
     print(f"wrote {shown}\nNext:\n  {then or size}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -123,6 +124,15 @@ def shown(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def typed(path: Path | str) -> str:
+    """A path as an argument of a shell, in which blanks and the like are quoted.
+
+    >>> typed("specs/chat.yaml"), typed("my specs/chat.yaml")
+    ('specs/chat.yaml', "'my specs/chat.yaml'")
+    """
+    return shlex.quote(shown(path) if isinstance(path, Path) else path)
 
 
 def config(project: Path, stack: str) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from sizewell.cli import output
 from sizewell.cli.answers import read_all
 from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.parameters import PATH, iso_date
+from sizewell.cli.project import typed
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.units import plural
 from sizewell.sizing.versions import schema_of
@@ -99,12 +100,14 @@ def command(args: Arguments) -> int:
     with output.progress(f"sizing {spec.name}"):
         _, option = sized(spec, catalog, stack="", on=on)
     if option is None:
-        raise NothingToSimulateError(f"{spec.name}: nothing fits\n  fix: `sizewell size {args.spec}` says why")
+        raise NothingToSimulateError(
+            f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(args.spec))}` says why"
+        )
     of = deployed(option)
     if of is None:
         raise UsageError(
             f"{spec.name} answers each request in one go: only services that generate text are simulated\n"
-            f"  fix: `sizewell size {args.spec}` sizes it by its closed form"
+            f"  fix: `sizewell size {typed(str(args.spec))}` sizes it by its closed form"
         )
     if of.arrivals.requests_per_s is None and args.burstiness is not None:
         raise UsageError(

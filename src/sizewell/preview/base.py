@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -100,12 +100,29 @@ def must_be_a_revision(project: Path, ref: str, option: str) -> str:
         if _git(project, "rev-parse", "--show-toplevel").returncode == 0 and not branches:
             way = "commit first: git add -A && git commit -m 'Begin'"
         else:
-            way = f"name one that is here: {', '.join(branches)}" if branches else "name one that `git log` knows"
-        raise UsageError(
-            f"{option} {ref}: no such revision in this repository\n"
-            f"  fix: {way}; or fetch it first (in CI: a checkout with fetch-depth: 0)"
-        )
+            here = f"name one that is here: {', '.join(branches)}" if branches else "name one that `git log` knows"
+            named = re.fullmatch(r"\w[\w./-]*", ref) is not None
+            remotes = _git(project, "remote").stdout.split() if named else []
+            in_ci = "(in CI: a checkout with fetch-depth: 0)"
+            if ref.partition("/")[0] in remotes:
+                way = f"{_fetch(ref, remotes)} brings it {in_ci}; or {here}"
+            else:
+                fetch = f", where the remote has it: {_fetch(ref, remotes)}" if remotes else " first"
+                way = f"{here}; or fetch it{fetch} {in_ci}"
+        raise UsageError(f"{option} {ref}: no such revision in this repository\n  fix: {way}")
     return known.stdout.strip()
+
+
+def _fetch(ref: str, remotes: Sequence[str]) -> str:
+    """The command that brings a revision into a clone, also into one of a single branch.
+
+    >>> _fetch("origin/main", ["origin"]), _fetch("main", ["origin"]), _fetch("0a1b2c3d", ["origin"])
+    ('git fetch origin main:refs/remotes/origin/main', 'git fetch origin main:main', 'git fetch origin 0a1b2c3d')
+    """
+    remote, _, branch = ref.partition("/")
+    if remote in remotes and branch:
+        return f"git fetch {remote} {branch}:refs/remotes/{remote}/{branch}"
+    return f"git fetch {remotes[0]} {ref}" + ("" if re.fullmatch(r"[0-9a-f]{7,40}", ref) else f":{ref}")
 
 
 def moved_from(project: Path, ref: str) -> str | None:
