@@ -90,6 +90,56 @@ def test_the_same_machine_costs_the_same_here_and_in_a_decision() -> None:
     assert [replace(line, resource="") for line in lines] == expected
 
 
+OUTPOST = "arn:aws:outposts:us-east-1:123456789012:outpost/op-1"
+EDGE = {"name": "losangeles", "type": "EdgeZone"}
+OUTPOST_SUBNET = make("aws:ec2/subnet:Subnet", "here", {"outpostArn": OUTPOST, "cidrBlock": "10.0.0.0/24"})
+REGION_SUBNET = make("aws:ec2/subnet:Subnet", "there", {"cidrBlock": "10.0.1.0/24"})
+MACHINE = {"instanceType": "m5.large", "ami": "ami-1"}
+DISK = {"location": "eastus", "diskSizeGB": 128, "sku": {"name": "Premium_LRS"}}
+
+
+@pytest.mark.parametrize(
+    ("resources", "known"),
+    [
+        ([make("aws:ebs/volume:Volume", "d", {"size": 100, "type": "gp2", "outpostArn": OUTPOST})], False),
+        ([make("aws:ebs/volume:Volume", "d", {"size": 100, "type": "gp2"})], True),
+        (
+            [
+                OUTPOST_SUBNET,
+                make(
+                    "aws:ec2/instance:Instance",
+                    "i",
+                    {**MACHINE, "subnetId": "x"},
+                    property_dependencies={"subnetId": (OUTPOST_SUBNET.urn,)},
+                ),
+            ],
+            False,
+        ),
+        (
+            [
+                REGION_SUBNET,
+                make(
+                    "aws:ec2/instance:Instance",
+                    "i",
+                    {**MACHINE, "subnetId": "x"},
+                    property_dependencies={"subnetId": (REGION_SUBNET.urn,)},
+                ),
+            ],
+            True,
+        ),
+        ([make("azure-native:compute:Disk", "d", {**DISK, "extendedLocation": EDGE})], False),
+        ([make("azure-native:compute:Disk", "d", DISK)], True),
+    ],
+)
+def test_what_stands_on_an_outpost_or_in_an_edge_zone_is_not_billed_by_its_region(
+    resources: list[RecordedResource], known: bool
+) -> None:
+    items = priced(*resources).items
+    assert items
+    assert [not isinstance(item.cost(), Unpriced) for item in items] == [known] * len(items)
+    assert known or all("of its own: none is known" in str(item.cost()) for item in items)
+
+
 FIGURES: dict[str, tuple[tuple[RecordedResource, ...], str]] = {
     "spot group by its policy": (
         (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.usage import Usage
-from sizewell.resources.values import Text, cloud_of
+from sizewell.resources.values import Text, cloud_of, get, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.tariff import Tariff, unpriced
@@ -46,6 +46,7 @@ class Context:
     reserved: dict[str, Decimal] = field(default_factory=dict)  # machine-hours taken of each reservation, by URN
     tariffs: dict[tuple[str, str], Tariff] = field(default_factory=dict)
     nodes: Nodes | None = None  # machines of the plan for pods, once somebody has asked
+    places: dict[str, str] = field(default_factory=dict)  # by URN: where a resource stands that no region's list is for
     elsewhere: set[str] = field(default_factory=set)  # URNs of what a cluster that is not in the plan is billed for
 
     def region(self, resource: RecordedResource) -> Text:
@@ -63,7 +64,11 @@ class Context:
         return unpriced(self.graph.component(resource), what, reason, resource.urn)
 
     def line(self, resource: RecordedResource, charge: Charge, region: Text | None = None) -> LineItem:
-        """The line of a charge of a resource; unpriced while its region is not known."""
+        """The line of a charge of a resource; unpriced while its region is not known, and outside of its regions."""
+        if place := self.place(resource):
+            return self.unpriced(
+                resource, charge.what or charge.machine, f"{place} has prices of its own: none is known"
+            )
         where = self.region(resource) if region is None else region
         if isinstance(where, Unknown) or where == "":
             return self.unpriced(resource, charge.what or charge.machine, "the region is not known")
@@ -100,6 +105,12 @@ class Context:
             charge = charge._replace(service=premium, premium=f"{premium} surcharge")
         return self.line(resource, charge)
 
+    def place(self, resource: RecordedResource) -> str:
+        """Where a resource stands that is in a region and not billed by its list: an Outpost, an edge zone; else ""."""
+        if resource.urn not in self.places:
+            self.places[resource.urn] = _place(self.graph, resource)
+        return self.places[resource.urn]
+
     def tiered(self, resource: RecordedResource, charge: Charge) -> tuple[LineItem, ...]:
         """A fee whose price falls with the quantity: a line for each tier that is reached.
 
@@ -107,7 +118,7 @@ class Context:
         itself, which is never too little.
         """
         where, cloud = self.region(resource), cloud_of(resource.type)
-        if isinstance(where, Unknown) or where == "":
+        if isinstance(where, Unknown) or where == "" or self.place(resource):
             return (self.line(resource, charge),)
         tariff, taken = self.tariff(cloud, where), Decimal(0)
         if free := tariff.free_quantity(charge.fee):
@@ -156,6 +167,30 @@ class Context:
                 confidence="assumed usage",
             ),
         )
+
+
+_OUTPOST: Final = ("outpostArn", "outpostId", "outpostMode", "preferredOutpostArn", "preferredOutpostArns")
+_SUBNETS: Final = ("subnetId", "subnetIds", "vpcZoneIdentifiers")
+_SUBNET_GROUPS: Final = ("dbSubnetGroupName", "subnetGroupName")
+
+
+def _place(graph: Graph, resource: RecordedResource) -> str:
+    if any(resource.inputs.get(key) not in (None, "") for key in _OUTPOST):
+        return "an Outpost"
+    if (location := resource.inputs.get("extendedLocation")) is not None:
+        return f"the edge zone or custom location {text(get(location, 'name'), '?')}"
+    holders = [resource]
+    for key in _SUBNET_GROUPS if any(key in resource.inputs for key in _SUBNET_GROUPS) else ():
+        groups = graph.referenced(
+            resource, key, "aws:rds/subnetGroup:SubnetGroup", "aws:elasticache/subnetGroup:SubnetGroup"
+        )
+        holders += () if isinstance(groups, Unknown) else groups
+    for holder in holders:
+        for key in _SUBNETS:
+            subnets = graph.referenced(holder, key, "aws:ec2/subnet:Subnet") if key in holder.inputs else ()
+            if not isinstance(subnets, Unknown) and any(subnet.inputs.get("outpostArn") for subnet in subnets):
+                return "an Outpost"
+    return ""
 
 
 TRAFFIC: Final[Mapping[str, tuple[str, str, int]]] = {  # measure -> words, fee, sides that are billed
