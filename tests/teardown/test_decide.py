@@ -410,6 +410,14 @@ def test_a_stack_past_its_end_goes_a_grace_after_its_first_notice(notices: list[
         assert decide(facts_at(timeline, goes), LIMITS, goes)[0].action == "destroy"
 
 
+def test_of_several_leases_the_one_that_ends_last_is_named() -> None:
+    leases = [
+        {"until": f"2026-11-{day}T12:00:00Z", "reason": reason} for day, reason in ((21, "a"), (23, "b"), (22, "c"))
+    ]
+    facts = facts_at(parse_timeline(document({"use": {}, "expires_at": "2026-11-18", "leases": leases}), "x"), NOON)
+    assert decide(facts, LIMITS, NOON)[0].reason.endswith("kept until 2026-11-23 12:00 UTC: b")
+
+
 def test_a_firm_end_says_in_its_last_notice_and_each_day_that_a_broken_checkpoint_holds_it() -> None:
     case = {"use": {"*": [[-480, 6000, 95]]}, "expires_at": "2026-11-20", "unproved": "part 3 is missing"}
     counted = {"counted": [[-480, 6000, ["a", "b"]]], "expiry": "firm"}

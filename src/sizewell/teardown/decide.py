@@ -134,8 +134,8 @@ def protected(subject: Subject) -> Verdict | None:
 
 
 def leased(subject: Subject) -> Verdict | None:
-    """A lease holds until its instant, past the end of the stack too."""
-    for lease in subject.stack.leases:
+    """A lease holds until its instant, past the end of the stack too; of several, the one that ends last says so."""
+    for lease in sorted(subject.stack.leases, key=lambda lease: lease.until, reverse=True):
         if held := _held(lease, subject.at):
             return subject.verdict("keep", "leased", held)
     return None
