@@ -451,6 +451,95 @@ def test_a_command_that_is_not_read_is_called_by_its_cause(given: str, says: str
     assert says in done.err
 
 
+AXOLOTL = """
+base_model: meta-llama/Llama-3.1-8B
+load_in_4bit: true
+adapter: qlora
+lora_r: 32
+lora_alpha: 16
+datasets: [{path: tatsu-lab/alpaca, type: alpaca}]
+sequence_len: 4096
+sample_packing: true
+micro_batch_size: 2
+num_epochs: 3
+optimizer: paged_adamw_8bit
+learning_rate: 0.0002
+"""
+LLAMA_FACTORY = """
+model_name_or_path: Qwen/Qwen3-8B
+stage: dpo
+finetuning_type: lora
+lora_rank: 8
+cutoff_len: 2048
+num_train_epochs: 2.0
+per_device_train_batch_size: 1
+"""
+SETTINGS = {
+    "axolotl train {}": (AXOLOTL, {"method": "qlora", "sequence_length": 4096, "epochs": 3, "packed": True}),
+    "llamafactory-cli train {}": (LLAMA_FACTORY, {"method": "dpo", "sequence_length": 2048, "epochs": 2}),
+}
+
+
+@pytest.mark.parametrize("given", ["{}", "COMMAND"])
+@pytest.mark.parametrize("command", SETTINGS)
+def test_the_settings_of_a_training_are_read_also_behind_its_command(
+    command: str, given: str, sizewell: Sizewell, tmp_path: Path
+) -> None:
+    text, made = SETTINGS[command]
+    file = tmp_path / "run.yaml"
+    file.write_text(text, encoding="utf-8")
+    ran = sizewell("import", (command if given == "COMMAND" else given).format(file), "--name", "tune")
+    assert ran.code == 0, ran.err
+    training = read_spec("tune.yaml", load()).training
+    assert training
+    assert {key: getattr(training, key) for key in made} == made
+    assert training.lora
+    assert training.lora.rank in (32, 8)
+
+
+MAPS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: vllm-config}
+data: {MODEL_NAME: Qwen/Qwen3-32B, LENGTH: "16384"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: qwen}
+spec:
+  template:
+    spec:
+      containers:
+        - name: vllm
+          image: vllm/vllm-openai:v0.9.1
+          args: ["--model", "$(MODEL_NAME)"]
+          ENV
+          resources: {limits: {nvidia.com/gpu: 4}}
+"""
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        "envFrom: [{configMapRef: {name: vllm-config}}]",
+        "env: [{name: MODEL_NAME, valueFrom: {configMapKeyRef: {name: vllm-config, key: MODEL_NAME}}}]",
+    ],
+)
+def test_the_values_of_a_config_map_in_the_same_file_are_read(env: str, sizewell: Sizewell) -> None:
+    Path("pods.yaml").write_text(MAPS.replace("ENV", env), encoding="utf-8")
+    assert sizewell("import", "pods.yaml").code == 0
+    model = read_spec("qwen.yaml", load()).model
+    assert model
+    assert model.name == "Qwen/Qwen3-32B"
+
+
+def test_a_variable_without_a_value_is_said_and_no_line_of_a_file_that_is_not_there(sizewell: Sizewell) -> None:
+    Path("pods.yaml").write_text(MAPS.replace("ENV", "env: [{name: X, value: y}]"), encoding="utf-8")
+    ran = sizewell("import", "pods.yaml")
+    assert "the model of 'qwen' is $(MODEL_NAME), whose value stands nowhere" in ran.err
+    assert "new spec" not in ran.err
+
+
 def test_a_kind_that_is_not_read_is_not_said_to_ask_for_nothing(sizewell: Sizewell) -> None:
     Path("a.yaml").write_text("apiVersion: x/v1\nkind: Odd\nspec: {gpus: {nvidia.com/gpu: 1}}\n")
     done = sizewell("import", "a.yaml")

@@ -17,7 +17,7 @@ from sizewell.cli.commands import Arguments, Command
 from sizewell.cli.new import WORKLOAD, WORKLOADS, check, fitted, folder_of, of_the_stack, place_of, spec_text, write
 from sizewell.cli.parameters import INPUT, PATH
 from sizewell.sizing.catalog.records import PROVISIONABLE
-from sizewell.sizing.errors import UsageError
+from sizewell.sizing.errors import SizewellError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """Write the spec of a workload that another tool's file describes, with what could not be taken over.
 
 FILE is a SkyPilot task, a Kubernetes manifest (also of KServe, Kubeflow, Ray, JobSet), a dstack
-configuration, a Compose file, a Dockerfile, a script or a command line that starts a server or a
-training (also by docker run or sbatch); - is standard input.
+configuration, a Compose file, a Dockerfile, the settings of a training (Axolotl, LLaMA-Factory,
+TRL), a script or a command line that starts a server or a training (also by docker run or sbatch);
+- is standard input.
 What the file does not say stands as a round number, and is named. Overwrites nothing.
 """
 EXAMPLES = """examples:
@@ -166,17 +167,20 @@ def quoted(words: str) -> str:
 
 def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
     from sizewell.sizing.workload.foreign.recognise import CALLED, documents, tool_of, tool_of_text
-    from sizewell.sizing.workload.foreign.tools import drafts
+    from sizewell.sizing.workload.foreign.tools import configured, drafts
 
     tool = tool_of_text(text)
     if tool in ("command", "dockerfile"):
-        return CALLED[tool], drafts(tool, text)
-    read = documents(text, shown)
+        return CALLED[tool], drafts(tool, _with_settings(text) if tool == "command" else text)
+    read = configured(documents(text, shown))
     if tool is None:
         if any(isinstance(each, dict) and "kind" in each for each in read):
             raise UsageError(f"import: {shown} is a spec already\n  fix: run: sizewell size {shown}")
         allowed = "; ".join(CALLED.values())
-        raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: describe it yourself: sizewell new chat")
+        way = "describe it yourself: sizewell new chat"
+        if "values" in Path(shown).stem.lower():
+            way = f"render the chart whose values these are: helm template CHART -f {shown} | sizewell import -"
+        raise UsageError(f"import: {shown} is none of: {allowed}\n  fix: {way}")
     found = [draft for each in read if tool_of(each) == tool for draft in drafts(tool, each)]
     if not found and re.search(r"(?:nvidia|amd)\.com/gpu|google\.com/tpu|aws\.amazon\.com/neuron", text):
         kinds = ", ".join(dict.fromkeys(str(each.get("kind")) for each in read if isinstance(each, dict)))
@@ -192,10 +196,33 @@ def _drafts(text: str, shown: str) -> tuple[str, list[Draft]]:
     return CALLED[tool], found
 
 
+def _with_settings(text: str) -> str:
+    """A command with the settings of the YAML files that it names in the place of their names, where they are here."""
+    from sizewell.sizing.workload.foreign.command import settings_of
+    from sizewell.sizing.workload.foreign.recognise import documents
+
+    def stated(match: re.Match[str]) -> str:
+        file = Path(match[0].strip("'\""))
+        try:
+            read = documents(file.read_text(encoding="utf-8"), str(file))
+        except (OSError, UnicodeDecodeError, SizewellError):
+            return match[0]
+        if len(read) != 1 or not isinstance(read[0], dict):
+            return match[0]
+        return " ".join(shlex.join([f"--{name}", *values]) for name, values in settings_of(read[0]).items())
+
+    return re.sub(r"(?<=\s)[^\s=]+\.ya?ml\b", stated, text)
+
+
 def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[str, Any]], catalog: Catalog) -> _Spec:
     called, shown = source.called, source.shown
     model = args.model or _model(draft, catalog)
     workload = args.workload or _workload(draft, model, catalog)
+    if "$" in model:
+        raise UsageError(
+            f"import: {shown}: the model of '{draft.name}' is {model}, whose value stands nowhere in {called}"
+            f"\n  fix: name it: sizewell import {shown} --model meta-llama/Llama-3.1-8B-Instruct"
+        )
     if not model and workload != "notebook":
         raise UsageError(
             f"import: {shown}: the model of '{draft.name}' stands nowhere in {called}"
@@ -375,6 +402,8 @@ def _flow(value: Any) -> str:
         return f"{{{', '.join(f'{key}: {_flow(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_flow, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

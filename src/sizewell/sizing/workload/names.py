@@ -20,7 +20,7 @@ from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
 from sizewell.sizing.workload.model import Place, WorkloadSpec
-from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, TWO_STACKS, two_stacks_by_name
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, two_stacks_by_name, two_stacks_way
 from sizewell.sizing.workload.precision import weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
 
@@ -172,7 +172,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             (f"write {{params: {size[0].upper()}}}, or the name of a model" if size else "")
             or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
-            or (TWO_STACKS if two_stacks_by_name(spec.model.name) else "")
+            or (two_stacks_way(spec.model.name) if two_stacks_by_name(spec.model.name) else "")
             or _near_models(spec.model.name, catalog.models)
             or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
             "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "

@@ -16,8 +16,10 @@ MACHINE_ALONE: Final = (
     "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, or what holds 2 bytes a parameter to serve "
     "it or for LoRA (bf16), 16 to train all of it (AdamW), and the activations"
 )
+_OF_TWO_STACKS: Final = {"google-t5/t5-large": 738e6, "bigscience/mt0-xxl": 12.9e9}  # in the catalog, by parameters
 TWO_STACKS: Final = (
-    "name one of the catalog that is as large (google-t5/t5-large, bigscience/mt0-xxl); else " + MACHINE_ALONE
+    "name one of the catalog if it is as large (google-t5/t5-large of 0.7B, bigscience/mt0-xxl of 13B); else "
+    + MACHINE_ALONE
 )
 _PUBLISHED: Final = (
     "state the published number of all its parameters beside the file: model: {config: ..., params: 9.7B}"
@@ -152,6 +154,24 @@ def two_stacks_by_name(name: str) -> bool:
     [True, True, False]
     """
     return _TWO_STACKS_CALLED.search(name) is not None
+
+
+def two_stacks_way(name: str) -> str:
+    """The way out for an encoder-decoder by its name: one of the catalog of the size that the name says, if there is.
+
+    >>> two_stacks_way("google/mt5-xxl-13B")[:52], two_stacks_way("facebook/nllb-200-3.3B") == MACHINE_ALONE
+    ('name one of the catalog that is as large (bigscience', True)
+    """
+    size = re.search(r"(?<![\d.])(\d+(?:\.\d+)?)([bm])(?![a-z])", name, re.IGNORECASE)
+    if size is None:
+        return TWO_STACKS
+    params = float(size[1]) * (1e9 if size[2].lower() == "b" else 1e6)
+    alike = [known for known, own in _OF_TWO_STACKS.items() if 2 / 3 < own / params < 3 / 2]
+    return (
+        f"name one of the catalog that is as large ({', '.join(alike)}); else {MACHINE_ALONE}"
+        if alike
+        else MACHINE_ALONE
+    )
 
 
 def unknown_parts(config: Mapping[str, object]) -> OtherKind:

@@ -410,6 +410,14 @@ def _behind(line: str, words: list[str]) -> list[str]:
     return words[next(ends, 0) :]
 
 
+def read_settings(draft: Draft, options: dict[str, list[str]], where: str) -> None:
+    """What the settings of a training say, and which of them decide nothing."""
+    _trained(draft, options, where)
+    for name, way in ((name, _ways().get(name, "")) for name in options):
+        if way.startswith("leave it out: "):
+            draft.leave(name.replace("-", "_"), way.removeprefix("leave it out: "))
+
+
 def option_meant(where: str, key: str, section: Mapping[str, Any], *, trains: bool, devices: int | None) -> str:
     """What to write for an option of a server or a trainer that stands as a key of a spec; "" where it is none.
 

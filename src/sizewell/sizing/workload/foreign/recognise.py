@@ -12,7 +12,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.workload.foreign.command import is_known
 from sizewell.sizing.workload.text import BYTES_MAX, SpecLoader, check_bounds
 
-Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command"]
+Tool = Literal["skypilot", "kubernetes", "dstack", "compose", "dockerfile", "command", "settings"]
 CALLED: Final[Mapping[Tool, str]] = {
     "skypilot": "a SkyPilot task",
     "kubernetes": "a Kubernetes manifest",
@@ -20,9 +20,13 @@ CALLED: Final[Mapping[Tool, str]] = {
     "compose": "a Compose file",
     "dockerfile": "a Dockerfile",
     "command": "a command line",
+    "settings": "a file of a training's settings",
 }
 _SKYPILOT: Final = ("run", "setup", "num_nodes", "file_mounts", "workdir", "envs", "service")
 _SKYPILOT_RESOURCES: Final = ("cloud", "use_spot", "any_of", "ordered", "image_id", "disk_size", "autostop", "infra")
+_MODELS: Final = ("base_model", "model_name_or_path")  # of Axolotl; of transformers, TRL and LLaMA-Factory
+_TRAINED: Final = ("num_epochs", "num_train_epochs", "max_steps", "learning_rate", "micro_batch_size", "datasets",
+                   "per_device_train_batch_size", "finetuning_type", "adapter", "output_dir")  # fmt: skip
 _DSTACK: Final = ("task", "service", "dev-environment")
 
 
@@ -83,6 +87,8 @@ def tool_of(document: object) -> Tool | None:
         return "compose"
     if "kind" in document:
         return None
+    if any(key in document for key in _MODELS) and any(key in document for key in _TRAINED):
+        return "settings"
     if document.get("type") in _DSTACK:
         return "dstack"
     resources = document.get("resources")

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.sizing import units
-from sizewell.sizing.workload.foreign.command import lines_of, read_commands, unpacked
+from sizewell.sizing.workload.foreign.command import lines_of, read_commands, read_settings, settings_of, unpacked
 from sizewell.sizing.workload.foreign.draft import Draft
 from sizewell.sizing.workload.foreign.recognise import Tool
 
@@ -49,8 +49,63 @@ def drafts(tool: Tool, document: Any) -> list[Draft]:
         "compose": _compose,
         "dockerfile": _dockerfile,
         "command": _command,
+        "settings": _settings,
     }
     return list(readers[tool](document))
+
+
+def configured(documents: list[Any]) -> list[Any]:
+    """Manifests whose containers have the values of the ConfigMaps among them, as Kubernetes gives them.
+
+    >>> maps = {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"MODEL": "a/b"}}
+    >>> configured([maps, {"containers": [{"envFrom": [{"configMapRef": {"name": "c"}}]}]}])[1]
+    {'containers': [{'env': [{'name': 'MODEL', 'value': 'a/b'}]}]}
+    """
+    each = [item for document in documents for item in (_mapping(document).get("items") or [document])]
+    maps = {
+        str(_mapping(item.get("metadata")).get("name")): _mapping(item.get("data"))
+        for item in each
+        if isinstance(item, Mapping) and item.get("kind") == "ConfigMap"
+    }
+    return [_configured(document, maps) for document in documents] if maps else documents
+
+
+def _configured(node: Any, maps: Mapping[str, Mapping[str, Any]]) -> Any:
+    if isinstance(node, list):
+        return [_configured(item, maps) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    made = {key: _configured(value, maps) for key, value in node.items()}
+    whole = [
+        (str(source.get("prefix") or "") + str(name), value)
+        for source in _mappings(node.get("envFrom"))
+        for name, value in maps.get(str(_mapping(source.get("configMapRef")).get("name")), {}).items()
+    ]
+    stated = []
+    for variable in _mappings(node.get("env")):
+        named = _mapping(_mapping(variable.get("valueFrom")).get("configMapKeyRef"))
+        value = maps.get(str(named.get("name")), {}).get(str(named.get("key")))
+        stated.append({"name": variable.get("name"), "value": value} if value is not None else variable)
+    if whole or stated:
+        own = {str(each.get("name")) for each in stated}
+        made["env"] = [*({"name": name, "value": value} for name, value in whole if name not in own), *stated]
+        made.pop("envFrom", None)
+    return made
+
+
+def _settings(document: Mapping[str, Any]) -> Iterator[Draft]:
+    """The settings of a training as Axolotl, LLaMA-Factory and TRL read them: the options of a command line in YAML."""
+    options = settings_of(document)
+    draft = Draft(name=str(document.get("run_name") or "training"), work="training")
+    engine = next((engine for key, engine in _SETTINGS_OF if key in document), "")
+    if engine:
+        draft.take("engine", engine, "its settings")
+    read_settings(draft, options, "the file")
+    yield draft
+
+
+_SETTINGS_OF: Final = (("base_model", "axolotl"), ("finetuning_type", "llama-factory"), ("cutoff_len", "llama-factory"),
+                       ("use_peft", "trl"))  # fmt: skip
 
 
 def _command(text: str) -> Iterator[Draft]:
