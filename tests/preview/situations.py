@@ -42,6 +42,7 @@ class HandPricing:
     outside: tuple = ()
     coverage: Counts = Counts()
     hidden: tuple = ()
+    by_use: tuple = ()
     elsewhere: frozenset = frozenset()
 
 

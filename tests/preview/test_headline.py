@@ -342,3 +342,38 @@ def test_attached_accelerators_are_idle_with_their_machine():
     plain = preview({}, {"a": ("gcp:compute/instance:Instance", {**inputs, "guestAccelerators": []})})
     both, alone = (each.stacks[0].after.idle_usd_per_hour.expected for each in (changed, plain))
     assert both - alone == Decimal("0.70")
+
+
+FUNCTION = ("aws:lambda/function:Function", {"memorySize": 256})
+QUEUE = ("aws:sqs/queue:Queue", {})
+ON_DEMAND = ("aws:dynamodb/table:Table", {"billingMode": "PAY_PER_REQUEST"})
+CAPACITY = ("aws:dynamodb/table:Table", {"billingMode": "PROVISIONED", "readCapacity": 500})
+RUN_L4 = {
+    "location": "us-central1",
+    "template": {
+        "containers": [{"resources": {"limits": {"nvidia.com/gpu": "1", "cpu": "4", "memory": "16Gi"}}}],
+        "nodeSelector": {"accelerator": "nvidia-l4"},
+        "scaling": {"minInstanceCount": 0, "maxInstanceCount": 3},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ({"a": GPU}, {"f": FUNCTION}, "/month + use ("),
+        ({"f": FUNCTION}, {"a": GPU}, "/month - use ("),
+        ({"a": GPU, "q": QUEUE}, {"f": FUNCTION}, "/month +/- use ("),
+        ({}, {"q": QUEUE}, "+$0/month + use ($0 -> $0 + use expected)"),
+        ({"a": GPU}, {"svc": ("gcp:cloudrunv2/service:Service", RUN_L4)}, "/month + use ("),
+        # what had no price and is billed by use now may cost more or less
+        ({"t": CAPACITY}, {"t": ON_DEMAND}, "an increase or a decrease in what has none"),
+        ({"f": FUNCTION}, {"f": FUNCTION}, "Run-rate unchanged at $0/month expected"),
+    ],
+)
+def test_what_is_billed_by_use_is_no_zero_in_a_change(before, after, says):
+    found = preview(before, after)
+    assert says in text.headline(found)
+    for rendered in (terminal.render(found), markdown.render(found)):
+        assert "no charge" not in rendered
+        assert "billed by use" in rendered or before == after or "svc" in after

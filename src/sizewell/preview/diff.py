@@ -31,6 +31,7 @@ from sizewell.sizing.providers.cloud import Account
 from sizewell.sizing.records.budget import MONTHLY, of_stack
 from sizewell.sizing.records.decision import Decision
 
+ASSUMED = "assumed usage"
 IDLE_UNITS = (*charges.RUNNING, "?")  # of machines that run; of what nobody knows, which may be some
 UNSURE = (
     "evaluated without the Pulumi engine: replacements are detected for common inputs only; --engine pulumi "
@@ -71,6 +72,8 @@ class PricingLike(Protocol):
     @property
     def hidden(self) -> tuple[Hidden, ...]: ...
     @property
+    def by_use(self) -> tuple[tuple[str, str, str], ...]: ...
+    @property
     def elsewhere(self) -> frozenset[str]: ...
 
 
@@ -95,6 +98,7 @@ class _Group:
     unpriced: list[str] = field(default_factory=list)
     changes: list[tuple[Change, RecordedResource]] = field(default_factory=list)
     asks: str = ""  # accelerators that pods want of machines that somebody else pays for
+    uses: Counter[str] = field(default_factory=Counter)  # types that are billed by a use that nobody stated
 
     def add(self, line: LineItem) -> None:
         cost = line.cost()
@@ -105,6 +109,8 @@ class _Group:
             self.once += cost
         else:
             self.monthly += cost
+            if line.confidence == ASSUMED and cost.expected == 0 < cost.ceiling:
+                self.uses[f"{line.what} {line.resource}"] += 1
 
 
 def compare(
@@ -135,6 +141,11 @@ def compare(
     renamed = _renames(before, after.plan, now) if before else {}
     was = _grouped(before.pricing.items if before else (), renamed)
     _put_changes(changes, (before, after), renamed, (was, now))
+    for side, groups in ((before, was), (after, now)):
+        _put_uses(side, groups, renamed if side is before else {})
+        if before is None:  # no change is claimed; what is billed by use is said outside the totals
+            for group in groups.values():
+                group.uses.clear()
     described = describe(after.plan)
     described_before = describe(before.plan) if before else {}
     names = [*now, *(name for name in was if name not in now)]
@@ -286,6 +297,16 @@ def _put_changes(
             group.asks = group.asks or asks(resource, graphs[0] if change.kind == "delete" else graphs[1])
 
 
+def _put_uses(side: Side | None, groups: Mapping[str, _Group], renamed: Mapping[str, str]) -> None:
+    """What is billed by use, to the groups that there are: it has no line, and what does not change has no group."""
+    resources = side.plan.by_urn() if side else {}
+    for urn, kind, _ in side.pricing.by_use if side else ():
+        label = label_of(resources[urn], resources)
+        group = groups.get(renamed.get(label, label))
+        if group is not None:
+            group.uses[kind] += 1
+
+
 def _weight_of_row(row: records.Row) -> tuple[object, ...]:
     """The dearest first; then what has no price, what moves the ceiling alone, and what costs nothing."""
     ceiling = abs(row.after.ceiling - row.before.ceiling)
@@ -345,6 +366,8 @@ def _row(
         unpriced=unpriced,
         unpriced_before=tuple(dict.fromkeys(was.unpriced)) if was else (),
         confidence=tuple(dict.fromkeys(line.confidence for line, _ in shown.lines if line.confidence)),
+        use_added=(now.uses - (was.uses if was else Counter())).total() if now else 0,
+        use_gone=(was.uses - (now.uses if now else Counter())).total() if was else 0,
         resources=len({line.resource for line, _ in shown.lines if line.resource}),
         changes=_changes_in_words(name, shown.changes, whole=sign in "+-"),
         lines=tuple(_line(line, cost, by_urn) for line, cost in shown.lines),
@@ -380,7 +403,7 @@ def _words(described: Described | None, group: _Group) -> str:
     description = bought[0] if bought else (described.what if described else "") or _what(group.lines)
     sizes = [size for size in sizes_of(resource.inputs for _, resource in group.changes) if size not in description]
     description = ", ".join(part for part in (description, *sizes) if part)
-    return description or group.asks or "no charge"
+    return description or group.asks or ("billed by use" if group.uses else "no charge")
 
 
 def _changes_in_words(

@@ -64,6 +64,8 @@ class Row:
     between_after: tuple[Decimal, Decimal] | None = None
     unpriced: tuple[str, ...] = ()
     unpriced_before: tuple[str, ...] = ()
+    use_added: int = 0  # resources that are billed by a use that nobody stated, which the change brings or takes
+    use_gone: int = 0
     confidence: tuple[str, ...] = ()
     resources: int = 0
     changes: tuple[str, ...] = ()  # "availabilityZone: us-east-1a -> us-east-1b", of each resource that changes

@@ -89,7 +89,7 @@ def per_month(row: records.Row) -> str:
     parts = []
     if row.between is not None:
         parts.append(f"{signed(row.between[0])} to {signed(row.between[1])}")
-    elif row.change != 0 or (row.once.ceiling == 0 and not row.unpriced):
+    elif row.change != 0 or (row.once.ceiling == 0 and not row.unpriced and not row.use_added and not row.use_gone):
         parts.append(signed(row.change))
     if row.between is None and row.ceiling_change != row.change and (row.sign == "~" or row.change == 0):
         parts.append(f"(ceiling {signed(row.ceiling_change)})")
@@ -97,7 +97,7 @@ def per_month(row: records.Row) -> str:
         parts.append(f"{usd(row.once.expected)} once")
     if row.unpriced or row.unpriced_before:
         parts.append("?")
-    return " ".join(parts)
+    return f"{' '.join(parts)}{use_in_words(more=bool(row.use_added), less=bool(row.use_gone))}".strip()
 
 
 def what_of(row: records.Row) -> str:
@@ -119,7 +119,11 @@ def merged(rows: tuple[records.Row, ...]) -> list[records.Row]:
         same = (row.sign, row.kind, row.what, row.was, row.how, row.region, row.before, row.after, row.once)
         alone = (row.component,) if row.resources > 1 else ()
         groups.setdefault(
-            (*same, row.between, row.unpriced, row.unpriced_before, row.confidence, row.changes, *alone), []
+            (
+                *(*same, row.between, row.unpriced, row.unpriced_before, row.use_added, row.use_gone),
+                *(row.confidence, row.changes, *alone),
+            ),
+            [],
         ).append(row)
     return [_merged(group) for group in groups.values()]
 
@@ -185,11 +189,21 @@ def _why_open(stacks: Sequence[records.Stack]) -> str:
     return ", ".join(words for number, words in counts if number)
 
 
+def use_in_words(*, more: bool, less: bool) -> str:
+    """What stands behind a change that brings or takes what is billed by a use that nobody stated.
+
+    >>> use_in_words(more=True, less=False), use_in_words(more=False, less=True), use_in_words(more=True, less=True)
+    (' + use', ' - use', ' +/- use')
+    """
+    return {(True, True): " +/- use", (True, False): " + use", (False, True): " - use"}.get((more, less), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What stands behind a figure that something is missing from: " + ?", or "" where nothing is.
+    """What stands behind a figure that something is missing from: " + ?", " + use", or "" where nothing is.
 
-    `more` and `less`: whether what has no price can make the change larger, or smaller, than the figure.
+    `more` and `less`: whether what has no price can make the change larger, or smaller, than the figure. `use` is what
+    stands behind the change for what is billed by use alone.
     """
 
     before: str = ""
@@ -197,6 +211,7 @@ class Open:
     change: str = ""
     more: bool = False
     less: bool = False
+    use: str = ""
 
 
 def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Open:
@@ -204,7 +219,7 @@ def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Ope
 
     What has no price on either side and does not change is missing from both sums and from no difference.
     """
-    before = after = more = less = False
+    before = after = more = less = added = gone = False
     for stack in stacks:
         before |= bool(stack.failed or stack.base_failed)
         after |= bool(stack.failed)
@@ -216,8 +231,20 @@ def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Ope
             after |= later
             more |= row.sign != "=" and later
             less |= row.sign != "=" and earlier
+            added |= not units and bool(row.use_added)
+            gone |= not units and bool(row.use_gone)
     marks = [" + ?" if missing else "" for missing in (before, after, more or less)]
-    return Open(before=marks[0], after=marks[1], change=marks[2], more=more, less=less)
+    use = use_in_words(more=added, less=gone)
+    if more or less:  # which way the whole goes is no more certain for it
+        more, less = more or added, less or gone
+    return Open(
+        before=marks[0] + use_in_words(more=gone, less=False),
+        after=marks[1] + use_in_words(more=added, less=False),
+        change=marks[2] + use,
+        more=more,
+        less=less,
+        use=use,
+    )
 
 
 def _lacks(row: records.Row, units: Sequence[str] = ()) -> tuple[bool, bool]:
@@ -355,15 +382,17 @@ def _change(change: Decimal, missing: Open, between: tuple[Decimal, Decimal] | N
     ('-$733/month', 'change not known: -$733/month in what has a price, an increase in what has none')
     >>> _change(Decimal(120), Open(more=True)), _change(Decimal(0), Open(less=True))
     ('up by at least $120/month', 'down by an amount that is not known')
+    >>> _change(Decimal(-733), Open(use=" + use"))
+    '-$733/month + use'
     >>> _change(Decimal(0), Open(), (Decimal(-7360), Decimal(0)))
     'change not known: between -$7,360/month and +$0/month, by a number that is not known yet'
     """
     if between is not None:
         known = " and ".join(f"{dollars(bound, sign=True)}/month" for bound in between)
         rest = " in what has a price, the rest is not known" if missing.more or missing.less else ""
-        return f"change not known: between {known}, by a number that is not known yet{rest}"
+        return f"change not known: between {known}, by a number that is not known yet{rest}{missing.use}"
     if not (missing.more or missing.less):
-        return f"{dollars(change, sign=True)}/month"
+        return f"{dollars(change, sign=True)}/month{missing.use}"
     known = f"{dollars(change, sign=True)}/month in what has a price"
     if missing.more and missing.less:
         return f"change not known: {known}, an increase or a decrease in what has none"
