@@ -198,3 +198,52 @@ def test_a_container_is_billed_with_the_account_or_the_database_that_it_shares()
     shared = make(f"{COSMOS}:SqlResourceSqlContainer", {"databaseName": UNKNOWN}, databaseName=database)
     assert [urn for urn, *_ in priced(database, shared).unpriced] == [database.urn]
     assert priced(database, shared, rates=[{"fee": "cosmosdb.ru_hour", "usd": "0.00008"}]).cost().unpriced == ()
+
+
+EMR, DATAPROC = "aws:emr/cluster:Cluster", "gcp:dataproc/cluster:Cluster"
+ALIVE = {"keepJobFlowAliveWhenNoSteps": True}
+MASTER = {"masterInstanceGroup": {"instanceType": "m5.xlarge"}}
+T4_NODES = {"instanceType": "g4dn.xlarge", "instanceCount": 4}
+WORKERS = {
+    "numInstances": 2,
+    "machineType": "n1-standard-8",
+    "accelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "floor", "expected"),
+    [
+        # 4 x 0.526 and 0.192 by the hour; a cluster that ends after its steps, or when it is idle, may cost nothing
+        (EMR, {**MASTER, **ALIVE, "coreInstanceGroup": T4_NODES}, "1676.08", "1676.08"),
+        (EMR, {**MASTER, "coreInstanceGroup": T4_NODES}, "0.00", "1676.08"),
+        (EMR, {**MASTER, **ALIVE, "autoTerminationPolicy": {"idleTimeout": 3600}}, "0.00", "140.16"),
+        (EMR, {**ALIVE, "masterInstanceFleet": {"targetOnDemandCapacity": 1,
+                                                "instanceTypeConfigs": [{"instanceType": "m5.xlarge"}]}},
+         "140.16", "140.16"),
+        ("aws:emr/instanceGroup:InstanceGroup", T4_NODES, "1535.92", "1535.92"),
+        # a master, 2 workers and their T4s at 0.19, 0.379998 and 0.35
+        (DATAPROC, {"region": "us-central1", "clusterConfig": {
+            "masterConfig": {"machineType": "n1-standard-4"}, "workerConfig": WORKERS}}, "1204.50", "1204.50"),
+        (f"{AZURE}:hdinsight:Cluster", {"properties": {"computeProfile": {"roles": [
+            {"name": "workernode", "targetInstanceCount": 2, "hardwareProfile": {"vmSize": "Standard_NC4as_T4_v3"}}]}}},
+         "767.96", "767.96"),
+    ],
+)  # fmt: skip
+def test_machines_of_a_cluster_for_data_are_priced_beside_its_surcharge(
+    kind: str, inputs: dict[str, object], floor: str, expected: str
+) -> None:
+    found = priced(make(kind, inputs))
+    month = found.cost().run_rate.usd_per_month
+    assert (str(month.floor), str(month.expected)) == (floor, expected)
+    assert [line.what for line in found.items if isinstance(line.price, Unpriced)] == [
+        f"{'EMR' if 'emr' in kind else 'Dataproc' if 'dataproc' in kind else 'HDInsight'} surcharge on its machines"
+    ]
+
+
+def test_a_policy_that_scales_a_cluster_for_data_moves_its_ceiling() -> None:
+    cluster = make(EMR, {**MASTER, **ALIVE, "coreInstanceGroup": T4_NODES}, "c")
+    limits = {"computeLimits": [{"unitType": "Instances", "minimumCapacityUnits": 1, "maximumCapacityUnits": 10}]}
+    policy = make("aws:emr/managedScalingPolicy:ManagedScalingPolicy", {"clusterId": UNKNOWN, **limits}, "p",
+                  clusterId=cluster)  # fmt: skip
+    assert str(priced(cluster, policy).cost().run_rate.usd_per_month.ceiling) == "3979.96"  # 10 x 0.526 and 0.192

@@ -17,6 +17,7 @@ from sizewell.resources.tables import (
     azure_other,
     caches,
     cosmos,
+    data_clusters,
     databases,
     gaps,
     gcp_compute,
@@ -29,8 +30,8 @@ from sizewell.sizing.providers.cloud import PerCloud
 
 Tables = tuple[Mapping[str, Pricer], ...]
 TABLES: Final = PerCloud[Tables](
-    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS),
-    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP),
+    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS, data_clusters.AWS),
+    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP, data_clusters.GCP),
     azure=(
         azure_compute.TABLE,
         azure_managed.TABLE,
@@ -38,6 +39,7 @@ TABLES: Final = PerCloud[Tables](
         databases.AZURE,
         caches.AZURE,
         cosmos.TABLE,
+        data_clusters.AZURE,
     ),
 )
 PRICERS: Final[Mapping[str, Pricer]] = {
