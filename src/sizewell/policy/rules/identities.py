@@ -431,8 +431,8 @@ def default_service_account(pool: Pool, _: Parameters) -> Verdict:
     return forbid(
         pool.default_identity,
         message=(
-            "every pod on the machines has the rights of the project's default service account, often all of "
-            "the project's"
+            "everything that runs on the machines has the rights of the project's default service account, often all "
+            "of the project's"
         ),
         fix="create a service account for the machines and name it",
         unknown="the service account",

@@ -37,6 +37,15 @@ def _identity(graph: Graph, owner: RecordedResource, prop: str, account: object)
     return stated in {"", "default"} or stated.endswith("-compute@developer.gserviceaccount.com")
 
 
+def _identity_of_instance(graph: Graph, owner: RecordedResource, inputs: object) -> Flag:
+    """The same of a machine of one's own: without a block it has no account at all, unlike what gcloud starts.
+
+    Source: github.com/hashicorp/terraform-provider-google/issues/14423.
+    """
+    account = get(inputs, "serviceAccount")
+    return False if account in (None, {}) else _identity(graph, owner, "serviceAccount", get(account, "email"))
+
+
 def _reservation(config: object) -> Text:
     affinity = get(config, "reservationAffinity")
     kind = text(get(affinity, "consumeReservationType", default=get(affinity, "type")))
@@ -147,7 +156,7 @@ def _instance_details(graph: Graph, owner: RecordedResource, inputs: object) -> 
         "market": machine.market,
         "attached_accelerator": _attached(machine),
         "public_address": public,
-        "default_identity": _identity(graph, owner, "serviceAccount", get(inputs, "serviceAccount", "email")),
+        "default_identity": _identity_of_instance(graph, owner, inputs),
         "start_script": script,
         "metrics": UNKNOWN if isinstance(script, Unknown) else any(name in script for name in METRIC_AGENTS),
         "own_key": graph.stated(owner, "bootDisk" if "bootDisk" in owner.inputs else "disks", boot),
@@ -188,9 +197,7 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     details = _instance_details(graph, resource, inputs)
     template = gcp_nodes.template_of(graph, resource)
     if isinstance(template, RecordedResource) and "serviceAccount" not in resource.inputs:
-        details["default_identity"] = _identity(
-            graph, template, "serviceAccount", get(inputs, "serviceAccount", "email")
-        )
+        details["default_identity"] = _identity_of_instance(graph, template, inputs)
     if resource.inputs.get("sourceMachineImage") is not None:  # what it does not state, it takes from there
         for key, fact in (("serviceAccount", "default_identity"), ("networkInterfaces", "public_address")):
             if key not in resource.inputs:
