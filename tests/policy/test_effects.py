@@ -484,3 +484,24 @@ def test_machines_of_an_unknown_template_are_on_no_host_that_anybody_named() -> 
     bill = price(plan, load(), on=ON)
     assert not [each for each in bill.outside if "dedicated host" in each]
     assert "the machine type is known only after deployment" in bill.unpriced[0][2]
+
+
+def held_at_all(*resources: RecordedResource) -> object:
+    """Whether a program is taken to have accelerators."""
+    plan = Plan(project="p", stack="dev", resources=resources, config={"aws:region": "us-east-1"})
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    return evaluate(stated, SETTINGS, on=ON).accelerators
+
+
+@pytest.mark.parametrize(
+    ("profile", "has"), [("Consumption-GPU-NC8as-T4", True), ("NC24-A100", True), ("Consumption", False), ("D4", False)]
+)
+def test_an_environment_whose_profile_has_gpus_runs_some(profile: str, has: bool) -> None:
+    stated = {"workloadProfiles": [{"name": "gpu", "workloadProfileType": profile}]}
+    assert held_at_all(resource("azure-native:app:ManagedEnvironment", "env", stated)) is has
+
+
+def test_a_studio_has_accelerators_where_it_sets_some_for_its_apps() -> None:
+    apps = {"jupyterLabAppSettings": {"defaultResourceSpec": {"instanceType": "ml.g5.xlarge"}}}
+    assert held_at_all(resource("aws:sagemaker/domain:Domain", "studio", {"defaultUserSettings": apps})) is True
+    assert held_at_all(resource("aws:sagemaker/domain:Domain", "studio", {"defaultUserSettings": {}})) is False

@@ -247,3 +247,42 @@ def test_a_policy_that_scales_a_cluster_for_data_moves_its_ceiling() -> None:
     policy = make("aws:emr/managedScalingPolicy:ManagedScalingPolicy", {"clusterId": UNKNOWN, **limits}, "p",
                   clusterId=cluster)  # fmt: skip
     assert str(priced(cluster, policy).cost().run_rate.usd_per_month.ceiling) == "3979.96"  # 10 x 0.526 and 0.192
+
+
+def test_apps_of_a_studio_are_named_with_the_rate_of_the_machine_that_it_sets() -> None:
+    apps = {"jupyterLabAppSettings": {"defaultResourceSpec": {"instanceType": "ml.g5.xlarge"}}}
+    studio = make("aws:sagemaker/domain:Domain", {"defaultUserSettings": apps})
+    assert priced(studio).outside == ("it: apps on ml.g5.xlarge (it): 1.4084 USD/h each while open, not in totals",)
+    used = priced(studio, usage=[{"resource": "it", "machine_hours": 100}])
+    assert str(used.cost().run_rate.usd_per_month.expected) == "140.84"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "base", "above", "usd"),
+    [
+        # 12 hours on 5 days are 260 of a month: 1.006 on demand and 0.4125 on spot for each machine
+        (2, 4, 1, 0, "368.81"),
+        (4, 8, 2, 50, "891.93"),  # the base of 2 and one of the other two
+        (2, 10, 2, 0, "523.12"),
+    ],
+)
+def test_the_base_of_a_mixed_group_is_filled_first_by_what_runs(
+    wanted: int, most: int, base: int, above: int, usd: str
+) -> None:
+    template = make("aws:ec2/launchTemplate:LaunchTemplate", {"instanceType": "g5.xlarge"}, "lt")
+    shares = {"onDemandBaseCapacity": base, "onDemandPercentageAboveBaseCapacity": above}
+    policy = {"launchTemplate": {"launchTemplateSpecification": {"launchTemplateId": UNKNOWN}},
+              "instancesDistribution": shares}  # fmt: skip
+    group = make(
+        "aws:autoscaling/group:Group",
+        {"minSize": 0, "maxSize": most, "desiredCapacity": wanted, "mixedInstancesPolicy": policy},
+        "g",
+        mixedInstancesPolicy=template,
+    )
+    up, down = (
+        make("aws:autoscaling/schedule:Schedule",
+             {"autoscalingGroupName": UNKNOWN, "recurrence": f"0 {hour} * * 1-5", "desiredCapacity": size},
+             f"at-{hour}", autoscalingGroupName=group)
+        for hour, size in ((7, wanted), (19, 0))
+    )  # fmt: skip
+    assert str(priced(template, group, up, down).cost().run_rate.usd_per_month.expected) == usd

@@ -173,6 +173,7 @@ _DESCRIBES: Final = (  # how the names of types end that describe something and 
     "Rule", "Image", "Recipe", "Model", "Version", "Permission", "Permissions", "Assignment", "Parameter", "Record",
     "Secret", "Snapshot", "Association", "Member", "Binding", "Role", "Domain", "Space", "Schema", "Table", "Class",
 )  # fmt: skip
+_HOSTS: Final = ("azure-native:app:ManagedEnvironment",)  # free, and says on what machines its apps run
 _WORKS: Final = ("Job", "Run", "Execution", "Build", "Task")  # how those end that end with their work
 
 
@@ -214,7 +215,7 @@ def _runs(graph: Graph, resource: RecordedResource) -> bool:
         (kind in UNKEPT and not UNKEPT[kind].runs)
         or (kind in _READ and kind != CLOUD_CONTROL)
         or resource.inputs.get("typeName") in (HYPERPOD, ENDPOINT_CONFIGURATION)
-        or kind in FREE
+        or (kind in FREE and kind not in _HOSTS)
         or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))
     )
     if known or free_reason(kind) or kind.startswith("kubernetes:"):

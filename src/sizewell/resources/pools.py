@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import UNSIZED, Mix, Size
-from sizewell.resources.values import Flag, Text, cloud_of, count, get, number, text
+from sizewell.resources.values import Count, Flag, Text, cloud_of, count, get, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.billing.tariff import COMMITTED
@@ -91,14 +91,24 @@ def shares(whole: LineItem, spot: LineItem, mix: Mix, size: Size) -> list[LineIt
     """
     if "?" in (whole.unit, spot.unit):  # how many machines there are is not known either
         return [whole if whole.unit == "?" else spot]
-    largest = max((each for each in (size.most, size.wanted) if isinstance(each, int)), default=0)
-    firm = [mix.on_demand(hours / HOURS_PER_MONTH, largest) * HOURS_PER_MONTH for hours in _bounds(whole)]
+    firm = [
+        mix.on_demand(machines, _running(machines, wanted, size)) * HOURS_PER_MONTH
+        for machines, wanted in zip(
+            (hours / HOURS_PER_MONTH for hours in _bounds(whole)), (size.least, size.wanted, size.most), strict=True
+        )
+    ]
     rest = [max(hours - share, Decimal(0)) for hours, share in zip(_bounds(spot), firm, strict=True)]
     return [
         replace(line, quantity=Interval(*map(amount, sorted(hours))), how=f"{line.how}; its share of the mix")
         for line, hours in ((whole, firm), (spot, rest))
         if max(hours) > 0
     ]
+
+
+def _running(machines: Decimal, wanted: Count, size: Size) -> int:
+    """How many machines run at a time, of which the month has `machines` on average; 0 where no size says so."""
+    known = [each for each in (wanted, size.wanted, size.most) if isinstance(each, int) and each >= machines]
+    return known[0] if known else 0
 
 
 def _bounds(line: LineItem) -> tuple[Decimal, Decimal, Decimal]:

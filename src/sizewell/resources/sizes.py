@@ -80,16 +80,17 @@ class Mix:
     base: Decimal
     percent_above: Decimal
 
-    def on_demand(self, machines: Decimal, largest: int) -> Decimal:
+    def on_demand(self, machines: Decimal, running: int) -> Decimal:
         """On-demand machines of `machines`, a whole size or an average over a month in which some run part of the time.
 
-        The service rounds the share up. Of an average the share is that of the largest size.
+        The service fills the base first and rounds the share of the others up. Of an average the share is that of the
+        `running` machines while they run.
 
         >>> mix = Mix(base=Decimal(1), percent_above=Decimal(50))
-        >>> mix.on_demand(Decimal(4), 8), mix.on_demand(Decimal("0.5"), 8)
-        (Decimal('3'), Decimal('0.3125'))
+        >>> mix.on_demand(Decimal(4), 4), mix.on_demand(Decimal(1), 2), mix.on_demand(Decimal("0.5"), 8)
+        (Decimal('3'), Decimal('1.0'), Decimal('0.3125'))
         """
-        if machines != machines.to_integral_value() and largest:
-            return machines * self.on_demand(Decimal(largest), largest) / largest
+        if machines != running and running:
+            return machines * self.on_demand(Decimal(running), running) / running
         above = max(machines - self.base, Decimal(0))
         return min(machines, self.base) + (above * self.percent_above / 100).to_integral_value(ROUND_CEILING)

@@ -352,6 +352,13 @@ def reservation_expired(facts: StackFacts, parameters: Parameters) -> StackVerdi
     return verdicts
 
 
+_ENDS: Final = {  # what a type calls its end; others have none
+    "aws:ec2/capacityReservation:CapacityReservation": "give it an end (endDate), or an expiry that something acts on",
+    "gcp:compute/reservation:Reservation": "give it an end (deleteAtTime), or an expiry that something acts on",
+    HOURLY: ("use a sku that is billed by token (Standard), or give it an expiry that something acts on"),
+}
+
+
 @rule(
     "reservation-without-end",
     area="spend",
@@ -366,6 +373,9 @@ def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdi
     >>> from sizewell.policy.examples import purchase
     >>> usual = {"baseline": ["prod"]}
     >>> reservation_without_end(purchase(refundable=True), usual).fix
+    'give it an expiry that something acts on'
+    >>> held = purchase(refundable=True, type="aws:ec2/capacityReservation:CapacityReservation")
+    >>> reservation_without_end(held, usual).fix
     'give it an end (endDate), or an expiry that something acts on'
     >>> from sizewell.resources.expiry import Expiry
     >>> reservation_without_end(purchase(refundable=True, ends=Expiry(counts=True)), usual) is None
@@ -376,7 +386,7 @@ def reservation_without_end(purchase: Purchase, parameters: Parameters) -> Verdi
     return require(
         purchase.ends.counts,
         message=f"the reservation is billed without an end, whether it is used or not{purchase.ends.also()}",
-        fix="give it an end (endDate), or an expiry that something acts on",
+        fix=_ENDS.get(purchase.type, "give it an expiry that something acts on"),
         unknown="the end date",
     )
 

@@ -9,6 +9,8 @@ from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, Thing
 from sizewell.resources.values import Flag, count, either, flag, get
 
+_SPOT_REQUEST: Final = "aws:ec2/spotFleetRequest:SpotFleetRequest"
+
 
 @rule(
     "instance-metadata",
@@ -20,7 +22,7 @@ from sizewell.resources.values import Flag, count, either, flag, get
         "aws:autoscaling/group:Group",
         "aws:ec2/instance:Instance",
         "aws:ec2/fleet:Fleet",
-        "aws:ec2/spotFleetRequest:SpotFleetRequest",
+        _SPOT_REQUEST,
         "aws:eks/nodeGroup:NodeGroup",
     ),
     parameters={
@@ -33,6 +35,8 @@ def instance_metadata(pool: Pool, parameters: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import pool
     >>> instance_metadata(pool(machine={}), {"hops": 1}).fix
     'set metadataOptions.httpTokens to required'
+    >>> instance_metadata(pool(type="aws:ec2/spotFleetRequest:SpotFleetRequest", machine={}), {"hops": 1}).fix
+    'name a launch template in launchTemplateConfigs whose metadataOptions.httpTokens is required'
     >>> safe = {"metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1}}
     >>> instance_metadata(pool(machine=safe), {"hops": 1}) is None
     True
@@ -47,9 +51,13 @@ def instance_metadata(pool: Pool, parameters: Parameters) -> Verdict:
     if tokens is UNKNOWN or isinstance(hops, Unknown):
         return Undetermined("the metadata options")
     if tokens != "required":
+        inline = pool.type == _SPOT_REQUEST and not get(pool.inputs, "launchTemplateConfigs")
         return Violation(
             "IMDSv2 is not required: a forged request can read the machine's credentials from the metadata service",
-            "set metadataOptions.httpTokens to required",
+            # launchSpecifications have no such options
+            "name a launch template in launchTemplateConfigs whose metadataOptions.httpTokens is required"
+            if inline
+            else "set metadataOptions.httpTokens to required",
         )
     if (hops or 1) > parameters["hops"]:
         return Violation(

@@ -43,6 +43,13 @@ def group_maximum(pool: Pool, parameters: Parameters) -> Verdict:
     )
 
 
+# A request keeps what it asks for, until it ends: it has no minimum.
+_FLEETS: Final = dict.fromkeys(
+    ("aws:ec2/spotFleetRequest:SpotFleetRequest", "aws:ec2/fleet:Fleet"),
+    "set validUntil and terminateInstancesWithExpiration, or use an Auto Scaling group whose minimum is 0",
+)
+
+
 @rule(
     "minimum-above-zero-in-dev",
     area="spend",
@@ -63,6 +70,9 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
     >>> dev = {"environments": ["dev"]}
     >>> minimum_above_zero_in_dev(pool(accelerator="l4", environment="dev", nodes_min=1), dev).fix
     'set the minimum size to 0'
+    >>> fleet = {"type": "aws:ec2/fleet:Fleet", "accelerator": "l4", "environment": "dev", "nodes_min": 1}
+    >>> minimum_above_zero_in_dev(pool(**fleet), dev).fix.partition(",")[0]
+    'set validUntil and terminateInstancesWithExpiration'
     >>> minimum_above_zero_in_dev(pool(accelerator="l4", environment="prod", nodes_min=1), dev) is None
     True
     """
@@ -70,14 +80,14 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
         return None
     if isinstance(pool.environment, Unknown):
         return Undetermined("the environment")
-    if pool.environment not in parameters["environments"]:
+    if pool.environment not in parameters["environments"] or (pool.type in _FLEETS and pool.expiry.counts is True):
         return None
     if isinstance(pool.nodes_min, Unknown) or isinstance(pool.accelerated, Unknown):
         return Undetermined("the minimum size")
     kept = plural(pool.nodes_min or 0, f"{pool.accelerator} machine")
     return Violation(
         f"a {pool.environment} stack is billed for at least {kept} every night",
-        "set the minimum size to 0",
+        _FLEETS.get(pool.type, "set the minimum size to 0"),
     )
 
 

@@ -208,6 +208,10 @@ def _images(thing: Thing) -> list[Any]:
 
 
 _NOTEBOOK_INSTANCE: Final = "aws:sagemaker/notebookInstance:NotebookInstance"
+_ON_AWS: Final = {
+    _NOTEBOOK_INSTANCE: "set directInternetAccess to Disabled, with subnetId and securityGroups",
+    "aws:sagemaker/domain:Domain": "set appNetworkAccessType to VpcOnly",
+}
 
 
 @rule(
@@ -227,6 +231,13 @@ def notebook_public(notebook: Notebook, _: Parameters) -> Verdict:
         return Violation(
             "internet access cannot be disabled without a subnet: AWS rejects the notebook",
             "set subnetId and securityGroups",
+        )
+    if notebook.cloud == "aws":  # people get in through IAM: what is open is the way out
+        return forbid(
+            notebook.public,
+            message="a notebook with the team's rights sends traffic straight to the internet: what it reads can leave",
+            fix=_ON_AWS.get(notebook.type, "put it in a private subnet without direct internet access"),
+            unknown="its network",
         )
     return forbid(
         notebook.public,

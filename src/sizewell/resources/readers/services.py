@@ -7,7 +7,7 @@ import json
 import re
 from typing import Final, TypeVar
 
-from sizewell.resources import aws_nodes, azure_nodes, controlled
+from sizewell.resources import aws_nodes, azure_nodes, controlled, standing
 from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
@@ -326,8 +326,10 @@ def domain(graph: Graph, resource: RecordedResource) -> dict[str, object] | None
         _idle_on(get(settings, app, "appLifecycleManagement", "idleSettings", "lifecycleManagement"))
         for app in ("jupyterLabAppSettings", "codeEditorAppSettings")
     ]
+    named = standing.named({key: resource.inputs.get(key) for key in ("defaultUserSettings", "defaultSpaceSettings")})
     return {
-        "accelerated": True,  # users choose the machine
+        # A domain runs nothing by itself, and users may choose any machine; what it sets for them is what is known.
+        "accelerated": UNKNOWN if isinstance(named, Unknown) else named != "",
         "stops_itself": either(*idle),
         "public": _is_not(resource.inputs.get("appNetworkAccessType"), "VpcOnly"),
         "root": False,

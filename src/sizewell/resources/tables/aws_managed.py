@@ -12,7 +12,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.values import Text, count, get, items, number, text
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import Interval, LineItem
+from sizewell.sizing.money import Interval, LineItem, Priced
 
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
@@ -279,7 +279,29 @@ def _monitoring(resource: RecordedResource, context: Context) -> Outcome:
     return (_machines(resource, context, get(config, "instanceType", default=UNKNOWN), fixed(1)),)
 
 
+def _domain(resource: RecordedResource, context: Context) -> Outcome:
+    """A domain of Studio runs nothing; the apps that its users open are billed by the machine that it sets for them."""
+    kinds = sorted(_app_kinds(resource.inputs))
+    if len(kinds) == 1 and context.usage.of(resource, "machine_hours") is not None:
+        return (_machines(resource, context, kinds[0], fixed(1)),)
+    name = context.graph.component(resource)
+    for kind in kinds:
+        price = _machines(resource, context, kind, fixed(1)).price
+        rate = f"{price.amount} USD/h" if isinstance(price, Priced) else "unpriced"
+        context.outside.append(f"{name}: apps on {kind} ({resource.name}): {rate} each while open, not in totals")
+    return Free("the apps that users open are billed")
+
+
+def _app_kinds(value: object, key: str = "") -> set[str]:
+    if isinstance(value, dict):
+        return {kind for inner, each in value.items() for kind in _app_kinds(each, inner)}
+    if isinstance(value, (list, tuple)):
+        return {kind for each in value for kind in _app_kinds(each, key)}
+    return {value} if key == "instanceType" and isinstance(value, str) and value.startswith("ml.") else set()
+
+
 TABLE: Final[dict[str, Pricer]] = {
+    "aws:sagemaker/domain:Domain": _domain,
     "aws:sagemaker/hyperParameterTuningJob:HyperParameterTuningJob": _tuning,
     "aws:sagemaker/monitoringSchedule:MonitoringSchedule": _monitoring,
     "aws:sagemaker/dataQualityJobDefinition:DataQualityJobDefinition": _monitoring,

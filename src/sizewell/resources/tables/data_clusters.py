@@ -99,9 +99,10 @@ def _emr_fleet(resource: RecordedResource, context: Context) -> Outcome:
 
 def _dataproc(resource: RecordedResource, context: Context) -> Outcome:
     config = get(resource.inputs, "clusterConfig")
-    if get(resource.inputs, "virtualClusterConfig") is not None:
+    virtual = get(resource.inputs, "virtualClusterConfig")
+    if config is None and virtual is not None and not isinstance(virtual, Unknown):
         return Free("runs on a cluster of Kubernetes, which is billed")
-    if isinstance(config, Unknown):
+    if isinstance(config, Unknown) or isinstance(virtual, Unknown):
         return (context.unpriced(resource, "machines of the cluster", "known only after deployment"),)
     ends = get(config, "lifecycleConfig") is not None
     most, most_spot = _dataproc_most(resource, context, config)
