@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -505,3 +506,15 @@ def test_a_studio_has_accelerators_where_it_sets_some_for_its_apps() -> None:
     apps = {"jupyterLabAppSettings": {"defaultResourceSpec": {"instanceType": "ml.g5.xlarge"}}}
     assert held_at_all(resource("aws:sagemaker/domain:Domain", "studio", {"defaultUserSettings": apps})) is True
     assert held_at_all(resource("aws:sagemaker/domain:Domain", "studio", {"defaultUserSettings": {}})) is False
+
+
+def test_an_app_that_keeps_a_replica_keeps_the_machine_of_its_profile() -> None:
+    profiles = [{"name": "big", "workloadProfileType": "NC24-A100", "minimumCount": 0, "maximumCount": 2}]
+    env = resource("azure-native:app:ManagedEnvironment", "env", {"workloadProfiles": profiles})
+    for least, outcome in ((1, "violation"), (0, None)):
+        inputs = {"environmentId": UNKNOWN, "workloadProfileName": "big",
+                  "template": {"containers": [{"name": "m"}], "scale": {"minReplicas": least}}}  # fmt: skip
+        app = replace(
+            resource("azure-native:app:ContainerApp", "m", inputs), property_dependencies={"environmentId": (env.urn,)}
+        )
+        assert said(env, app).get(("accelerators-kept", "m")) == outcome

@@ -377,3 +377,11 @@ def test_what_is_billed_by_use_is_no_zero_in_a_change(before, after, says):
     for rendered in (terminal.render(found), markdown.render(found)):
         assert "no charge" not in rendered
         assert "billed by use" in rendered or before == after or "svc" in after
+
+
+def test_a_program_that_is_billed_by_use_alone_is_not_headed_as_nothing():
+    plan = Plan(project="p", stack="dev", resources=(resource("f", FUNCTION),), config={"aws:region": "us-east-1"})
+    stack = compare("dev", None, Side(plan=plan, pricing=price(plan, load(), on=ON)))
+    found = assemble([stack], on=ON, provenance=Provenance())
+    assert text.headline(found) == "Run-rate $0/month expected + use"
+    assert "Run-rate unchanged at $0/month expected + use" in text.headline(preview({"f": FUNCTION}, {"f": FUNCTION}))

@@ -286,3 +286,26 @@ def test_the_base_of_a_mixed_group_is_filled_first_by_what_runs(
         for hour, size in ((7, wanted), (19, 0))
     )  # fmt: skip
     assert str(priced(template, group, up, down).cost().run_rate.usd_per_month.expected) == usd
+
+
+def test_a_pool_of_aks_is_in_the_region_of_its_cluster_or_of_the_classic_provider() -> None:
+    cluster = make("azure:containerservice/kubernetesCluster:KubernetesCluster",
+                   {"location": "eastus", "defaultNodePool": {"vmSize": "Standard_D4s_v3", "nodeCount": 1}}, "aks")  # fmt: skip
+    sizes = {"vmSize": "Standard_NC4as_T4_v3", "nodeCount": 1, "kubernetesClusterId": UNKNOWN}
+    pool = make(
+        "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool", sizes, "p",
+        kubernetesClusterId=cluster,
+    )  # fmt: skip
+    for resources, place in (((cluster, pool), {}), ((pool,), {"azure:location": "eastus"})):
+        found = priced(*resources, config={"azure-native:location": "", **place})
+        assert [str(line.cost().expected) for line in found.items if line.what.startswith("Standard_NC4")] == ["383.98"]
+
+
+def test_machines_of_gpu_profiles_are_no_zero_while_their_price_is_not_known() -> None:
+    profiles = [{"name": "big", "workloadProfileType": "NC24-A100", "minimumCount": 0, "maximumCount": 2}]
+    env = make(f"{AZURE}:app:ManagedEnvironment", {"workloadProfiles": profiles}, "env")
+    app = make(f"{AZURE}:app:ContainerApp", {"environmentId": UNKNOWN, "workloadProfileName": "big"}, "app",
+               environmentId=env)  # fmt: skip
+    found = priced(env, app)
+    assert [urn for urn, *_ in found.unpriced] == [env.urn]
+    assert [urn for urn, *_ in found.free] == [app.urn]

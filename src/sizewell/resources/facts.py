@@ -173,7 +173,8 @@ _DESCRIBES: Final = (  # how the names of types end that describe something and 
     "Rule", "Image", "Recipe", "Model", "Version", "Permission", "Permissions", "Assignment", "Parameter", "Record",
     "Secret", "Snapshot", "Association", "Member", "Binding", "Role", "Domain", "Space", "Schema", "Table", "Class",
 )  # fmt: skip
-_HOSTS: Final = ("azure-native:app:ManagedEnvironment",)  # free, and says on what machines its apps run
+_ENVIRONMENT: Final = "azure-native:app:ManagedEnvironment"
+_HOSTS: Final = (_ENVIRONMENT,)  # free, and says on what machines its apps run
 _WORKS: Final = ("Job", "Run", "Execution", "Build", "Task")  # how those end that end with their work
 
 
@@ -188,9 +189,10 @@ class Unkept:
 
 
 UNKEPT: Final = {row.type: row for row in csvtables.read(Unkept, Path(__file__).parent / "data/unkept.csv")}
-_PARTS: Final = {  # type -> the input that names what it is a part of, and that one's type
-    "aws:emr/instanceGroup:InstanceGroup": ("clusterId", "aws:emr/cluster:Cluster"),
-    "aws:emr/instanceFleet:InstanceFleet": ("clusterId", "aws:emr/cluster:Cluster"),
+_PARTS: Final = {  # type -> the inputs that name what it is a part of, and that one's type
+    "aws:emr/instanceGroup:InstanceGroup": (("clusterId",), "aws:emr/cluster:Cluster"),
+    "aws:emr/instanceFleet:InstanceFleet": (("clusterId",), "aws:emr/cluster:Cluster"),
+    "azure-native:app:ContainerApp": (("environmentId", "managedEnvironmentId"), _ENVIRONMENT),
 }
 
 
@@ -199,11 +201,11 @@ def _ends(kind: str) -> bool:
 
 
 def _whole(graph: Graph, resource: RecordedResource) -> Mapping[str, Any] | Unknown | None:
-    prop, kind = _PARTS.get(canonical(resource.type), ("", ""))
-    if not prop:
+    props, kind = _PARTS.get(canonical(resource.type), ((), ""))
+    if not props:
         return None
-    found = graph.referenced(resource, prop, kind)
-    return found[0].inputs if isinstance(found, tuple) and found else UNKNOWN
+    named = [graph.referenced(resource, prop, kind) for prop in props]
+    return next((found[0].inputs for found in named if isinstance(found, tuple) and found), UNKNOWN)
 
 
 def _runs(graph: Graph, resource: RecordedResource) -> bool:

@@ -210,10 +210,19 @@ class Graph:
             groups = self.referenced(resource, *places.group)
             if isinstance(groups, tuple) and groups and (stated := _stated_region(cloud, groups[0].inputs)) != "":
                 return stated
+        if (whole := _WITHIN.get(canonical(resource.type))) is not None:
+            within = self.referenced(resource, *whole)
+            if isinstance(within, tuple) and within and (stated := self.region(within[0])) != "":
+                return stated
         for key in (places.config_key, places.zone_config_key):
             if value := self.plan.config.get(key):
                 return places.of(value)
         return ""
+
+
+_WITHIN: Final = {  # type without a place of its own -> the input that names what it is a part of, and its type
+    "azure-native:containerservice:AgentPool": ("resourceName", "azure-native:containerservice:ManagedCluster"),
+}
 
 
 def _must_be_read(urn: str, schema: object) -> None:

@@ -25,6 +25,7 @@ _ONE_OF_SEVERAL: Final = ("azure-native:machinelearningservices:", "azure-native
 _OWN_KEYS: Final = {"tags", "properties", "environmentVariables"}  # mappings whose keys are a user's
 _TYPED: Final = "computeType"  # beside it, `properties` are those of the type
 _CASELESS: Final = "azure-native:"  # names its machine types in capital letters or small ones, as one likes
+_PLACES: Final = {"aws-native:region": "aws:region", "azure:location": "azure-native:location"}
 _STEP: Final = ">"  # keys of annotations have dots and slashes
 _EACH: Final = "*"  # in a path: every entry of a list that stands there
 Moves = tuple[tuple[str, str], ...]  # from one path to another, "template>spec>containers=template>containers"
@@ -83,8 +84,9 @@ def respelled(plan: Plan) -> Plan:
     resources = tuple(_respelled(resource) for resource in plan.resources)
     if all(new is old for new, old in zip(resources, plan.resources, strict=True)):
         return plan
-    region = plan.config.get("aws-native:region", "")
-    return replace(plan, resources=resources, config={"aws:region": region, **plan.config} if region else plan.config)
+    stated = plan.config
+    places = {new: stated[old] for old, new in _PLACES.items() if stated.get(old) and not stated.get(new)}
+    return replace(plan, resources=resources, config={**stated, **places})
 
 
 def _respelled(resource: RecordedResource) -> RecordedResource:

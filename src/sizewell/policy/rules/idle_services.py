@@ -90,9 +90,18 @@ def _container_app(inputs: Mapping[str, Any]) -> Flag:
     asked = [get(container, "resources", "gpu") for container in listed]
     asks = either(
         UNKNOWN if name is UNKNOWN else "gpu" in str(name or "").lower(),
+        _on_gpu_profile(name, inputs.get(WHOLE)),
         *(UNKNOWN if gpu is UNKNOWN else bool(gpu) for gpu in asked),
     )
     return every(asks, UNKNOWN if least is UNKNOWN else bool(least))
+
+
+def _on_gpu_profile(name: Any, environment: Any) -> bool:
+    """Whether the profile of this name has accelerators, where the environment stands in the program."""
+    profiles = () if isinstance(environment, Unknown) else items(get(environment, "workloadProfiles"))
+    if isinstance(profiles, Unknown):
+        return False
+    return any(get(each, "name") == name and bool(standing.named(each)) for each in profiles if name)
 
 
 def _environment(inputs: Mapping[str, Any]) -> Flag:

@@ -219,7 +219,7 @@ def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Ope
 
     What has no price on either side and does not change is missing from both sums and from no difference.
     """
-    before = after = more = less = added = gone = False
+    before = after = more = less = added = gone = only = False
     for stack in stacks:
         before |= bool(stack.failed or stack.base_failed)
         after |= bool(stack.failed)
@@ -233,18 +233,24 @@ def open_ends(stacks: Iterable[records.Stack], units: Sequence[str] = ()) -> Ope
             less |= row.sign != "=" and earlier
             added |= not units and bool(row.use_added)
             gone |= not units and bool(row.use_gone)
+        only |= not units and _only_use(stack)
     marks = [" + ?" if missing else "" for missing in (before, after, more or less)]
     use = use_in_words(more=added, less=gone)
     if more or less:  # which way the whole goes is no more certain for it
         more, less = more or added, less or gone
     return Open(
         before=marks[0] + use_in_words(more=gone, less=False),
-        after=marks[1] + use_in_words(more=added, less=False),
+        after=marks[1] + use_in_words(more=added or only, less=False),
         change=marks[2] + use,
         more=more,
         less=less,
         use=use,
     )
+
+
+def _only_use(stack: records.Stack) -> bool:
+    """Whether all that a stack costs is billed by a use that nobody stated: it is not $0."""
+    return stack.after is not None and stack.after.usd_per_month.expected == 0 and stack.coverage.by_use > 0
 
 
 def _lacks(row: records.Row, units: Sequence[str] = ()) -> tuple[bool, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -95,6 +96,9 @@ _JOB: Final = gaps.by_use("container job", **_FEES)
 _GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", **_FEES)
 
 
+_DEDICATED: Final = re.compile(r"(?:^| )NC\d+-A100$")  # a type of profile whose machines one rents
+
+
 def _profile(resource: RecordedResource, context: Context) -> Text:
     """The profile that it runs in, and its type where the environment stands in this plan: its name is free."""
     name = text(resource.inputs.get("workloadProfileName"))
@@ -114,6 +118,8 @@ def _profile(resource: RecordedResource, context: Context) -> Text:
 def _container_app(resource: RecordedResource, context: Context) -> Outcome:
     """With a GPU profile by the hours of its replicas, else by what it requests."""
     profile = _profile(resource, context)
+    if isinstance(profile, str) and _DEDICATED.search(profile):
+        return Free("runs on the machines of its profile, which are billed with the environment")
     scale = get(resource.inputs, "template", "scale")
     least = count(get(scale, "minReplicas", default=0))
     if isinstance(profile, Unknown) or "gpu" not in profile.lower():
