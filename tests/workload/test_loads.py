@@ -47,6 +47,7 @@ BATCHES = {  # (model, batch): what of it is written after the fix
     (TEXT, "{emails: 2M, words_per_email: 180, window: 8h}"): {"records": "2M", "tokens_per_record": 240},
     (TEXT, "{tickets: 50k, tokens_per_ticket: 900, summary_tokens_per_ticket: 60, window: 8h}"):
         {"tokens_per_record": 900, "output_tokens_per_record": 60},
+    (TEXT, "{lawyers: 40, letters_per_lawyer_per_day: 200, tokens_per_record: 9, window: 8h}"): {"records": "8k"},
     (TEXT, "{records: 10k, avg_tokens: 600, window: 8h}"): {"tokens_per_record": 600},
     (TEXT, "{documents: 20 thousand, tokens_per_document: 500, window: 8h}"): {"records": "20k"},
     (TEXT, "{records: 3 lakh documents, tokens_per_record: 9, window: 8h}"): {"records": "300k"},
@@ -74,6 +75,9 @@ LOADS = {
     (WHISPER, "{minutes_per_day: 600k}"): {"rps": "600k/d", "audio": "1m"},
     (TEXT, f"{{daily_active_users: 5000, messages_per_user: 12, {TOKENS}}}"): {"rps": "60k/d"},
     (TEXT, f"{{monthly_active_users: 90k, messages_per_user: 30, {TOKENS}}}"): {"rps": "90000/d"},
+    (TEXT, f"{{sessions_per_day: 3000, turns_per_session: 6, {TOKENS}}}"): {"rps": "18k/d"},
+    (TEXT, "{documents_per_day: 3000, words_per_document: 300, output_tokens: 20}"):
+        {"rps": "3000/d", "input_tokens": 400},
     (TEXT, f"{{agents: 40, requests_per_agent_per_hour: 90, {TOKENS}}}"): {"rps": "3600/h"},
     (TEXT, f"{{employees: 300, questions_per_employee_per_day: 15, {TOKENS}}}"): {"rps": "4500/d"},
     (TEXT, f"{{concurrent_players: 2000, think_time: 20s, {TOKENS}}}"):

@@ -195,8 +195,14 @@ def _batch(section: Mapping[str, object], _spec: Mapping[str, object]) -> dict[s
     lines = _pictures(section, parts)
     counted = "records" in section
     own = None if counted else _own(parts, unknown=True)
+    each = next((part for part in parts if own and part.per == _singular(own.what) and part.period), None)
+    if own and each:  # what people bring in a time
+        line = f"records: {_rounded(own.number * each.number)}{_repeated(each, section)}"
+        return {**lines, own.key: f"write {line}", each.key: f"leave it out: it is in {line}"}
     if own:
         lines[own.key] = f"write records: {own.value}{_repeated(own, section)}"
+        if not _THINGS.fullmatch(own.what) and _singular(own.what) not in {part.per for part in parts}:
+            lines[own.key] += ", if each is a record of its own"
     record = _singular(own.what) if own else "record"
     lines |= _text(parts, record, {"read": "tokens_per_record", "written": "output_tokens_per_record"}, section)
     for part in parts:
@@ -359,9 +365,9 @@ def _rates(
         own = (_singular(people.what), "user" if people.what.endswith("users") else "")
         each = next((part for part in parts if part.per and part.per in own and part is not people), None)
         period = each.period or people.period if each else ""
-        spoken = each is not None and _AUDIO.fullmatch(each.what) and not each.period  # the length of one of them
-        if each and period and not people.per and not spoken:
-            whole = _Part(people.key, each.what, "", period, value="", number=people.number * each.number)
+        if each and period and not people.per and not (_measures(each) and not each.period):
+            what = each.what if _measures(each) else "requests"
+            whole = _Part(people.key, what, "", period, value="", number=people.number * each.number)
             line = _rate(whole, section, spec, length if hears else "")
             if line:
                 return {people.key: line, each.key: f"leave it out: it is in {_line(line)}"}
@@ -377,6 +383,12 @@ def _rates(
         if not part.per and (line := _rate(part, section, spec, length if hears else "")):
             return {part.key: line}
     return {part.key: f"write images: {{per_request: {part.value}}}" for part in parts if part.key == "images"}
+
+
+def _measures(part: _Part) -> bool:
+    """Whether a part says how large a thing is, and not how many there are."""
+    what = part.what
+    return bool(what in _TEXT or _TOKENS_OF.fullmatch(what) or _AUDIO.fullmatch(what) or _PICTURES.fullmatch(what))
 
 
 def _rate(part: _Part, section: Mapping[str, object], spec: Mapping[str, object], length: str) -> str:
