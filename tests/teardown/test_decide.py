@@ -418,6 +418,29 @@ def test_of_several_leases_the_one_that_ends_last_is_named() -> None:
     assert decide(facts, LIMITS, NOON)[0].reason.endswith("kept until 2026-11-23 12:00 UTC: b")
 
 
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        ({"dependents": ["dev-web"]}, "; other stacks refer to it: dev-web"),
+        ({"unproved": "part 3 is missing"}, "; its newest checkpoint is incomplete: part 3 is missing"),
+        ({"capacity": "block"}, "; pool train: capacity (block) is prepaid: stopping it saves nothing"),
+        ({"pending": ["a group"]}, "; an update was killed, and the state may lack resources that it created"),
+        ({}, ""),
+    ],
+)
+def test_a_coming_end_says_what_will_hold_its_stack_and_then_no_time(known: dict[str, Any], says: str) -> None:
+    case = {"use": {"*": [[-480, 0, 0]]}, "expires_at": "2026-11-21", **known}
+    stack, _ = decide(facts_at(parse_timeline(document(case), "x"), NOON), LIMITS, NOON)
+    assert stack.reason.startswith(f"it expires on 2026-11-21 at 00:00 UTC{says}")
+    assert (stack.action, stack.next_step, stack.next_at is None) == ("warn", "destroy", bool(says))
+
+
+def test_an_empty_stack_that_was_not_counted_for_an_hour_says_since_when_it_is() -> None:
+    case = {"use": {}, "counted": [[-60000, -600, []], [-480, 0, []]], "created": -60000}
+    stack, _ = decide(facts_at(parse_timeline(document(case), "x"), NOON), LIMITS, NOON)
+    assert stack.reason == "machines have been counted without a gap since 2026-11-20 04:00 UTC: not for 14 days"
+
+
 def test_a_firm_end_says_in_its_last_notice_and_each_day_that_a_broken_checkpoint_holds_it() -> None:
     case = {"use": {"*": [[-480, 6000, 95]]}, "expires_at": "2026-11-20", "unproved": "part 3 is missing"}
     counted = {"counted": [[-480, 6000, ["a", "b"]]], "expiry": "firm"}

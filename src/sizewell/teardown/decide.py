@@ -172,8 +172,11 @@ def unproved(subject: Subject) -> Verdict | None:
     """Its newest checkpoint is not whole. Emptying a pool takes nothing of it."""
     if not subject.stack.unproved or subject.due == "idle":
         return None
-    reason = f"its newest checkpoint is incomplete: {subject.stack.unproved}"
-    return subject.verdict("unknown", "unproved", reason)
+    return subject.verdict("unknown", "unproved", _incomplete(subject.stack))
+
+
+def _incomplete(stack: Stack) -> str:
+    return f"its newest checkpoint is incomplete: {stack.unproved}"
 
 
 _SAVES_NOTHING: Final = "stopping it saves nothing"
@@ -273,7 +276,7 @@ def _past_end(subject: Subject, verdict: Verdict) -> Verdict:
         return _telling(subject, reported, since_s=subject.stack.created_s)
     if subject.rules.firm and verdict.clause in FIRM:
         return _firm(subject, replace(verdict, action=action))
-    held = replace(verdict, action=action, next_step="destroy", about=f"end {day} kept")
+    held = replace(verdict, action=action, next_step="destroy", about=_stays(subject))
     return _telling(subject, held, since_s=subject.at.timestamp() - DAILY_S)
 
 
@@ -285,7 +288,7 @@ def _firm(subject: Subject, verdict: Verdict) -> Verdict:
     goes_at = max(datetime.fromtimestamp(goes, UTC), subject.end + timedelta(seconds=subject.grace_s))
     reason = f"{verdict.reason}; its end is firm in {subject.stack.environment}"
     held = unproved(subject)
-    reason = f"{reason}, {held.reason}" if held else reason
+    reason = f"{reason}, {_incomplete(subject.stack)}" if held else reason
     if heard is None or subject.at < goes_at:
         opens = _opens(subject, goes_at) if held is None else None
         last = replace(
@@ -293,7 +296,7 @@ def _firm(subject: Subject, verdict: Verdict) -> Verdict:
         )
         return _telling(subject, replace(last, action="warn"), since_s=since_s, prefix=_last(subject))
     if held is not None:
-        waits = replace(held, reason=reason, next_step="destroy", about=f"end {subject.stack.expires_at} kept")
+        waits = replace(held, reason=reason, next_step="destroy", about=_stays(subject))
         return _telling(subject, waits, since_s=subject.at.timestamp() - DAILY_S)
     return _in_hours(subject, replace(verdict, action="destroy", clause="firm", reason=reason))
 
@@ -301,6 +304,11 @@ def _firm(subject: Subject, verdict: Verdict) -> Verdict:
 def _firm_since_s(subject: Subject) -> float:
     """Since when a notice of a firm end counts: use ends none, a lease or an update does."""
     return max(subject.end.timestamp(), *interruptions(subject.stack, subject.at.timestamp()))
+
+
+def _stays(subject: Subject) -> str:
+    """What the daily word to the owner is about that something holds a stack past its end."""
+    return f"end {subject.stack.expires_at} kept"
 
 
 def _last(subject: Subject) -> tuple[str, str]:
@@ -334,14 +342,13 @@ def _emptiness(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: dateti
             return "", f"{look.pool.name} had machines within {days:g} days", "machines"
         used_s = max((_last_used(look, series) for series in look.pool.utilization_percent.values()), default=-math.inf)
         if start_s < used_s <= look.seen_s - look.needed_s:  # later use is a contradiction: `used_uncounted`
-            when = f"{datetime.fromtimestamp(used_s, UTC):%Y-%m-%d %H:%M} UTC"
-            return (
-                "",
-                f"an accelerator of {look.pool.name} reported use until {when}, less than {days:g} days ago",
-                "used",
-            )
-    if not all(_counted_since(look.pool, start_s, at.timestamp()) for look in looks):
-        return "", f"machines were not counted for {days:g} days", "uncounted"
+            said = f"an accelerator of {look.pool.name} reported use until {when(used_s)}, less than {days:g} days ago"
+            return "", said, "used"
+    counted_s = max(_counted_since(look.pool, at.timestamp()) for look in looks)
+    if counted_s > start_s:
+        since = when(counted_s) if counted_s < at.timestamp() else ""
+        said = f"machines have been counted without a gap since {since}" if since else "machines are not counted now"
+        return "", f"{said}: not for {days:g} days", "uncounted"
     return "empty", f"it has been empty for {days:g} days", ""
 
 
@@ -366,6 +373,9 @@ def _goes(subject: Subject) -> Verdict:
     of_end = tuple(f"end {subject.stack.expires_at} {each} days" for each in days)
     prefix: str | tuple[str, ...] = of_end if subject.due == "expired" else about
     since_s = episode.since_s
+    if subject.due == "expired":  # whoever heard last that it stays has heard of no day
+        stays = [each.at_s for each in notices if each.heard and each.about == _stays(subject)]
+        since_s = max(since_s, *stays, -math.inf)
     heard = _heard(notices, prefix, since_s)
     if subject.due == "expired" and subject.rules is not None and subject.rules.firm:
         # Told while it was in use: the stack goes then, idle or not, and is not told another time each evening.
@@ -508,8 +518,20 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     begins = max([subject.end, *leases])
     goes = None if begins >= OPEN else _opens(subject, begins + timedelta(seconds=subject.grace_s))
     held = f"; {verdict.reason}" if verdict.clause == "leased" or subject.due == "empty" else ""
+    if standing := _standing(subject):  # no time is named at which nothing happens
+        held, goes = f"{held}; {standing}", None
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)
     return _telling(subject, coming, since_s=since_s)
+
+
+def _standing(subject: Subject) -> str:
+    """What is known before a stack's end and would hold it then: it does not pass by itself, as use does."""
+    past = replace(subject, due="expired", why="")
+    firm = subject.rules is not None and subject.rules.firm
+    holds = [hold(past) for hold in (depended_on, unproved, *(() if firm else (prepaid,)))]
+    killed = updating(past) if subject.stack.pending else None
+    said = [each.reason.removeprefix("; ") for each in (killed, *holds) if each is not None]
+    return "; ".join(said)
 
 
 # Words ----------------------------------------------------------------------------------------------------------------
@@ -542,11 +564,11 @@ def _of_pool(subject: Subject, look: Look, reason: str) -> str:
     return reason if subject.pool else f"pool {look.pool.name}: {reason}"
 
 
-def _counted_since(pool: Pool, start_s: float, end_s: float) -> bool:
-    """Whether somebody counted the pool's machines all the time between two times."""
-    reached_s = start_s
+def _counted_since(pool: Pool, end_s: float) -> float:
+    """Since when somebody has counted the pool's machines all the time until `end_s`; that itself where nobody does."""
+    since_s, reached_s = end_s, -math.inf
     for counted in pool.counted:
         if counted.start_s > reached_s + pool.period_s:
-            return False
+            since_s = counted.start_s
         reached_s = max(reached_s, counted.end_s)
-    return reached_s >= end_s - pool.period_s
+    return since_s if reached_s >= end_s - pool.period_s else end_s
