@@ -95,7 +95,11 @@ def test_a_stack_that_holds_data_is_not_said_to_go_at_the_next_run(evening):
     due = replace(before.row, action="destroy", clause="expired")
     for data, state, next_ in (
         ((), "to be destroyed", "destroy at the next run"),
-        (("disk a",), "past its end, holds data", "destroy in a run with --data dev-aws, once its data is saved"),
+        (
+            ("disk a",),
+            "past its end, holds data",
+            "destroy by `sizewell teardown run dev-aws --data dev-aws --yes`, once its data is saved",
+        ),
     ):
         own = replace(plan, stacks=(replace(before, row=due, data=data),))
         (shown_,) = fleet(own, evening.statuses, {}, {"dev-aws": SMALLEST}, evening.config)

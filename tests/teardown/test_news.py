@@ -158,7 +158,7 @@ def test_what_is_held_back_is_said_with_the_reason(evening):
     stack(evening)
     evening.told()
     (text,) = heard(evening)
-    assert "0 stacks are the maximum for one run" in text
+    assert "0 stacks at most in one run" in text
     assert heard(evening) == []
 
 

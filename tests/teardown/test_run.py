@@ -566,6 +566,17 @@ def test_a_run_touches_at_most_so_many_stacks(evening):
     assert {outcome for _, _, outcome in evening.outcomes()} == {"held back"}
 
 
+@pytest.mark.parametrize("named", ["dev-aws", "dev-b"])
+def test_the_stacks_whose_data_may_go_are_taken_first(evening, named):
+    """No later run takes them by itself, so that the limit of a run would hold them for ever."""
+    evening.settings = {"at_most_stacks": 1, "at_most_percent": 100}
+    for name in ("dev-aws", "dev-b"):
+        stack(evening, name)
+        evening.told(stack=name)
+    outcomes = {name: outcome for name, _, outcome in evening.outcomes(data=[named])}
+    assert outcomes == {name: "done" if name == named else "held back" for name in ("dev-aws", "dev-b")}
+
+
 def test_missing_telemetry_halts_all(evening):
     stack(evening)
     evening.told()
@@ -994,7 +1005,10 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     assert plan.data == ("file system data (fs-1; a final backup is kept)",)
     result, *_ = evening.run()
     assert (result.outcome, evening.shelf.destroyed) == ("held back", [])
-    assert "file system data (a final backup is kept); save it, then run with --data dev-aws" in result.detail
+    assert (
+        "file system data (a final backup is kept); save it, then sizewell teardown run dev-aws --data dev-aws --yes"
+        in result.detail
+    )
 
 
 def test_the_newest_checkpoint_is_proved_whole_first(evening, monkeypatch):

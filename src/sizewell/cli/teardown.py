@@ -335,8 +335,9 @@ def _run(args: Arguments) -> int:
             console.print(unknown)
     if any(result.outcome == "failed" for result in results):
         return 69
-    asked = bool(args.stacks or chosen)  # what a schedule holds back is said to owners; a person asked for these acts
-    return 6 if asked and any(result.outcome == "held back" for result in results) else 0
+    # What a schedule holds back is said to owners; a person asked for the acts of a plan, and for these stacks.
+    held = {result.stack for result in results if result.outcome == "held back"}
+    return 6 if held and (args.stacks or chosen or held & {*args.data, *args.images}) else 0
 
 
 def _unknown(plan: Plan) -> str:

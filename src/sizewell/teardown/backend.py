@@ -251,7 +251,7 @@ _KNOWN: Final = (
     (
         "BucketNotEmpty",
         "a bucket of it has objects, which no destroy deletes",
-        "empty it by hand, then run again with --data {stack}; or let it stay: pulumi state protect",
+        "empty it by hand, then teardown run {stack} --data {stack} --yes; or let it stay: pulumi state protect",
     ),
     ("no stack named", "the backend has no such stack", "`pulumi stack ls` lists them"),
     ("PULUMI_ACCESS_TOKEN", "not logged in to a backend", "pulumi login"),

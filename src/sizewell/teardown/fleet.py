@@ -150,7 +150,7 @@ def _next(plan: StackPlan, config: TeardownConfig) -> str:
     what = f"{step} {row.pool}" if row.pool else step
     when = "at the next run" if row.action in ("empty", "destroy") else "once nothing holds it"
     if row.action == "destroy" and plan.data:
-        when = f"in a run with --data {plan.stack}, once its data is saved"
+        when = f"by `sizewell teardown run {plan.stack} --data {plan.stack} --yes`, once its data is saved"
     when = f"from {at:%Y-%m-%d %H:%M} UTC" if at else when
     return f"{what} {when}" + ("" if config.acts(plan.environment, step) else ", observed only")
 

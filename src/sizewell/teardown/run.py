@@ -104,8 +104,11 @@ class Runner:
         # What failed at its last attempts goes last, and failures have a number of their own: one stack that cannot be
         # destroyed would else be tried in each run, as the one that saves most, and no other would ever be.
         failures = self._failures()
+        named = {*self.data, *self.images}  # asked for by a person: no later run does it by itself
         acted = failed = 0
-        for stack in sorted(due, key=lambda stack: (failures.get(stack.stack, 0), -_saving(stack))):
+        for stack in sorted(
+            due, key=lambda stack: (stack.stack not in named, failures.get(stack.stack, 0), -_saving(stack))
+        ):
             rows = [row for row in self._acts(stack) if chosen is None or _approved(chosen, row)]
             for row in self._acts(stack):
                 if row not in rows:
@@ -114,7 +117,9 @@ class Runner:
                 continue
             if acted >= allowed or failed >= allowed:
                 for row in rows:
-                    self._say(row, "held back", f"{allowed} stacks are the maximum for one run; the next run continues")
+                    self._say(
+                        row, "held back", f"{plural(allowed, 'stack')} at most in one run; the next run continues"
+                    )
                 continue
             states = {row: chosen[row.stack, row.pool].updated if chosen else stack.updated for row in rows}
             outcomes = self._stack(stack, states)
@@ -688,7 +693,8 @@ def _of(plan: Plan, chosen: Mapping[tuple[str, str], Approved]) -> tuple[StackPl
 
 
 def _without_data(stack: str, data: Sequence[str]) -> str:
-    return f"data would be destroyed: {', '.join(data[:5])}; save it, then run with --data {stack}"
+    way_out = f"save it, then sizewell teardown run {stack} --data {stack} --yes"
+    return f"data would be destroyed: {', '.join(data[:5])}; {way_out}"
 
 
 def _listing(left: Sequence[Leftover]) -> str:
