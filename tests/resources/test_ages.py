@@ -372,6 +372,24 @@ def test_unknown_values_and_strangers_are_passed_over():
     assert aging(resources, KNOWN, ON) == ()
 
 
+@pytest.mark.parametrize(
+    "resource",
+    [
+        made("aws:rds/instance:Instance", engine=UNKNOWN, engineVersion="13"),
+        made(AKS, resourceName=UNKNOWN, kubernetesVersion="1.36", agentPoolProfiles=UNKNOWN),
+        made(GKE, name=UNKNOWN, nodeVersion=UNKNOWN, minMasterVersion="1.36"),
+        made("aws:eks/cluster:Cluster", name=UNKNOWN, version=UNKNOWN),
+        made(EKS_NODES, version=UNKNOWN, amiType=UNKNOWN, releaseVersion=UNKNOWN),
+        made("kubernetes:helm.sh/v3:Release", chart=UNKNOWN, version="1", values={"image": {"repository": "a/b", "tag": UNKNOWN}}),
+        made("kubernetes:helm.sh/v3:Release", chart="oci://registry-1.docker.io/bitnamicharts/redis", values={"global": {"imageRegistry": UNKNOWN}}),
+        made("gcp:compute/getImage:getImage", project="debian-cloud", family=UNKNOWN),
+        dataproc(UNKNOWN), composer(UNKNOWN), site(UNKNOWN), disk(UNKNOWN),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_not_known_yet_is_passed_over(resource):
+    assert not pressing(aging([resource], KNOWN, ON))
+
+
 def test_each_version_is_told_once_soonest_end_first():
     keda = made("kubernetes:helm.sh/v3:Release", chart="keda", version="2.18.1")
     cluster = made("aws:eks/cluster:Cluster", version="1.36", name="c")
@@ -521,6 +539,9 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
         ("gcp:compute/instance:Instance",
          {"bootDisk": {"initializeParams": {"image": "deeplearning-platform-release/pytorch-latest-gpu-debian-11"}}},
          "take a newer Deep Learning VM"),
+        ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2016"}}},
+         "take Windows Server 2022 or 2025"),
+        (AGENTS, {"osSKU": "Windows2022"}, "or to a newer one of Windows"),
     ],
 )  # fmt: skip
 def test_the_fix_of_an_ended_system_names_those_that_its_place_has(type_, inputs, fix):
@@ -556,6 +577,7 @@ def test_a_chart_whose_images_were_taken_away_is_told_unless_it_names_others():
         (found,) = pressing(aging([made("kubernetes:helm.sh/v3:Release", **inputs)], KNOWN, date(2026, 11, 27)))
         assert found.when == "ended"
         assert "docker.io/bitnamilegacy" in found.detail
+        assert inputs["chart"].rpartition("/")[2] in found.what
         elsewhere = {"global": {"imageRegistry": "mirror.example"}}
         assert not pressing(aging([made("kubernetes:helm.sh/v3:Release", **inputs, values=elsewhere)], KNOWN, ON))
 

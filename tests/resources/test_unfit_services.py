@@ -144,7 +144,10 @@ A100, GCE = {"vmSize": "Standard_NC24ads_A100_v4"}, "gcp:compute/instance:Instan
 
 
 def gce(machine_type, image, **more):
-    return made(GCE, machineType=machine_type, bootDisk={"initializeParams": {"image": image}}, **more)
+    stays = {"onHostMaintenance": "TERMINATE"}
+    return made(
+        GCE, machineType=machine_type, bootDisk={"initializeParams": {"image": image}}, scheduling=stays, **more
+    )
 
 
 T4 = {"guestAccelerators": [{"type": "nvidia-tesla-t4", "count": 1}]}

@@ -223,12 +223,11 @@ def _of(resource: RecordedResource, known: Lifetimes, on: date, stack: str) -> I
             yield kubernetes("gke", version, known, on, stack=stack, resource=resource.name)
     elif type_ in CLUSTERS:
         service, key = CLUSTERS[type_]
-        version = resource.outputs.get(key) or inputs.get(key)
-        if isinstance(version, str) and version:
-            name = inputs.get("name") or inputs.get("resourceName")
-            shown = name if isinstance(name, str) else resource.name
+        version = _first(resource.outputs.get(key), inputs.get(key))
+        if version is not None:
+            shown = _first(inputs.get("name"), inputs.get("resourceName"), resource.name)
             yield kubernetes(
-                service, version, known, on, stack=stack, resource=shown, support=_support(service, inputs)
+                service, version, known, on, stack=stack, resource=shown or "", support=_support(service, inputs)
             )
     elif type_ in DATABASES:
         row = _database(known, type_, inputs, on)
@@ -316,7 +315,7 @@ def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: da
         service, key, link, kind = POOLS[type_]
         clusters = graph.referenced(resource, link, kind)
         cluster = clusters[0] if isinstance(clusters, tuple) and len(clusters) == 1 else None
-        stated = {resource.name: release or resource.outputs.get(key) or inputs.get(key)}
+        stated: dict[str, Any] = {resource.name: _first(release, resource.outputs.get(key), inputs.get(key))}
         version = inputs.get(key)
         if release and isinstance(version, str) and minor(version) != minor(release):
             what = f"release_version {release} of {resource.name}"
@@ -328,7 +327,7 @@ def _of_nodes(graph: Graph, resource: RecordedResource, known: Lifetimes, on: da
         listed = items(inputs.get("agentPoolProfiles"))
         profiles = () if isinstance(listed, Unknown) else listed
         stated = {str(get(each, "name")): get(each, "orchestratorVersion") for each in profiles}
-        if inputs.get("nodeVersion"):
+        if isinstance(inputs.get("nodeVersion"), str):
             stated[resource.name] = inputs["nodeVersion"]
     else:
         return
@@ -367,8 +366,13 @@ def _release_version(inputs: Mapping[str, Any]) -> str:
 def _version_of(cluster: RecordedResource) -> str | None:
     """The version that a cluster runs, as its state or its program says; None where neither does."""
     key = CLUSTERS[canonical(cluster.type)][1]
-    version = cluster.outputs.get(key) or cluster.inputs.get(key)
-    return version if isinstance(version, str) and number(minor(version)) else None
+    version = _first(cluster.outputs.get(key), cluster.inputs.get(key))
+    return version if version is not None and number(minor(version)) else None
+
+
+def _first(*values: object) -> str | None:
+    """The first text that is known."""
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _skew(nodes: tuple[int, ...], control: tuple[int, ...], runs: str) -> str:
@@ -427,10 +431,11 @@ def _chart(known: Lifetimes, inputs: Mapping[str, Any], on: date) -> Release | N
     whole = f"{repo.rstrip('/')}/{chart}" if isinstance(repo, str) else chart
     whole = re.sub(r"^\w+://", "", whole).replace("registry-1.docker.io/", f"{HUB}/")
     values = inputs.get("values")
-    if isinstance(values, Unknown) or get(values, "global", "imageRegistry") or any(images_in(values)):
+    if isinstance(values, Unknown) or get(values, "global", "imageRegistry") is not None or any(images_in(values)):
         return None
     rows = (each for each in known.releases if each.kind == "chart" and each.name.endswith("/*"))
-    return next((each for each in rows if whole.startswith(each.name[:-1])), None)
+    row = next((each for each in rows if whole.startswith(each.name[:-1])), None)
+    return row and replace(row, name=whole, version=_first(inputs.get("version")) or EVERY)
 
 
 def _database(known: Lifetimes, type_: str, inputs: Mapping[str, Any], on: date) -> Release | None:
@@ -492,7 +497,7 @@ def images_in(value: Any, key: str = "") -> Iterator[str]:
         if key in IMAGE_KEYS:
             yield value
     elif isinstance(value, Mapping):
-        repository, tag = value.get("repository"), value.get("tag") or value.get("version")
+        repository, tag = value.get("repository"), _first(value.get("tag"), value.get("version"))
         if isinstance(repository, str) and isinstance(tag, str) and repository and tag:
             name = value.get("image")
             yield f"{repository}/{name}:{tag}" if isinstance(name, str) else f"{repository}:{tag}"

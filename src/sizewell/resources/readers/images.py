@@ -34,7 +34,7 @@ def looked_up(call: RecordedResource) -> Iterator[str]:
         if isinstance(name, str) and name.startswith(_PUBLISHED):
             yield name
     elif call.type == "gcp:compute/getImage:getImage":
-        project, family = call.inputs.get("project"), call.inputs.get("family") or call.inputs.get("name")
+        project, family = call.inputs.get("project"), call.inputs.get("family", call.inputs.get("name"))
         if isinstance(project, str) and isinstance(family, str):
             yield f"{project}/{family}"
     elif call.type in LOOKUPS:

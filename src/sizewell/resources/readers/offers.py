@@ -35,7 +35,7 @@ def engine_of(inputs: Mapping[str, Any], version: str) -> tuple[object, str]:
     engine, _, number = version.lower().partition("_")
     if engine.isalpha() and number[:1].isdigit():
         return engine, number.replace("_", ".")
-    stated = inputs.get("engine") or inputs.get("engineType")
+    stated = inputs.get("engine", inputs.get("engineType"))
     return stated.lower() if isinstance(stated, str) else stated, version
 
 
@@ -60,8 +60,8 @@ _SYSTEMS: Final = {
 }
 
 
-# Images that have a driver -> one of the same kind; a plain system would run the accelerator in vain.
-_WITH_DRIVER: Final = (
+# Images that have a driver, or run other programs -> one of the same kind, since another would be of no use.
+_ALIKE: Final = (
     (r"ubuntu-hpc", "take ubuntu-hpc of a newer Ubuntu, which has the driver: SKU 2204 or 2404"),
     (
         r"/ecs/optimized-ami/.*gpu",
@@ -75,6 +75,7 @@ _WITH_DRIVER: Final = (
         r"deep ?learning (?!.*neuron)|/service/deeplearning/(?!.*neuron)",
         "take the Deep Learning AMI of Amazon Linux 2023 or of a newer Ubuntu, which has the driver",
     ),
+    (r"windows\W?server|windows-cloud/|windows_server", "take Windows Server 2022 or 2025"),
     (r"neuron", "take the Neuron image of Amazon Linux 2023 or of a newer Ubuntu, which has the driver"),
     (
         r"deeplearning-platform-release|ml-images|\bcommon-cu\d|-gpu-",
@@ -91,7 +92,7 @@ def system_instead(type_: str, image: str) -> str:
     >>> system_instead("azure-native:compute:VirtualMachine", "microsoft-dsvm:ubuntu-hpc:2004")
     'take ubuntu-hpc of a newer Ubuntu, which has the driver: SKU 2204 or 2404'
     """
-    kept = (words for pattern, words in _WITH_DRIVER if re.search(pattern, image, re.IGNORECASE))
+    kept = (words for pattern, words in _ALIKE if re.search(pattern, image, re.IGNORECASE))
     return next(kept, "") or next(words for begins, words in _SYSTEMS.items() if type_.startswith(begins))
 
 

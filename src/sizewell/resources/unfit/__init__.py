@@ -10,7 +10,7 @@ from datetime import date
 
 from sizewell.resources.ages import Aging
 from sizewell.resources.graph import Graph
-from sizewell.resources.unfit import clusters, machines, names, networks, services
+from sizewell.resources.unfit import clusters, machines, names, networks, room, services, settings
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.lifetimes import Lifetimes
 
@@ -25,6 +25,7 @@ def unfit(
             *machines.of_google(resource, catalog),
             *machines.of_azure(resource, catalog),
             *machines.of_plain(graph, resource, catalog),
+            *machines.of_generation(resource, catalog),
             *services.of_images(resource),
             *services.of_units(resource),
             *services.of_window(resource, on),
@@ -38,6 +39,10 @@ def unfit(
             *networks.of_zones(graph, resource, catalog),
             *networks.of_numbered_zones(graph, resource, catalog),
             *networks.of_maintenance(resource),
+            *room.of_one_zone(graph, resource),
+            *room.of_pods_range(graph, resource),
+            *room.of_nodes_subnet(graph, resource),
+            *settings.of(graph, resource),
             *names.of(resource),
             *machines.of_pods(graph, resource, catalog, known, cuda_of),
         )

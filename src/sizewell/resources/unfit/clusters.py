@@ -105,7 +105,7 @@ def of_services(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str,
     elif type_ == AKS:
         profile = inputs.get("networkProfile")
         stated = get(profile, "serviceCidr", default=SERVICES_OF_AKS)
-        own = network_of(stated if not get(profile, "serviceCidrs") else None)
+        own = network_of(stated if get(profile, "serviceCidrs") in (None, [], ()) else None)
         if own is None:
             return
         dns = get(profile, "dnsServiceIP")

@@ -16,7 +16,7 @@ from sizewell.resources.aws_nodes import template_of
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers.images import LOOKUPS, looked_up, machine_images, machine_types
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import canonical, cloud_of, get, items
+from sizewell.resources.values import canonical, cloud_of, flag, get, items
 from sizewell.sizing.catalog.catalog import Catalog
 from sizewell.sizing.catalog.compatibility import cuda_for
 from sizewell.sizing.catalog.lifetimes import Lifetimes
@@ -48,7 +48,17 @@ class ImageKind:
     source: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstGeneration:
+    """A row of first_generation.csv: images of Azure that boot machines of generation 1."""
+
+    image: str  # a regular expression for PUBLISHER:OFFER:SKU, in any case
+    instead: str
+    source: str
+
+
 DATA: Final = Path(__file__).parents[1] / "data"
+_FIRST: Final = csvtables.read(FirstGeneration, DATA / "first_generation.csv")
 _KINDS: Final = csvtables.read(ImageKind, DATA / "image_kinds.csv")
 _DRIVERS: Final = {"cuda": "NVIDIA", "neuron": "Neuron"}
 INSTALLS_DRIVERS: Final = ("gpu-operator", "gpu-operator-charts", "neuron-helm-chart", "amd-gpu-operator")
@@ -73,7 +83,7 @@ def of_image(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
         yield from _driven(f"image {named}", kind, resource.inputs.get("instanceType"), catalog, installed=installed)
         return
     types = items(resource.inputs.get("instanceTypes"))
-    if not types and resource.inputs.get("launchTemplate") is not None:
+    if types == () and resource.inputs.get("launchTemplate") is not None:
         template = template_of(graph, resource, "launchTemplate")
         types = items(template.inputs.get("instanceType")) if isinstance(template, RecordedResource) else ()
     for machine in () if isinstance(types, Unknown) else types:
@@ -197,6 +207,14 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
     if len(named) != 1:
         return
     (image, kind), machine = named[0], get(resource.inputs, *at)
+    shape = catalog.shapes_by_type.get((cloud_of(type_), str(machine)))
+    if shape is not None and "virtual-gpu" in shape.traits and not re.search("grid|vgpu|virtual-?workstation", image):
+        said = f"image {image} has no GRID driver, without which the virtual GPU of {machine} does not run"
+        yield (
+            f"{said}: it is billed in vain",
+            "add NVIDIA's driver extension (Microsoft.HpcCompute, NvidiaGpuDriverLinux)",
+        )
+        return
     devices = _devices_of(resource, str(machine).rpartition("/")[2], catalog)
     for device in devices[:1]:
         if device.runtime == "cuda" and device.runtime not in (*kind.drives, *kind.may_drive):
@@ -205,6 +223,21 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
                 f"{said}: it is billed and nothing can use it, unless somebody else installs one",
                 "take an image with the driver, or install it when the machine starts",
             )
+
+
+def of_generation(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """An image of Azure's first generation on a machine that boots the second alone."""
+    type_ = canonical(resource.type)
+    if type_ not in PLAIN or cloud_of(type_) != "azure":
+        return
+    machine = get(resource.inputs, *PLAIN[type_][0])
+    if not isinstance(machine, str) or not catalog.says("azure", machine, "second-generation"):
+        return
+    for image in sorted(set(machine_images(resource.inputs))):
+        row = next((row for row in _FIRST if re.fullmatch(row.image, image, re.IGNORECASE)), None)
+        if row is not None:
+            said = f"image {image} is of generation 1, and {machine} boots generation 2 alone: Azure refuses it"
+            yield said, row.instead
 
 
 def _devices_of(resource: RecordedResource, machine: str, catalog: Catalog) -> tuple[Accelerator, ...]:
@@ -262,12 +295,27 @@ def of_google(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[st
     image = get(config, "imageType")
     if isinstance(image, str) and image.upper() in DOCKER_IMAGES:
         yield f"image_type {image} is for Docker, which GKE ended with 1.24", f"set {image.upper()}_CONTAINERD"
-    carries = bool(shape and shape.accelerator) or (attached and not isinstance(attached, Unknown))
-    if not where and carries and get(config, "scheduling", "onHostMaintenance") == "MIGRATE":
+    carries = bool(shape and shape.accelerator) or (not isinstance(attached, Unknown) and bool(attached))
+    if not where and carries:
+        yield from _migrating(str(machine), get(config, "scheduling"))
+
+
+def _migrating(machine: str, scheduling: Any) -> Iterator[tuple[str, str]]:
+    """Live migration, which is what Google does where nothing is stated (github.com/loft-sh/devpod/issues/973 and
+    github.com/GoogleCloudPlatform/cluster-toolkit/pull/460: "Instances with guest accelerators do not support live
+    migration"); a spot machine never migrates.
+    """
+    stated = get(scheduling, "onHostMaintenance")
+    reclaimed = get(scheduling, "provisioningModel", default="STANDARD") != "STANDARD"
+    reclaimed |= flag(get(scheduling, "preemptible")) is not False
+    if stated == "MIGRATE":
         yield (
             f"on_host_maintenance MIGRATE is refused for {machine}: accelerators do not migrate",
             "set it to TERMINATE",
         )
+    elif stated is None and not isinstance(scheduling, Unknown) and not reclaimed:
+        said = f"{machine} is refused without on_host_maintenance, which is MIGRATE then: accelerators do not migrate"
+        yield said, "set scheduling.on_host_maintenance to TERMINATE"
 
 
 def _attached(

@@ -48,7 +48,7 @@ def of_cluster(graph: Graph, resource: RecordedResource) -> Iterator[tuple[str, 
     """An EKS cluster all of whose subnets are in one zone (docs.aws.amazon.com/eks/latest/userguide/network-reqs.html:
     at least two).
     """
-    if canonical(resource.type) != "aws:eks/cluster:Cluster" or resource.inputs.get("outpostConfig"):
+    if canonical(resource.type) != "aws:eks/cluster:Cluster" or resource.inputs.get("outpostConfig") is not None:
         return
     listed = items(get(resource.inputs, "vpcConfig", "subnetIds"))
     subnets = graph.referenced(resource, "vpcConfig", SUBNET)

@@ -35,6 +35,7 @@ FAMILY_TRAITS: Mapping[str, str] = {
     "infiniband": "has InfiniBand",
     "packed-flex-start": "flex-start may place its machines together",
     "attachable": "accelerators are attached to it, and priced apart",
+    "second-generation": "boots images of Azure's generation 2 alone",
     "own-windows-rate": "pays for Windows at a rate of its own, which the catalog does not have",
 }
 
