@@ -193,6 +193,16 @@ def test_an_old_project_is_told_what_to_change(
     assert row["fix"]
 
 
+def test_the_stack_files_of_a_program_of_its_own_are_counted(
+    tmp_path: Path, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Pulumi.yaml").write_text("name: own\nruntime: python\n", encoding="utf-8")
+    (tmp_path / "Pulumi.dev.yaml").write_text("config: {}\n", encoding="utf-8")
+    (tmp_path / "__main__.py").write_text("", encoding="utf-8")
+    assert "1 stack file" in findings(sizewell)["configuration"]["detail"]
+
+
 def test_policies_without_their_configuration_are_noted(decided: Path, sizewell: Sizewell) -> None:
     root = decided.parents[2]
     assert sizewell("policy", "--pack", str(root / "policy")).code == 0

@@ -37,6 +37,14 @@ def test_alone_it_has_its_reason_and_no_zero(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_every_fault_of_a_component_is_there(form):
+    faults = "\n".join(f"subnet_id_{place}: must be the id of a subnet, as {'/a-long-path' * 6}" for place in range(8))
+    broken = failed_stack("broken", "petsnap", f"AksCluster train: 8 faults\n{faults}")
+    text = FORMS[form](assemble([broken], on=ON, provenance=PROVENANCE)).replace("\\", "")
+    assert [place for place in range(8) if f"subnet_id_{place}" not in text] == []
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_beside_others_their_sum_is_open_ended(form):
     text = FORMS[form](preview("dev-aws"))
     whole = preview("dev-aws").after.usd_per_month.expected

@@ -541,7 +541,7 @@ def test_ended_systems_machines_and_apis_are_named_in_any_program(type_, inputs,
          "take a newer Deep Learning VM"),
         ("gcp:compute/instance:Instance", {"bootDisk": {"initializeParams": {"image": "windows-cloud/windows-2016"}}},
          "take Windows Server 2022 or 2025"),
-        (AGENTS, {"osSKU": "Windows2022"}, "or to a newer one of Windows"),
+        (AGENTS, {"osSKU": "Windows2019"}, "or to a newer one of Windows"),
     ],
 )  # fmt: skip
 def test_the_fix_of_an_ended_system_names_those_that_its_place_has(type_, inputs, fix):

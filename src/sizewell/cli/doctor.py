@@ -406,7 +406,7 @@ def _configs(root: Path) -> Iterator[Finding]:
     from sizewell.sizing.files import conflict_line
     from sizewell.sizing.places import CONFLICT, SETTLED, read_yaml
 
-    files = sorted((root / "stacks/config").glob("Pulumi.*.yaml"))
+    files = [*sorted(root.glob("Pulumi.*.yaml")), *sorted((root / "stacks/config").glob("Pulumi.*.yaml"))]
     bad = 0
     for file in [root / "Pulumi.yaml", *files]:
         try:
@@ -423,7 +423,7 @@ def _configs(root: Path) -> Iterator[Finding]:
         bad += 1
         yield Finding("configuration", "wrong", f"{project.shown(requirements)}:{line}: {CONFLICT}", SETTLED, 64)
     if not bad:
-        yield Finding("configuration", "ok", f"Pulumi.yaml and {len(files)} stack files are valid")
+        yield Finding("configuration", "ok", f"Pulumi.yaml and {plural(len(files), 'stack file')} are valid")
 
 
 def _decision(path: Path, root: Path, today: date) -> Finding:

@@ -23,7 +23,7 @@ FORMS = {  # as the services take a version; AKS takes a patch release too
 }
 
 # What happens to a cluster of a component once standard support has ended: none has a longer one.
-_EKS = "AWS upgrades it by itself, since its upgrade policy STANDARD has no extended support"
+_EKS = "its upgrade policy STANDARD has no extended support: AWS builds none, and upgrades one that stands by itself"
 BY_ITSELF = {"eks": _EKS, "hyperpod": _EKS, "aks": "Azure builds none, and upgrades those that stand without asking"}
 
 

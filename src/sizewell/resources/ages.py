@@ -185,7 +185,8 @@ def _ended(service: str, row: KubernetesVersion, on: date, support: Support) -> 
     if _when(row.extended_until, on) == "ended":
         return f", extended support on {row.extended_until}; {OVER[service]}", row.extended_until
     if support == "standard alone":
-        return "; its upgrade policy STANDARD has no extended support: AWS upgrades it by itself", until
+        then = "AWS builds none with it, and upgrades one that stands by itself"
+        return f"; its upgrade policy STANDARD has no extended support: {then}", until
     billed = f"extended support is billed at six times the fee until {row.extended_until}"
     return f"; {billed}, then AWS upgrades it by itself", until
 

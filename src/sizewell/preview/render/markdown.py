@@ -18,6 +18,7 @@ LIMIT = 65_536  # characters of a comment on GitHub
 MARKER = "<!-- sizewell:stack"
 MOST_DATA = 4  # losses before the figures
 MOST_UNKNOWN = 3  # lines without a price behind the headline
+MOST_FAULTS = 2_000  # characters of why a stack has no price, which is every fault of a component
 MOST_ROWS = 12  # of one kind of alarm on the first screen, before they are counted
 
 
@@ -85,7 +86,7 @@ def _headlines(preview: records.Preview) -> Iterator[str]:
         destroyed, f"**Data**: {len(destroyed)} losses in all, each among the decisions below  ", MOST_DATA
     )
     failed = [stack for stack in preview.stacks if stack.failed]
-    failures = [f"**No price for {code(stack.stack)}**: {words(stack.failed)}  " for stack in failed]
+    failures = [f"**No price for {code(stack.stack)}**: {words(stack.failed, MOST_FAULTS)}  " for stack in failed]
     yield from _some(failures, f"**No price** for {len(failed)} stacks in all  ")
     if len(failed) == len(preview.stacks):
         return
