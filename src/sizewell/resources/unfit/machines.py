@@ -212,7 +212,7 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
         said = f"image {image} has no GRID driver, without which the virtual GPU of {machine} does not run"
         yield (
             f"{said}: it is billed in vain",
-            "add NVIDIA's driver extension (Microsoft.HpcCompute, NvidiaGpuDriverLinux)",
+            "install it at the start, on Azure by the extension NvidiaGpuDriverLinux of Microsoft.HpcCompute",
         )
         return
     devices = _devices_of(resource, str(machine).rpartition("/")[2], catalog)
@@ -228,10 +228,10 @@ def of_plain(graph: Graph, resource: RecordedResource, catalog: Catalog) -> Iter
 def of_generation(resource: RecordedResource, catalog: Catalog) -> Iterator[tuple[str, str]]:
     """An image of Azure's first generation on a machine that boots the second alone."""
     type_ = canonical(resource.type)
-    if type_ not in PLAIN or cloud_of(type_) != "azure":
+    if type_ not in PLAIN:
         return
     machine = get(resource.inputs, *PLAIN[type_][0])
-    if not isinstance(machine, str) or not catalog.says("azure", machine, "second-generation"):
+    if not isinstance(machine, str) or not catalog.says(cloud_of(type_), machine, "second-generation"):
         return
     for image in sorted(set(machine_images(resource.inputs))):
         row = next((row for row in _FIRST if re.fullmatch(row.image, image, re.IGNORECASE)), None)

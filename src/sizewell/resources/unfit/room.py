@@ -186,7 +186,8 @@ _MACHINES: Final = {
 def _of_aks(graph: Graph, cluster: RecordedResource) -> Iterator[Said]:
     """With Azure's CNI and no overlay, each pod has an address of the nodes' subnet."""
     network = cluster.inputs.get("networkProfile")
-    if get(network, "networkPlugin") != "azure" or get(network, "networkPluginMode") is not None:
+    plugin = get(network, "networkPlugin")
+    if not isinstance(plugin, str) or plugin in ("kubenet", "none") or get(network, "networkPluginMode") is not None:
         return
     profiles = items(cluster.inputs.get("agentPoolProfiles"))
     more = graph.referring(cluster, AGENTS, "resourceName")

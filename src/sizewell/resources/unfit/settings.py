@@ -31,7 +31,7 @@ CLASSIC_AGENTS: Final = "azure:containerservice/kubernetesClusterNodePool:Kubern
 GKE: Final = "gcp:container/cluster:Cluster"
 GKE_NODES: Final = "gcp:container/nodePool:NodePool"
 
-# Type -> where its bounds stand, and the names of least, most and, where there is one, what is asked for now.
+# Type -> where its bounds stand, and the names of the least, the most and, where there is one, the number of today.
 _BOUNDS: Final[dict[str, tuple[tuple[tuple[str, ...], str, str, str], ...]]] = {
     NODES: ((("scalingConfig",), "minSize", "maxSize", "desiredSize"),),
     "aws-native:eks:Nodegroup": ((("scalingConfig",), "minSize", "maxSize", "desiredSize"),),
