@@ -184,7 +184,7 @@ def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
             EksCluster,
             PLACED,
             "1.33",
-            "ended on 2026-07-29; AWS upgrades it by itself, since its upgrade policy STANDARD",
+            "ended on 2026-07-29; its upgrade policy STANDARD has no extended support: AWS builds none",
         ),
         (AksCluster, PLACED, "v1.36", "must be the cluster's Kubernetes version, one of 1.34"),
         (AksCluster, PLACED, "1.33", "is 1.33, whose standard support on aks ended on 2026-07-31"),
