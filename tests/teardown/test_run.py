@@ -31,12 +31,11 @@ from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, connect
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.queues import queue_of
-from sizewell.teardown.records import DAY_S, Episode, Job
+from sizewell.teardown.records import Job
 from sizewell.teardown.report import monthly_report
 from sizewell.teardown.telemetry import cloudwatch
 from sizewell.teardown.timeline import parse_timeline, read_timeline, recorded, replay
 from sizewell.teardown.units import Unit
-from sizewell.teardown.usage import kept
 from tests.teardown import world
 from tests.teardown.world import Shelf, ShelfBackend
 
@@ -1011,21 +1010,23 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     )
 
 
+def test_where_no_checkpoint_can_be_read_its_stack_stays_and_is_announced_anew(evening, monkeypatch):
+    expired(evening)
+    evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", "sizewell-dev-aws-train-1"))
+    (result,) = evening.run()
+    assert (result.action, result.outcome, evening.shelf.destroyed) == ("notice", "told", [])
+    monkeypatch.setattr(saves, "written", lambda _: ((), ()))  # long ago
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.tell) == ("warn", True)  # the last word to its owner was that it stays
+
+
 def test_the_newest_checkpoint_is_proved_whole_first(evening, monkeypatch):
     expired(evening)
-    quiet = Episode(since_s=evening.now.timestamp() - 30 * DAY_S, until_s=evening.now.timestamp() - 600)
-    nothing: Any = {key: {} for key in ("empty", "updating", "contradictions", "uncounted")}
-    earlier = json.dumps(
-        kept([], idle={("dev-aws", ""): quiet}, **nothing)
-    )  # of a look before the one that cannot read
-    evening.journal.keep(f"usage/{evening.now - timedelta(minutes=10):%Y%m%dT%H%M%SZ}.json", earlier.encode())
     bucket = "sizewell-dev-aws-train-1"
     evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", bucket))
-    (result,) = evening.run()
-    assert (result.action, result.outcome, evening.shelf.destroyed) == ("notice", "told", [])  # it cannot be read
     monkeypatch.setattr(saves, "written", lambda _: ((), ()))  # long ago
     (result,) = evening.run()
-    assert (result.outcome, evening.shelf.destroyed) == ("failed", [])  # nor can the checkpoints in it
+    assert (result.outcome, evening.shelf.destroyed) == ("failed", [])  # it cannot be read
     client("s3", REGION).create_bucket(Bucket=bucket)
     written = saved(f"s3://{bucket}/run", 7)
     client("s3", REGION).put_object(Bucket=bucket, Key=f"run/{written.parts[0].name}", Body=b"something else")

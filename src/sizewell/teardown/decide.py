@@ -373,7 +373,7 @@ def _goes(subject: Subject) -> Verdict:
     of_end = tuple(f"end {subject.stack.expires_at} {each} days" for each in days)
     prefix: str | tuple[str, ...] = of_end if subject.due == "expired" else about
     since_s = episode.since_s
-    if subject.due == "expired":  # whoever heard last that it stays has heard of no day
+    if subject.due == "expired":  # whose last word was that it stays was notified of no day
         stays = [each.at_s for each in notices if each.heard and each.about == _stays(subject)]
         since_s = max(since_s, *stays, -math.inf)
     heard = _heard(notices, prefix, since_s)
