@@ -8,7 +8,9 @@ import pytest
 from test_run import PROGRAM, Repository, git
 
 from sizewell.cli.main import main
+from sizewell.preview import pipeline
 from sizewell.preview.base import merged_into
+from sizewell.preview.records import PolicyFinding, PolicyReport
 
 RULES = "policy/config.yaml"
 LIMITS = "stacks/config/guardrails.yaml"
@@ -434,3 +436,23 @@ def test_ci_names_the_branch_that_a_change_is_made_against(preview, monkeypatch,
     assert merged_into(repository.root) == ("release", begun)
     monkeypatch.setenv(variable, "elsewhere")
     assert merged_into(repository.root) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "stood"),
+    [
+        (["billed for at least 4 machines"], ["billed for at least 4 machines"], True),
+        (["billed for at least 4 machines"], ["billed for at least 2 machines"], True),
+        (["4 GPUs of p4d run unused"], ["4 GPUs of a100 run unused"], False),  # a number more
+        (["billed for at least 4 machines"], ["billed for at least 8 machines"], False),
+        (["its image is not pinned"], ["its image has no digest"], True),
+        (["port 22 is open"], ["port 22 is open", "port 80 is open"], False),
+        ([], ["its image is not pinned"], False),
+    ],
+)
+def test_a_finding_in_other_words_is_as_old_as_its_rule_and_its_resource(was, becomes, stood):
+    def report(messages):
+        listed = [PolicyFinding(policy="r", level="mandatory", resource="u", message=each) for each in messages]
+        return PolicyReport(findings=tuple(listed))
+
+    assert pipeline._only_new(report(becomes), report(was)).findings[-1].stood is stood

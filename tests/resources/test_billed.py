@@ -309,3 +309,41 @@ def test_machines_of_gpu_profiles_are_no_zero_while_their_price_is_not_known() -
     found = priced(env, app)
     assert [urn for urn, *_ in found.unpriced] == [env.urn]
     assert [urn for urn, *_ in found.free] == [app.urn]
+
+
+RUN, RUN_V1 = "gcp:cloudrunv2/service:Service", "gcp:cloudrun/service:Service"
+
+
+def kept(least: int, most: int | None = None, **resources: object) -> dict[str, object]:
+    limits = {"limits": {"cpu": "2000m", "memory": "1Gi"}, **resources}
+    scaling = {"minInstanceCount": least, **({} if most is None else {"maxInstanceCount": most})}
+    return {"location": "us-central1", "template": {"containers": [{"resources": limits}], "scaling": scaling}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "month"),
+    [
+        # 2 vCPU at 0.000018 and 1 GiB at 0.000002 a second are 94.61 and 5.26 a month for each instance
+        (RUN, kept(1), ("99.87", "99.87", "99.87")),
+        (RUN, kept(2, 5), ("199.73", "199.73", "499.32")),
+        (RUN, kept(1, cpuIdle=True), None),  # idle CPU has a rate of its own
+        (RUN, {"location": "us-central1", "template": {"containers": [{}], "scaling": {"minInstanceCount": 1}}}, None),
+        (RUN_V1, {"location": "us-central1", "template": {
+            "metadata": {"annotations": {"autoscaling.knative.dev/minScale": "1",
+                                         "run.googleapis.com/cpu-throttling": "false"}},
+            "spec": {"containers": [{"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}]}}},
+         ("99.87", "99.87", "99.87")),
+        (RUN_V1, {"location": "us-central1", "template": {
+            "metadata": {"annotations": {"autoscaling.knative.dev/minScale": "1"}},
+            "spec": {"containers": [{"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}]}}}, None),
+    ],
+)  # fmt: skip
+def test_instances_of_cloud_run_that_are_kept_bill_their_cpu_and_memory(
+    kind: str, inputs: dict[str, object], month: tuple[str, str, str] | None
+) -> None:
+    found = priced(make(kind, inputs))
+    if month is None:
+        assert found.unpriced
+        return
+    usd = found.cost().run_rate.usd_per_month
+    assert (str(usd.floor), str(usd.expected), str(usd.ceiling)) == month

@@ -5,13 +5,14 @@ The rooms above are not known here: policies come back from a function that the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sizewell.preview import records
 from sizewell.preview.assemble import assemble, failed_stack
@@ -645,15 +646,36 @@ def _owner(root: Path) -> tuple[str, str]:
 
 
 def _only_new(now: records.PolicyReport, earlier: records.PolicyReport) -> records.PolicyReport:
-    """Findings that the base has as well, of the same resource in the same words, marked as such."""
-    earlier_keys = {(each.policy, each.resource, each.message) for each in earlier.findings if not each.waived}
-    return now.model_copy(
-        update={
-            "findings": tuple(
-                replace(each, stood=(each.policy, each.resource, each.message) in earlier_keys) for each in now.findings
-            )
-        }
-    )
+    """Findings that the base has as well, marked as such: the same rule on the same resource, in any words, unless a
+    number in them grew or there are more of them.
+    """
+    before: dict[tuple[str, str], list[str]] = {}
+    after: dict[tuple[str, str], list[str]] = {}
+    for findings, messages in ((earlier.findings, before), (now.findings, after)):
+        for each in findings:
+            if messages is after or not each.waived:
+                messages.setdefault((each.policy, each.resource), []).append(each.message)
+
+    def stands(each: records.PolicyFinding) -> bool:
+        was, becomes = (sorted(messages.get((each.policy, each.resource), ())) for messages in (before, after))
+        if each.message in was:
+            return True
+        return len(was) == len(becomes) and not any(map(_worse, was, becomes))
+
+    return now.model_copy(update={"findings": tuple(replace(each, stood=stands(each)) for each in now.findings)})
+
+
+_NUMBER: Final = re.compile(r"\d[\d,]*\.?\d*")
+
+
+def _worse(was: str, becomes: str) -> bool:
+    """Whether a number in a finding is larger than it was, or one more.
+
+    >>> _worse("billed for at least 1 machine", "billed for at least 8 machines"), _worse("2 GiB, p5", "2 GiB of p5")
+    (True, False)
+    """
+    old, new = ([float(each.replace(",", "")) for each in _NUMBER.findall(text)] for text in (was, becomes))
+    return len(new) > len(old) or any(b > a for a, b in zip(old, new, strict=False))
 
 
 def _decision(root: Path, stack: str) -> tuple[Decision | None, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
@@ -197,7 +198,10 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     )
     gpus = number(get(accelerated, "resources", "limits", "nvidia.com/gpu"))
     if gpus is None:
-        return (_BY_REQUEST if gcp_nodes.run_size(resource.inputs).least == 0 else _ALWAYS_ON)(resource, context)
+        instances = gcp_nodes.run_size(resource.inputs)
+        if instances.least == 0:
+            return _BY_REQUEST(resource, context)
+        return _kept(resource, context, listed, instances) or _ALWAYS_ON(resource, context)
     redundancy = get(template, "gpuZonalRedundancyDisabled", default=get(resource.inputs, "gpuZonalRedundancyDisabled"))
     kind = text(get(template, "nodeSelector", "accelerator"), "nvidia-l4")
     if isinstance(gpus, Unknown) or redundancy is UNKNOWN or isinstance(kind, Unknown):
@@ -207,7 +211,7 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
     seconds = context.usage.of(resource, "gpu_seconds")
     if seconds is None and hours is not None:
         seconds = hours.times(Decimal(3600) * gpus)
-    instances = None if seconds is None or not gpus else seconds.times(1 / gpus)
+    up = None if seconds is None or not gpus else seconds.times(1 / gpus)
     limits = get(accelerated, "resources", "limits")
     lines = [(f"Cloud Run GPU, {kind}", f"cloudrun.gpu.{kind.removeprefix('nvidia-')}.{zonal}", "GPU-second", seconds)]
     for name, key, unit in (
@@ -215,8 +219,8 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
         ("memory", "cloudrun.memory.gib_second", "GiB-second"),
     ):
         size = text(get(limits, name), "")
-        known = isinstance(size, str) and size.removesuffix("Gi").isdigit() and instances is not None
-        used = instances.times(Decimal(str(size).removesuffix("Gi"))) if known and instances is not None else None
+        known = isinstance(size, str) and size.removesuffix("Gi").isdigit() and up is not None
+        used = up.times(Decimal(str(size).removesuffix("Gi"))) if known and up is not None else None
         lines.append((f"Cloud Run {name}, {size} with the GPU", key, unit, used))
     more = () if seconds is None or not above else (context.unpriced(resource, "Cloud Run GPU, more instances", above),)
     return (
@@ -234,6 +238,62 @@ def _run(resource: RecordedResource, context: Context) -> Outcome:
         ),
         *more,
     )
+
+
+def _kept(
+    resource: RecordedResource, context: Context, containers: tuple[Any, ...], size: Size
+) -> tuple[LineItem, ...] | None:
+    """CPU and memory of the instances that a service always keeps, where they are billed with and without requests.
+
+    None where they are billed otherwise: CPU that is idle outside of requests costs less, at a rate of its own.
+    """
+    template = resource.inputs.get("template")
+    if get(template, "spec") is not None:  # the first version of the service, in which CPU is idle unless this says no
+        throttled = get(template, "metadata", "annotations", "run.googleapis.com/cpu-throttling", default="true")
+        whole = str(throttled).lower() == "false"
+    else:  # and in the second where resources are stated and say nothing of it
+        whole = all(flag(get(each, "resources", "cpuIdle")) is False and get(each, "resources") for each in containers)
+    stated = any(context.usage.of(resource, measure) is not None for measure in _RUN_FEES)
+    cpus = [_amount_of(get(each, "resources", "limits", "cpu", default="1")) for each in containers]
+    memory = [_amount_of(get(each, "resources", "limits", "memory", default="512Mi")) for each in containers]
+    known = [each for each in (*cpus, *memory) if isinstance(each, Decimal)]
+    if stated or not whole or not containers or len(known) < len(cpus) + len(memory) or not isinstance(size.least, int):
+        return None
+    most = size.most if isinstance(size.most, int) else size.least
+    seconds = Interval(*(amount(each * HOURS_PER_MONTH * 3600) for each in (size.least, size.least, most)))
+    if not isinstance(size.most, int):
+        context.outside.append(
+            f"{context.graph.component(resource)}: instances above the {size.least} that are kept ({resource.name}): "
+            "use not stated, not in totals"
+        )
+    return tuple(
+        context.fee(
+            resource,
+            what=f"Cloud Run instances that are kept, {what}",
+            key=key,
+            unit=unit,
+            quantity=seconds.times(sum((each for each in sizes if isinstance(each, Decimal)), Decimal(0))),
+            how=charges.BY_INSTANCES,
+        )
+        for what, key, unit, sizes in (
+            ("CPU", "cloudrun.cpu.second", "vCPU-second", cpus),
+            ("memory", "cloudrun.memory.gib_second", "GiB-second", memory),
+        )
+    )
+
+
+_UNITS: Final = {"m": Decimal("0.001"), "Mi": 1 / Decimal(1024), "Gi": Decimal(1), "M": Decimal(10**6) / 2**30,
+                 "G": Decimal(10**9) / 2**30, "": Decimal(1)}  # fmt: skip
+
+
+def _amount_of(stated: object) -> Decimal | None:
+    """CPUs, or GiB of memory, as Kubernetes writes them.
+
+    >>> [float(_amount_of(each)) for each in ("1000m", "2Gi", "512Mi")], _amount_of("some")
+    ([1.0, 2.0, 0.5], None)
+    """
+    match = re.fullmatch(r"([\d.]+)(m|Mi|Gi|M|G)?", str(stated))
+    return Decimal(match[1]) * _UNITS[match[2] or ""] if match else None
 
 
 def _run_hours(resource: RecordedResource, context: Context) -> tuple[Interval | None, str]:
