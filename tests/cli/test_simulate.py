@@ -89,8 +89,10 @@ def test_published_logs_and_named_columns(simulate: Callable, project: Path) -> 
         (_log(10) + "\n2026-11-22 10:00:11,-4,3\n", "line 12: ContextTokens is -4"),
         (_log(10) + "\n2026-11-22 10:00:11,5\n", "line 12: GeneratedTokens missing"),
         (_log(10) + "\nyesterday,5,5\n", "line 12: TIMESTAMP is 'yesterday'"),
-        (_log(10) + "\nyesterday,5,5\n", "fix: correct or remove these rows"),
-        (_log(10) + "\n1700000000000,5,5\n", "after the year 2100 in seconds (of milliseconds: at=TIMESTAMP:ms)"),
+        (_log(10) + "\n2026-11-22 10:00:11,5.5,5\n", "fix: correct or remove these rows"),
+        (_log(10) + "\nyesterday,5,5\n", "fix: write times as 2026-11-01T03:00:00Z (ISO 8601)"),
+        (_log(10) + "\n1700000000000,5,5\n", "TIMESTAMP is 1700000000000, after the year 2100 in seconds"),
+        ('{"timestamp": 1, "input_length": 5, "output_length": 5}\n{"timest', "line 2: is not a whole JSON object"),
         (
             '[{"TIMESTAMP": 1, "ContextTokens": 5, "GeneratedTokens": 5}]',
             "it is a JSON array; write each request on a line",
@@ -101,6 +103,26 @@ def test_a_log_that_is_none(log: str, says: str, simulate: Callable) -> None:
     done = simulate(log=log)
     assert done.code == 64
     assert says in done.err
+
+
+@pytest.mark.parametrize("at", ["1732000000487", "1732000000487624", "1732000000487624684"])
+def test_the_unit_of_times_that_is_named_is_the_one_to_write(at: str, simulate: Callable) -> None:
+    log = f"ts,p,c\n{at},10,5\n{at[:9]}2{at[10:]},10,5\n"
+    refused = simulate("--columns", "at=ts,input=p,output=c", log=log)
+    assert refused.code == 64
+    columns = refused.err.split("--columns ")[1].split()[0]
+    assert json.loads(simulate("--columns", columns, "--json", log=log).out)["load"]["seconds"] == pytest.approx(2)
+
+
+def test_columns_of_objects_in_objects(simulate: Callable) -> None:
+    rows = [{"created": at, "usage": {"prompt_tokens": 700, "completion_tokens": 20}} for at in range(50)]
+    log = "\n".join(map(json.dumps, rows))
+    asked = simulate(log=log)
+    assert "created, usage.prompt_tokens, usage.completion_tokens" in asked.err
+    columns = "at=created,input=usage.prompt_tokens,output=usage.completion_tokens"
+    assert json.loads(simulate("--columns", columns, "--json", log=log).out)["load"]["prompt_tokens"] == 700
+    absent = simulate("--columns", columns.replace("usage.prompt_tokens", "usage.input"), log=log)
+    assert "has no column usage.input; its columns are created, usage.prompt_tokens" in absent.err
 
 
 def test_columns_that_a_log_does_not_have_are_named_beside_those_it_has(simulate: Callable) -> None:

@@ -134,6 +134,17 @@ def test_what_is_no_log_is_refused(tmp_path: Path, traffic: str, says: str) -> N
         _read(tmp_path, traffic)
 
 
+def test_the_unit_of_times_is_named_as_a_spec_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("ts,p,c\n1732000000487,10,5\n1732000002487,10,5\n")
+    with pytest.raises(SpecError) as caught:
+        _read(tmp_path, '{requests: {file: log.csv, columns: "at=ts,input=p,output=c"}}')
+    fix = caught.value.faults[0].fix
+    assert fix.endswith('requests: {file: log.csv, columns: "at=ts:ms,input=p,output=c"}')
+    traffic = _read(tmp_path, f"{{{fix[fix.index('requests:') :]}}}").traffic
+    assert traffic is not None
+    assert traffic.rps == 1
+
+
 def test_of_a_log_that_cannot_be_read_no_lengths_are_missed(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         _read(tmp_path)

@@ -247,7 +247,7 @@ def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[
     form = {"file": named} if isinstance(named, str) else named
     if not isinstance(traffic, dict) or not isinstance(form, dict) or not isinstance(form.get("file"), str):
         return None, []
-    from sizewell.sizing.workload.request_log import columns_of, read_log
+    from sizewell.sizing.workload.request_log import NAME_THEM, columns_of, read_log
 
     columns = form.get("columns")
     try:
@@ -257,8 +257,8 @@ def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[
     except SpecError as error:
         fault = error.faults[0]
         message = fault.message or f"{fault.found} is not {fault.allowed}"
-        named = f'name them: requests: {{file: {form["file"]}, columns: "at=NAME,input=NAME,output=NAME"}}'
-        fix = named if "--columns" in (fault.path, *fault.fix.split()) else fault.fix
+        fix = NAME_THEM if fault.path == "--columns" else fault.fix
+        fix = re.sub(r"--columns (\S+)", rf'requests: {{file: {form["file"]}, columns: "\1"}}', fix)
         return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix=fix)]
     found = log.sha256
     if not log.requests.seconds:

@@ -1,7 +1,8 @@
 """A recorded log of requests: when each came, how long its prompt was and its answer.
 
 `read_log(path)` takes CSV or JSON lines, compressed with gzip or not, a row at a time. The columns of published logs
-are recognised; others are named (`at=ts,input=prompt_tokens,output=completion_tokens`).
+are recognised; others are named (`at=ts,input=prompt_tokens,output=completion_tokens`; of JSON objects in objects
+`input=usage.prompt_tokens`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,13 @@ NAME_THEM: Final = "name them: --columns at=NAME,input=NAME,output=NAME"
 SHOWN: Final = 3  # lines that are named
 GAP_S: Final = 3600.0
 LATEST_S: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()  # a later time is in a smaller unit than it is read in
+UNITS: Final[Mapping[str, tuple[float, str]]] = {  # of a time that is a number: how many are a second
+    "s": (1.0, "seconds"),
+    "ms": (1e3, "milliseconds"),
+    "us": (1e6, "microseconds"),
+    "ns": (1e9, "nanoseconds"),
+}
+ALLOWED: Final = "at=NAME,input=NAME,output=NAME (at=NAME:ms, :us or :ns where its times are not in seconds)"
 SEPARATORS: Final = ",;\t"  # of columns: spreadsheets of some countries write semicolons
 TOKENS_MAX: Final = 100_000_000
 
@@ -93,23 +101,21 @@ class Log:
 
 
 def columns_of(text: str) -> Columns:
-    """`at=NAME,input=NAME,output=NAME`, with `:ms` behind the first where times are in milliseconds.
+    """`at=NAME,input=NAME,output=NAME`, with one of `UNITS` behind the first where times are not in seconds.
 
     >>> columns_of("at=ts:ms,input=p,output=c").per_second
     1000.0
     """
     given = dict(part.partition("=")[::2] for part in text.split(","))
     if set(given) != {"at", "input", "output"} or not all(given.values()):
-        fault = Fault(
-            path="--columns", found=text, allowed="at=NAME,input=NAME,output=NAME (at=NAME:ms for milliseconds)"
-        )
-        raise SpecError([fault])
+        raise SpecError([Fault(path="--columns", found=text, allowed=ALLOWED)])
     name, _, unit = given["at"].rpartition(":")
     if not name:
         name, unit = unit, "s"
-    if unit not in ("s", "ms"):
-        raise SpecError([Fault(path="--columns", found=unit, allowed="s or ms behind the colon of at=NAME:")])
-    return Columns(name, given["input"], given["output"], per_second=1000.0 if unit == "ms" else 1.0)
+    if unit not in UNITS:
+        allowed = f"{', '.join(UNITS)} behind the colon of at=NAME:"
+        raise SpecError([Fault(path="--columns", found=unit, allowed=allowed)])
+    return Columns(name, given["input"], given["output"], per_second=UNITS[unit][0])
 
 
 def read_log(path: Path, columns: Columns | None = None) -> Log:
@@ -117,6 +123,7 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
     times, prompts, outputs, at_lines = array("d"), array("q"), array("q"), array("q")
     blocks: list[Sequence[int]] = []
     broken: list[str] = []
+    untimed: list[str] = []  # times of those that are broken by them alone
     silent = rows = lines = 0
     first: Mapping[str, Any] = {}
     try:
@@ -129,6 +136,7 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
                     at, prompt, output = _read(row, columns)
                 except ValueError as error:
                     broken.append(f"line {line}: {error}")
+                    untimed += [error.text] if isinstance(error, _NoTimeError) else []
                     continue
                 times.append(at)
                 at_lines.append(line)
@@ -150,15 +158,19 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
         more = f"; {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
         message = f"{len(broken):,} of {rows:,} rows are no requests: {shown}{more}"
         assert columns is not None  # noqa: S101 - there are rows
-        absent = [name for name in (columns.at, columns.input, columns.output) if name not in first]
-        if absent:
-            message = f"has no column {' and '.join(absent)}; its columns are {', '.join(first)}"
+        called = list(_called(first))
+        absent = [name for name in (columns.at, columns.input, columns.output) if name not in called]
+        if absent and first:
+            message = f"has no column {' and '.join(absent)}; its columns are {', '.join(called)}"
             raise SpecError([Fault(path=str(path), message=message, fix=NAME_THEM)])
         fix = f"correct or remove these rows; up to {BROKEN_MAX:.0%} of them are left out"
+        if 2 * len(untimed) > len(broken):
+            fix = _timed(untimed[0], columns)
         raise SpecError([Fault(path=str(path), message=message, fix=fix)])
     remarks = []
     if broken:
-        remarks.append(f"{plural(len(broken), 'row')} left out: {'; '.join(broken[:SHOWN])}")
+        more = f"; {len(broken) - SHOWN:,} more" if len(broken) > SHOWN else ""
+        remarks.append(f"{plural(len(broken), 'row')} left out: {'; '.join(broken[:SHOWN])}{more}")
     if silent:
         remarks.append(f"{plural(silent, 'answer')} of 0 tokens: each is counted as one token")
     order: Sequence[int] = range(len(times))
@@ -222,7 +234,7 @@ def _recognised(row: Mapping[str, Any], path: Path) -> Columns:
     for columns in KNOWN.values():
         if {columns.at, columns.input, columns.output} <= set(row):
             return columns
-    found = ", ".join(row) or "none"
+    found = ", ".join(_called(row)) or "none"
     fault = Fault(
         path=str(path),
         message=f"its columns are not those of a log that is known ({', '.join(KNOWN)}): {found}",
@@ -233,13 +245,35 @@ def _recognised(row: Mapping[str, Any], path: Path) -> Columns:
 
 def _read(row: Mapping[str, Any], columns: Columns) -> tuple[float, int, int]:
     """Seconds, prompt and output tokens; ValueError with what is wrong."""
-    missing = [name for name in (columns.at, columns.input, columns.output) if row.get(name) in (None, "")]
+    if not row:
+        raise ValueError("is not a whole JSON object")
+    names = columns.at, columns.input, columns.output
+    values = [_value(row, name) for name in names]
+    missing = [name for name, value in zip(names, values, strict=True) if value in (None, "")]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing")
-    prompt, output = (_tokens(row[name], name) for name in (columns.input, columns.output))
+    prompt, output = (_tokens(value, name) for name, value in zip(names[1:], values[1:], strict=True))
     if prompt < 1:
         raise ValueError(f"{columns.input} is {prompt}")
-    return _seconds(row[columns.at], columns), prompt, output
+    return _seconds(values[0], columns), prompt, output
+
+
+def _value(row: Mapping[str, Any], name: str) -> Any:
+    """What a column has; `usage.prompt_tokens` is in the object `usage`, where no column is called so."""
+    if name in row or "." not in name:
+        return row.get(name)
+    outer, _, inner = name.partition(".")
+    within = row.get(outer)
+    return _value(within, inner) if isinstance(within, dict) else None
+
+
+def _called(row: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The names of all columns, those inside of objects as `usage.prompt_tokens`."""
+    for name, value in row.items():
+        if isinstance(value, dict):
+            yield from _called(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
 
 
 def _tokens(value: object, name: str) -> int:
@@ -252,6 +286,14 @@ def _tokens(value: object, name: str) -> int:
     return int(number)
 
 
+class _NoTimeError(ValueError):
+    """A time that cannot be read as one."""
+
+    def __init__(self, text: str, message: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
 def _seconds(value: object, columns: Columns) -> float:
     text = str(value)
     try:
@@ -260,16 +302,25 @@ def _seconds(value: object, columns: Columns) -> float:
         pass
     else:
         if LATEST_S <= number < math.inf:
-            unit, fix = (
-                ("seconds", f" (of milliseconds: at={columns.at}:ms)")
-                if columns.per_second == 1
-                else ("milliseconds", "")
-            )
-            raise ValueError(f"{columns.at} is {text[:40]}, after the year 2100 in {unit}{fix}")
+            unit = next(word for per_second, word in UNITS.values() if per_second == columns.per_second)
+            raise _NoTimeError(text, f"{columns.at} is {text[:40]}, after the year 2100 in {unit}")
         if math.isfinite(number):
             return number
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{columns.at} is {text[:40]!r}") from None
+        raise _NoTimeError(text, f"{columns.at} is {text[:40]!r}") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _timed(text: str, columns: Columns) -> str:
+    """What to do where times are not read: the unit to name for a number, else the forms that are."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    unit = next((unit for unit, (per_second, _) in UNITS.items() if number / per_second < LATEST_S), "")
+    if unit:
+        named = f"at={columns.at}:{unit},input={columns.input},output={columns.output}"
+        return f"if these are {UNITS[unit][1]}, name the unit: --columns {named}"
+    return "write times as 2026-11-01T03:00:00Z (ISO 8601) or as a number of seconds (or ms, us, ns: at=NAME:ms)"
