@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -140,6 +141,63 @@ resources: {{instance_type: p5.4xlarge}}
     assert told.figures["requests_per_s"] == pytest.approx(rate, rel=0.15)
     assert 0 < told.figures["load_share"] <= 1
     assert told.low <= told.value <= told.high
+
+
+@pytest.mark.parametrize("answers", ["200", "200, output_tokens_p95: 600"])
+def test_lengths_that_the_model_cuts_keep_their_means_and_cost_no_less(answers: str) -> None:
+    """What is cut without a word is load that a longer percentile would take away."""
+    fewest = []
+    for p95 in (5000, 6500, 7500):
+        text = f"""name: chat
+kind: inference
+model: meta-llama/Meta-Llama-3-8B
+traffic: {{rps: 8, input_tokens: 4000, input_tokens_p95: {p95}, output_tokens: {answers}}}
+slo: {{ttft: 2s, tpot: 80ms}}
+resources: {{instance_type: g6e.xlarge}}
+"""
+        option = _chosen(size_one(parse_spec(text, "chat.yaml", catalog=CATALOG), CATALOG, stack="", on=DAY))
+        of = deployed(option)
+        assert of is not None
+        requests = stated_load(of, more=4).requests
+        assert math.fsum(requests.prompt_tokens) / len(requests) == pytest.approx(4000, rel=0.01)
+        assert math.fsum(requests.output_tokens) / len(requests) == pytest.approx(200, rel=0.03)
+        assert sorted(requests.prompt_tokens)[len(requests) * 95 // 100] == pytest.approx(p95, rel=0.02)
+        assert max(map(sum, zip(requests.prompt_tokens, requests.output_tokens, strict=True))) <= 8192
+        fewest.append(option.fleet.nodes)
+        said = [each for each in option.setting.need.assumptions if "are longer than the 8,192 tokens" in each]
+        assert bool(said) == (p95 > 5000)
+    assert fewest == sorted(fewest)
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        "input_tokens: 6000, input_tokens_p95: 12000, output_tokens: 100",
+        "input_tokens: 2000, output_tokens: 2000, output_tokens_p95: 7600",
+        "input_tokens: 4000, input_tokens_p95: 7000, output_tokens: 900, output_tokens_p95: 2500",
+    ],
+)
+def test_lengths_of_which_more_than_the_tail_is_not_read_are_refused(lengths: str) -> None:
+    spec = "name: c\nkind: inference\nmodel: meta-llama/Meta-Llama-3-8B\ntraffic: {{rps: 1, {}}}\n"
+    with pytest.raises(SpecError) as caught:
+        parse_spec(spec.format(lengths), "c.yaml", catalog=CATALOG)
+    (fault,) = caught.value.faults
+    assert "of all requests longer than the 8,192 tokens that meta-llama/Meta-Llama-3-8B reads" in str(fault)
+    key, most = re.findall(r"of which (\w+) is ([\d,]+) at the most", fault.fix)[0]
+    assert fault.path == f"traffic.{key}"
+    most = int(most.replace(",", ""))
+    parse_spec(spec.format(re.sub(rf"{key}: \d+", f"{key}: {most}", lengths)), "c.yaml", catalog=CATALOG)
+    with pytest.raises(SpecError):
+        parse_spec(spec.format(re.sub(rf"{key}: \d+", f"{key}: {most + 1}", lengths)), "c.yaml", catalog=CATALOG)
+
+
+def test_lengths_beyond_what_a_model_of_own_figures_reads_are_refused() -> None:
+    text = (
+        "name: c\nkind: inference\nmodel: {params: 8B, layers: 32, hidden: 4096, max_sequence_length: 8192}\n"
+        "traffic: {rps: 1, input_tokens: 9000, output_tokens: 100}\n"
+    )
+    with pytest.raises(SpecError, match="input and output are 9100 tokens, the model allows 8192"):
+        parse_spec(text, "c.yaml", catalog=CATALOG)
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,39 @@ def test_the_fleet_holds_the_log_a_quarter_faster_and_one_fewer_does_not(tmp_pat
     assert "1,200 recorded requests that come 1.25 times as fast" in says
 
 
+@pytest.mark.parametrize("lines", [(1, 7, 1200), (600,)])
+def test_what_the_server_refuses_is_no_load(tmp_path: Path, lines: tuple[int, ...]) -> None:
+    """Neither rate nor lengths nor money: as if these rows were not in the log."""
+    rows = _bursts().splitlines()
+    (tmp_path / "log.csv").write_text("\n".join(row for line, row in enumerate(rows) if line not in lines))
+    clean = _read(tmp_path)
+    for line in lines:
+        rows[line] = ",".join((rows[line].split(",")[0], "200000", "1"))
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    whole = _read(tmp_path)
+    assert whole.traffic is not None
+    assert clean.traffic is not None
+    for key in ("rps", "input_tokens", "output_tokens"):
+        assert getattr(whole.traffic, key) == getattr(clean.traffic, key)
+    bought, needed = (size_one(spec, CATALOG, stack="", on=date(2026, 11, 22)).best() for spec in (whole, clean))
+    assert bought is not None
+    assert needed is not None
+    assert (bought.instance_type, bought.fleet.nodes, bought.usd_per_month) == (
+        (needed.instance_type, needed.fleet.nodes, needed.usd_per_month)
+    )
+    assert f"the server refuses {len(lines)} recorded request" in " ".join(bought.setting.need.assumptions)
+    (tmp_path / "again.yaml").write_text(as_yaml(whole))
+    assert (
+        read_spec(tmp_path / "again.yaml", CATALOG).digest()
+        == whole.digest()
+        == read_spec(tmp_path / "chat.yaml").digest()
+    )
+
+
 @pytest.mark.parametrize(
     ("traffic", "says"),
     [
+        ("{requests: long.csv}", r"traffic\.requests: has none that is served: 2 requests left out"),
         ("{requests: log.csv, rps: 4}", r"traffic\.rps: is stated, and the log"),
         ("{requests: log.csv, burstiness: 4, input_tokens: 5}", r"traffic\.burstiness: is stated"),
         ("{requests: nowhere.csv}", r"traffic\.requests: No such file"),
@@ -129,6 +159,7 @@ def test_the_fleet_holds_the_log_a_quarter_faster_and_one_fewer_does_not(tmp_pat
 def test_what_is_no_log_is_refused(tmp_path: Path, traffic: str, says: str) -> None:
     (tmp_path / "log.csv").write_text(_bursts())
     (tmp_path / "broken.csv").write_text(f"{HEAD}\nnow,1,1")
+    (tmp_path / "long.csv").write_text(f"{HEAD}\n0,200000,1\n9,150000,1")
     (tmp_path / "once.csv").write_text(f"{HEAD}\n5,1,1\n5,1,1")
     with pytest.raises(SpecError, match=says):
         _read(tmp_path, traffic)

@@ -69,8 +69,8 @@ WAITS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
-    from sizewell.sizing.choose.requirements import read_at_most
     from sizewell.sizing.choose.simulated import Load, busiest_day, deployed, fewest, judged, over_the_day, stated_load
+    from sizewell.sizing.workload.architecture import read_at_most
 
     if args.columns and not args.requests:
         raise UsageError("--columns names the columns of a log\n  fix: give the log with --requests FILE")
@@ -122,15 +122,13 @@ def command(args: Arguments) -> int:
     with output.progress("simulating") as tell:
         refused, remarks = 0, list(log.remarks) if log else []
         if log is not None:
-            what = Load(requests=log.requests)
-            if limit := read_at_most(spec, of.job.architecture):
-                sent, refused, says = log.refused(limit)
-                if not sent:
-                    raise UsageError(
-                        f"{args.requests or 'traffic.requests'}: {says}\n  fix: name a model that reads more"
-                    )
-                what, remarks = Load(requests=sent), [*remarks, *([says] if says else [])]
+            limit = read_at_most(spec.model, of.job.architecture)
+            refused, says = log.refused(limit)
+            if refused == len(log.requests):
+                raise UsageError(f"{args.requests}: {says}\n  fix: name a model that reads more")
+            what, remarks = Load(requests=log.served(limit)), [*remarks, *([says] if says else [])]
         else:
+            remarks += [of.arrivals.cut] if of.arrivals.cut else []
             stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
             bursts = 1.0 if stated_burstiness is None else stated_burstiness
             what = stated_load(of, burstiness=bursts, cached=args.cached)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Accelerator
     from sizewell.sizing.choose.choice import Sizing
     from sizewell.sizing.choose.observed import Service
+    from sizewell.sizing.choose.requirements import Arrivals
     from sizewell.sizing.workload.measured import Measured
     from sizewell.sizing.workload.read import WorkloadSpec
 
@@ -109,8 +110,7 @@ def compare(
     running = _running(sizing, service, catalog)
     accelerator = running.cluster.accelerator
     job = job_on(accelerator, need.serving, need.engine)
-    spreads = (need.arrivals.input_spread, need.arrivals.output_spread)
-    tests = [_Test(run, job, running, spreads) for run in runs]
+    tests = [_Test(run, job, running, need.arrivals) for run in runs]
     tell("simulating what was measured")
     slowest = 1 / _band(job, accelerator)[0]
     pace = _pace(tests, accelerator.key, slowest)
@@ -162,7 +162,7 @@ def _running(sizing: Sizing, service: Service | None, catalog: Catalog) -> Runni
 class _Test:
     """One measurement, made again in simulation."""
 
-    def __init__(self, run: Measured, job: ServingJob, running: Running, spreads: tuple[float, float]) -> None:
+    def __init__(self, run: Measured, job: ServingJob, running: Running, stated: Arrivals) -> None:
         self.run = run
         self._cluster, self._tensor = running.cluster, running.tensor
         self.replicas = running.replicas or run.replicas or 1
@@ -171,10 +171,10 @@ class _Test:
         lengths = Lengths(
             prompt_tokens=run.input_tokens,
             output_tokens=run.output_tokens,
-            prompt_spread=_spread(run.input_tokens, run.input_p95) or spreads[0] or SPREAD,
-            output_spread=_spread(run.output_tokens, run.output_p95) or spreads[1] or SPREAD,
+            prompt_spread=_spread(run.input_tokens, run.input_p95) or stated.input_spread or SPREAD,
+            output_spread=_spread(run.output_tokens, run.output_p95) or stated.output_spread or SPREAD,
             cached=cached,
-            together=job.architecture.max_sequence_length or 0,
+            together=stated.reads,
         )
         least, most = REQUESTS
         count = max(least, min(most, run.requests))

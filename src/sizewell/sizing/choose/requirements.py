@@ -26,7 +26,7 @@ from sizewell.sizing.predict.architecture import is_speech_recognizer, params_to
 from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
-from sizewell.sizing.predict.simulation.requests import Requests, longest_of, spread_of
+from sizewell.sizing.predict.simulation.requests import Requests, longest_of, share_longer, spread_of
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -34,7 +34,7 @@ from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.jobs import Method, Pace, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
-from sizewell.sizing.workload.architecture import architecture_of
+from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
 from sizewell.sizing.workload.precision import Native, native_form
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
@@ -89,6 +89,8 @@ class Arrivals:
     week: Week | None = None  # None: the same load at every hour
     scale_in_s: float = 0.0  # that a machine stays after it was needed
     log: Requests | None = None  # as they came, at whatever rate
+    reads: int = 0  # tokens of prompt and answer that the model reads at most; 0: not known
+    cut: str = ""  # how many of the stated lengths lie beyond, and what they count as
 
     @property
     def load(self) -> float:
@@ -610,7 +612,10 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
         spread_of(traffic.input_tokens or 0, traffic.input_tokens_p95),
         spread_of(traffic.output_tokens or 0, traffic.output_tokens_p95),
     )
-    longest = _longest(spec, (prompt, answer), spread, read_at_most(spec, architecture), notes)
+    limit = read_at_most(spec.model, architecture)
+    longest = _longest(spec, (prompt, answer), spread, limit, notes)
+    cut = _cut((prompt, answer), spread, limit)
+    notes += [cut] if cut else []
     job = replace(_serving_job(spec, architecture, prompt, answer), longest_tokens=longest)
     notes += _adapters(spec, job)
     hours = None if traffic.daily is None else week(traffic.daily, spec.schedule.on if spec.schedule else None)
@@ -622,12 +627,14 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
             requests_per_s=traffic.requests_per_s * windows * times if traffic.requests_per_s is not None else None,
             users=float(traffic.concurrent_users) * times if traffic.concurrent_users is not None else None,
             week=hours,
-            log=_served(spec.log.requests, read_at_most(spec, architecture)) if spec.log else None,
+            log=spec.log.served(limit) if spec.log else None,
             scale_in_s=STABILIZATION_S + (spec.idle.window_s if spec.idle else 0.0),
             think_s=traffic.think_time_s,
             burstiness=traffic.burstiness,
             input_spread=spread[0],
             output_spread=spread[1],
+            reads=limit or 0,
+            cut=cut,
             spare=1 if traffic.redundancy else 0,
         ),
         level=ServiceLevel(ttft_s=ttft, tpot_s=tpot, e2e_s=latency, percentile=percentile),
@@ -635,20 +642,15 @@ def _inference(base: Requirements, spec: WorkloadSpec, architecture: Architectur
     )
 
 
-def _served(log: Requests, limit: int | None) -> Requests:
-    """Those that the server does not refuse for their length, unless it refuses all."""
-    refused = log.longer_than(limit) if limit else []
-    return log.without(refused) if len(refused) < len(log) else log
-
-
-def read_at_most(spec: WorkloadSpec, architecture: Architecture) -> int | None:
-    """Tokens of prompt and answer that the model reads; a configuration may stretch what it was trained for."""
-    config = spec.model.config if spec.model else None
-    if config is None:
-        return architecture.max_sequence_length
-    from sizewell.sizing.workload.hf_config import context_of
-
-    return context_of(config)
+def _cut(mean: tuple[float, float], spread: tuple[float, float], limit: int | None) -> str:
+    """What of stated lengths that spread lies beyond what the model reads, in words; "" where next to nothing does."""
+    share = share_longer(mean, spread, limit) if limit and any(spread) else 0.0
+    if share < 0.0005:
+        return ""
+    return (
+        f"{share:.1%} of requests whose lengths spread as stated are longer than the {limit:,} tokens that the model "
+        "reads: each counts as one of that length, and the means stay as stated"
+    )
 
 
 def _longest(

@@ -210,7 +210,7 @@ class _Search:
         return tried if tried.holds else None
 
     def _load(self, of: Deployed) -> Load:
-        key = (of.job.input_tokens, of.job.output_tokens, of.job.prefix, of.job.architecture.max_sequence_length or 0)
+        key = (of.job.input_tokens, of.job.output_tokens, of.job.prefix)
         if key not in self._loads:
             self._loads[key] = _bursts(of)
         return self._loads[key]
@@ -351,7 +351,7 @@ def _lengths(of: Deployed, cached: float | None) -> Lengths:
         prompt_spread=of.arrivals.input_spread or SPREAD,
         output_spread=of.arrivals.output_spread or SPREAD,
         cached=of.job.prefix if cached is None else cached,
-        together=of.job.architecture.max_sequence_length or 0,
+        together=of.arrivals.reads,
     )
 
 

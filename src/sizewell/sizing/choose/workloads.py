@@ -30,7 +30,7 @@ from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
-from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in, read_at_most
+from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
@@ -62,6 +62,7 @@ from sizewell.sizing.records.decision import (
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
 from sizewell.sizing.units import durations_apart, short_duration
+from sizewell.sizing.workload.architecture import read_at_most
 from sizewell.sizing.workload.precision import prepared
 
 if TYPE_CHECKING:
@@ -511,7 +512,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "request_tokens_max": tokens_taken(
                 mean,
                 longest=max(2 * mean, LEAST_ROOM) if need.batch else served.longest_tokens,
-                limit=read_at_most(sizing.spec, made),
+                limit=read_at_most(sizing.spec.model, made),
                 held=longest_held(here, tensor=replica, accelerator=device),
             )
             or None,

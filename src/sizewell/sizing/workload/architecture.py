@@ -23,6 +23,15 @@ def architecture_of(model: Model, workload: str, catalog: Catalog) -> Architectu
     return model._architecture  # noqa: SLF001
 
 
+def read_at_most(model: Model | None, architecture: Architecture) -> int | None:
+    """Tokens of prompt and answer that the model reads; a configuration may stretch what it was trained for."""
+    if model is None or model.config is None:
+        return architecture.max_sequence_length
+    from sizewell.sizing.workload.hf_config import context_of
+
+    return context_of(model.config)
+
+
 def _resolved(model: Model, workload: str, catalog: Catalog) -> Architecture:
     if model.name is not None:
         return known_model(model.name, catalog)

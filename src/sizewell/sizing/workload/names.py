@@ -14,12 +14,13 @@ from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
+from sizewell.sizing.predict.simulation.requests import P95_MAX, share_longer, spread_of
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
-from sizewell.sizing.workload.model import Place, WorkloadSpec
+from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, two_stacks_by_name, two_stacks_way
 from sizewell.sizing.workload.precision import weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
@@ -163,7 +164,12 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         return [*lengths, *_without_adapters(spec, architecture.kind, name), *engine]
     if spec.model.name is None:
         family = spec.model.dimensions.family if spec.model.dimensions else "decoder"
-        return [*_without_adapters(spec, family, "this"), *_engine(spec, family, "this")]
+        limit = spec.model.dimensions.max_sequence_length if spec.model.dimensions else None
+        return [
+            *_lengths(spec, limit, "the model"),
+            *_without_adapters(spec, family, "this"),
+            *_engine(spec, family, "this"),
+        ]
     try:
         architecture = architecture_of(spec.model, spec.name, catalog)
     except KeyError:
@@ -317,6 +323,8 @@ def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:
                 else "shorten them, or use a model with a longer context",
             )
         )
+    elif limit and spec.traffic:
+        faults += _spread_beyond(spec.traffic, limit, name)
     record = ((spec.batch.tokens_per_record or 0) + spec.batch.output_tokens_per_record) if spec.batch else 0
     if limit and record > limit:
         faults.append(
@@ -328,6 +336,41 @@ def _lengths(spec: WorkloadSpec, limit: int | None, name: str) -> list[Fault]:
             )
         )
     return faults
+
+
+def _spread_beyond(traffic: Traffic, limit: int, name: str) -> list[Fault]:
+    """Lengths of which more than the five of a hundred beyond the 95th percentile are longer than the model reads."""
+    mean = {key: float(getattr(traffic, key) or 0) for key in ("input_tokens", "output_tokens")}
+    stated = {key: p95 for key in mean if (p95 := getattr(traffic, f"{key}_p95")) and _spreads(mean[key], p95)}
+
+    def share(p95: Mapping[str, float]) -> float:
+        spread = {key: spread_of(mean[key], p95[key]) if key in p95 else 0.0 for key in mean}
+        return share_longer(
+            (mean["input_tokens"], mean["output_tokens"]), (spread["input_tokens"], spread["output_tokens"]), limit
+        )
+
+    most = 0.05 + 1e-6  # a percentile that is just read has these beyond it
+    beyond = share(stated) if stated else 0.0
+    if beyond <= most:
+        return []
+    key = max(stated, key=lambda each: share({each: stated[each]}))
+    fix = "name a model that reads more, or state the lengths of the requests that it serves"
+    if share({**stated, key: mean[key]}) <= most:
+        low, high = int(mean[key]), stated[key]
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if share({**stated, key: middle}) <= most else (low, middle)
+        fix += f", of which {key}_p95 is {low:,} at the most"
+    message = (
+        f"of {stated[key]:,} tokens with a mean of {mean[key]:,.0f} makes {beyond:.0%} of all requests longer than "
+    )
+    message += f"the {limit:,} tokens that {name} reads, prompt and answer together; the server refuses them"
+    return [Fault(path=f"traffic.{key}_p95", found=stated[key], message=message, fix=fix)]
+
+
+def _spreads(mean: float, p95: float) -> bool:
+    """Whether lengths can have that mean and 95th percentile; those that cannot are refused for it."""
+    return 0 < mean <= p95 <= P95_MAX * mean
 
 
 def _places(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:

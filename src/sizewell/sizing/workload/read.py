@@ -109,7 +109,7 @@ def parse_spec(
     given = frozenset(_leaf_paths(raw))
     if folder is not None:
         faults += _read_config(raw, folder)
-    log, unread = _read_requests(raw, folder or Path())
+    log, unread = _read_requests(raw, folder or Path(), catalog)
     faults += unread
     try:
         spec, faults = _judged(raw, catalog, given, faults)
@@ -240,7 +240,7 @@ def _read_config(raw: dict[str, Any], folder: Path) -> list[Fault]:
     return []
 
 
-def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[Fault]]:
+def _read_requests(raw: dict[str, Any], folder: Path, catalog: Catalog | None) -> tuple[Log | None, list[Fault]]:
     """The log that `traffic.requests` names, and the rate and lengths of it put into the raw spec."""
     traffic = raw.get("traffic")
     named = traffic.get("requests") if isinstance(traffic, dict) else None
@@ -261,10 +261,16 @@ def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[
         fix = re.sub(r"--columns (\S+)", rf'requests: {{file: {form["file"]}, columns: "\1"}}', fix)
         return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix=fix)]
     found = log.sha256
-    if not log.requests.seconds:
+    limit = _read_at_most(raw.get("model"), catalog)
+    served, (refused, says) = log.served(limit), log.refused(limit)
+    if not served:
+        message, fix = f"has none that is served: {says}", "name a model that reads more"
+        return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix=fix)]
+    if not served.seconds:
         message = "all its requests come at one time, which is no rate"
+        message = f"{message} ({says})" if refused else message
         return None, [Fault(path="traffic.requests", found=form["file"], message=message, fix="name a longer log")]
-    means = log.means()
+    means = log.means(limit)
     own = [key for key in RECORDED if traffic.get(key, means.get(key)) != means.get(key)]  # `--show-spec` writes them
     faults = [
         Fault(path=f"traffic.{key}", message="is stated, and the log of traffic.requests has its own", fix="remove it")
@@ -276,6 +282,20 @@ def _read_requests(raw: dict[str, Any], folder: Path) -> tuple[Log | None, list[
     kept = {key: value for key, value in traffic.items() if key not in own}
     raw["traffic"] = {**kept, "requests": {**form, "sha256": found}, **means}
     return log, faults
+
+
+def _read_at_most(model: object, catalog: Catalog | None) -> int | None:
+    """Tokens that a model reads as it is written; None where that is not known, or what is written is no model."""
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.workload.architecture import architecture_of, read_at_most
+
+    spec, _ = _validate({"name": "x", "kind": "inference", "traffic": {"rps": 1}, "model": model})
+    if spec is None or spec.model is None:
+        return None
+    try:
+        return read_at_most(spec.model, architecture_of(spec.model, spec.name, catalog or load()))
+    except (KeyError, SpecError):  # which the checks of names tell
+        return None
 
 
 def _fetched(path: Path) -> str:

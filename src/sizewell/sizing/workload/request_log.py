@@ -15,7 +15,7 @@ import json
 import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -75,21 +75,33 @@ class Log:
         digest.update(repr([list(blocks) for blocks in self.requests.blocks]).encode())
         return digest.hexdigest()
 
-    def refused(self, limit: int) -> tuple[Requests, int, str]:
-        """What a model that reads so many tokens is sent, how many the server refuses as longer, and these in words."""
-        longer = self.requests.longer_than(limit)
+    def served(self, limit: int | None) -> Requests:
+        """As if the requests were not in it that the server refuses, as longer than the model reads; from the first of
+        those that it takes. None where it refuses all.
+        """
+        longer = self.requests.longer_than(limit) if limit else []
         if not longer:
-            return self.requests, 0, ""
+            return self.requests
+        kept = self.requests.without(longer)
+        return replace(kept, at_s=array("d", (at - kept.at_s[0] for at in kept.at_s)))
+
+    def refused(self, limit: int | None) -> tuple[int, str]:
+        """How many the server refuses as longer than the model reads, and these in words."""
+        longer = self.requests.longer_than(limit) if limit else []
+        if not longer:
+            return 0, ""
         shown = ", ".join(f"line {self.lines[index]}" for index in longer[:SHOWN])
         more = f" and {len(longer) - SHOWN:,} more" if len(longer) > SHOWN else ""
         most = max(self.requests.prompt_tokens[index] + self.requests.output_tokens[index] for index in longer)
         says = f"{plural(len(longer), 'request')} left out, which the server refuses: the longest has {most:,} tokens, "
         says += f"the model reads {limit:,} ({shown}{more})"
-        return self.requests.without(longer), len(longer), says
+        return len(longer), says
 
-    def means(self) -> dict[str, float | str]:
-        """Rate, lengths and what a prefix cache without limits would hold: the keys of `traffic` that say so."""
-        requests = self.requests
+    def means(self, limit: int | None) -> dict[str, float | str]:
+        """Rate, lengths and what a prefix cache without limits would hold of the requests that are served, which are
+        what is paid for: the keys of `traffic` that say so.
+        """
+        requests = self.served(limit)
         prompts = sum(requests.prompt_tokens)
         kept = requests.block_tokens * sum(held(requests.blocks))
         means: dict[str, float | str] = {
@@ -268,7 +280,7 @@ def _value(row: Mapping[str, Any], name: str) -> Any:
 
 
 def _called(row: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The names of all columns, those inside of objects as `usage.prompt_tokens`."""
+    """The names of all columns, those inside objects as `usage.prompt_tokens`."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from _called(value, f"{above}{name}.")

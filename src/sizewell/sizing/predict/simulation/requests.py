@@ -7,10 +7,13 @@ import random
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist, fmean
 from typing import Final
 
 SPREAD: Final = 0.06  # of lengths that are said to be equal, as wide as a tenth to both sides
 _Z95: Final = 1.6448536269514722
+_NORMAL: Final = NormalDist()
+_PARTS: Final = 64  # equally likely ones, by which a distribution is summed up
 _Z999: Final = 3.090232306167813
 P95_MAX: Final = math.exp(_Z95 * _Z95 / 2)  # times the mean: no log-normal length has a higher 95th percentile
 
@@ -79,7 +82,8 @@ def held(prompts: Iterable[Sequence[int]]) -> Iterator[int]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
     """How long requests are. Lengths of a spread are log-normal around their mean: as recorded services have them,
-    where most requests are short and few are many times as long.
+    where most requests are short and few are many times as long. Those beyond what the model reads are cut to it, and
+    the others are as much longer as keeps the mean: a load that is cut would need fewer machines the more it spreads.
     """
 
     prompt_tokens: float  # mean
@@ -88,6 +92,17 @@ class Lengths:
     output_spread: float = 0.0
     cached: float = 0.0  # share of each prompt that the prefix cache holds
     together: int = 0  # tokens of prompt and answer that the model reads at most; 0: no limit
+
+    def within(self) -> Lengths:
+        """The lengths to draw, so that those that are cut have the stated means."""
+        if not self.together:
+            return self
+        output = _drawn_for(self.output_tokens, self.output_spread, (self.together - 1.0,))
+        outputs = (min(each, self.together - 1.0) for each in _parts_of(*output))
+        prompt = _drawn_for(self.prompt_tokens, self.prompt_spread, [self.together - each for each in outputs])
+        return replace(
+            self, prompt_tokens=prompt[0], prompt_spread=prompt[1], output_tokens=output[0], output_spread=output[1]
+        )
 
     def drawn(self, draw: random.Random) -> tuple[int, int, int]:
         """Prompt, answer and cached tokens of one request."""
@@ -116,6 +131,57 @@ def spread_of(mean: float, p95: float | None) -> float:
     if p95 is None:
         return 0.0
     return _Z95 - math.sqrt(max(0.0, _Z95 * _Z95 - 2 * math.log(p95 / mean)))
+
+
+def share_longer(mean: tuple[float, float], spread: tuple[float, float], tokens: int) -> float:
+    """The share of requests whose prompt and answer, of such lengths, have more tokens together.
+
+    >>> round(share_longer((4000, 200), (spread_of(4000, 7992), 0.0), 8192), 3)
+    0.05
+    """
+    (prompt, answer), (width, _) = mean, spread
+    return fmean(1 - _share_up_to(prompt, width, tokens - each) for each in _parts_of(answer, spread[1]))
+
+
+def _share_up_to(mean: float, spread: float, tokens: float) -> float:
+    if tokens <= 0 or not spread:
+        return float(0 < mean <= tokens)
+    return _NORMAL.cdf(math.log(tokens / mean) / spread + spread / 2)
+
+
+def _parts_of(mean: float, spread: float) -> list[float]:
+    """Lengths that stand for equally large parts of all."""
+    if not spread:
+        return [mean]
+    middles = (_NORMAL.inv_cdf((part + 0.5) / _PARTS) for part in range(_PARTS))
+    return [mean * math.exp(spread * z - spread * spread / 2) for z in middles]
+
+
+def _mean_within(mean: float, spread: float, most: float) -> float:
+    """The mean of lengths of which those beyond `most` are cut to it."""
+    if most <= 0 or not spread:
+        return min(mean, max(0.0, most))
+    beyond = _NORMAL.cdf(math.log(mean / most) / spread - spread / 2)
+    return mean * _NORMAL.cdf(math.log(most / mean) / spread - spread / 2) + most * beyond
+
+
+def _drawn_for(mean: float, spread: float, most: Sequence[float]) -> tuple[float, float]:
+    """Mean and spread of the lengths to draw where those beyond `most`, equally likely limits, are cut: so that what is
+    left has the stated mean, with the same 95th percentile as far as it is not cut itself.
+    """
+
+    def left(drawn: float, width: float) -> float:
+        return fmean(_mean_within(drawn, width, each) for each in most)
+
+    if not spread or left(mean, spread) > 0.9995 * mean:
+        return mean, spread
+    p95 = min(mean * math.exp(_Z95 * spread - spread * spread / 2), fmean(most))
+    low, high = 0.0, spread  # less spread around the same 95th percentile has a higher mean
+    for _ in range(40):
+        middle = (low + high) / 2
+        drawn = p95 * math.exp(middle * middle / 2 - _Z95 * middle)
+        low, high = (middle, high) if left(drawn, middle) > mean else (low, middle)
+    return p95 * math.exp(low * low / 2 - _Z95 * low), low
 
 
 def longest_of(mean: float, spread: float) -> float:
@@ -194,7 +260,8 @@ def circulating(*, clients: int, count: int, lengths: Lengths, think_s: float = 
 
 def _at(times: array[float], lengths: Lengths, draw: random.Random) -> Requests:
     parts = array("i"), array("i"), array("i")
+    within = lengths.within()
     for _ in times:
-        for part, tokens in zip(parts, lengths.drawn(draw), strict=True):
+        for part, tokens in zip(parts, within.drawn(draw), strict=True):
             part.append(tokens)
     return Requests(times, *parts)
