@@ -73,11 +73,24 @@ def test_the_simulated_day_takes_the_machine_hours_that_are_counted() -> None:
     assert option.counts.maximum > option.fleet.nodes
     of = deployed(option)
     assert of is not None
-    day = over_the_day(of, busiest_day(of))
+    day = over_the_day(of, busiest_day(of, rate=of.arrivals.load))
     assert day.machine_hours == pytest.approx(float(option.hours.expected) * 24 / 730, rel=0.1)
     assert day.judged.holds
     assert of.level.ttft_s is not None
     assert max(day.at_s) <= of.level.ttft_s
+
+
+def test_machines_that_no_minimum_keeps_up_are_not_counted() -> None:
+    """In development fewer stay up than load outgrows while one starts."""
+    cliff = [1] * 8 + [9, 10, 9, 8, 7, 6, 5, 4, 3, 3, 3, 1, 1, 1, 1, 1]
+    spec = _spec(cliff, load_="rps: 1.2", beside="infra: [aws/us-east-1]")
+    option = size_one(spec, CATALOG, stack="", on=DAY).best()
+    assert option is not None
+    assert option.counts.minimum < option.fleet.warm
+    of = deployed(option)
+    assert of is not None
+    day = over_the_day(of, busiest_day(of, rate=of.arrivals.load))
+    assert day.machine_hours == pytest.approx(float(option.hours.expected) * 24 / 730, rel=0.1)
 
 
 def test_the_autoscaler_orders_earlier_where_load_grows_faster_than_a_machine_starts() -> None:
@@ -127,7 +140,7 @@ resources: {{accelerators: [l40s, l4]}}"""
     assert option is not None
     of = deployed(option)
     assert of is not None
-    day = over_the_day(of, busiest_day(of))
+    day = over_the_day(of, busiest_day(of, rate=of.arrivals.load))
     assert day.machine_hours == pytest.approx(float(option.hours.expected) * 24 / 730, rel=0.15)
     assert of.level.ttft_s is not None
     assert max(value for value in day.at_s if not math.isnan(value)) <= of.level.ttft_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -225,6 +226,23 @@ def test_a_day_with_the_autoscaler(project: Path, sizewell: Sizewell) -> None:
     said = " ".join(sizewell("simulate", "day.yaml", *ON, "--day").out.split())
     assert "the busiest day, with the autoscaler" in said
     assert "in its worst hour, from 0" in said
+    assert "as in the busiest hour (" in said
+
+
+def test_a_day_of_users_is_that_of_the_requests_they_send(project: Path, sizewell: Sizewell) -> None:
+    text = CHAT.replace("rps: 4", "concurrent_users: 2, think_time: 20s, daily: 3")
+    assert text != CHAT
+    (project / "day.yaml").write_text(text)
+    done = sizewell("simulate", "day.yaml", *ON, "--day", "--json")
+    assert done.code == 0
+    data = json.loads(done.out)
+    assert data["load"]["clients"] == 6
+    each_s = 20 + data["result"]["e2e_s"]["p50"]
+    said = " ".join(sizewell("simulate", "day.yaml", *ON, "--day").out.split())
+    assert f"6 users of the busiest hour send {6 / each_s:.2g}" in said
+    came = re.search(r"autoscaler: ([\d,]+) requests", said)
+    assert came is not None
+    assert int(came[1].replace(",", "")) == pytest.approx(2 / each_s * 86400, rel=0.1)
 
 
 def test_what_cannot_be_simulated(simulate: Callable, project: Path, sizewell: Sizewell) -> None:

@@ -69,7 +69,16 @@ WAITS = (("first token", "ttft_s"), ("between tokens", "tpot_s"), ("whole answer
 def command(args: Arguments) -> int:
     from sizewell.sizing.catalog import load
     from sizewell.sizing.choose.explain import sized
-    from sizewell.sizing.choose.simulated import Load, busiest_day, deployed, fewest, judged, over_the_day, stated_load
+    from sizewell.sizing.choose.simulated import (
+        Load,
+        busiest_day,
+        deployed,
+        fewest,
+        judged,
+        over_the_day,
+        sent_per_s,
+        stated_load,
+    )
     from sizewell.sizing.workload.architecture import read_at_most
 
     if args.columns and not args.requests:
@@ -114,11 +123,9 @@ def command(args: Arguments) -> int:
             "--burstiness is of arrivals at a rate; users send when they have read\n  fix: state traffic.rps, or leave "
             "it out"
         )
-    if args.day and (of.arrivals.week is None or of.arrivals.requests_per_s is None):
-        raise UsageError(
-            "--day needs requests at a rate that moves over the day\n  fix: state traffic: {rps: 4, daily: 2.5, ...}"
-        )
-    day = None
+    if args.day and of.arrivals.week is None:
+        raise UsageError("--day needs a load that moves over the day\n  fix: state traffic: {rps: 4, daily: 2.5, ...}")
+    day, bursts = None, 1.0
     with output.progress("simulating") as tell:
         refused, remarks = 0, list(log.remarks) if log else []
         if log is not None:
@@ -132,9 +139,10 @@ def command(args: Arguments) -> int:
             stated_burstiness = of.arrivals.burstiness if args.burstiness is None else args.burstiness
             bursts = 1.0 if stated_burstiness is None else stated_burstiness
             what = stated_load(of, burstiness=bursts, cached=args.cached)
-            if args.day:
-                day = over_the_day(of, busiest_day(of, burstiness=bursts, cached=args.cached))
         asked = judged(of, what, args.replicas or of.replicas)
+        if args.day:
+            rate = sent_per_s(of, asked.e2e_mean_s)
+            day = over_the_day(of, busiest_day(of, rate=rate, burstiness=bursts, cached=args.cached))
         holds, fails = fewest(of, what, asked, lambda count: tell(f"simulating {plural(count, 'replica')}"))
         if fails is not None and fails.served.broken is not None:
             fails = judged(of, what, fails.replicas)  # to the last request: by how much it misses
@@ -239,6 +247,8 @@ def _day_document(told: _Told, day: Day) -> dict[str, Any]:
 
 
 def _day_lines(told: _Told, day: Day) -> list[str]:
+    from sizewell.sizing.choose.simulated import sent_per_s
+
     of, usd = told.of, told.option.usd_per_hour
     peak = _nodes(of, _decided(told))
     most = max((value, hour) for hour, value in enumerate(day.at_s) if not math.isnan(value))
@@ -249,7 +259,14 @@ def _day_lines(told: _Told, day: Day) -> list[str]:
     cost += f" ({24 * peak * usd:,.2f} with {peak} in every hour)"
     whole, worst = _ms(day.judged.ttft_s[of.level.percentile]), f"{most[1]:02d}:00, {_ms(most[0])} ms"
     came = plural(len(day.judged.served.end_s), "request")
+    users = []
+    if of.arrivals.requests_per_s is None:
+        rate = sent_per_s(of, told.asked.e2e_mean_s)
+        who = plural(round(of.arrivals.load), "user")
+        sent = f"{who} of the busiest hour send {rate:.3g} requests/s, by what they think and wait"
+        users = [f"{sent}; the day is simulated at such rates"]
     return [
+        *users,
         f"the busiest day, with the autoscaler: {came} on {on}, {cost}",
         f"first token after {whole} ms at {at} of the day; in its worst hour, from {worst}",
         f"the day {verdict}",
@@ -332,10 +349,13 @@ def _machines(told: _Told) -> str:
 def _load(told: _Told) -> str:
     load = told.load
     if load.clients:
-        thinking = f" that think for {load.think_s:g} s at the mean" if load.think_s else ""
-        return f"{plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests"
+        thinks = "thinks" if load.clients == 1 else "think"
+        thinking = f" that {thinks} for {load.think_s:g} s at the mean" if load.think_s else ""
+        return f"{plural(load.clients, 'user')}{thinking}, {len(load.requests):,} requests{_busiest(told)}"
     made = _described(load.requests)
-    parts = [f"{plural(len(load.requests), 'request')} in {load.requests.seconds / 60:.3g} min"]
+    minutes = load.requests.seconds / 60
+    lasting = f"{minutes:.3g} min" if minutes < 600 else f"{minutes / 60:,.0f} h"
+    parts = [f"{plural(len(load.requests), 'request')} in {lasting}{_busiest(told)}"]
     if made["per_s"] is not None:
         parts.append(f"{made['per_s']:.3g}/s, peak second {made['peak_per_s']}")
     if made["burstiness"] is not None:
@@ -343,6 +363,16 @@ def _load(told: _Told) -> str:
     return (
         f"{', '.join(parts)}; prompts of {made['prompt_tokens']:,.0f} and answers of {made['output_tokens']:,.0f} "
         "tokens at the mean"
+    )
+
+
+def _busiest(told: _Told) -> str:
+    """That a load is that of one hour: `traffic` states the mean of all."""
+    arrivals, recorded = told.of.arrivals, told.load.warm_up == 0.0
+    return (
+        ""
+        if arrivals.week is None or recorded
+        else f" as in the busiest hour ({arrivals.week.peak:.3g} times the mean)"
     )
 
 

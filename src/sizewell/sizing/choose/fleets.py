@@ -329,12 +329,11 @@ def following(
     most = {share: highest(share) if moves and share else 0.0 for share in set(shares)}
 
     def counted(least: int) -> dict[float, int]:
+        """What the autoscaler orders; that at least so many stay up is the pool's, and not in development."""
         target = target_of(least)
         ordered = {share: math.ceil(most[share] / (1 + TOLERANCE) / target) for share in most}
         return {
-            share: max(nodes(share), math.ceil(max(least, count) / per_node) + arrivals.spare)
-            if count
-            else nodes(share)
+            share: max(nodes(share), math.ceil(count / per_node) + arrivals.spare) if count else nodes(share)
             for share, count in ordered.items()
         }
 

@@ -375,14 +375,20 @@ def stated_load(
     return Load(requests=requests, warm_up=WARM_UP)
 
 
-def busiest_day(of: Deployed, *, burstiness: float = 1.0, cached: float | None = None, seed: int = 0) -> Load:
-    """The day of the week on which most comes, as the spec states its hours."""
-    arrivals, rate = of.arrivals, of.arrivals.requests_per_s
-    assert arrivals.week is not None and rate is not None  # noqa: S101, PT018 - asked only for a rate of each hour
+def sent_per_s(of: Deployed, e2e_s: float) -> float:
+    """Requests a second in the busiest hour; of users, who each send one in what they think and wait for an answer."""
+    arrivals = of.arrivals
+    return arrivals.load if arrivals.requests_per_s is not None else arrivals.load / (arrivals.think_s + e2e_s)
+
+
+def busiest_day(of: Deployed, *, rate: float, burstiness: float = 1.0, cached: float | None = None) -> Load:
+    """The day of the week on which most comes, as the spec states its hours; with `rate` in the busiest."""
+    arrivals = of.arrivals
+    assert arrivals.week is not None  # noqa: S101 - asked only for a load of each hour
     hours = [share * part for share, part in zip(arrivals.week.shares, arrivals.week.open, strict=True)]
     day = max((hours[first : first + 24] for first in range(0, 168, 24)), key=sum)
     rates = [rate * share for share in day]
-    return Load(requests=over_hours(rates, lengths=_lengths(of, cached), burstiness=burstiness, seed=seed))
+    return Load(requests=over_hours(rates, lengths=_lengths(of, cached), burstiness=burstiness))
 
 
 def over_the_day(of: Deployed, load: Load) -> Day:
