@@ -140,3 +140,53 @@ def test_a_release_is_read_from_tags_alone():
     assert images.release("vllm/vllm-openai:v0.11.2-cu130") == (0, 11, 2)
     assert images.release("nvcr.io/nvidia/tritonserver:25.10-py3") == (25, 10)
     assert images.release("registry.example/train:nightly") == ()
+
+
+TEI = "ghcr.io/huggingface/text-embeddings-inference"
+
+
+def embedding(accelerator, family, image, **changes):
+    """A model that embeds, on one of NVIDIA's GPUs."""
+    of = with_image(cases.serve_hours, image)
+    task = of.task.model_copy(update={"model": "BAAI/bge-large-en-v1.5", "family": "encoder", "weights": "fp16"})
+    return dataclasses.replace(
+        of,
+        plan=dataclasses.replace(of.plan, task=task.model_copy(update={"output_tokens": None})),
+        run=dataclasses.replace(of.run, engine="text-embeddings-inference", **changes),
+        machine=dataclasses.replace(of.machine, accelerator=accelerator, family=family),
+    )
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "family", "tag", "instead"),
+    [
+        ("t4", "turing", "89-1.8", "turing-1.8"),
+        ("t4", "turing", "1.8", "turing-1.8"),
+        ("t4", "turing", "cpu-1.8", "turing-1.8"),
+        ("l4", "ada", "hopper-1.8", "89-1.8"),
+        ("a10g", "ampere", "89-1.8", "86-1.8"),
+        ("a100-80gb-sxm", "ampere", "86-1.8.2", "1.8.2"),
+        ("h100-sxm", "hopper", "1.8", "hopper-1.8"),
+    ],
+)
+def test_an_image_for_another_generation_of_gpus_is_refused_and_the_right_one_named(accelerator, family, tag, instead):
+    with pytest.raises(ConfigError) as error:
+        manifests(embedding(accelerator, family, f"mirror.example/{TEI}:{tag}"))
+    assert f"set run.chat.image: mirror.example/{TEI}:{instead}\n" in f"{error.value}\n"
+    assert manifests(embedding(accelerator, family, f"{TEI}:{instead}"))
+
+
+@pytest.mark.parametrize("tag", ["1.8", "86-1.8", "89-1.8", "cuda-1.9"])  # what runs there, and what is not known
+def test_an_image_that_runs_on_the_generation_is_taken(tag):
+    assert manifests(embedding("l4", "ada", f"{TEI}:{tag}"))
+
+
+def test_code_that_a_model_brings_is_said_once_it_is_not_trusted():
+    of = with_image(cases.serve_hours, "vllm/vllm-openai:v0.11.0")
+    task = of.task.model_copy(update={"model": "moonshotai/Kimi-K2-Instruct"})
+    kimi = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task))
+    said = [doubt for doubt in images.doubts(kimi) if "code of its own" in doubt]
+    assert len(said) == 1
+    assert "set run.chat.args: [--trust-remote-code]" in said[0]
+    trusted = dataclasses.replace(kimi, run=dataclasses.replace(kimi.run, args=("--trust-remote-code",)))
+    assert not any("code of its own" in doubt for doubt in [*images.doubts(trusted), *images.doubts(of)])

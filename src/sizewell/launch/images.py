@@ -16,8 +16,9 @@ from sizewell.launch.launch import Launch
 from sizewell.sizing.catalog import compatibility, lifetimes
 from sizewell.sizing.catalog.compatibility import Verdict
 from sizewell.sizing.catalog.engine import FlagTable, InferenceEngine, numbers
-from sizewell.sizing.catalog.engines import ENGINES
+from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.lifetimes import Release
+from sizewell.sizing.catalog.own_code import own_code
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.providers import CLOUDS
 
@@ -35,6 +36,7 @@ CUDA_IN_TAG: Final = re.compile(
 CALENDAR: Final = re.compile(r"(\d\d)\.(\d\d)(?![\d.])")  # 25.10-py3: a month of NVIDIA's own images
 NGC: Final = "nvcr.io/nvidia"
 RELEASE: Final = re.compile(r"(?:[a-z0-9]+-)*v?(\d+)\.(\d+)(?:\.(\d+))?(?![\d.])")  # cpu-1.8: of a kind of machines
+TRUST: Final = "--trust-remote-code"
 BUILD: Final = re.compile(r"(?:[a-z0-9]+-)+(b\d+)")  # server-cuda-b6900
 
 
@@ -49,7 +51,7 @@ def made_for(image: str) -> frozenset[str]:
     frozenset()
     """
     path = _repository(image)
-    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    tag = _tag(image)
     engines = {
         runtime
         for engine in ENGINES.values()
@@ -76,7 +78,7 @@ def release(image: str) -> tuple[int, ...]:
     >>> release("ghcr.io/ggml-org/llama.cpp:server-b6900"), release("ghcr.io/ggml-org/llama.cpp:server-cuda-v0.5.0")
     ((0, 0, 6900), (0, 5, 0))
     """
-    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    tag = _tag(image)
     if build := BUILD.fullmatch(tag):
         return numbers(build[1])
     match = RELEASE.match(tag)
@@ -96,7 +98,7 @@ def cuda_of(image: str) -> tuple[str, ...]:
     (('12.9',), (), ())
     """
     path = _repository(image)
-    tag = image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    tag = _tag(image)
     if match := CUDA_IN_TAG.search(tag):
         return (".".join(part for part in (match[1], match[2] or match[3]) if part),)
     if _is(path, "nvidia/cuda") and (version := re.match(r"\d+\.\d+(\.\d+)?", tag)):
@@ -178,7 +180,7 @@ def engines_in(image: str) -> tuple[str, ...]:
     >>> engines_in("nvcr.io/nvidia/tritonserver:25.10-vllm-python-py3")
     ('triton', 'vllm')
     """
-    path, tag = _repository(image), image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
+    path, tag = _repository(image), _tag(image)
     own = [name for name, engine in ENGINES.items() if any(_is(path, each) for each in engine.images.values())]
     return tuple(own + [name for name in ENGINES if own and name not in own and name in tag])
 
@@ -193,7 +195,20 @@ def doubts(launch: Launch) -> list[str]:
         f"`pip install {package}` of the same release, and name that one"
         for package in sorted(lacking)
     ]
+    said += _own_code(launch)
     return [doubt for doubt in (unknown(launch), *said) if doubt]
+
+
+def _own_code(launch: Launch) -> list[str]:
+    """That a model brings code of its own, which an engine runs only where it is told to trust it."""
+    run, task, at = launch.run, launch.task, f"run.{launch.plan.name}"
+    engine = ENGINES.get(run.engine or task.engine or "") or engine_for(task.family, launch.machine.runtime)
+    asks = launch.plan.kind == "inference" and engine.flag_table is not None and TRUST in engine.flag_table.flags
+    code = own_code(launch.task.model or "") or own_code(run.model)
+    if code is None or not asks or run.command or any(word.replace("_", "-") == TRUST for word in run.args):
+        return []
+    about = f"{launch.task.model or run.model} has code of its own for its {code.part} ({code.source})"
+    return [f"{about}: {engine.name} ends at start unless it is trusted; read it, and set {at}.args: [{TRUST}]"]
 
 
 def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Sequence[str] = ()) -> list[Fault]:
@@ -205,11 +220,13 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
         there = f"is built for {' and '.join(sorted(known))}, the machines have {has}"
         own = engine.images.get(runtime) if engine else None
         fix = f"set {at} to a release of {own}" if own else f"set {at} to an image for {runtime}"
+        if named := _build(launch, engine):
+            fix = f"set {at}: {named}"
         return [Fault(path=at, message=f"{image}: {there}", fix=fix)]
-    wrong = []
+    wrong = _generation(launch)
     if (verdict := cuda(launch)) is not None and verdict.state == "bad":
         fix = f"set {at} to an image with another CUDA (a tag says it as cuda12.8 or cu128), or take other machines"
-        wrong = [Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix)]
+        wrong.append(Fault(path=at, message=f"{image}: {verdict.reason}", fix=fix))
     own = engine.images.get(runtime) if engine else None
     inside = engines_in(image)
     if engine and inside and engine.name not in inside and not launch.run.command:
@@ -222,6 +239,40 @@ def faults(launch: Launch, *, engine: InferenceEngine | None = None, command: Se
     if engine is None or own is None or not version or not _is(_repository(image), own):
         return wrong
     return [*wrong, *_flags(launch, engine, version, command)]
+
+
+def _generation(launch: Launch) -> list[Fault]:
+    """An engine's image that is made for another generation of GPUs, by the first word of its tag."""
+    machine, image, at = launch.machine, launch.run.image, f"run.{launch.plan.name}.image"
+    engine = next((ENGINES[name] for name in engines_in(image) if ENGINES[name].builds), None)
+    word, _, numbered = _tag(image).rpartition("-") if release(image) else ("", "", "")
+    runs = engine.builds.get(word) if engine and numbered else None
+    has = compatibility.capability(machine.accelerator, machine.family)
+    if runs is None or not has or machine.runtime != "cuda" or runs[0] <= has <= runs[1]:
+        return []
+    least, most = (f"{each // 10}.{each % 10}" for each in runs)
+    made = f"compute capability {least}" + (f" to {most}" if most != least else "")
+    message = f"{image}: is built for {made}, {machine.accelerator} has {has // 10}.{has % 10}: it ends at start"
+    other = engine_for(launch.task.family, machine.runtime).name
+    fix = f"set {at}: {named}" if (named := _build(launch, engine)) else f"use engine: {other}, with an image of it"
+    return [Fault(path=at, message=message, fix=fix)]
+
+
+def _build(launch: Launch, engine: InferenceEngine | None) -> str:
+    """The engine's image of the same release for the machines' generation of GPUs; "" where none is known."""
+    machine, image = launch.machine, launch.run.image
+    own = engine.images.get(machine.runtime) if engine and machine.runtime == "cuda" else None
+    has = compatibility.capability(machine.accelerator, machine.family)
+    word = engine.build_for(has) if engine and has else None
+    version = ".".join(map(str, release(image)))
+    if own is None or word is None or not version or not _is(_repository(image), own):
+        return ""
+    return f"{image.partition('@')[0].removesuffix(':' + _tag(image))}:{f'{word}-' if word else ''}{version}"
+
+
+def _tag(image: str) -> str:
+    """The tag; "" without one."""
+    return image.partition("@")[0].rsplit("/", 1)[-1].partition(":")[2]
 
 
 def _flags(launch: Launch, engine: InferenceEngine, version: tuple[int, ...], command: Sequence[str]) -> list[Fault]:

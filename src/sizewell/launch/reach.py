@@ -21,9 +21,11 @@ def hub_model(launch: Launch) -> str:
     """
     if launch.run.command or launch.plan.kind == "notebook" or set(ELSEWHERE) & set(dict(launch.run.env)):
         return ""
-    if launch.plan.kind == "inference" and not serving.engine_of(launch).hub:
+    served = launch.plan.kind == "inference"
+    engine = serving.engine_of(launch)
+    if served and "hub" not in engine.reads:
         return ""
-    model = launch.run.model or launch.task.model or ""
+    model = launch.run.model or (launch.task.model if not served or engine.hub else "") or ""
     return "" if model.startswith(("/", "./", "../")) or "://" in model else model
 
 
@@ -34,7 +36,9 @@ def check(launch: Launch, *, internet: bool) -> None:
         return
     at = f"run.{launch.plan.name}"
     message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"
-    bucket = "" if launch.plan.kind in ("training", "fine-tuning") else ", or to a bucket that the run may read"
+    buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
+    trained = launch.plan.kind in ("training", "fine-tuning")
+    bucket = ", or to a bucket that the run may read" if buckets and not trained else ""
     fix = (
         f"set {at}.model to a folder of the image or of a volume{bucket}; "
         f"or {at}.env.HF_ENDPOINT to a mirror in the network"

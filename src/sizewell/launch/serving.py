@@ -18,7 +18,7 @@ from sizewell.launch.pods import Manifest
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
-from sizewell.sizing.catalog.kernels import ANY, missing
+from sizewell.sizing.catalog.kernels import ANY, missing, missing_cache
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once, tokens_taken
@@ -63,6 +63,7 @@ def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: 
     loaded = say("model_file", model) if file else say("model", model)
     words = [*engine.command, *loaded, *say("host", "0.0.0.0"), *say("port", PORT)]  # noqa: S104
     words += [*say("served_name", launch.plan.name), *say("tensor_parallel", devices // nodes)]
+    words += say("expert_parallel", runtime=launch.machine.runtime) if task.expert_parallel else []
     if nodes > 1:
         words += [*say("pipeline_parallel", nodes), *say("executor", "mp"), *say("nodes", nodes)]
         words += say("node_rank", "0" if leader else "$(LWS_WORKER_INDEX)")
@@ -249,7 +250,7 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{engine.name} does not serve {task.family} models",
         f"set engine: {engine_for(task.family, launch.machine.runtime).name}, or a command of your own",
     )
-    wrong += [] if own else unloaded(launch, engine)
+    wrong += [] if own else [*_elsewhere(launch, engine, named or ""), *unloaded(launch, engine)]
     must(
         own or not task.adapters or ("adapters" in engine.flags and task.family in (None, "decoder")),
         "engine",
@@ -279,6 +280,18 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         raise ConfigError(wrong, subject=f"run {launch.plan.name}")
 
 
+def _elsewhere(launch: Launch, engine: InferenceEngine, model: str) -> list[Fault]:
+    """A fault of weights that lie where the engine does not read."""
+    scheme, uri, _ = model.partition("://")
+    if not uri or not engine.reads or scheme in engine.reads:
+        return []
+    buckets = ", ".join(f"{known}://" for known in sorted(engine.reads - {"hub"}))
+    places = ["a folder", *(["a name on the Hub"] if "hub" in engine.reads else []), *([buckets] if buckets else [])]
+    at = f"run.{launch.plan.name}.model"
+    message = f"{model}: {engine.name} loads from {', '.join(places[:-1])} or {places[-1]}, not from {scheme}://"
+    return [Fault(path=at, message=message, fix=f"set {at} to a folder of the image or of a volume")]
+
+
 def unloaded(launch: Launch, engine: InferenceEngine) -> list[Fault]:
     """Faults of weights that the engine cannot load, or cannot run on these accelerators."""
     weights, at, faults = launch.task.weights, f"run.{launch.plan.name}", []
@@ -291,6 +304,10 @@ def unloaded(launch: Launch, engine: InferenceEngine) -> list[Fault]:
         lacks = "does not run" if row.weights == ANY else f"has no kernels for {weights} weights"
         fix = "name a newer accelerator in resources and decide the stack again"
         message = f"{engine.name} {lacks} on {launch.plan.accelerator}"
+        faults.append(Fault(path=f"{at}.engine", message=message, fix=fix))
+    if missing_cache(engine.name, launch.task.kv or "", launch.machine.family) is not None:
+        message = f"{engine.name} has no kernels for a cache in fp8 on {launch.plan.accelerator}"
+        fix = "leave model.kv out of the spec, or name a newer accelerator in resources, and decide the stack again"
         faults.append(Fault(path=f"{at}.engine", message=message, fix=fix))
     return faults
 

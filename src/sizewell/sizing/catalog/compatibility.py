@@ -16,6 +16,31 @@ CUDA_DRIVERS: Final = {11: 450, 12: 525, 13: 580}
 (docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html, checked 2026-11-26)."""
 
 
+_CAPABILITIES: Final = {"volta": 70, "turing": 75, "ampere": 86, "ada": 89, "hopper": 90}
+_OTHERWISE: Final = {
+    "a100": 80,
+    "a30": 80,
+    "jetson": 87,
+    "b200": 100,
+    "gb200": 100,
+    "b300": 103,
+    "gb300": 103,
+    "rtx-pro": 120,
+}
+"""Compute capability times ten, of a generation and of those whose names begin so (developer.nvidia.com/cuda-gpus, from
+memory)."""
+
+
+def capability(accelerator: str, family: str) -> int:
+    """The compute capability of one of NVIDIA's GPUs, times ten; 0 where it is not known.
+
+    >>> capability("a100-80gb-sxm", "ampere"), capability("a10g", "ampere"), capability("tpu-v6e", "tpu")
+    (80, 86, 0)
+    """
+    named = next((cap for word, cap in _OTHERWISE.items() if accelerator.startswith(word)), 0)
+    return named or _CAPABILITIES.get(family, 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Whether two things go together, and why."""

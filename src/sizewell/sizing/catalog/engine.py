@@ -34,6 +34,7 @@ Meaning = Literal[
     "adapters_resident",
     "adapters_cached",
     "adapter_rank",
+    "expert_parallel",
 ]
 MEMORY_SHARE: Final = "0.90"  # of a device's memory that an engine takes, where it is asked for a share
 
@@ -115,7 +116,7 @@ class InferenceEngine:
     ready: str  # path that answers once it can serve
     protocol: Literal["openai", "kserve-v2"]  # what its clients speak
     in_flight: str  # PromQL: requests that run or wait; "{0}" is the selector of its pods
-    hub: bool  # loads weights by their name on the Hub; else it has to be told where they lie
+    hub: bool  # loads weights by the model's own name on the Hub; else it has to be told where they lie
     nodes_max: int | None  # machines that one replica may span; None: any number
     at_load: frozenset[str]  # precisions that it makes of 16-bit weights while it loads them
     predicted_as: str  # the engine whose fitted constants predict it
@@ -128,6 +129,10 @@ class InferenceEngine:
     tags: Mapping[str, str] = field(default_factory=dict)  # runtime -> pattern of tags, where one repository has all
     shares_context: bool = False  # the longest sequence that it is told is that of all sequences together
     cache_env: str = ""  # variable that says the attention cache's GiB on a machine without accelerator
+    reads: frozenset[str] = frozenset()  # where weights may lie beside a folder: "hub", or the scheme of a URI
+    builds: Mapping[str, tuple[int, int]] = field(
+        default_factory=dict
+    )  # first word of a tag ("" for none) -> the least and the highest compute capability that it runs on, times ten
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
     lacks: Mapping[str, str] = field(
         default_factory=dict
@@ -153,6 +158,16 @@ class InferenceEngine:
         (False, True, False)
         """
         return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
+
+    def build_for(self, capability: int) -> str | None:
+        """The first word of the tags whose image is made for a compute capability; None where nothing says it.
+
+        >>> from sizewell.sizing.catalog.engines import ENGINES
+        >>> [ENGINES["text-embeddings-inference"].build_for(each) for each in (75, 80, 86, 89, 90, 70)]
+        ['turing', '', '86', '89', 'hopper', None]
+        """
+        made = [(least, word) for word, (least, most) in self.builds.items() if least <= capability <= most]
+        return max(made)[1] if made else None
 
     def words(self, meaning: Meaning, value: object = None, *, runtime: str = "") -> list[str]:
         """The words of the command line that say one thing; [] where the engine has no flag for it.

@@ -21,7 +21,7 @@ class Missing:
     """A row of missing_kernels.csv: an engine's releases do not run such weights there, or in one form `only`."""
 
     engine: str
-    weights: str  # as `model.weights` has them; "any": the engine does not run there at all
+    weights: str  # as `model.weights` has them; "any": the engine does not run there at all; "kv fp8": a cache
     family: str  # of accelerators
     only: str = ""  # form of such weights that runs all the same
     source: str
@@ -36,6 +36,15 @@ def missing(engine: str, weights: str, family: str) -> Missing | None:
     """
     rows = _rows()
     return rows.get((engine, ANY, family)) or rows.get((engine, weights, family))
+
+
+def missing_cache(engine: str, kv: str, family: str) -> Missing | None:
+    """As `missing`, for what the attention cache is stored in; the engines' 8-bit integers there are fp8.
+
+    >>> [row is not None for row in (missing_cache("vllm", "fp8", family) for family in ("ampere", "ada"))]
+    [True, False]
+    """
+    return _rows().get((engine, f"kv {'fp8' if kv == 'int8' and engine == 'vllm' else kv}", family)) if kv else None
 
 
 def instead(engine: str, family: str) -> tuple[str, ...]:

@@ -570,6 +570,10 @@ def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str)
     """As `_runtime`: an engine that does not run on that generation of accelerators, or not with such weights."""
     assert need.architecture is not None  # noqa: S101 - what is served has one
     engine = need.engine or engine_for(served_family(need.architecture), accelerator.runtime).name
+    kv = need.serving.kv if need.serving is not None else ""
+    if kernels.missing_cache(engine, kv, accelerator.family) is not None:
+        reason = f"{engine} has no kernels for a cache in fp8 on {accelerator.name}"
+        return reason, "leave model.kv out, or name a newer accelerator in resources"
     row = kernels.missing(engine, weights, accelerator.family)
     if row is None or row.only:
         return "", ""

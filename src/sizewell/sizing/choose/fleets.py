@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Accelerator
@@ -396,7 +396,43 @@ def tensor_sizes(machine: Machine, job: ServingJob) -> tuple[int, ...]:
     if not is_language_model(job):
         return (1,)
     heads = job.architecture.heads or 1
-    return tuple(t for t in (1, 2, 4, 8, 16) if t <= machine.count and heads % t == 0)
+    sizes = (t for t in (1, 2, 4, 8, 16) if t <= machine.count and heads % t == 0)
+    return tuple(t for t in sizes if t == 1 or not _cuts_blocks(job, t))
+
+
+BLOCKED: Final = frozenset({"vllm", "vllm-v0", "sglang"})
+"""Engines that end at start where a device's part of a matrix cuts through a block of its scales
+(vllm/model_executor/layers/quantization: validate_fp8_block_shape, and "input size is not aligned" of AWQ and GPTQ)."""
+
+
+def _cuts_blocks(job: ServingJob, tensor: int) -> bool:
+    """Whether tensor parallelism would cut through blocks of scales of what every device has a part of.
+
+    Routed experts need not be cut: see `whole_experts`.
+    """
+    model = job.architecture
+    if not job.block or job.engine not in BLOCKED:
+        return False
+    shared = job.weights == "fp8" and not job.dense_weights
+    widths = [model.heads * (model.v_head_dim or model.head_dim or 0)] if shared or not model.experts else []
+    widths += [model.ffn] if not model.experts or model.dense_layers else []
+    widths += [model.shared_experts * model.expert_ffn] if model.experts and shared else []
+    cut = any(width // tensor % job.block for width in widths if width)
+    return cut or (whole_experts(job, tensor) and model.experts % tensor > 0)
+
+
+def whole_experts(job: ServingJob, tensor: int) -> bool:
+    """Whether the devices of a replica have whole routed experts each, as parts of them would cut through blocks.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> coder = ServingJob(architecture=load().model("Qwen/Qwen3-Coder-480B-A35B-Instruct"), weights="fp8", block=128)
+    >>> [whole_experts(coder, tensor) for tensor in (1, 4, 8)]
+    [False, False, True]
+    """
+    model = job.architecture
+    if not job.block or not model.experts or job.engine not in BLOCKED or tensor == 1:
+        return False
+    return model.expert_ffn // tensor % job.block > 0
 
 
 def pool_of(replicas: int) -> int:

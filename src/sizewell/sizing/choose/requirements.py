@@ -36,7 +36,7 @@ from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
-from sizewell.sizing.workload.precision import Native, native_form
+from sizewell.sizing.workload.precision import Native, block_of, native_form
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
@@ -834,6 +834,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         weights=weights,
         dense_weights=as_published.dense,
         weights_group=as_published.group,
+        block=block_of(model.name, model.config, weights) if model else 0,
         kv=(model.kv or "") if model else "",
         input_tokens=prompt,
         output_tokens=answer,

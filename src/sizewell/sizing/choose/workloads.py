@@ -25,7 +25,7 @@ from sizewell.sizing.choose.choice import (
     rejection_groups,
     significant,
 )
-from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on
+from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on, whole_experts
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
 from sizewell.sizing.choose.pricing import Option, leaving_usd
@@ -505,6 +505,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "precision": model.precision,
             "weights": here.weights,
             "kv": served.kv or None,
+            "expert_parallel": whole_experts(here, replica) or None,
             "adapters": model.adapters.count if model.adapters else None,
             "adapters_resident": served.adapters or None,
             "adapter_rank": served.adapter_rank or None,

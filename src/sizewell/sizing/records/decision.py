@@ -242,6 +242,7 @@ class Task(_Record):
     adapters: int | None = None  # LoRA adapters that are served on the model
     adapters_resident: int | None = None  # of them in device memory at once
     adapter_rank: int | None = None  # that room is reserved for
+    expert_parallel: bool | None = None  # served over several devices, each with whole experts
     method: str | None = None  # pretrain | full | lora | qlora
     optimizer: str | None = None
     offload: str | None = None  # optimizer: its state and its step are the host's

@@ -90,6 +90,39 @@ def native_form(name: str) -> Native | None:
     return _listed().get(name.lower())
 
 
+_BLOCK: Final = 128
+_BLOCKS_BY_NAME: Final = re.compile(r"(?:^|/)qwen[\w.-]*-fp8$", re.IGNORECASE)
+"""Qwen's own checkpoints in fp8: `weight_block_size` of their config.json is [128, 128]."""
+
+
+def block_of(name: str | None, config: Mapping[str, Any] | None, weights: str) -> int:
+    """Rows and columns that share a scale in a checkpoint as it is published; 0 where a matrix may be cut anywhere.
+
+    In fp8 those of DeepSeek's recipe, which the models of the catalog's list follow; in 4-bit integers the group of AWQ
+    and GPTQ along a row, 128 where it is not stated. What an engine makes of 16-bit weights while it loads them has one
+    scale for a matrix.
+
+    >>> block_of("Qwen/Qwen3-30B-A3B-FP8", None, "fp8"), block_of("RedHatAI/Qwen3-8B-FP8-dynamic", None, "fp8")
+    (128, 0)
+    >>> block_of("deepseek-ai/DeepSeek-R1", None, "fp8"), block_of("Qwen/Qwen3-8B", None, "int4")
+    (128, 128)
+    """
+    stated = (config or {}).get("quantization_config") or ((config or {}).get("text_config") or {}).get(
+        "quantization_config"
+    )
+    if weights == "fp8":
+        if isinstance(stated, Mapping):
+            size = stated.get("weight_block_size")
+            return max(map(_whole, size), default=0) if isinstance(size, list) else 0
+        listed = native_form(name or "")
+        return _BLOCK if (listed and listed.weights == "fp8") or _BLOCKS_BY_NAME.search(name or "") else 0
+    if weights == "int4":
+        group = _whole(stated.get("group_size")) if isinstance(stated, Mapping) else 0
+        listed = native_form(name or "")
+        return group or (listed.group if listed else 0) or _BLOCK
+    return 0
+
+
 def weights_of_name(name: str) -> str | None:
     """What the name of a checkpoint says about its weights; None where it says nothing.
 

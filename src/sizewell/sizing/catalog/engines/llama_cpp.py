@@ -29,6 +29,7 @@ ENGINE = InferenceEngine(
     protocol="openai",
     in_flight="sum(llamacpp:requests_processing{{{0}}}) + sum(llamacpp:requests_deferred{{{0}}})",
     hub=False,  # what a model is called on the Hub is no GGUF file: which quantisation is loaded has to be said
+    reads=frozenset({"hub"}),  # --hf-repo; a bucket is nothing that it knows
     nodes_max=1,
     at_load=frozenset(),
     predicted_as="llama.cpp",

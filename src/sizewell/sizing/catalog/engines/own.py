@@ -17,7 +17,7 @@ NAME: Final = "engines"
 BASE: Final = "like"  # the engine whose other fields count
 _WORDS: Final = ("images", "env")
 _LISTS: Final = ("command", "fixed")
-_SETS: Final = ("families", "default_for", "at_load")
+_SETS: Final = ("families", "default_for", "at_load", "reads")
 _TEXTS: Final = ("ready", "image_example", "model_example", "source", "checked")
 KEYS: Final = (BASE, *_WORDS, *_LISTS, *_SETS, *_TEXTS, "nodes_max", "hub")
 

@@ -24,6 +24,9 @@ ENGINE = InferenceEngine(
     # Seconds of requests in a second: its gauge counts the queue alone, and not what is computed.
     in_flight="sum(irate(te_request_duration_sum{{{0}}}[3m]))",
     hub=True,
+    reads=frozenset({"hub"}),
+    # README.md, "Docker Images", and compute_cap_matching of backends/candle/src/compute_cap.rs
+    builds={"turing": (75, 75), "": (80, 89), "86": (86, 89), "89": (89, 89), "hopper": (90, 90)},
     nodes_max=1,
     at_load=frozenset(),
     predicted_as="text-embeddings-inference",

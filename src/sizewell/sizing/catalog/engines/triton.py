@@ -20,6 +20,7 @@ ENGINE = InferenceEngine(
     # the whole window has too little of a replica that has just begun.
     in_flight="sum(irate(nv_inference_request_duration_us{{{0}}}[3m])) / 1e6",
     hub=False,
+    reads=frozenset({"s3", "gs", "as"}),  # docs/user_guide/model_repository.md: as:// is Azure's
     nodes_max=1,
     at_load=frozenset(),
     predicted_as="compiled",

@@ -35,6 +35,7 @@ ENGINE = InferenceEngine(
         "dtype": Flag(name="--dtype", values={"fp16": "half", "bf16": "bfloat16", "fp32": "float32"}),
         "quantization": Flag(name="--quantization", values={"fp8": "fp8", "nf4": "bitsandbytes"}),
         "kv_dtype": Flag(name="--kv-cache-dtype", values={"int8": "fp8"}),  # it knows no 8-bit integers there
+        "expert_parallel": Flag(name="--enable-expert-parallel", only=("cuda", "rocm")),
         "adapters": Flag(name="--enable-lora", only=("cuda", "rocm")),
         "adapters_resident": Flag(name="--max-loras", only=("cuda", "rocm")),
         "adapters_cached": Flag(name="--max-cpu-loras", only=("cuda", "rocm")),
@@ -45,6 +46,7 @@ ENGINE = InferenceEngine(
     protocol="openai",
     in_flight="sum(vllm:num_requests_running{{{0}}}) + sum(vllm:num_requests_waiting{{{0}}})",
     hub=True,
+    reads=frozenset({"hub", "s3", "gs", "az"}),  # by the Run:ai Model Streamer: transformers_utils/runai_utils.py
     nodes_max=None,
     at_load=frozenset({"fp8", "nf4"}),  # 4-bit integers are sized as AWQ and GPTQ run, which are prepared beforehand
     predicted_as="vllm",

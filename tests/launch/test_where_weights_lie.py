@@ -1,0 +1,103 @@
+"""Where an engine reads its weights: names on the Hub, buckets, folders; and what the stack's network leads to."""
+
+import dataclasses
+
+import launch_cases as cases
+import pytest
+
+from sizewell.launch import reach, serving
+from sizewell.launch.manifests import manifests
+from sizewell.launch.run import read_run
+from sizewell.sizing.errors import ConfigError
+
+IMAGES = {
+    "vllm": "vllm/vllm-openai:v0.11.0",
+    "llama.cpp": "ghcr.io/ggml-org/llama.cpp:server-cuda-b6900",
+    "text-embeddings-inference": "ghcr.io/huggingface/text-embeddings-inference:89-1.8",
+    "triton": "nvcr.io/nvidia/tritonserver:25.10-py3",
+}
+FAMILIES = {"text-embeddings-inference": "encoder", "triton": "vision"}
+
+
+def served(engine, model="", **more):
+    of = cases.serve_hours()
+    task = of.task.model_copy(update={"family": FAMILIES.get(engine, "decoder"), "weights": "bf16"})
+    run = read_run({"image": IMAGES[engine], "engine": engine, **({"model": model} if model else {}), **more}, "run")
+    return dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task), run=run)
+
+
+@pytest.mark.parametrize("engine", ["llama.cpp", "text-embeddings-inference"])
+@pytest.mark.parametrize("model", ["s3://bucket/model", "gs://bucket/model"])
+def test_an_engine_without_a_client_for_buckets_gets_none(engine, model):
+    with pytest.raises(ConfigError) as error:
+        manifests(served(engine, model))
+    assert f"{model}: {engine} loads from a folder or a name on the Hub, not from" in str(error.value)
+    assert "set run.chat.model to a folder of the image or of a volume" in str(error.value)
+    assert manifests(served(engine, "/models/weights.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "taken"),
+    [
+        ("vllm", "s3://bucket/model", True),
+        ("vllm", "gs://bucket/model", True),
+        ("vllm", "pvc://models/chat", False),
+        ("triton", "s3://bucket/models", True),
+        ("triton", "as://account/container/models", True),
+        ("triton", "az://container/models", False),
+    ],
+)
+def test_a_bucket_is_spelt_as_the_engine_reads_it(engine, model, taken):
+    if taken:
+        assert manifests(served(engine, model))
+    else:
+        with pytest.raises(ConfigError, match=rf"{engine} loads from"):
+            manifests(served(engine, model))
+
+
+def test_a_command_of_ones_own_is_taken_as_it_is():
+    assert manifests(served("llama.cpp", "s3://bucket/model", command=["serve"]))
+
+
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        ("llama.cpp", "bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M"),
+        ("text-embeddings-inference", "BAAI/bge-m3"),
+        ("vllm", "meta-llama/Llama-3.1-8B"),
+        ("vllm", ""),  # the decision's own
+    ],
+)
+def test_a_name_on_the_hub_needs_a_way_there(engine, model):
+    with pytest.raises(ConfigError) as error:
+        reach.check(served(engine, model), internet=False)
+    assert "is a name on the Hugging Face Hub, which the stack's network cannot reach" in str(error.value)
+    assert ("or to a bucket" in str(error.value)) is bool(
+        serving.ENGINES[engine].reads & {"s3"}
+    )  # the fix can be followed
+    reach.check(served(engine, model), internet=True)
+    reach.check(served(engine, model, env={"HF_ENDPOINT": "https://mirror.example"}), internet=False)
+    reach.check(served(engine, "/models/weights"), internet=False)
+
+
+def test_a_repository_of_models_is_no_name_on_the_hub():
+    reach.check(served("triton", "models"), internet=False)
+
+
+@pytest.mark.parametrize(("accelerator", "family"), [("a10g", "ampere"), ("t4", "turing")])
+def test_a_cache_that_the_generation_has_no_kernels_for_is_refused(accelerator, family):
+    of = served("vllm", "/models/chat")
+    task = of.task.model_copy(update={"kv": "fp8"})
+    of = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task, accelerator=accelerator))
+    there = dataclasses.replace(of, machine=dataclasses.replace(of.machine, accelerator=accelerator, family=family))
+    with pytest.raises(ConfigError, match=f"vllm has no kernels for a cache in fp8 on {accelerator}"):
+        manifests(there)
+    assert manifests(of)  # on an L4
+
+
+def test_whole_experts_become_a_flag():
+    of = served("vllm", "/models/chat")
+    task = of.task.model_copy(update={"expert_parallel": True})
+    whole = dataclasses.replace(of, plan=dataclasses.replace(of.plan, task=task))
+    assert "--enable-expert-parallel" in serving.command(whole, serving.ENGINES["vllm"])
+    assert "--enable-expert-parallel" not in serving.command(of, serving.ENGINES["vllm"])
