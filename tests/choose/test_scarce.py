@@ -11,6 +11,7 @@ from sizewell.sizing.choose.candidates import NEARLY, WORTH_THE_WAIT
 from sizewell.sizing.choose.choice import alternatives, ordered, why_not
 from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.explain import on_half
+from sizewell.sizing.choose.pricing import SPOT_GANG_DEVICES, block_text
 from sizewell.sizing.choose.workloads import scarce
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
@@ -75,7 +76,7 @@ def test_many_large_machines_are_said_to_be_scarce_with_quota_and_interruptions(
         (
             f"scarce: clouds seldom have {pool.nodes_initial} x {pool.instance_type} free at once, so an on-demand "
             "request may fail for days (estimate; no cloud publishes it); what is usual instead: a capacity block "
-            "(capacity: {block: {duration: 72h}}), or an on-demand capacity reservation (capacity: {reservation: ID}); "
+            "(capacity: {block: {duration: 21d}}), or an on-demand capacity reservation (capacity: {reservation: ID}); "
             f"request a quota of {vcpus:,} vCPU of L-417A185B"
         )
     ]
@@ -88,13 +89,51 @@ def test_what_stands_in_for_spot_is_what_such_work_can_use(facts):
     assert option is not None
     (line, *_) = scarce(option)
     assert "left over to sell as spot, so the request may wait for hours or days" in line
-    assert "capacity: {block: {duration: 72h}}" in line
+    duration = block_text(option.run_s * option.fleet.training.high_s / option.fleet.training.step_s)
+    assert f"capacity: {{block: {{duration: {duration}}}}}" in line
     service = replace(option, setting=replace(option.setting, need=replace(option.setting.need, kind="inference")))
     (line, *_) = scarce(service)
     assert "capacity: {reservation: ID}" in line
     assert "block" not in line
     assert spec(**WEEKS, capacity={"reservation": "cr-1"}).capacity.reservation == "cr-1"
-    assert spec(**WEEKS, capacity={"block": {"duration": "72h"}}).capacity.block.duration_s == 72 * 3600
+    assert spec(**WEEKS, capacity={"block": {"duration": duration}}).capacity.block.duration_s > option.run_s
+
+
+@pytest.mark.parametrize(
+    ("hours", "duration"), [(0.5, "24h"), (23.0, "24h"), (24.0, "2d"), (19 * 24, "21d"), (190 * 24, "")]
+)
+def test_a_block_is_named_that_the_run_fits_in(facts, hours, duration):
+    """Up to its careful end, in the days that blocks are sold for; none where none is."""
+    option = size_one(spec(**WEEKS, infra=["aws"]), facts, stack="", on=ON).best()
+    assert option is not None
+    band = option.fleet.training.high_s / option.fleet.training.step_s
+    (line,) = scarce(replace(option, run_s=3600 * hours / band))
+    assert (f"duration: {duration}}}" in line) if duration else ("block" not in line)
+
+
+def test_hundreds_of_machines_are_not_kept_on_spot_unless_the_spec_says_so(facts):
+    """One of so many is always taken away; what that costs is left to who asks for it."""
+    wish = {"kind": "training", "model": "meta-llama/Llama-2-7b", "resources": {"accelerators": ["H100"]}}
+    wish |= {"training": {"tokens": "2T", "sequence_length": 4096, "global_batch": "4M"}, "deadline": "3d"}
+    sizing = size_one(spec(**wish), facts, stack="", on=ON)
+    best = sizing.best()
+    assert best is not None
+    assert best.deal.market == "on-demand"
+    gangs = [o for o in sizing.options if o.deal.market == "spot" and o.candidate.shape.accelerators == 8]
+    assert all(o.fleet.nodes * 8 <= SPOT_GANG_DEVICES for o in gangs)
+    told = size_one(spec(**wish, spot_policy="spot"), facts, stack="", on=ON).best()
+    assert told is not None
+    assert told.fleet.nodes * told.candidate.shape.accelerators > SPOT_GANG_DEVICES
+
+
+def test_a_short_run_takes_plain_machines_that_cost_nearly_the_same(facts):
+    """No run waits for hours for a large machine that costs a few per cent less."""
+    sizing = size_one(tune(), facts, stack="", on=ON)
+    best = sizing.best()
+    scarce_one = replace(best, candidate=replace(best.candidate, shape=facts.shape("aws", "p5en.48xlarge")))
+    assert scarce_one.scarce
+    assert not best.scarce
+    assert best.plainness < scarce_one.plainness
 
 
 @pytest.mark.parametrize(

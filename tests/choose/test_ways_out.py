@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
+import yaml
 
 from sizewell.sizing.choose.decide import decide, nothing_fits, size_one
 from sizewell.sizing.predict.layouts.space import space
@@ -30,7 +32,7 @@ def test_a_full_fine_tune_on_too_few_devices_is_told_what_its_state_takes_and_ho
     """Weights and gradients in fp32, two moments: 16 bytes a parameter, and no lower bound in their place."""
     _, told = answer(facts, resources={"accelerators": {"L4": 1}})
     assert told.nearest[0].reason.startswith("model state alone needs 119.7 GiB per device on 1 x L4")
-    assert told.relax == ("allow 16 L4 or more in resources.gpus, or use training.method: lora",)
+    assert told.relax[0].startswith("allow 16 L4 or more in resources.gpus, or use training.method: lora")
     for followed in (
         {"resources": {"accelerators": ["L4"], "gpus": 16}},
         {"resources": {"accelerators": {"L4": 1}}, "training": {**FULL["training"], "method": "lora"}},
@@ -52,7 +54,13 @@ def test_a_sequence_that_no_number_of_devices_holds_is_to_be_shortened_or_split(
     long = {"method": "lora", "tokens": "20M", "sequence_length": 131_072}
     _, told = answer(facts, engine="transformers", training=long, resources={"accelerators": {"H100": 8}})
     assert "GiB per device" in told.nearest[0].reason
-    assert told.relax[0].startswith("shorten training.sequence_length, or use engine: nemo")
+    assert told.relax[0].endswith(
+        "shorten training.sequence_length to 32768, or use engine: nemo, which divides a sequence over devices"
+    )
+    short = {"engine": "transformers", "training": {**long, "sequence_length": 32_768}}
+    assert size_one(
+        spec(**{**FULL, **short, "resources": {"accelerators": {"H100": 8}}}), facts, stack="", on=ON
+    ).best()
     nemo = {"engine": "nemo", "training": long, "resources": {"accelerators": {"H100": 8}}}
     assert size_one(spec(**{**FULL, **nemo}), facts, stack="", on=ON).best() is not None
 
@@ -63,7 +71,87 @@ def test_a_deadline_that_no_device_keeps_is_not_answered_with_other_memory(facts
     for nodes in (1, 4):
         _, told = answer(facts, **bound, resources={"accelerators": ["H100"], "nodes": nodes})
         assert told.impossible
-        assert not [way for way in told.relax if "node" in way]
+        assert not [way for way in told.relax if "memory" in way]
+        (way,) = told.relax
+        allowed, until = {"accelerators": ["H100"], "nodes": nodes}, way.partition("deadline: ")[2].split(",")[0]
+        assert way.startswith("allow 4 nodes of 8 or more in resources.nodes and use" if nodes == 1 else "use deadline")
+        if nodes == 1:  # which hold no run of 70B
+            allowed["nodes"] = 4
+        followed = spec(**{**FULL, **bound, "deadline": until, "resources": allowed})
+        assert size_one(followed, facts, stack="", on=ON).best() is not None
+
+
+def with_way(wish, way):
+    """The spec with one way out followed as it is written."""
+    *keys, value = (
+        re.sub(r"^(?:use|name more or larger accelerators:|shorten) ", "", way).replace(" to ", ": ").split(": ", 1)
+    )
+    value, (section, _, field) = yaml.safe_load(value), keys[0].partition(".")
+    return {**wish, section: {**wish[section], field: value} if field else value}
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        # its state alone is above what one device has, so no shorter sequence helps
+        ({"engine": "transformers", "resources": {"accelerators": {"H100": 1}}}, "training.optimizer: adamw-8bit"),
+        (
+            {
+                "model": "meta-llama/Llama-3.1-70B",
+                "training": {"method": "qlora", "tokens": "1M", "sequence_length": 2048},
+                "engine": "axolotl",
+                "resources": {"accelerators": {"A10G": 2}},
+            },
+            "name more or larger accelerators",
+        ),
+        (
+            {
+                "model": "meta-llama/Llama-3.1-70B",
+                "training": {"method": "lora", "tokens": "1M", "sequence_length": 2048},
+                "resources": {"accelerators": {"A100-80GB": 2}},
+            },
+            "training.method: qlora",
+        ),
+        (
+            {
+                "engine": "trl",
+                "training": {"method": "dpo", "samples": 1000, "sequence_length": 2048},
+                "resources": {"accelerators": {"A100-80GB": 1}},
+            },
+            "training.lora",
+        ),
+    ],
+)
+def test_whatever_is_advised_for_want_of_memory_works_when_it_is_followed(facts, wish, says):
+    wish = {**FULL, **wish}
+    told = nothing_fits(size_one(spec(**wish), facts, stack="", on=ON), None)
+    ways = told.relax[0].split(", or ")
+    assert any(says in way for way in ways)
+    assert not any("sequence_length" in way for way in ways)
+    for way in ways:
+        followed = spec(**with_way(wish, way))
+        assert size_one(followed, facts, stack="", on=ON).best() is not None, way
+
+
+def test_a_deadline_and_a_block_that_are_advised_are_kept(facts):
+    run = {"tokens": "1T", "sequence_length": 8192, "global_batch": "4M"}
+    wish = {"kind": "training", "model": "meta-llama/Llama-3.1-70B", "training": run, "deadline": "10d"}
+    wish |= {"resources": {"accelerators": {"H100": 64}}}
+    told = nothing_fits(size_one(spec(**wish), facts, stack="", on=ON), None)
+    later, more = told.relax[0].split(", or ")
+    assert size_one(spec(**with_way(wish, later)), facts, stack="", on=ON).best() is not None
+    assert more.startswith("allow ")
+    devices = int(more.split()[1].replace(",", ""))
+    enough = size_one(
+        spec(**{**wish, "resources": {"accelerators": ["H100"], "gpus": devices}}), facts, stack="", on=ON
+    )
+    assert enough.best() is not None
+    small = {**wish, "model": "mistralai/Mixtral-8x7B-v0.1", "training": {**run, "tokens": "500B"}}
+    del small["deadline"]
+    block = nothing_fits(size_one(spec(**small, capacity={"block": {"duration": "72h"}}), facts, stack="", on=ON), None)
+    assert block.impossible[0].startswith("capacity.block.duration 3 d")
+    way = block.relax[0].split(", or ")[0]
+    assert size_one(spec(**with_way(small, way)), facts, stack="", on=ON).best() is not None
 
 
 @pytest.mark.parametrize(("params", "device"), [("meta-llama/Llama-2-7b-hf", 24), ("meta-llama/Llama-2-13b-hf", 40)])

@@ -309,8 +309,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     if not wanted:
         sold = ", ".join(sorted({deal.market for deal in deals}))
         reason = f"priced {sold}, not {' or '.join(markets)}"
-        block = "buy a block of it: capacity: {block: {duration: 72h, purchase: confirmed, max_price: ... USD}}"
-        relax = block if sold == "capacity-block" else "change spot_policy or capacity"
+        relax = BUY_A_BLOCK.format("24h") if sold == "capacity-block" else _other_market(sold, need)
         return rejected(shape, Cause.MARKET, reason, relax=relax)
     if shape.cloud in PROVISIONABLE and (unmanaged := _managed(shape, wanted, context)):
         return rejected(shape, Cause.MANAGED, unmanaged, relax="use managed: auto and scheduler: auto")
@@ -320,6 +319,25 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         hours = context.search.training.least_run_s(machine) / 3600
         floor = hours * float(min(deal.usd_per_hour for deal in wanted))
     return _Open(index, shape, accelerator, machine, deals, floor)
+
+
+BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: confirmed, max_price: ... USD}}}}"
+
+
+def _other_market(sold: str, need: Requirements) -> str:
+    """What asks for the markets that a machine is sold in; "" where no words of the spec do for such work."""
+    ways = {
+        "on-demand": "spot_policy: on-demand, without capacity",
+        "spot": "spot_policy: spot" if need.interruptible else "",
+        "flex-start": "capacity: {flex_start: true}" if need.kind != "inference" else "",
+        "capacity-block": "capacity: {block: {duration: 24h, purchase: confirmed, max_price: ... USD}}"
+        if need.kind != "inference"
+        else "",
+        "reserved-1y": "capacity: {savings_plan: {term: 1y}}",
+        "reserved-3y": "capacity: {savings_plan: {term: 3y}}",
+    }
+    known = [ways[market] for market in sold.split(", ") if ways.get(market)]
+    return f"use {' or '.join(known)}" if known else ""
 
 
 def _unknown(shape: Shape, accelerator: Accelerator, context: _Context) -> Deal:

@@ -27,7 +27,9 @@ from sizewell.sizing.choose.candidates import (
     try_all,
 )
 from sizewell.sizing.choose.elsewhere import BY_THE_API, by_the_token
+from sizewell.sizing.choose.fleet import LATER
 from sizewell.sizing.choose.pricing import (
+    SPOT_GANG_DEVICES,
     Option,
     least_extras_usd,
     make_option,
@@ -180,8 +182,9 @@ def on_several(option: Option, need: Requirements) -> bool:
 
 def _small(option: Option, need: Requirements) -> bool:
     """Whether it is one machine of a kind that clouds hand out when they are asked for it, and surely in time."""
-    served = option.fleet.serving
-    latest_s = option.run_s * served.requests_per_s / served.low if served and option.run_s else 0.0
+    served, trained = option.fleet.serving, option.fleet.training
+    slower = served.requests_per_s / served.low if served else trained.high_s / trained.step_s if trained else 0.0
+    latest_s = (option.run_s or 0.0) * slower
     in_time = need.deadline_s is None or latest_s <= need.deadline_s
     return option.fleet.nodes == 1 and not option.scarce and in_time
 
@@ -323,7 +326,9 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
     if option.deal.market not in need.markets and option.candidate.provisioned:
         reasons.append(_market_reason(option.deal.market, need))
     elif _withheld(option, need):
-        reasons.append("a run this long uses spot machines only with spot_policy: spot")
+        many = option.fleet.nodes * option.candidate.shape.accelerators > SPOT_GANG_DEVICES
+        what = "so many machines are spot" if many else "a run this long uses spot machines"
+        reasons.append(f"{what} only with spot_policy: spot")
     if option.managed != chosen.managed and (way := _way_reason(option, need)):
         reasons.append(way)
     if not reasons and option.careful > max(1.0, chosen.careful) and option.total_usd < chosen.total_usd:
@@ -360,10 +365,12 @@ def why_not(option: Option, chosen: Option, need: Requirements) -> str:
 
 def _less_plain(option: Option, chosen: Option) -> str:
     """What makes an option less plain than the chosen one; see `Option.plainness`."""
-    unknown, kinds, nodes = (ours > theirs for ours, theirs in zip(option.plainness, chosen.plainness, strict=True))
+    unknown, scarce, kinds, nodes = (
+        ours > theirs for ours, theirs in zip(option.plainness, chosen.plainness, strict=True)
+    )
     if unknown:
         return doubts(option)
-    if option.scarce and not chosen.scarce:
+    if scarce or (option.scarce and not chosen.scarce):
         return f"clouds seldom have such machines {'left over' if option.deal.market == 'spot' else 'free'}"
     return "split in more ways" if kinds else "on more machines" if nodes else "another of nearly equals is chosen"
 
@@ -562,7 +569,7 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
     fleet = min(candidate.fleets, key=lambda f: f.run_s or 0.0)
     allowed = need.deadline_s or need.block_s
     if {deal.market for deal, _ in ways} == {"spot"} and too_long_for_spot(need, fleet, shape):
-        cause, relax = Cause.MARKET, "use spot_policy: spot to run for weeks on machines that can be reclaimed"
+        cause, relax = Cause.MARKET, "use spot_policy: spot to run on machines that can be reclaimed all the same"
         days = (fleet.run_s or 0.0) / 86_400
         machines = f"{fleet.nodes} machine{'s' if fleet.nodes > 1 else ''}"
         reason = f"only the spot price is known, and {machines} would be needed for {days:.1f} days"
@@ -571,7 +578,7 @@ def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
         cause, relax = Cause.MANAGED, "use managed: auto"
         reason = f"{title} has no price for {shape.instance_type}, or not that many"
     else:
-        cause, relax = Cause.TOO_SLOW, "allow a later deadline or more nodes"
+        cause, relax = Cause.TOO_SLOW, LATER
         if need.markets == ("spot",):
             relax = "use spot_policy: on-demand or auto: without interruptions it ends in time"
         run_s = fleet.run_s or 0.0

@@ -224,14 +224,13 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     helped = [r for r in nearest if r.cause is not Cause.LAYOUT or math.isfinite(r.shortfall)] or nearest
     ways = {r.cause: r.relax for r in reversed(helped) if r.relax}  # of each cause the nearest's
     # A bound of the hardware is not lifted by what else a smaller machine lacks.
-    named = (Cause.TOO_SLOW, Cause.MEMORY) if sizing.need.training else (Cause.MEMORY,)
-    others = [way for cause, way in reversed(ways.items()) if not beyond or cause not in named]
+    others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not Cause.MEMORY]
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None and elsewhere.cloud in asked:  # what the spec names does the work: nothing is to widen
         others, nearest = [], [r for r in nearest if r.cause not in EXCLUDED]
     shown = clouds | {r.cloud for r in nearest}
     others += [way for place, way in ELSEWHERE.items() if place in shown]
-    relax = list(dict.fromkeys([*(wish.relax for wish in beyond), *others]))
+    relax = list(dict.fromkeys([*(wish.relax for wish in beyond if wish.relax), *others]))
     if elsewhere is not None:
         relax.append(f"{_at_work(elsewhere)}; {elsewhere.cloud} cannot be provisioned")
     if cloud is not None and (other := sizing.best()) is not None:

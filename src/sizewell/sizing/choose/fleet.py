@@ -11,6 +11,7 @@ from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.records.jobs import Cluster, Layout, MemoryEstimate, ServingEstimate, TrainingEstimate
 from sizewell.sizing.units import Range
 
+LATER = "allow a later deadline or more nodes"  # `more_room` says which, and how many
 FAR: Final = 10.0  # times the machines allowed, from which on no other service level brings a load into reach
 
 

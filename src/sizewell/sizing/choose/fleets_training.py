@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sizewell.sizing.catalog.records import Accelerator
-from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine, within
+from sizewell.sizing.choose.fleet import LATER, Fleet, FleetRefusal, Machine, within
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.memory import usable_bytes
@@ -188,7 +188,7 @@ class TrainingSearch:
             if least > usable:
                 refusals.append(_no_room(job, machine, devices))
                 continue
-            if refused := _no_host_room(job, machine, nodes):
+            if refused := no_host_room(job, machine, nodes):
                 refusals.append(refused)
                 continue
             least_s = self.least_run_s(machine) / nodes
@@ -306,7 +306,7 @@ def _no_room(job: TrainingJob, machine: Machine, devices: int) -> FleetRefusal:
 HOST_SHARE = 0.9  # estimate: of a machine's memory that a run may take; the rest is the system's and the loader's
 
 
-def _no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal | None:
+def no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal | None:
     """Why the hosts do not hold the optimizer's state that is kept there; None where they do, or keep none."""
     if not job.cpu_offload or job.method in ("lora", "qlora"):
         return None
@@ -402,5 +402,5 @@ def _slow(run_s: float, deadline_s: float, devices: int, how: str) -> FleetRefus
         cause="too-slow",
         reason=f"{taken} on {plural(devices, 'device')} ({how}), {allowed} allowed",
         shortfall=run_s / deadline_s,
-        relax="allow a later deadline or more nodes",
+        relax=LATER,
     )

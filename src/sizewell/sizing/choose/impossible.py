@@ -15,6 +15,7 @@ from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
 from sizewell.sizing.choose.choice import Sizing
 from sizewell.sizing.choose.fleets import tensor_sizes
 from sizewell.sizing.choose.fleets_training import run_flop
+from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S
 from sizewell.sizing.predict.architecture import matmul_params
 from sizewell.sizing.predict.memory import usable_bytes, weight_bytes
 from sizewell.sizing.predict.performance.serving import is_language_model
@@ -151,12 +152,18 @@ def _deadline(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     if (fastest := _fastest(bounds)) is None or fastest[0] <= deadline_s:
         return []
     least_s, devices, shape = fastest
+    block = need.block_s is not None and need.block_s - BLOCK_DRAIN_S <= deadline_s
+    allowed = f"deadline {short_duration(deadline_s)}"
+    if block:
+        bought = short_duration(need.block_s or 0.0)
+        allowed = f"capacity.block.duration {bought}, of which {short_duration(deadline_s)} are for the run"
     return [
         Impossible(
-            what=f"deadline {short_duration(deadline_s)}: the run is {run_flop(job):.2g} FLOP, "
-            f"{short_duration(least_s)} at the peak of {devices:,} x {shape.accelerator}, the maximum allowed",
+            what=f"{allowed}: the run is {run_flop(job):.2g} FLOP, "
+            f"{short_duration(least_s)} at the peak of {devices:,} x {shape.accelerator}, all that is allowed",
             factor=least_s / deadline_s,
-            relax=f"a deadline of more than {short_duration(2.5 * least_s)} (at 40 % of peak), or fewer tokens",
+            than="what is allowed",
+            relax="",  # `more_room` says by when it ends, and on how many it ends in time
         )
     ]
 

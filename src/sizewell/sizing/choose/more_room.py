@@ -1,60 +1,200 @@
-"""How much more a training run needs that memory refuses, found by laying it out: what is advised then works."""
+"""What a training run lacks that nothing holds or ends in time, found by laying it out: what is advised then works."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
-from sizewell.sizing.choose.fleets_training import MORE_MEMORY
+from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose.candidates import BUY_A_BLOCK, Cause, Rejection, machine_of
+from sizewell.sizing.choose.fleet import LATER, FleetRefusal
+from sizewell.sizing.choose.fleets_training import MORE_MEMORY, TrainingSearches, no_host_room, run_time_s
+from sizewell.sizing.choose.pricing import block_text
+from sizewell.sizing.choose.start_up import start_up_s
+from sizewell.sizing.predict.spot import interruptions
 from sizewell.sizing.workload.software import SOFTWARE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.choose.choice import Sizing
     from sizewell.sizing.choose.fleet import Machine
+    from sizewell.sizing.choose.requirements import Requirements
     from sizewell.sizing.records.jobs import TrainingJob
 
 NODES: Final = tuple(1 << power for power in range(8))
 SPLITS: Final = "nemo"  # software that divides a sequence over devices (context parallelism)
+WAYS: Final = 4  # that are named of one machine
+SHORTEST: Final = 256  # tokens of a sequence that are advised at the least
+LARGER: Final = 24  # machines with more memory a device that are laid out
+MARGIN: Final = 1.05  # of a deadline over what is predicted
 
 
 def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
-    """The rejections, those for want of memory with how many devices of the kind would do, or with what else would."""
-    return [replace(r, relax=_more_room(sizing, r)) if r.relax == MORE_MEMORY else r for r in nearest]
+    """The rejections, each with what would do on such machines: devices, methods, lengths, days."""
+    unsaid = {MORE_MEMORY: _more_room, LATER: _more_time, BUY_A_BLOCK.format("24h"): _block}
+    return [replace(r, relax=unsaid[r.relax](sizing, r)) if r.relax in unsaid else r for r in nearest]
+
+
+def _block(sizing: Sizing, rejection: Rejection) -> str:
+    """The block that the run fits in on such machines; as it was where they do not do it in any."""
+    need, machine = _on(sizing, _shape(sizing, rejection))
+    found = TrainingSearches(need).fleets((machine,))[0]
+    fleets = () if isinstance(found, FleetRefusal) else found
+    longest = (f.run_s * f.training.high_s / f.training.step_s for f in fleets if f.training and f.run_s)
+    duration = next((text for run_s in longest if (text := block_text(run_s))), "")
+    return BUY_A_BLOCK.format(duration) if duration else rejection.relax
+
+
+def _more_time(sizing: Sizing, rejection: Rejection) -> str:
+    """The deadline that the most machines allowed keep, and how many would keep the one that is stated."""
+    need, machine = _on(sizing, _shape(sizing, rejection))
+    job, most = need.training, _most(need, machine)
+    assert job is not None  # noqa: S101 - asked only for training
+    taken = dict(_runs(sizing, job, machine, [most, *_between(most, machine.together_max)]))
+    ways = []
+    if taken:
+        fewest = min(taken)  # more than are allowed, where these do not hold it
+        days = MARGIN * taken[fewest] / 86_400
+        later = f"{math.ceil(days)}d" if days > 3 else f"{math.ceil(24 * days)}h"
+        block = block_text(MARGIN * taken[fewest]) if need.block_s is not None else ""
+        until = f"capacity: {{block: {{duration: {block}}}}}" if block else f"deadline: {later}"
+        ways.append(f"use {until}" if fewest == most else f"{_allow(need, machine, fewest)} and use {until}")
+    in_time = (n for n, run_s in taken.items() if n > most and MARGIN * run_s <= (need.deadline_s or 0.0))
+    if enough := next(in_time, 0):
+        ways.append(_allow(need, machine, enough))
+    return ", or ".join(ways) or "use a later deadline, fewer tokens or samples, or faster accelerators in resources"
+
+
+def _between(most: int, limit: int) -> list[int]:
+    """Numbers of machines above one, half as many more each time or a third, as far as a job may have them."""
+    counts, power = set[int](), 1
+    while power <= limit:
+        counts |= {power, power + power // 2}
+        power *= 2
+    return sorted(n for n in counts if most < n <= limit)
+
+
+def _runs(sizing: Sizing, job: TrainingJob, machine: Machine, counts: Iterable[int]) -> Iterator[tuple[int, float]]:
+    """How long the run takes on so many machines, failures included; without those that no layout is for."""
+    from sizewell.sizing.predict.layouts.search import LayoutRefusal, find_all
+
+    tried = list(counts)
+    found = find_all(job, tuple(machine.cluster(n) for n in tried), best=1)
+    for n, answer in zip(tried, found, strict=True):
+        if isinstance(answer, LayoutRefusal):
+            continue
+        work_s = run_time_s(job, answer[0].step_s) + start_up_s(job)
+        broken = interruptions(
+            work_s=work_s,
+            nodes=n,
+            devices=n * machine.count,
+            bytes_each=sizing.setting.checkpoint_bytes,
+            spot=False,
+            interval_s=sizing.setting.interval_s,
+        )
+        yield n, work_s * broken.stretch
 
 
 def _more_room(sizing: Sizing, rejection: Rejection) -> str:
-    catalog = sizing.setting.catalog
-    shapes = {(shape.cloud, shape.instance_type): shape for shape in catalog.shapes}
-    shape = shapes[rejection.cloud, rejection.instance_type]
-    accelerator = catalog.accelerators[shape.accelerator]
-    need = sizing.need.on(accelerator.runtime)
-    machine = machine_of(shape, accelerator, (), need)
-    if rejection.cause is not Cause.MEMORY or need.training is None or accelerator.runtime == "tpu":
+    shape = _shape(sizing, rejection)
+    if rejection.cause is not Cause.MEMORY or sizing.setting.catalog.accelerators[shape.accelerator].runtime == "tpu":
         return MORE_MEMORY
-    job, asked, ways = need.training, need.nodes_of(machine.count), []
-    most = asked.high if asked and asked.high else machine.together_max
-    if enough := _least(job, machine, [n for n in NODES if n > most]):
-        ways.append(
-            f"allow {enough * machine.count:,} {accelerator.name} or more in resources.gpus"
-            if need.devices is not None
-            else f"allow {enough:,} nodes of {machine.count} or more in resources.nodes"
-        )
-    adapted = (replace(job, method=method, lora_rank=16, weights="") for method in ("lora", "qlora"))
-    if job.method == "full" and not job.preference:
-        fits = (each.method for each in adapted if _runs(each) and _least(each, machine, [most]))
-        ways += [f"use training.method: {method}" for method in fits][:1]
-    if not enough and job.sequence_length and job.engine != SPLITS:
-        ways.append("shorten training.sequence_length")
-        split = replace(job, engine=SPLITS, engine_assumed=False, entry_script="")
-        if _runs(split) and _least(split, machine, [most]):
-            ways.append(f"use engine: {SPLITS}, which divides a sequence over devices")
-    return ", or ".join(ways) or "allow accelerators with more memory in resources"
+    ways = list(islice(_rooms(sizing, shape), WAYS))
+    return ", or ".join(ways) or "use a smaller model, or accelerators with more memory"
 
 
-def _runs(job: TrainingJob) -> bool:
+def _rooms(sizing: Sizing, shape: Shape) -> Iterator[str]:
+    """Each way to make it fit, as it was laid out."""
+    need, machine = _on(sizing, shape)
+    job, most = need.training, _most(need, machine)
+    assert job is not None  # noqa: S101 - asked only for training
+    enough = _least(job, machine, [n for n in NODES if n > most])
+    if enough:
+        yield _allow(need, machine, enough)
+    yield from _cheaper_methods(job, machine, most)
+    if job.method not in ("lora", "qlora"):
+        if job.optimizer == "adamw" and _least(replace(job, optimizer="adamw-8bit"), machine, [most]):
+            yield "use training.optimizer: adamw-8bit"
+        hosted = replace(job, cpu_offload=True)
+        there = machine_of(shape, machine.accelerator, (), replace(need, training=hosted))
+        if not job.cpu_offload and not no_host_room(hosted, there, most) and _least(hosted, there, [most]):
+            yield "use training.offload: optimizer"
+    if not enough and (larger := _larger(sizing, need, machine)):
+        yield larger
+    lengths = (job.sequence_length >> halved for halved in range(1, 6))
+    fits = (n for n in lengths if n >= SHORTEST and _least(replace(job, sequence_length=n), machine, [most]))
+    if longest := next(fits, 0):
+        yield f"shorten training.sequence_length to {longest}"
+    split = replace(job, engine=SPLITS, engine_assumed=False, entry_script="")
+    if job.sequence_length and job.engine != SPLITS and does(split) and _least(split, machine, [most]):
+        yield f"use engine: {SPLITS}, which divides a sequence over devices"
+
+
+def _cheaper_methods(job: TrainingJob, machine: Machine, most: int) -> Iterator[str]:
+    """The first method of fewer bytes a parameter that fits, as the spec spells it."""
+    lora = replace(job, method="lora", lora_rank=job.lora_rank or 16, weights="")
+    for adapted in (lora, replace(lora, method="qlora", weights="nf4")):
+        narrow = adapted.method == "qlora"
+        fewer = job.method not in ("lora", "qlora") or (job.method == "lora" and narrow)
+        runs = does(adapted) and (machine.accelerator.runtime == "cuda" or not narrow)
+        if fewer and runs and job.method != "pretrain" and _least(adapted, machine, [most]):
+            spelt = f"training.method: {adapted.method}"
+            if job.preference:
+                spelt = "training.lora: {rank: 16}" + (" and model.weights: nf4" if narrow else "")
+            yield f"use {spelt}"
+            return
+
+
+def _larger(sizing: Sizing, need: Requirements, machine: Machine) -> str:
+    """The least machine with more memory in all, and no less a device, that it fits on; "" where none is."""
+    catalog, less = sizing.setting.catalog, machine.accelerator
+    clouds = {cloud for cloud, _, _ in need.places} & set(PROVISIONABLE) or set(PROVISIONABLE)
+    smallest: dict[tuple[int, int, str], Shape] = {}
+    for shape in catalog.shapes:
+        device = catalog.accelerators.get(shape.accelerator)
+        if shape.cloud not in clouds or device is None or device.no_builds or device.runtime != less.runtime:
+            continue
+        memory = device.memory_bytes * shape.accelerators
+        more = memory > 1.1 * less.memory_bytes * machine.count * _most(need, machine)
+        if more and device.memory_bytes >= less.memory_bytes and "share" not in device.key:
+            smallest.setdefault((memory, shape.accelerators, device.key), shape)
+    for _, shape in sorted(smallest.items())[:LARGER]:
+        there, one = _on(sizing, shape)
+        if there.training is not None and _least(there.training, one, [1]):
+            return (
+                f"name more or larger accelerators: resources: {{accelerators: {{{shape.accelerator}: {one.count}}}}}"
+            )
+    return ""
+
+
+def _allow(need: Requirements, machine: Machine, nodes: int) -> str:
+    if need.devices is not None:
+        return f"allow {nodes * machine.count:,} {machine.accelerator.name} or more in resources.gpus"
+    return f"allow {nodes:,} nodes of {machine.count} or more in resources.nodes"
+
+
+def _shape(sizing: Sizing, rejection: Rejection) -> Shape:
+    named = (rejection.cloud, rejection.instance_type)
+    return next(s for s in sizing.setting.catalog.shapes if (s.cloud, s.instance_type) == named)
+
+
+def _on(sizing: Sizing, shape: Shape) -> tuple[Requirements, Machine]:
+    """What is needed on such machines, and one of them."""
+    accelerator = sizing.setting.catalog.accelerators[shape.accelerator]
+    need = sizing.need.on(accelerator.runtime)
+    return need, machine_of(shape, accelerator, (), need)
+
+
+def _most(need: Requirements, machine: Machine) -> int:
+    asked = need.nodes_of(machine.count)
+    return min(asked.high, machine.together_max) if asked and asked.high else machine.together_max
+
+
+def does(job: TrainingJob) -> bool:
     """Whether the software that the job is for does its method."""
     software = SOFTWARE.get(job.engine)
     return software is None or job.method in software.methods

@@ -34,6 +34,10 @@ from sizewell.sizing.providers import CLOUDS
 
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
 BLOCK_DAY_S = 86_400.0
+BLOCK_DAYS_MAX = 182
+BLOCK_SINGLE_DAYS = 14  # up to which a block has any number of days; beyond it has whole weeks
+"""docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html (the weeks from memory)."""
+SPOT_GANG_DEVICES = 64  # estimate: how many devices one run keeps on spot machines without being told to
 SPOT_GANG_S = (
     3 * 86_400.0
 )  # estimate: how long several machines of a type in a zone are kept on spot without being told to
@@ -196,12 +200,16 @@ class Option:
         return many and shape.accelerators >= LARGE_MACHINE and not self.candidate.adopted
 
     @property
-    def plainness(self) -> tuple[bool, int, int]:
-        """What decides between options that cost nearly the same: known hardware, few ways of splitting, few nodes."""
+    def plainness(self) -> tuple[bool, bool, int, int]:
+        """What decides between options that cost nearly the same: known hardware that is handed out when it is asked
+        for, few ways of splitting, few nodes.
+        """
         split = self.fleet.layout
         ways = (split.tensor, split.pipeline, split.context, split.expert) if split else ()
         kinds = sum(each > 1 for each in ways) if split else int(self.fleet.devices_per_replica > 1)
-        return (self.seldom_measured, kinds, self.fleet.nodes)
+        # A service waits once. A slice of TPUs is handed out whole or not at all, whatever its machines are.
+        waits = self.scarce and self.fleet.training is not None and self.candidate.accelerator.runtime != "tpu"
+        return (self.seldom_measured, waits, kinds, self.fleet.nodes)
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -255,6 +263,26 @@ def _least_usd(option: Option, deal: Deal) -> float:
     stretch = option.interruptions.stretch if option.interruptions is not None else 1.0
     hours, _ = _machine_hours(option)
     return hours / stretch * option.usd_per_hour * float(deal.usd_per_hour / option.deal.usd_per_hour)
+
+
+def block_days(run_s: float) -> int:
+    """Days of the capacity block that a run of so many seconds fits in, the end that the block is drained for included.
+
+    >>> block_days(2.4 * 3600), block_days(23.4 * 86_400), block_days(13.99 * 86_400)
+    (1, 28, 21)
+    """
+    days = max(1, math.ceil((run_s + BLOCK_DRAIN_S) / BLOCK_DAY_S))
+    return days if days <= BLOCK_SINGLE_DAYS else 7 * math.ceil(days / 7)
+
+
+def block_text(run_s: float) -> str:
+    """The duration of that block as a spec has it; "" where none is sold for so long.
+
+    >>> block_text(2.4 * 3600), block_text(19 * 86_400), block_text(200 * 86_400)
+    ('24h', '21d', '')
+    """
+    days = block_days(run_s)
+    return "" if days > BLOCK_DAYS_MAX else "24h" if days == 1 else f"{days}d"
 
 
 def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
@@ -338,13 +366,15 @@ def make_option(
 
 def too_long_for_spot(need: Requirements, fleet: Fleet, shape: Shape) -> bool:
     """Whether a run lasts longer than spot machines are counted on: several of one type in one zone, one of eight
-    devices, one of fewer.
+    devices, one of fewer. So many of eight devices that one of them is always taken away are not counted on at all.
 
     `spot_policy: spot` takes them all the same.
     """
     if not need.market_open or need.training is None:
         return False
     large = shape.accelerators >= SCARCE_DEVICES["spot"]
+    if large and fleet.nodes * shape.accelerators > SPOT_GANG_DEVICES:
+        return True
     longest = SPOT_GANG_S if fleet.nodes > 1 else SPOT_LARGE_S if large else SPOT_SMALL_S
     return (fleet.run_s or 0.0) > longest
 
@@ -477,7 +507,7 @@ def _hours(
         month = costing.amount(counts.initial * HOURS_PER_MONTH)
         return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
     if run_s is not None and deal.market in PREPAID:
-        days = max(1, math.ceil((need.block_s or run_s + BLOCK_DRAIN_S) / BLOCK_DAY_S))
+        days = math.ceil(need.block_s / BLOCK_DAY_S) if need.block_s else block_days(run_s)
         return Interval.exactly(costing.amount(fleet.nodes * days * 24))
     if run_s is not None:
         runs = 1.0

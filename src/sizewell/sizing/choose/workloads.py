@@ -28,7 +28,7 @@ from sizewell.sizing.choose.choice import (
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on, whole_experts
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
-from sizewell.sizing.choose.pricing import Option, leaving_usd
+from sizewell.sizing.choose.pricing import Option, block_text, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
@@ -745,6 +745,8 @@ def scarce(chosen: Option) -> list[str]:
     capacity = CLOUDS[shape.cloud].capacity if shape.cloud in CLOUDS else None
     ends, stays = (capacity.ends, capacity.stays) if capacity else ("", "a reservation")  # a service outlasts `ends`
     lasting = f"{stays} (capacity: {{reservation: ID}})"
+    duration = block_text(performance(chosen).high) if chosen.run_s is not None else ""
+    ends = ends.format(duration=duration) if duration or "{duration}" not in ends else ""
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
     block = chosen.setting.need.block_s is not None
     instead = "the block that capacity.block asks for, once its purchase is confirmed" if block else instead
