@@ -327,7 +327,7 @@ BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: c
 def _other_market(sold: str, need: Requirements) -> str:
     """What asks for the markets that a machine is sold in; "" where no words of the spec do for such work."""
     ways = {
-        "on-demand": "spot_policy: on-demand, without capacity",
+        "on-demand": "spot_policy: on-demand, and no capacity",
         "spot": "spot_policy: spot" if need.interruptible else "",
         "flex-start": "capacity: {flex_start: true}" if need.kind != "inference" else "",
         "capacity-block": "capacity: {block: {duration: 24h, purchase: confirmed, max_price: ... USD}}"
