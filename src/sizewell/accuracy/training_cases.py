@@ -26,11 +26,13 @@ from sizewell.accuracy.describe import (
 )
 from sizewell.sizing.catalog.records import Accelerator, Architecture
 from sizewell.sizing.predict.memory.states import MEGATRON
+from sizewell.sizing.predict.software import as_run, software_with
 from sizewell.sizing.predict.usual import SHOWN, usual_training
 from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 
 _UNSTATED_DEVICES = 512
 _ALPACA_TOKENS = 1000  # the peak is set by the longest samples of the set, about a thousand tokens
+SIXTEEN_BIT = software_with("sixteen-bit")
 HUGGING_FACE = frozenset({"transformers", "transformers-2024", "unsloth", "llama-factory", "peft", "axolotl", "trl"})
 
 
@@ -89,9 +91,9 @@ def training_case(case: Case) -> TrainingCase:
         activation_offload=bool(w.get("activation_offload")) or offload,
     )
     layout = _layout(case, count, engine_of(case), assumed)  # without a name, nothing is sharded that nobody states
-    job = replace(
-        job, checkpointing=checkpointing if checkpointing is not None else _default_checkpointing(engine, job)
-    )
+    # What a source does not say of Unsloth's checkpoints was measured before it had any in the host's memory.
+    job = replace(as_run(replace(job, checkpointing=checkpointing)), activation_offload=job.activation_offload)
+    job = replace(job, checkpointing=job.checkpointing or _default_checkpointing(engine, job))
     if layout is not None:
         layout = replace(layout, checkpointing=job.checkpointing or "none")
         job = replace(job, global_batch=_global_batch(case, layout, sequence, count))
@@ -152,7 +154,7 @@ def _precision(said: str, device: Accelerator, engine: str, method: str, case: C
         computing = "bf16" if computing in ("fp4", "fp8") else computing
     elif "fp32 weights" in text:
         stored = "fp32"
-    elif "true" in text or "optimizer in bf16" in text or (engine == "torchtune" and method != "pretrain"):
+    elif "true" in text or "optimizer in bf16" in text or (engine in SIXTEEN_BIT and method == "lora"):
         stored = "bf16"
     elif text == "amp" or text.startswith("autocast") or (method == "full" and engine in HUGGING_FACE and _whole(case)):
         stored = "fp32"  # mixed precision through autocast, over fp32 weights

@@ -6,12 +6,13 @@ engine that Sizewell launches says by `predicted_as` which row is its own. Softw
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
 from sizewell import csvtables
+from sizewell.sizing.records.jobs import TrainingJob
 
 Trait = Literal[
     "paged",  # keeps its cache in pages and takes a share of the device for it
@@ -34,6 +35,8 @@ Trait = Literal[
     "one-stage",  # divides a model over data and tensor ranks, never into stages, along a sequence or by experts
     "adapters-shard-alone",  # divides a model with adapters by FSDP alone
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
+    "sixteen-bit",  # fine-tunes in 16 bits alone: weights, gradients and states, without a master copy
+    "offloads-inputs",  # recomputes every layer, from inputs that wait in the host's memory
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
 
@@ -84,6 +87,27 @@ def measured_as(engine: str) -> str:
     ('trainer', 'torchtitan', 'pytorch')
     """
     return "trainer" if engine in software_with("trainer") else engine or "pytorch"
+
+
+def as_run(job: TrainingJob) -> TrainingJob:
+    """The job with what its software does where nobody states it: both who sizes a run and who predicts a published one
+    ask here. torchtune's recipes have `dtype: bf16` for a full fine-tune, Unsloth's `get_peft_model` has
+    `use_gradient_checkpointing="unsloth"`.
+
+    >>> from sizewell.sizing.catalog.records import Architecture
+    >>> as_run(TrainingJob(architecture=Architecture(key="x"), method="full", engine="torchtune")).weights
+    'bf16'
+    >>> made = as_run(TrainingJob(architecture=Architecture(key="x"), method="qlora", engine="unsloth"))
+    >>> made.checkpointing, made.activation_offload
+    ('full', True)
+    """
+    computes_so = job.method == "full" and job.precision in ("bf16", "fp16", "fp8")
+    if computes_so and not job.weights and job.engine in software_with("sixteen-bit"):
+        job = replace(job, weights="fp16" if job.precision == "fp16" else "bf16")
+    adapted = job.method in ("lora", "qlora", "full")
+    if adapted and job.engine in software_with("offloads-inputs") and job.checkpointing in (None, "full"):
+        job = replace(job, checkpointing="full", activation_offload=True)
+    return job
 
 
 @cache
