@@ -15,6 +15,7 @@ from sizewell import logs
 from sizewell.sizing.billing.fees_compared import ComparedFees
 from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose import serving_ways
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
@@ -224,7 +225,8 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
     helped = [r for r in nearest if r.cause is not Cause.LAYOUT or math.isfinite(r.shortfall)] or nearest
     ways = {r.cause: r.relax for r in reversed(helped) if r.relax}  # of each cause the nearest's
     # A bound of the hardware is not lifted by what else a smaller machine lacks.
-    others = [way for cause, way in reversed(ways.items()) if not beyond or cause is not Cause.MEMORY]
+    memory = sizing.need.training is None  # a run that is impossible needs time, whatever a smaller machine lacks
+    others = [way for cause, way in reversed(ways.items()) if not beyond or memory or cause is not Cause.MEMORY]
     elsewhere = next((o for o in sizing.options if not o.candidate.buildable), None)
     if elsewhere is not None and elsewhere.cloud in asked:  # what the spec names does the work: nothing is to widen
         others, nearest = [], [r for r in nearest if r.cause not in EXCLUDED]
@@ -246,7 +248,7 @@ def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:
 
 def _with_ways(sizing: Sizing, nearest: list[Rejection]) -> list[Rejection]:
     if sizing.need.training is None:
-        return nearest
+        return serving_ways.with_ways(sizing, nearest)
     from sizewell.sizing.choose.more_room import with_ways  # its layouts need NumPy, which other workloads do without
 
     return with_ways(sizing, nearest)

@@ -41,6 +41,8 @@ from sizewell.sizing.units import Range, distinct_figures, plural
 if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
 
+SMALLER: Final = "use smaller weights, or machines with more memory"  # `serving_ways` says which
+MORE_TIME: Final = "allow more time"  # and how much
 InFlight = Callable[[int, float], float]
 """Requests in flight on each of so many replicas at so many requests a second each."""
 BATCH_EFFICIENCY = 0.8  # estimate: of predicted speed, what stragglers, scheduling and restarts of a batch leave
@@ -499,7 +501,7 @@ def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
         cause="memory",
         reason=refused.reason,
         shortfall=refused.needed_bytes / max(1, refused.usable_bytes),
-        relax="use smaller weights (model.weights: int8 or int4) or machines with more accelerators",
+        relax=SMALLER,
     )
 
 
@@ -508,23 +510,31 @@ def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> Flee
     alone = serving(job, cluster, tensor=tensor, rps=1e-6, percentile=level.percentile)
     if isinstance(alone, ServingRefusal):
         return FleetRefusal(cause="memory", reason=alone.reason)
-    pairs = (
-        ("first token", alone.ttft_s, level.ttft_s),
-        ("each token", alone.tpot_s, level.tpot_s),
-        ("the answer", alone.e2e_s, level.e2e_s),
-    )
-    missed = [(name, is_s, most) for name, is_s, most in pairs if most is not None and is_s > most]
-    shown = [(name, *distinct_figures(is_s * 1000, most * 1000)) for name, is_s, most in missed]
+    over = [each for each in bounds_alone(machine, job, level) if each[2] > each[3]]
+    shown = [(name, *distinct_figures(is_s * 1000, most * 1000)) for _, name, is_s, most in over]
     words = ", ".join(f"{name} after {is_ms} ms, {most_ms} allowed" for name, is_ms, most_ms in shown)
-    worst = max((is_s / most for _, is_s, most in missed), default=math.inf)
-    keys = {"first token": "ttft", "each token": "tpot", "the answer": "latency"}
-    ways = ", ".join(f"{keys[name]}: {math.ceil(1.1 * is_s * 1000)}ms" for name, is_s, _ in missed)
+    worst = max((is_s / most for _, _, is_s, most in over), default=math.inf)
+    ways = ", ".join(f"{key}: {math.ceil(1.1 * is_s * 1000)}ms" for key, _, is_s, _ in over)
     return FleetRefusal(
         cause="slo",
         reason=f"even a single request misses the slo: {words}" if words else "no load, however small, meets the slo",
         shortfall=worst,
-        relax=f"allow more time: slo: {{{ways}}}" if ways else "allow more time in slo",
+        relax=f"{MORE_TIME}: slo: {{{ways}}}" if ways else f"{MORE_TIME} in slo",
     )
+
+
+def bounds_alone(machine: Machine, job: ServingJob, level: ServiceLevel) -> list[tuple[str, str, float, float]]:
+    """The bounds of a level: key, in words, what a single request alone takes there, and what is allowed."""
+    cluster, tensor = machine.cluster(1), tensor_sizes(machine, job)[-1]
+    alone = serving(job, cluster, tensor=tensor, rps=1e-6, percentile=level.percentile)
+    if isinstance(alone, ServingRefusal):
+        return []
+    bounds = (
+        ("ttft", "first token", alone.ttft_s, level.ttft_s),
+        ("tpot", "each token", alone.tpot_s, level.tpot_s),
+        ("latency", "the answer", alone.e2e_s, level.e2e_s),
+    )
+    return [(key, name, is_s, most) for key, name, is_s, most in bounds if most is not None]
 
 
 # Offline inference -------------------------------------------------------------------------------------------------

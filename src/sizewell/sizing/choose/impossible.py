@@ -70,18 +70,13 @@ def _weights(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     room, tensor, shape = max(rooms, key=lambda item: item[0])
     if needed <= room:
         return []
-    smaller = [w for w in ("fp8", "int4") if needed * BYTES[w] / BYTES.get(job.weights, 2.0) < 0.7 * room]
-    relax = "allow machines with more memory in resources, or name a smaller model"
-    if smaller:
-        less = needed * BYTES[smaller[0]] / BYTES.get(job.weights, 2.0)
-        relax = f"model.weights: {smaller[0]} takes {less / GIB:,.0f} GiB"
     return [
         Impossible(
             what=f"the weights take {needed / GIB:,.0f} GiB in {job.weights}; the largest machine it allows, "
             f"{_named(shape, tensor)}, has {room / GIB:,.0f} GiB",
             factor=needed / room,
             than="what is available",
-            relax=relax,
+            relax="",  # `serving_ways` says what holds them
         )
     ]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from sizewell import csvtables
 from sizewell.sizing.catalog.catalog import device_parts
 from sizewell.sizing.catalog.host import RUNTIME
-from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -63,7 +63,10 @@ def not_to_be_had(name: str, catalog: Catalog) -> tuple[str, str, str] | None:
     else:
         return None
     alike = _as_large(memory_bytes, catalog)
-    return message, ", ".join(alike), f"write {_listed(alike)}, of as much memory"
+    fix = f"write {_listed(alike)}, of as much memory"
+    if any(device.key in catalog.devices_on((EDGE,)) for device in known):
+        fix += f"; or add infra: [{EDGE}] for one that stands where it is used, which is sized and never built"
+    return message, ", ".join(alike), fix
 
 
 def device_meant(name: str, catalog: Catalog) -> str:

@@ -1,0 +1,122 @@
+"""What a service or a batch lacks that no machine holds or answers in time; what is advised was tried, and works."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sizewell.sizing.catalog import kernels
+from sizewell.sizing.catalog.engines import engine_for
+from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
+from sizewell.sizing.choose.fleet import Fleet, FleetRefusal
+from sizewell.sizing.choose.fleets import MORE_TIME, SMALLER, FleetSearch, bounds_alone
+from sizewell.sizing.predict.architecture import served_family
+from sizewell.sizing.predict.memory.states import bytes_of
+from sizewell.sizing.workload.precision import block_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sizewell.sizing.catalog.records import Shape
+    from sizewell.sizing.choose.choice import Sizing
+    from sizewell.sizing.choose.requirements import Requirements
+
+FORMATS: Final = ("fp8", "int8", "int4")  # that weights may be stored in, the most bytes first
+FIELDS: Final = {"ttft": "ttft_s", "tpot": "tpot_s", "latency": "e2e_s"}
+SLOWER: Final = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)  # times what a single request takes
+FEW: Final = 4  # times the machines of the loosest of these bounds
+TRIED: Final = 40  # larger machines
+
+
+def with_ways(sizing: Sizing, nearest: Iterable[Rejection]) -> list[Rejection]:
+    """The rejections, each with what would do: weights, machines, bounds."""
+    return [replace(r, relax=_way(sizing, r)) for r in nearest]
+
+
+def _way(sizing: Sizing, rejection: Rejection) -> str:
+    need = sizing.need
+    named = (rejection.cloud, rejection.instance_type)
+    shape = next((s for s in sizing.setting.catalog.shapes if (s.cloud, s.instance_type) == named), None)
+    if need.serving is None or shape is None or not shape.accelerator:
+        return rejection.relax
+    if rejection.relax == SMALLER:
+        return _more_room(sizing, shape)
+    if rejection.cause is Cause.SLO and rejection.relax.startswith(MORE_TIME):
+        return _more_time(sizing, shape) or rejection.relax
+    if rejection.cause is Cause.MARKET and isinstance(_fleets(sizing, need, shape), FleetRefusal):
+        return ""  # whoever sells it, it does not do
+    return rejection.relax
+
+
+def _more_room(sizing: Sizing, shape: Shape) -> str:
+    """Weights in the fewest bits that are needed, and the least machine that holds them as they are."""
+    need, catalog = sizing.need, sizing.setting.catalog
+    job, accelerator = need.serving, catalog.accelerators[shape.accelerator]
+    assert job is not None  # noqa: S101 - asked only then
+    assert need.architecture is not None  # noqa: S101 - as it serves one
+    engine = need.engine or engine_for(served_family(need.architecture), accelerator.runtime).name
+    ways = []
+    for weights in FORMATS:
+        row = kernels.missing(engine, weights, accelerator.family)
+        if (row is not None and not row.only) or bytes_of(weights) >= bytes_of(job.weights):
+            continue
+        block = block_of(None, None, weights) if weights == "int4" else 0
+        smaller = replace(job, weights=weights, dense_weights="", weights_group=0, block=block)
+        if not isinstance(_fleets(sizing, replace(need, serving=smaller), shape), FleetRefusal):
+            ways.append(f"use model.weights: {weights}")
+            break
+    if larger := _larger(sizing, shape):
+        ways.append(f"name more or larger accelerators: resources: {{accelerators: [{larger}]}}")
+    several = (need.devices and need.devices.low > shape.accelerators) or (need.nodes and need.nodes.low > 1)
+    if several:
+        ways.append("launch a replica over several machines yourself: it is sized inside one alone")
+    return ", or ".join(ways) or "use a smaller model, or shorter requests"
+
+
+def _larger(sizing: Sizing, shape: Shape) -> str:
+    """The accelerators of the machine with the least memory that takes the work as it is; "" where none does."""
+    need, catalog, on = sizing.need, sizing.setting.catalog, sizing.setting.on
+    here = catalog.accelerators[shape.accelerator]
+    allowed = {cloud for cloud, _, _ in need.places} & set(PROVISIONABLE) or set(PROVISIONABLE)
+    machines: dict[tuple[int, str], Shape] = {}
+    for other in catalog.shapes:
+        device = catalog.accelerators.get(other.accelerator)
+        if device is None or device.runtime != here.runtime or device.no_builds or other.cloud not in allowed:
+            continue
+        memory = device.memory_bytes * other.accelerators
+        fewer = device.key == here.key and other.accelerators <= shape.accelerators
+        if device.memory_bytes < here.memory_bytes or fewer:
+            continue
+        if any(offer.market in need.markets for offer in catalog.offers(other.cloud, other.instance_type, on=on)):
+            machines.setdefault((memory, device.key), other)
+    free = replace(need, accelerators=None, instance_types=frozenset(), devices=None, nodes=None, memory_bytes_max=None)
+    ordered = [other for _, other in sorted(machines.items())][:TRIED]
+    works = (o for o in ordered if not isinstance(_fleets(sizing, free, o), FleetRefusal))
+    return next((other.accelerator for other in works), "")
+
+
+def _more_time(sizing: Sizing, shape: Shape) -> str:
+    """The tightest bounds that such machines keep without many times as many of them; "" where none is known."""
+    need = sizing.need
+    level, job, arrivals = need.level, need.serving, need.arrivals
+    if level is None or job is None or arrivals is None or arrivals.simulated:
+        return ""
+    machine = machine_of(shape, sizing.setting.catalog.accelerators[shape.accelerator], (), need)
+    stated = bounds_alone(machine, job, level)
+    kept: list[tuple[int, dict[str, int]]] = []
+    for factor in SLOWER:
+        bounds = {key: max(most, math.ceil(1000 * factor * is_s) / 1000) for key, _, is_s, most in stated}
+        looser = replace(level, **{FIELDS[key]: seconds for key, seconds in bounds.items()})
+        found = _fleets(sizing, replace(need, level=looser), shape)
+        if not isinstance(found, FleetRefusal):
+            changed = {key: round(1000 * bounds[key]) for key, _, _, most in stated if bounds[key] > most}
+            kept.append((found[0].nodes, changed))
+    few = next((bounds for nodes, bounds in kept if nodes <= FEW * kept[-1][0]), None)
+    return f"{MORE_TIME}: slo: {{{', '.join(f'{key}: {ms}ms' for key, ms in few.items())}}}" if few else ""
+
+
+def _fleets(sizing: Sizing, need: Requirements, shape: Shape) -> tuple[Fleet, ...] | FleetRefusal:
+    accelerator = sizing.setting.catalog.accelerators[shape.accelerator]
+    return FleetSearch(need).fleets(machine_of(shape, accelerator, (), need))

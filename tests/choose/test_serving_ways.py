@@ -1,0 +1,82 @@
+"""What is advised for a service that no machine holds, or answers in time, works when it is followed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from sizewell.sizing.choose.decide import nothing_fits, size_one
+
+from .conftest import ON, spec
+
+CHAT = {"kind": "inference", "traffic": {"rps": 0.5, "input_tokens": 1000, "output_tokens": 500}}
+SLO = {"ttft": "3s", "tpot": "80ms"}
+DRAWN = {"kind": "inference", "traffic": {"rps": 0.05, "images": {"resolution": 1024, "steps": 28}}}
+
+
+def told(wish, facts):
+    sizing = size_one(spec(**wish), facts, stack="", on=ON)
+    assert sizing.best() is None
+    return nothing_fits(sizing, None)
+
+
+def followed(wish, way):
+    """The spec with one way out followed as it is written."""
+    way = re.sub(r"^(?:use|name more or larger accelerators:|allow more time:) ", "", way)
+    path, _, value = way.partition(": ")
+    section, _, field = path.partition(".")
+    stated = wish.get(section, {}) if isinstance(wish.get(section), dict) else {"name": wish[section]}
+    return {**wish, section: {**stated, field: yaml.safe_load(value)} if field else {**stated, **yaml.safe_load(value)}}
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        # published in fp8: no other format of 8 bits is smaller
+        ({**CHAT, "model": "deepseek-ai/DeepSeek-R1", "slo": SLO, "resources": {"accelerators": {"H100": 8}}}, "int4"),
+        (
+            {**CHAT, "model": "Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "resources": {"accelerators": {"H100": 2}}},
+            "accelerators: [",
+        ),
+        # the upper edge of fp8 is above what 24 GB have
+        (
+            {
+                **DRAWN,
+                "model": "black-forest-labs/FLUX.1-dev",
+                "slo": {"latency": "60s"},
+                "resources": {"gpu": "24GB..24GB"},
+            },
+            "l40s",
+        ),
+        (
+            {
+                **CHAT,
+                "model": "meta-llama/Llama-3.1-8B-Instruct",
+                "slo": {"ttft": "100ms", "tpot": "10ms"},
+                "resources": {"accelerators": ["L4"]},
+            },
+            "slo: {ttft",
+        ),
+    ],
+)
+def test_each_way_works(facts, wish, says):
+    answer = told(wish, facts)
+    ways = [way for line in answer.relax for way in line.split(", or ") if "spot_policy" not in way]
+    assert any(says in way for way in ways)
+    for way in ways:
+        changed = followed(wish, way)
+        if "resources" in way:
+            changed["resources"] = {"accelerators": changed["resources"]["accelerators"]}
+        assert size_one(spec(**changed), facts, stack="", on=ON).best() is not None, way
+
+
+def test_a_replica_over_several_machines_is_said_not_to_be_sized(facts):
+    wish = {**CHAT, "model": "meta-llama/Llama-3.1-405B-Instruct", "resources": {"accelerators": {"H100": 16}}}
+    assert any("over several machines yourself: it is sized inside one alone" in way for way in told(wish, facts).relax)
+
+
+def test_no_market_is_advised_for_a_machine_that_does_not_do(facts):
+    wish = {**CHAT, "model": "deepseek-ai/DeepSeek-R1", "slo": SLO, "resources": {"accelerators": {"H100": 8}}}
+    assert not any("spot_policy" in way or "capacity" in way for way in told(wish, facts).relax)
