@@ -9,8 +9,8 @@ import pytest
 
 from sizewell.sizing.catalog.records import Architecture
 from sizewell.sizing.choose.choice import alternatives
-from sizewell.sizing.choose.decide import NothingFits, decide
-from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain, sized
+from sizewell.sizing.choose.decide import NothingFits, decide, size_one
+from sizewell.sizing.choose.explain import Explanation, _faster, _trained, _Trial, explain, on_half, sized
 from sizewell.sizing.choose.why import asked_for, counts, verdicts
 from sizewell.sizing.errors import UsageError
 from sizewell.sizing.records.decision import Decision
@@ -191,3 +191,31 @@ def test_a_stack_is_explained_on_its_own_cloud(facts):
     decided = decide([chat()], facts, stack="prod-gcp", on=ON)
     assert isinstance(decided, Decision)
     assert decided.workloads[0].pools[0].instance_type in on_gcp.machines
+
+
+def test_half_of_one_machine_is_a_smaller_machine_of_its_kind(facts):
+    """What is said to fit on half the devices is what is sized there."""
+    wish = {
+        "kind": "inference",
+        "model": "meta-llama/Llama-3.1-8B-Instruct",
+        "traffic": {"rps": 0.03, "input_tokens": 100_000, "output_tokens": 500},
+    }
+    sizing = size_one(spec(**wish, slo={"ttft": "15s", "tpot": "60ms"}), facts, stack="", on=ON)
+    chosen = sizing.best()
+    assert chosen is not None
+    assert (chosen.fleet.nodes, chosen.candidate.shape.accelerators) == (1, 2)
+    slower = next(change for change in on_half(chosen) if change.what == "slo: twice the time")
+    assert slower.enough
+    assert slower.outcome == "1 device"
+    looser = size_one(spec(**wish, slo={"ttft": "30s", "tpot": "120ms"}), facts, stack="", on=ON).best()
+    assert looser is not None
+    assert looser.fleet.nodes * looser.candidate.shape.accelerators == 1
+
+
+def test_no_format_is_tried_that_the_machines_have_no_kernels_for(facts):
+    """vLLM has none for a cache in fp8 on Ampere, and an embedding model has no cache."""
+    chat = {"kind": "inference", "model": "Qwen/Qwen2.5-14B-Instruct", "resources": {"accelerators": ["A10G"]}}
+    chat |= {"traffic": {"rps": 1, "input_tokens": 1000, "output_tokens": 200}}
+    chosen = size_one(spec(**chat), facts, stack="", on=ON).best()
+    assert chosen is not None
+    assert "model.kv: fp8" not in {change.what for change in on_half(chosen)}

@@ -178,3 +178,11 @@ def test_a_model_whose_layers_stand_for_others_is_said_to_be_one(facts, model, s
     notes = requirements(tune(model=model), facts).assumptions
     assert [note for note in notes if said in note and note.startswith("the model is no plain")] or not said
     assert bool(said) == any(note.startswith("the model is no plain transformer") for note in notes)
+
+
+def test_a_fine_tune_on_pictures_has_the_batch_that_people_run(facts):
+    """diffusers' scripts accumulate four; 1,024 are those of pretraining."""
+    wish = {"model": "stabilityai/stable-diffusion-xl-base-1.0", "training": {"method": "lora", "samples": 1000}}
+    tuned = requirements(spec(kind="fine-tuning", **wish), facts)
+    assert tuned.training.global_batch == 4
+    assert "4 samples per step (training.global_batch is not stated)" in tuned.assumptions

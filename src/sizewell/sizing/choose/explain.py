@@ -13,6 +13,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sizewell.sizing.catalog import kernels
+from sizewell.sizing.catalog.engines import engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import Sizing, alternatives, performance_value, significant, why_not
@@ -24,6 +26,7 @@ from sizewell.sizing.choose.quantized import best_under, formats, quantized, wei
 from sizewell.sizing.choose.requirements import Requirements
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.choose.workloads import late, performance
+from sizewell.sizing.predict.architecture import served_family
 from sizewell.sizing.records.decision import Alternative
 from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizewell.sizing.units import durations_apart, plural, short_duration
@@ -398,13 +401,16 @@ def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple
 
     job, level = need.serving, need.level
     assert job is not None and level is not None  # noqa: S101, PT018 - asked only for services
+    family = machine.accelerator.family
+    engine = need.engine or engine_for(served_family(job.architecture), machine.accelerator.runtime).name
     tries = [
         (f"model.weights: {weights}", replace(need, serving=replace(job, weights=weights)))
         for weights in ("fp8", "int8", "int4")
         if _bytes(weights) < _bytes(job.weights)
         and (machine.accelerator.runtime != RUNTIME or weights in processors.FORMATS)
+        and ((row := kernels.missing(engine, weights, family)) is None or row.only)
     ]
-    if not job.kv:
+    if not job.kv and job.architecture.kind == "decoder" and kernels.missing_cache(engine, "fp8", family) is None:
         tries.append(("model.kv: fp8", replace(need, serving=replace(job, kv="fp8"))))
     slower = replace(
         level,
@@ -415,11 +421,13 @@ def _half_serving(need: Requirements, machine: Machine, chosen: Option) -> tuple
     tries.append(("slo: twice the time", replace(need, level=slower)))
     half = _devices(chosen) / 2
     as_it_is = Change(what="as it is", enough=False, outcome=f"the load needs {_devices(chosen)} devices")
-    return (as_it_is, *(_tried(what, changed, machine, half) for what, changed in tries))
+    smaller = replace(machine, count=machine.count // 2, scale_up=max(1, min(machine.scale_up, machine.count // 2)))
+    alone = chosen.fleet.nodes == 1 and machine.count > 1  # half of one machine is a smaller machine
+    return (as_it_is, *(_tried(what, changed, smaller if alone else machine, half) for what, changed in tries))
 
 
 def _tried(what: str, changed: Requirements, machine: Machine, half: float) -> Change:
-    """One change to a service, sized on the same machines."""
+    """One change to a service, sized on such machines."""
     fleets = FleetSearch(changed).fleets(machine)
     if isinstance(fleets, FleetRefusal):
         return Change(what=what, enough=False, outcome=fleets.reason)

@@ -71,6 +71,8 @@ BESIDE: Final = 0.05  # of a model's parameters beside its layers, that a rounde
 NOTEBOOK_GPU_BYTES: Final = 16 * 10**9
 NOTEBOOK_HOURS_PER_WEEK: Final = Decimal(40)
 FINE_TUNING_SAMPLES_PER_STEP: Final = 64
+# github.com/huggingface/diffusers, examples/text_to_image: one image a device, four accumulated (from memory).
+FINE_TUNING_PICTURES: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,7 +504,8 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         batch = max(1, tokens // per_sample)
         notes.append(f"{tokens:,} tokens per step (training.global_batch is not stated)")
     else:
-        batch = FINE_TUNING_SAMPLES_PER_STEP if language else 1024
+        tuned = FINE_TUNING_PICTURES if architecture.kind == "diffusion" and spec.kind == "fine-tuning" else 1024
+        batch = FINE_TUNING_SAMPLES_PER_STEP if language else tuned
         notes.append(f"{batch} samples per step (training.global_batch is not stated)")
     if batch % 2 and _preference(spec) in ("dpo", "orpo", "reward"):
         batch += 1
