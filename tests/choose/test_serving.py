@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sizewell.sizing.catalog import Catalog
-from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.choose.decide import decide, size_one
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.start_up import BOOT_S, IMAGE_S, LOAD_BYTES_PER_S, WARM_UP_S, start_up_s
@@ -30,7 +30,7 @@ from sizewell.sizing.predict.performance.training_rows import input_facts
 from sizewell.sizing.records.decision import Decision
 from sizewell.sizing.records.jobs import Cluster, ServingEstimate, ServingJob, TrainingJob
 
-from .conftest import ON, chat, night
+from .conftest import ON, chat, night, spec
 
 QUICK = settings(max_examples=60, deadline=None)
 
@@ -371,3 +371,17 @@ def test_speech_takes_the_steps_of_its_engine_and_what_each_of_its_tokens_is_mul
     with serving_constants.trying(replace(fitted, kernel_s=0.0, eager=1.0)):
         assert sample_server(heard, card).fixed_s < real.fixed_s
         assert sample_server(heard, card).sample_s < real.sample_s
+
+
+def test_a_looser_level_never_takes_less(facts):
+    """Two replicas queue together whether one alone would do or not."""
+    wish = {"model": "meta-llama/Llama-3.1-8B-Instruct", "resources": {"accelerators": ["H100"]}}
+    wish["traffic"] = {"rps": 0.03, "input_tokens": 100_000, "output_tokens": 500}
+    rates = []
+    for ttft in (16, 18, 20):
+        level = {"ttft": f"{ttft}s", "tpot": "60ms"}
+        best = size_one(spec(kind="inference", slo=level, **wish), facts, stack="", on=ON).best()
+        assert best is not None
+        assert best.fleet.replicas == 2
+        rates.append(best.fleet.replica_rate * best.fleet.replicas)
+    assert rates == sorted(rates)

@@ -258,8 +258,8 @@ def replicas_for(load: float, takes: Taking) -> Replicas:
     """The fewest replicas that take a load within the service level; more that queue together may each take more."""
     best = Replicas(0, 0.0)
     for pool in POOLS:
-        if best.count and pool >= best.count:
-            break  # a pool this large has as many replicas as already suffice without it
+        if best.count and pool > best.count:
+            break  # a pool this large has more replicas than suffice without it
         rate, one = takes(pool)
         if rate <= 0:
             continue
