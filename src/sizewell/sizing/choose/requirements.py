@@ -27,6 +27,7 @@ from sizewell.sizing.predict.denoising import Denoising, denoising
 from sizewell.sizing.predict.memory import adapter_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.simulation.requests import Requests, longest_of, share_longer, spread_of
+from sizewell.sizing.predict.software import as_run
 from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_training
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
@@ -517,7 +518,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
         samples = float(run.samples) * answers * (run.epochs or 1)
     else:
         samples = float(run.steps or 0) * batch
-    return _runs(spec, architecture, "cuda").of(
+    made = _runs(spec, architecture, "cuda").of(
         TrainingJob(
             architecture=architecture,
             method=_method(spec),
@@ -540,6 +541,7 @@ def _training_job(spec: WorkloadSpec, architecture: Architecture, notes: list[st
             framework=spec.framework,
         )
     )
+    return as_run(made)
 
 
 def whole_samples(samples: float) -> int:
