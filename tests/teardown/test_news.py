@@ -10,6 +10,7 @@ import pytest
 from sizewell.sizing.errors import ServiceError
 from sizewell.teardown import act, clauses, decide, news, processes, savings
 from sizewell.teardown.timeline import read_timeline, replay
+from tests.teardown import world
 from tests.teardown.test_run import IDLE, Evening, evening, expired, stack
 
 __all__ = ["evening"]
@@ -40,6 +41,15 @@ def test_a_destroyed_stack_is_said_with_the_way_back(evening):
     (text,) = [text for text in heard(evening) if "was destroyed" in text]
     assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]
     assert text.endswith("To build it again: pulumi up -s dev-aws")
+
+
+def test_data_that_holds_a_destroy_is_said_at_once_whatever_held_it_before(evening):
+    expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
+    evening.settings = {"at_most_percent": 0}
+    (text,) = heard(evening)
+    assert "0 stacks at most in one run" in text
+    evening.settings = {}
+    assert any("--data dev-aws" in text for text in heard(evening))
 
 
 def test_a_run_that_was_killed_after_its_act_leaves_it_to_the_next_to_say(evening):

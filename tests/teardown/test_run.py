@@ -1010,6 +1010,16 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     )
 
 
+def test_what_is_built_again_after_its_destroy_is_announced_anew(evening):
+    """The notice that led to the destroy is over with it, though the stack has its old end and its old machines."""
+    expired(evening)
+    parts = list(evening.shelf.states["dev-aws"])
+    assert evening.outcomes() == [("dev-aws", "destroy", "done")]
+    evening.shelf.put("dev-aws", *parts)
+    row = evening.plan().stacks[0].row
+    assert (row.action, row.tell) == ("warn", True)
+
+
 def test_where_no_checkpoint_can_be_read_its_stack_stays_and_is_announced_anew(evening, monkeypatch):
     expired(evening)
     evening.shelf.put("checkpoints-dev-aws", world.bucket("checkpoints-dev-aws", "train", "sizewell-dev-aws-train-1"))

@@ -214,8 +214,10 @@ class Journal:
 
     def told(self, stack: str, subject: str, *, acts: Collection[str] = ()) -> tuple[Told, ...]:
         """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first; but those
-        that said of one of the acts of today that it would only be noted.
+        that said of one of the acts of today that it would only be noted, and those before its last destroy: what is
+        built again has been announced to nobody.
         """
+        destroyed = max((n for n, record in enumerate(self.records) if _destroyed(record, stack)), default=-1)
         return tuple(
             Told(
                 at_s=datetime.fromisoformat(record["at"]).timestamp(),
@@ -223,7 +225,7 @@ class Journal:
                 heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
                 due_s=datetime.fromisoformat(record["due"]).timestamp() if record.get("due") else -math.inf,
             )
-            for record in self.records
+            for record in self.records[destroyed + 1 :]
             if record["kind"] == "notice"
             and record["stack"] == stack
             and record["subject"] == subject
@@ -445,6 +447,10 @@ def _follows(name: str, other: str) -> bool:
     one, two = _NUMBER.fullmatch(name), _NUMBER.fullmatch(other)
     together = name.rpartition("/")[0] == other.rpartition("/")[0]
     return together and one is not None and two is not None and int(two[1]) == int(one[1]) + 1
+
+
+def _destroyed(record: Mapping[str, Any], stack: str) -> bool:
+    return record["kind"] == "done" and record["stack"] == stack and record.get("action") == "destroy"
 
 
 def _is_end(record: Mapping[str, Any]) -> bool:

@@ -130,7 +130,9 @@ def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:
     for stack_name, pool, action, why in held:
         text = f"{_name(stack_name, pool)}: {action}: {why}"
         step = "it is tried again in each run; `sizewell teardown report` lists what was held back"
-        news.append(_stands(stack_name, pool, f"held {action}", text, step))
+        # What its owner alone can clear does not wait for a day, whatever held it before.
+        what = f"held {action} for its data" if "data would be destroyed" in why else f"held {action}"
+        news.append(_stands(stack_name, pool, what, text, step))
     return news
 
 
