@@ -441,6 +441,25 @@ def test_an_empty_stack_that_was_not_counted_for_an_hour_says_since_when_it_is()
     assert stack.reason == "machines have been counted without a gap since 2026-11-20 04:00 UTC: not for 14 days"
 
 
+@pytest.mark.parametrize(
+    ("signal", "says"),
+    [
+        ({"requests": [[-480, -70, 0], [-70, -60, 0.2], [-60, 0, 0]]}, "it had requests"),
+        ({"processes": {"a/0": [[-480, -60, 0], [-60, 0, 1]]}}, "a process began on accelerator 0 of a"),
+        ({"memory": {"a/0": [[-480, -60, 3], [-60, 0, 60]]}}, "memory of accelerator 0 of a filled"),
+        ({"use": {"*": [[-480, -70, 0], [-70, -60, 90], [-60, 0, 0]]}}, "used"),
+    ],
+)
+def test_a_stack_past_its_end_is_held_by_any_use_within_window_and_grace(signal: dict[str, Any], says: str) -> None:
+    """However short the grace of its notice is."""
+    at = {"stack_notices": [{"at": -55, "about": "end 2026-11-18 0 days"}], "expires_at": "2026-11-18"}
+    case = {"use": {"*": [[-480, 0, 0]]}, **at, **signal}
+    limits = replace(LIMITS, stack_grace_s=0.0)
+    stack, _ = decide(facts_at(parse_timeline(document(case), "x"), NOON), limits, NOON)
+    assert (stack.action, stack.clause) == ("warn", "in_use")
+    assert f"idle for 45 minutes, but {says} within 60 minutes before" in stack.reason
+
+
 def test_a_firm_end_says_in_its_last_notice_and_each_day_that_a_broken_checkpoint_holds_it() -> None:
     case = {"use": {"*": [[-480, 6000, 95]]}, "expires_at": "2026-11-20", "unproved": "part 3 is missing"}
     counted = {"counted": [[-480, 6000, ["a", "b"]]], "expiry": "firm"}

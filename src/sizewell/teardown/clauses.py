@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from sizewell.teardown.looks import FILLED, Look, minutes, works_by_power
+from sizewell.teardown.looks import FILLED, Look, filling, minutes, works_by_power
 from sizewell.teardown.records import DAY_S, Device, Pool, Series
 
 Clause = Callable[[Look], str | None]  # why the pool is in use, or why nobody can tell; None: it does not say so
@@ -133,10 +133,21 @@ def machines_left(look: Look) -> str | None:
 
 def used_before(look: Look) -> str | None:
     """Idle for its window and not yet for its grace: a destroy takes more than an emptying does."""
-    limit, grace = look.pool.guard.min_utilization_percent, minutes(look.pool.guard.grace_s)
+    pool, start_s = look.pool, look.seen_s - look.needed_s
+    idle, before = f"idle for {minutes(pool.guard.window_s)}, but", f"within {minutes(pool.guard.grace_s)} before"
     for device, values in look.within(look.needed_s):
-        if ((values >= limit) & (values <= 100)).any() and not _hangs(look, device):
-            return f"idle for {minutes(look.pool.guard.window_s)}, but used within {grace} before"
+        used = (values >= pool.guard.min_utilization_percent) & (values <= 100)
+        if used.any() and not _hangs(look, device):
+            return f"{idle} used {before}"
+    if pool.requests_per_s is not None and (pool.requests_per_s.between(start_s, look.at_s + 1) > 0).any():
+        return f"{idle} it had requests {before}"
+    for device, series in _of(look, pool.processes):
+        if (np.diff(series.between(start_s, look.at_s + 1)) > 0).any():
+            return f"{idle} a process began on {named(device)} {before}"
+    for device, series in _of(look, pool.memory_percent):
+        values = series.between(start_s, look.at_s + 1)
+        if len(values) and filling(series, pool.guard.window_s)[-len(values) :].any():
+            return f"{idle} memory of {named(device)} filled {before}"
     return None
 
 

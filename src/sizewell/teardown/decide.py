@@ -265,7 +265,8 @@ def _says(
 def _past_end(subject: Subject, verdict: Verdict) -> Verdict:
     """What holds a stack past its end is said to its owner each day, and a firm end passes over some of it."""
     if subject.due in ("", "empty") and subject.pool is None:
-        return verdict if verdict.clause == "protected" else _coming_end(subject, verdict)
+        for_good = verdict.clause == "protected" and subject.stack.protected and subject.stack.protected.until >= OPEN
+        return verdict if for_good else _coming_end(subject, verdict)
     if subject.due != "expired" or verdict.clause in ("protected", "leased", "updating"):
         return verdict
     day = subject.stack.expires_at
@@ -513,11 +514,11 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     since_s = subject.stack.created_s
     if subject.rules is None:
         return _telling(subject, replace(coming, reason=f"{reason}; {_reported(subject)}"), since_s=since_s)
-    leases = [lease.until for lease in subject.stack.leases]
+    words = [*subject.stack.leases, *([subject.stack.protected] if subject.stack.protected else [])]
     # The end of a lease ends what was told before it: the owner has the whole grace from then on.
-    begins = max([subject.end, *leases])
+    begins = max([subject.end, *(word.until for word in words)])
     goes = None if begins >= OPEN else _opens(subject, begins + timedelta(seconds=subject.grace_s))
-    held = f"; {verdict.reason}" if verdict.clause == "leased" or subject.due == "empty" else ""
+    held = f"; {verdict.reason}" if verdict.clause in ("leased", "protected") or subject.due == "empty" else ""
     if standing := _standing(subject):  # no time is named at which nothing happens
         held, goes = f"{held}; {standing}", None
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)
