@@ -186,13 +186,19 @@ def test_what_is_sized_for_an_engine_is_what_it_is_launched_for():
 
 
 def test_an_encoder_decoder_is_not_sent_to_a_config_that_is_refused():
-    for name in ("google/flan-t5-xl", "facebook/bart-large-cnn", "facebook/nllb-200-3.3B"):
+    of_its_size = "google-t5/t5-large"
+    for name, named in (
+        ("google/flan-t5-xl", True),  # its name says no number: it is named for the case that it is as large
+        ("facebook/bart-large-cnn", True),
+        ("facebook/nllb-200-3.3B", False),
+    ):
         text = f"name: x\nkind: fine-tuning\nmodel: {name}\ntraining: {{method: lora, samples: 10k, sequence_length: 512}}\n"
         with pytest.raises(SpecError) as refused:
             parse_spec(text, catalog=load())
         fix = refused.value.faults[0].fix
         assert "config.json" not in fix
-        assert "google-t5/t5-large" in fix
+        assert (of_its_size in fix) == named
+        assert named or "size the machine alone: kind: notebook" in fix
 
 
 def test_training_that_is_not_sized_is_not_given_the_bytes_of_serving_alone():
