@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -637,3 +638,55 @@ def test_a_file_is_not_overwritten_by_its_own_spec(sizewell: Sizewell) -> None:
     assert sizewell("import", "qwen.yaml").code == 0
     assert Path("qwen.yaml").read_text() == DEPLOYMENT
     assert read_spec("qwen-spec.yaml", load()).name == "qwen-spec"
+
+
+DRAFTED = "vllm serve meta-llama/Llama-3.1-70B --speculative-config '{}'"
+SGLANG = (
+    "python -m sglang.launch_server --model-path meta-llama/Llama-3.1-70B --speculative-algorithm STANDALONE "
+    "--speculative-draft-model-path meta-llama/Llama-3.2-1B --speculative-num-steps 3"
+)
+ONE_B = '{"method": "draft_model", "model": "meta-llama/Llama-3.2-1B", "num_speculative_tokens": 4}'
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        (DRAFTED.format(ONE_B), "speculative: {draft: meta-llama/Llama-3.2-1B, tokens: 4, acceptance: 50%}"),
+        (DRAFTED.format('{"model": "meta-llama/Llama-3.2-1B"}'), "{draft: meta-llama/Llama-3.2-1B, acceptance: 50%}"),
+        (
+            DRAFTED.format('{"method": "ngram", "num_speculative_tokens": 3}'),
+            "speculative: {draft: ngram, tokens: 3, acceptance: 50%}",
+        ),
+        (
+            SGLANG,
+            "speculative: {draft: meta-llama/Llama-3.2-1B, tokens: 3, acceptance: 50%}",
+        ),
+    ],
+)
+def test_speculative_decoding_is_taken_over_with_an_acceptance_to_correct(
+    line: str, wanted: str, sizewell: Sizewell
+) -> None:
+    result = sizewell("import", line, "--name", "chat")
+    assert result.code == 0, result.err
+    text = Path("chat.yaml").read_text()
+    assert wanted in text
+    assert re.search(r"# Assumed,(?:.|\n# )*traffic\.speculative\.acceptance", text)
+    assert read_spec("chat.yaml", load()).traffic.speculative is not None
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (
+            '{"method": "eagle3", "model": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"}',
+            "what is trained into the model is not",
+        ),
+        ('{"model": "me/own-draft"}', "draft model me/own-draft: is no model of the catalog"),
+        ("nonsense", "is no JSON object"),
+    ],
+)
+def test_what_is_not_predicted_of_speculative_decoding_is_named(config: str, told: str, sizewell: Sizewell) -> None:
+    assert sizewell("import", DRAFTED.format(config), "--name", "chat").code == 0
+    text = Path("chat.yaml").read_text()
+    assert "\n  speculative:" not in text
+    assert told in re.sub(r"\n# +", " ", text)

@@ -64,7 +64,7 @@ VALUES = {  # what is written: (spec, line and column, path, the way out)
     "tokens with their unit": (line(SERVICE, 4, "traffic: {rps: 4, input_tokens: 1.5k tokens}"), "4:33: traffic.input_tokens", "write 1.5k"),
     "a load in sections": (line(SERVICE, 4, "traffic: {load: {rps: 4}, input_tokens: 5}"), "4:11: traffic.load", "one of rps, requests_per_hour"),
     "a context length": (line(SERVICE, 3, "model: {name: meta-llama/Llama-3.1-8B, context: 32k}"), "3:40: model.context", "follows from traffic.input_tokens"),
-    "a draft model": (line(SERVICE, 3, "model: {name: meta-llama/Llama-3.1-8B, draft: x}"), "3:40: model.draft", "speculative decoding is not predicted"),
+    "a draft model": (line(SERVICE, 3, "model: {name: meta-llama/Llama-3.1-8B, draft: x}"), "3:40: model.draft", "traffic: speculative: {draft: MODEL, acceptance: 70%}"),
     "billions in words": (line(RUN, 3, "model: {params: 8 billion}"), "3:17: model.params", "write 8B"),
     "experts in a number": (line(RUN, 3, "model: {params: 8x7B}"), "3:17: model.params", "params: 47B, active_params: 13B"),
     "a section with dashes": (line(RUN, 4, "training: [{tokens: 55B}, {sequence_length: 8192}]"), "4:11: training", "its keys without dashes"),

@@ -459,7 +459,7 @@ def test_message_reads_well() -> None:
         parse_spec(having(INFERENCE, traffic="{rps: 4, inptu_tokens: 5}", deadline="3"), "specs/chat.yaml")
     assert str(caught.value) == textwrap.dedent("""\
         specs/chat.yaml: 2 faults
-        specs/chat.yaml:4:19: traffic.inptu_tokens: unknown key 'inptu_tokens'; allowed keys: rps, requests_per_hour, concurrent_users, requests, think_time, input_tokens, output_tokens, input_tokens_p95, output_tokens_p95, images, audio, prefix, burstiness, redundancy, daily
+        specs/chat.yaml:4:19: traffic.inptu_tokens: unknown key 'inptu_tokens'; allowed keys: rps, requests_per_hour, concurrent_users, requests, think_time, input_tokens, output_tokens, input_tokens_p95, output_tokens_p95, images, audio, prefix, burstiness, redundancy, speculative, daily
           fix: did you mean 'input_tokens'?
         specs/chat.yaml:5:11: deadline: must be a duration with its unit: ms, s, m, h, d or w, such as 500ms, 45m, 1h30m or 3d, got 3
           fix: write 3s, 3m, 3h or 3d""")

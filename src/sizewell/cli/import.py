@@ -235,6 +235,7 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
     kind = WORKLOADS[workload]
     answers = {"model": _model_line(draft, model), "load": kind.load}
     text = fitted(spec_text(workload, name, answers, more), catalog.models.get(model))
+    _known_draft(draft, catalog)
     section = {"finetune": "training", "pretrain": "training", "batch": "batch", "notebook": "notebook"}.get(
         workload, "traffic"
     )
@@ -261,6 +262,9 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
         for key in _ASSUMED[section]
         if key not in draft.values and re.search(rf"(?m)^(?:resources: {{| *){key.rpartition('.')[2]}:", text)
     ]
+    assumed += (
+        ["traffic.speculative.acceptance"] if "traffic.speculative" in draft.values and section == "traffic" else []
+    )
     taken = [(key, where) for key, where in draft.taken if key in ("model", "engine") or key in draft.values]
     if workload == "notebook" and any(line.startswith("resources:") for line in more):
         text = re.sub(r"(?m)^resources: .*memory of the GPU.*\n", "", text)
@@ -299,6 +303,21 @@ def _model(draft: Draft, catalog: Catalog) -> str:
     if row is not None and row.why == IN_4_BITS and "model.weights" not in draft.values:
         draft.take("model.weights", "int4", f"Ollama's tag {name}")
     return row.meant if row is not None and row.why != CLOSED else name
+
+
+def _known_draft(draft: Draft, catalog: Catalog) -> None:
+    """Leave a draft model out that nobody here knows."""
+    from sizewell.sizing.workload.precision import known_model
+
+    stated = draft.values.get("traffic.speculative")
+    if stated is None or stated["draft"] == "ngram":
+        return
+    try:
+        known_model(stated["draft"], catalog)
+    except KeyError:
+        del draft.values["traffic.speculative"]
+        why = "is no model of the catalog: add it to catalog/models.csv, and traffic: {speculative: {draft: ...}}"
+        draft.leave(f"draft model {stated['draft']}", why)
 
 
 def _model_line(draft: Draft, model: str) -> str:

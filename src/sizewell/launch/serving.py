@@ -7,6 +7,7 @@ something wakes the model up again: working hours, or a query that counts waitin
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -15,7 +16,7 @@ from sizewell.launch import images, pods
 from sizewell.launch.jobs import packed, queued
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.sizing.catalog.engine import MEMORY_SHARE, InferenceEngine
+from sizewell.sizing.catalog.engine import MEMORY_SHARE, NGRAM, InferenceEngine, numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.kernels import ANY, missing, missing_cache
@@ -79,7 +80,7 @@ def command(launch: Launch, engine: InferenceEngine, *, nodes: int = 1, leader: 
         words += say("sequence_length_max", longest * together)
     if cores := launch.machine.cpus // 2:  # two threads share a core's vector units, and the machine itself needs some
         words += say("threads", cores, runtime=launch.machine.runtime)
-    words += _adapters(launch, engine)
+    words += [*_adapters(launch, engine), *_speculative(launch, engine)]
     words += say("memory_share", MEMORY_SHARE, runtime=launch.machine.runtime)
     return [*words, *_precision(launch, engine), *engine.fixed]
 
@@ -93,6 +94,17 @@ def _adapters(launch: Launch, engine: InferenceEngine) -> list[str]:
     words = [*say("adapters", runtime=at), *say("adapters_resident", resident, runtime=at)]
     words += say("adapter_rank", task.adapter_rank, runtime=at) if task.adapter_rank else []
     return words + (say("adapters_cached", task.adapters, runtime=at) if resident < task.adapters else [])
+
+
+def _speculative(launch: Launch, engine: InferenceEngine) -> list[str]:
+    """The draft that was sized, as vLLM's `--speculative-config` has it (SpeculativeConfig of vllm/config)."""
+    task = launch.task
+    if not task.draft:
+        return []
+    said: dict[str, object] = {"method": "draft_model", "model": task.draft}
+    said = {"method": NGRAM} if task.draft == NGRAM else said
+    config = json.dumps({**said, "num_speculative_tokens": task.draft_tokens})
+    return engine.words("speculative", config, runtime=launch.machine.runtime)
 
 
 def deployment(launch: Launch, engine: InferenceEngine) -> Manifest:
@@ -256,6 +268,25 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         "engine",
         f"{engine.name} does not serve LoRA adapters, and the decision has {task.adapters}",
         ", ".join(name for name, other in ENGINES.items() if "adapters" in other.flags),
+    )
+    must(
+        own or not task.draft or "speculative" in engine.flags,
+        "engine",
+        f"{engine.name} is not started with speculative decoding, and the decision has {task.draft}",
+        ", ".join(name for name, other in ENGINES.items() if "speculative" in other.flags),
+    )
+    released = images.release(run.image)
+    inside = engine.name in images.engines_in(run.image)
+    must(
+        own
+        or not inside
+        or task.draft in (None, NGRAM)
+        or not released
+        or not engine.drafts_from
+        or released >= numbers(engine.drafts_from)[: len(released)],
+        "image",
+        f"{run.image} takes no draft model, and the decision has {task.draft}",
+        f"name release {engine.drafts_from} or later, or draft: {NGRAM} in the spec",
     )
     joining = [name for name, other in ENGINES.items() if other.nodes_max is None or other.nodes_max >= nodes]
     must(

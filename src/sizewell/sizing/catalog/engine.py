@@ -35,7 +35,9 @@ Meaning = Literal[
     "adapters_cached",
     "adapter_rank",
     "expert_parallel",
+    "speculative",
 ]
+NGRAM: Final = "ngram"  # in the place of a draft model: what the prompt has after the same words
 MEMORY_SHARE: Final = "0.90"  # of a device's memory that an engine takes, where it is asked for a share
 
 
@@ -134,6 +136,7 @@ class InferenceEngine:
         default_factory=dict
     )  # first word of a tag ("" for none) -> the least and the highest compute capability that it runs on, times ten
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
+    drafts_from: str = ""  # first release that takes a draft model for speculative decoding
     lacks: Mapping[str, str] = field(
         default_factory=dict
     )  # family -> the package for it that its own images are without

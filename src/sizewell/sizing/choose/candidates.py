@@ -524,6 +524,9 @@ def _runtime(accelerator: Accelerator, need: Requirements, *, theirs: bool) -> t
     if runtime == host.RUNTIME:
         if need.serving is not None and need.serving.adapters:
             return "LoRA adapters are not launched on machines without accelerators", "use machines with accelerators"
+        if need.serving is not None and need.serving.speculation:
+            reason = "speculative decoding is not launched on machines without accelerators"
+            return reason, "use machines with accelerators"
         return _on_processor(need), "use machines with accelerators"
     if accelerator.no_builds:
         return accelerator.no_builds, other
@@ -540,6 +543,13 @@ def _runtime(accelerator: Accelerator, need: Requirements, *, theirs: bool) -> t
         return f"{need.engine} has no release for {accelerator.name} ({runtime})", way
     if need.serving is not None and need.serving.adapters and runtime not in _adapter_runtimes(need):
         return f"LoRA adapters are not launched on {accelerator.name} ({runtime})", "merge each adapter into its model"
+    if (
+        need.serving is not None
+        and need.serving.speculation
+        and runtime not in ENGINES["vllm"].flags["speculative"].only
+    ):
+        reason = f"speculative decoding is not launched on {accelerator.name} ({runtime})"
+        return reason, "remove traffic.speculative"
     named = theirs or need.names_hardware or need.engine in ("jetstream", "maxtext", "neuron")
     if runtime in _PORTED and not named and not (runtime == "tpu" and need.framework != "pytorch"):
         reason = (

@@ -20,10 +20,11 @@ from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.choice import Sizing, alternatives, performance_value, significant, why_not
 from sizewell.sizing.choose.decide import NothingFits, cloud_of, nothing_fits, size_one
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
-from sizewell.sizing.choose.fleets import FleetSearch
+from sizewell.sizing.choose.fleets import FleetSearch, what_it_gives
 from sizewell.sizing.choose.pricing import Option
 from sizewell.sizing.choose.quantized import best_under, formats, quantized, weights_in
 from sizewell.sizing.choose.requirements import Requirements
+from sizewell.sizing.choose.simulated import deployed
 from sizewell.sizing.choose.why import counts, verdicts
 from sizewell.sizing.choose.workloads import late, performance
 from sizewell.sizing.predict.architecture import served_family
@@ -177,7 +178,7 @@ def explain(
         bottleneck=limit.bottleneck if limit else "none",
         layout=fleet.layout,
         next_layout=_next_layout(need.training, machine, fleet) if need.training else None,
-        remarks=(*late(chosen), *([NOT_MOVED] if need.simulated else [])),
+        remarks=(*late(chosen), *_speculating(chosen), *([NOT_MOVED] if need.simulated else [])),
         half_devices=_devices(chosen) // 2,
         half=() if need.simulated else on_half(chosen),
         scaling=_scaling(need.training, machine.cluster(fleet.nodes, fleet.topology)) if need.training else None,
@@ -187,6 +188,16 @@ def explain(
         asked=_asked(chosen),
         machine_types=counts(verdicts(sizing, chosen)),
     )
+
+
+def _speculating(chosen: Option) -> list[str]:
+    """What speculative decoding gives, or that it costs more than it saves."""
+    of = deployed(chosen)
+    if of is None or of.job.speculation is None or chosen.fleet.serving is None:
+        return []
+    sequences = max(1.0, chosen.fleet.serving.batch)
+    said = what_it_gives(of.job, of.cluster, tensor=of.tensor, sequences=sequences)
+    return [said] if said else []
 
 
 def compared(sizing: Sizing, chosen: Option) -> tuple[Compared, ...]:

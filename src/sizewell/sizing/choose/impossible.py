@@ -88,7 +88,7 @@ def _token(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
         return []
     counts, model = weight_counts(job.architecture), job.architecture
     touched = counts.dense + counts.experts * (model.experts_per_token / model.experts if model.experts else 0.0)
-    needed = touched * BYTES.get(job.weights, 2.0)
+    needed = touched * BYTES.get(job.weights, 2.0) / (job.speculation.tokens_per_step if job.speculation else 1.0)
     bounds = []
     for shape in shapes:
         tensor = max(tensor_sizes(_machine(sizing, shape), job), default=1)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell import csvtables
 from sizewell.csvtables import Day
+from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import Architecture
@@ -32,12 +33,12 @@ from sizewell.sizing.predict.usual import BUILDS, COMPILES, SHOWN, usual_trainin
 from sizewell.sizing.providers import clouds_where
 from sizewell.sizing.records.budget import MONTHLY, PER_RUN
 from sizewell.sizing.records.decision import Task
-from sizewell.sizing.records.jobs import Method, Pace, ServingJob, TrainingJob
+from sizewell.sizing.records.jobs import Method, Pace, ServingJob, Speculation, TrainingJob
 from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
-from sizewell.sizing.workload.precision import Native, block_of, native_form
+from sizewell.sizing.workload.precision import Native, block_of, known_model, native_form
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
@@ -343,6 +344,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         base = replace(base, training=job)
     elif spec.kind == "inference" and architecture is not None:
         base = _inference(base, spec, architecture, notes)
+        base = _speculating(base, spec, catalog)
     elif spec.kind == "batch-inference" and architecture is not None:
         base = _batch(base, spec, architecture, notes)
     else:
@@ -656,6 +658,32 @@ def _cut(mean: tuple[float, float], spread: tuple[float, float], limit: int | No
         f"{share:.1%} of requests whose lengths spread as stated are longer than the {limit:,} tokens that the model "
         "reads: each counts as one of that length, and the means stay as stated"
     )
+
+
+def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog) -> Requirements:
+    """The service with what its draft proposes, where the spec states one."""
+    stated = spec.traffic.speculative if spec.traffic else None
+    if stated is None or need.serving is None:
+        return need
+    draft, form = None, Native("bf16")
+    if stated.draft != NGRAM:
+        try:
+            draft = known_model(stated.draft, catalog)
+        except KeyError as error:
+            fault = Fault(
+                path="traffic.speculative.draft", message=str(error.args[0]), fix="name a model of the catalog"
+            )
+            raise SpecError([fault], subject=spec.name) from None
+        form = native_form(stated.draft) or form
+    speculation = Speculation(
+        draft=draft,
+        weights=form.weights,
+        dense_weights=form.dense,
+        weights_group=form.group,
+        tokens=stated.tokens,
+        acceptance=stated.acceptance,
+    )
+    return replace(need, serving=replace(need.serving, speculation=speculation))
 
 
 def _longest(

@@ -336,7 +336,7 @@ def limits(job: ServingJob, cluster: Cluster, *, tensor: int) -> ReplicaLimits:
     room = room_bytes(job, parts, cluster.accelerator)
     return ReplicaLimits(
         sequences=most.get(job.engine, most["*"]),
-        cache_tokens=int(room / parts.kv_per_token),
+        cache_tokens=int(room / (parts.kv_per_token + parts.draft_kv_per_token)),
         step_tokens=batched_tokens(cluster.accelerator),
     )
 

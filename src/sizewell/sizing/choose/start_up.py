@@ -37,4 +37,5 @@ def loaded_bytes(job: ServingJob | TrainingJob | None) -> float:
     """
     if job is None or (isinstance(job, TrainingJob) and job.method == "pretrain"):
         return 0.0
-    return params_total(job.architecture) * _STORED.get(job.weights, 2.0)
+    own = params_total(job.architecture) * _STORED.get(job.weights, 2.0)
+    return own + (loaded_bytes(job.drafting) if isinstance(job, ServingJob) else 0.0)

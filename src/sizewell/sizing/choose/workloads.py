@@ -501,6 +501,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         device, replica = chosen.candidate.accelerator, chosen.fleet.devices_per_replica
         here = job_on(device, served, need.engine)
         mean = math.ceil(served.input_tokens + served.output_tokens)
+        stated = sizing.spec.traffic.speculative if sizing.spec.traffic else None
         fields |= {
             "precision": model.precision,
             "weights": here.weights,
@@ -509,6 +510,8 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
             "adapters": model.adapters.count if model.adapters else None,
             "adapters_resident": served.adapters or None,
             "adapter_rank": served.adapter_rank or None,
+            "draft": stated.draft if stated else None,
+            "draft_tokens": stated.tokens if stated else None,
             "sequence_length": mean or None,
             "request_tokens_max": tokens_taken(
                 mean,

@@ -243,6 +243,8 @@ class Task(_Record):
     adapters_resident: int | None = None  # of them in device memory at once
     adapter_rank: int | None = None  # that room is reserved for
     expert_parallel: bool | None = None  # served over several devices, each with whole experts
+    draft: str | None = None  # model that proposes tokens in speculative decoding, or ngram
+    draft_tokens: int | None = None  # that it proposes before each step
     method: str | None = None  # pretrain | full | lora | qlora
     optimizer: str | None = None
     offload: str | None = None  # optimizer: its state and its step are the host's

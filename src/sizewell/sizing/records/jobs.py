@@ -6,7 +6,7 @@ The same records serve `sizewell size`, `sizewell explain` and `sizewell validat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sizewell.sizing.catalog.records import Accelerator, Architecture
@@ -101,6 +101,30 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Speculation:
+    """Speculative decoding: `tokens` are proposed to each sequence, and one step of the model accepts some of them."""
+
+    draft: Architecture | None = None  # that proposes; None: n-grams of the prompt, which take no time of the device
+    weights: str = "bf16"  # of the draft
+    dense_weights: str = ""
+    weights_group: int = 0
+    tokens: int = 5
+    acceptance: float = 0.0  # probability that a proposed token is accepted where those before it were
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Tokens that a step of the model adds to a sequence, at the mean: those accepted and one of its own
+        (Leviathan et al., "Fast inference from transformers via speculative decoding", 2023, equation 1).
+
+        >>> [round(Speculation(tokens=4, acceptance=a).tokens_per_step, 2) for a in (0.0, 0.5, 0.8, 1.0)]
+        [1.0, 1.94, 3.36, 5.0]
+        """
+        if self.acceptance >= 1.0:
+            return self.tokens + 1.0
+        return (1.0 - self.acceptance ** (self.tokens + 1)) / (1.0 - self.acceptance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServingJob:
     """Inference: requests of `input_tokens` and `output_tokens`, or samples of vision, encoder and diffusion models."""
 
@@ -123,6 +147,16 @@ class ServingJob:
     prefix: float = 0.0  # share of a prompt's tokens that the prefix cache holds
     attention_by_request: bool = False  # devices of a replica share experts, each attends to requests of its own
     pace: Pace | None = None  # None: as predicted
+    speculation: Speculation | None = None
+
+    @property
+    def drafting(self) -> ServingJob | None:
+        """The draft model as a job of its own, beside which it runs; None without one."""
+        of = self.speculation
+        if of is None or of.draft is None:
+            return None
+        weights = {"weights": of.weights, "dense_weights": of.dense_weights, "weights_group": of.weights_group}
+        return replace(self, architecture=of.draft, speculation=None, adapters=0, adapter_rank=0, block=0, **weights)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, Final
 
 from sizewell.sizing.catalog import load, residency
+from sizewell.sizing.catalog.engine import NGRAM, numbers
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.catalog.managed import KINDS
 from sizewell.sizing.errors import Fault, SpecError
@@ -16,7 +18,7 @@ from sizewell.sizing.records.registration import GUARD_SHARE, GUARD_WINDOW_S
 from sizewell.sizing.units import show_count, show_duration
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.daily import week
-from sizewell.sizing.workload.model import Dimensions, Training, WorkloadSpec
+from sizewell.sizing.workload.model import Dimensions, Engine, Speculative, Training, WorkloadSpec
 from sizewell.sizing.workload.model_dimensions import from_dimensions
 from sizewell.sizing.workload.sections import Adapters
 from sizewell.sizing.workload.software import SOFTWARE, named_for, work_of
@@ -32,6 +34,7 @@ SECTIONS: Final = {
         {"traffic": "resources", "slo": "resources", "training": "resources", "batch": "resources", "deadline": "ttl"},
     ),
 }
+SPECULATING: Final = ("vllm", "sglang")
 _LEAST: Final = {  # of each section, by the kind of model; else that of text
     "model": {"": "meta-llama/Llama-3.1-8B"},
     "training": {
@@ -374,6 +377,11 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
             message += f"and {P95_MAX * mean:,.0f}"
             fix = "state what your log says, or give the log itself: sizewell simulate SPEC --requests LOG"
             faults.append(_fault(f"traffic.{key}_p95", message, fix))
+    if load.speculative is not None and spec.engine and spec.engine.name not in SPECULATING:
+        message = f"speculative decoding is predicted as {' and '.join(SPECULATING)} do it, not {spec.engine.name}"
+        faults.append(_fault("engine.name", message, f"use {' or '.join(SPECULATING)}, or remove traffic.speculative"))
+    if load.speculative is not None and spec.engine and (old := _before_drafts(spec.engine, load.speculative)):
+        faults.append(_fault("engine.version", *old, spec.engine.version))
     if load.prefix == 1:
         faults.append(_fault("traffic.prefix", "leaves nothing of a prompt to read", "state less than 100%"))
     if load.input_tokens == 0 and not load.output_tokens and load.images is None and load.audio_s is None:
@@ -392,6 +400,16 @@ def _traffic(spec: WorkloadSpec) -> list[Fault]:
         )
         faults.append(_fault("slo.ttft", message, "make latency the larger one"))
     return faults
+
+
+def _before_drafts(engine: Engine, speculative: Speculative) -> tuple[str, str] | None:
+    """What is wrong with a release that has no draft models yet, and the way out."""
+    since = ENGINES[engine.name].drafts_from if engine.name in ENGINES else ""
+    digits = re.match(r"\d+(?:\.\d+)*", engine.version or "")
+    if not since or digits is None or speculative.draft == NGRAM or numbers(digits[0]) >= numbers(since):
+        return None
+    message = f"{engine.name} {engine.version} takes no draft model; {since} is the first of its releases that does"
+    return message, f"write {since} or later, or draft: {NGRAM}"
 
 
 def _times(spec: WorkloadSpec) -> list[Fault]:

@@ -141,7 +141,8 @@ _MEANT: Final = {  # keys that are known elsewhere and mean another thing there
     "training.lora.alpha": "leave it out: it changes neither memory nor time",
     "training.lora.dropout": "leave it out: it changes neither memory nor time",
     "model.context": "leave it out: what is held follows from traffic.input_tokens and output_tokens",
-    "model.draft": "leave it out: speculative decoding is not predicted, so the figures are without it",
+    "model.draft": "write it under traffic: speculative: {draft: MODEL, acceptance: 70%}, with the share you measured",
+    "model.speculative": "write it under traffic: speculative: {draft: MODEL, acceptance: 70%}",
     "traffic.tokens": "write input_tokens and output_tokens",
     "traffic.load": "write one of rps, requests_per_hour and concurrent_users",
     "training.schedule": "for pipeline stages write pipeline_schedule: 1f1b; working hours stand at the top",
@@ -208,6 +209,7 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         fix = f"did you mean '{near[0]}'?" if near else _MEANT.get(path, "")
     if not fix:
         homes = [home for home, name in _all_keys(root) if name == key and home != where]
+        homes.sort(key=lambda home: home.count("."))  # the section that is nearest to the top
         if homes:
             fix = f"it belongs under {homes[0]}" if homes[0] else "it belongs at the top of the spec, not in a section"
     return Fault(path=path, message=f"unknown key '{key}'; allowed keys: {', '.join(known)}", fix=fix)
@@ -302,6 +304,9 @@ def _example(section: type[Section] | None, key: str) -> str:
         "duration": "add: duration: 72h",
         "type": "add: type: v6e",
         "count": "add how many adapters there are: count: 8",
+        "draft": "add the model that proposes tokens, as draft: meta-llama/Llama-3.2-1B, or draft: ngram",
+        "acceptance": "add the share of steps that accept the first proposed token, as acceptance: 70%; it differs by "
+        "models and requests, so there is no default (vllm:spec_decode_num_accepted_tokens_per_pos counts it)",
         "term": "add: term: 1y",
         "utilization": "add how busy the accelerators were: utilization: 40%",
         "workload": "add: workload: chat",

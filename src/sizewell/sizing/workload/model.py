@@ -71,12 +71,21 @@ class RequestLog(Section):
     sha256: Annotated[str, Text(r"[0-9a-f]{64}", "64 of 0-9 and a-f", 64)] | None = None
 
 
+class Speculative(Section):
+    """Tokens that something cheaper proposes to each sequence, of which one step of the model accepts some."""
+
+    draft: Word
+    tokens: Annotated[Count, Field(le=32)] = default(5, "as vLLM's documentation proposes with a draft model")
+    acceptance: ShareOrZero
+
+
 class Traffic(Section):
     """Load on a service, in exactly one of the first three, or recorded; tokens are means per request.
 
     `burstiness` is the standard deviation of the time between arrivals over its mean: 1 is random; `input_tokens_p95`
     and `output_tokens_p95` say how far lengths spread. A load that states one of them is simulated. With
-    `redundancy: n+1` one machine more than the load needs. `daily` is how the load moves around its mean.
+    `redundancy: n+1` one machine more than the load needs. `daily` is how the load moves around its mean. With
+    `speculative` a draft model proposes tokens; how many are accepted depends on both models and on what is asked.
     """
 
     rps: PerSecond | None = None
@@ -93,6 +102,7 @@ class Traffic(Section):
     prefix: ShareOrZero | None = None
     burstiness: Annotated[float, Field(ge=0, le=100)] | None = None
     redundancy: Literal["n+1"] | None = None
+    speculative: Speculative | None = None
     daily: (
         Annotated[
             tuple[float, ...],

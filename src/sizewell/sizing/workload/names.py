@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
+from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
+from sizewell.sizing.predict.architecture import is_speech_recognizer, params_total, served_family
 from sizewell.sizing.predict.simulation.requests import P95_MAX, share_longer, spread_of
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
@@ -22,7 +23,7 @@ from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
 from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
 from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, two_stacks_by_name, two_stacks_way
-from sizewell.sizing.workload.precision import weights_of_name
+from sizewell.sizing.workload.precision import known_model, weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _TAG = re.compile(r"([\w.-]+:[\w.]+?)(?:-(?:instruct|chat|it|text))?((?:-(?:qat|
 def unknown_names(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
     """Every name in the spec that the catalog does not know, with the nearest that it does."""
     named = [*_places(spec, catalog), *_hardware(spec, catalog)]
-    return [*_model(spec, catalog), *(named or _together(spec, catalog))]
+    return [*_model(spec, catalog), *_draft(spec, catalog), *(named or _together(spec, catalog))]
 
 
 def _near(word: str, known: Iterable[str], alike: float = 0.5) -> str:
@@ -228,6 +229,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         "requests": "others are sized for random arrivals",
         "burstiness": "others are sized for random arrivals",
         "prefix": "others read each request whole",
+        "speculative": "others have no next token to propose",
         "input_tokens_p95": "others are sized for requests of one length",
         "output_tokens_p95": "others write nothing",
     }
@@ -247,6 +249,47 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             )
         )
     return faults
+
+
+def _draft(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
+    """A draft model that is not known, writes no text, or has another vocabulary than the model it proposes to."""
+    stated = spec.traffic.speculative if spec.traffic else None
+    if stated is None or spec.model is None:
+        return []
+    path = "traffic.speculative.draft"
+    try:
+        draft = None if stated.draft == NGRAM else known_model(stated.draft, catalog)
+    except KeyError:
+        message = f"'{stated.draft}' is not one of the {len(catalog.models)} models in the catalog"
+        meant = _model_meant(stated.draft, None) or _near_models(stated.draft, catalog.models)
+        return [Fault(path=path, found=stated.draft, message=message, fix=meant or f"name one of them, or {NGRAM}")]
+    if draft is not None and draft.kind != "decoder":
+        message = (
+            f"{stated.draft} generates no text: it is {'an' if draft.kind == 'encoder' else 'a'} {draft.kind} model"
+        )
+        return [Fault(path=path, found=stated.draft, message=message, fix=f"name a language model, or {NGRAM}")]
+    try:
+        model = architecture_of(spec.model, spec.name, catalog)
+    except (KeyError, SpecError):
+        return []  # which is a fault of its own
+    if spec.model.name is None and (model.kind != "decoder" or (spec.traffic and spec.traffic.output_tokens == 0)):
+        message = "is for services that generate text: others have no next token to propose"
+        return [Fault(path="traffic.speculative", message=message, fix="remove it")]
+    stands = spec.model.dimensions is None or spec.model.dimensions.vocab is not None
+    if draft is None or not (stands and model.vocab and draft.vocab) or model.vocab == draft.vocab:
+        return []
+    message = f"{stated.draft} has a vocabulary of {draft.vocab:,} tokens, {spec.model.label} of {model.vocab:,}: "
+    alike = [
+        each
+        for each in catalog.models.values()
+        if each.vocab == model.vocab
+        and each.kind == "decoder"
+        and params_total(each) < params_total(model) / 4
+        and _words(each.key) & _words(spec.model.label) - {"b", "instruct"}
+    ]
+    names = [each.key for each in sorted(alike, key=params_total)[:2]]
+    fix = f"name a draft of the same vocabulary{', as ' + ' or '.join(names) if names else ''}, or draft: {NGRAM}"
+    return [Fault(path=path, found=stated.draft, message=f"{message}engines refuse the pair", fix=fix)]
 
 
 def _without_adapters(spec: WorkloadSpec, kind: str, name: str) -> list[Fault]:

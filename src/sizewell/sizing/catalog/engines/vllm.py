@@ -40,6 +40,7 @@ ENGINE = InferenceEngine(
         "adapters_resident": Flag(name="--max-loras", only=("cuda", "rocm")),
         "adapters_cached": Flag(name="--max-cpu-loras", only=("cuda", "rocm")),
         "adapter_rank": Flag(name="--max-lora-rank", only=("cuda", "rocm")),
+        "speculative": Flag(name="--speculative-config", only=("cuda", "rocm")),
     },
     env={"VLLM_CACHE_ROOT": "{cache}/vllm", "VLLM_NO_USAGE_STATS": "1"},
     ready="/health",
@@ -56,5 +57,6 @@ ENGINE = InferenceEngine(
     source="docs.vllm.ai/en/stable (serve, docker); rocm.docs.amd.com (vLLM inference); Neuron's container quickstart",
     checked="2026-11-22",
     adapter_ranks=(8, 16, 32, 64, 128, 256, 320, 512),
+    drafts_from="0.15.0",  # 0.14.1 raises NotImplementedError (github.com/vllm-project/vllm/pull/24322)
     package="vllm",
 )

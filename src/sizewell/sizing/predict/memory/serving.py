@@ -64,11 +64,13 @@ class ServingParts:
     graphs: float
     kv_per_token: float
     adapters: float = 0.0
+    draft: float = 0.0  # weights of the model that proposes tokens
+    draft_kv_per_token: float = 0.0
 
     @property
     def fixed(self) -> float:
         """What an engine subtracts from its share before it sizes the cache; graphs are captured later."""
-        return self.weights + self.adapters + self.activations + self.communicators + self.context
+        return self.weights + self.adapters + self.draft + self.activations + self.communicators + self.context
 
 
 def serving_memory(
@@ -80,6 +82,7 @@ def serving_memory(
     items = (
         ("weights", round(parts.weights)),
         ("adapters", round(parts.adapters)),
+        ("draft model", round(parts.draft)),
         (in_flight, round(sequence_bytes(job, parts) * sequences)),
         ("activations", round(parts.activations)),
         ("graphs", round(parts.graphs)),
@@ -153,7 +156,9 @@ def sequence_bytes(job: ServingJob, parts: ServingParts) -> float:
     model = job.architecture
     tokens = job.max_sequence_length or job.input_tokens + job.output_tokens
     if model.kind == "decoder":
-        return parts.kv_per_token * _cached_tokens(job, tokens)
+        own = parts.kv_per_token * _cached_tokens(job, tokens)
+        drafting = job.drafting
+        return own + parts.draft_kv_per_token * _cached_tokens(drafting, tokens) if drafting else own
     if is_speech_recognizer(model):
         return cross_attention_bytes(model)
     size = 4.0 if job.weights == "fp32" else 2.0
@@ -191,7 +196,8 @@ def kv_cache_tokens(job: ServingJob, *, tensor: int, accelerator: Accelerator, p
     parts = serving_parts(job, tensor=tensor, accelerator=accelerator, pipeline=pipeline)
     if parts.kv_per_token <= 0:
         return 0.0
-    return max(0.0, serving_budget_bytes(job, accelerator) - parts.fixed) / parts.kv_per_token
+    per_token = parts.kv_per_token + parts.draft_kv_per_token
+    return max(0.0, serving_budget_bytes(job, accelerator) - parts.fixed) / per_token
 
 
 def longest_held(job: ServingJob, *, tensor: int, accelerator: Accelerator) -> float:
@@ -200,7 +206,9 @@ def longest_held(job: ServingJob, *, tensor: int, accelerator: Accelerator) -> f
     if job.architecture.kind != "decoder" or parts.kv_per_token <= 0:
         return math.inf
     fixed = (parts.fixed + parts.graphs) * _band(job, accelerator)[1]
-    return max(0.0, serving_usable_bytes(job, parts, accelerator) - fixed) / parts.kv_per_token
+    return max(0.0, serving_usable_bytes(job, parts, accelerator) - fixed) / (
+        parts.kv_per_token + parts.draft_kv_per_token
+    )
 
 
 def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pipeline: int = 1) -> ServingParts:
@@ -213,6 +221,9 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
     fitted = constants()
     paged = job.engine in PAGED
     parallel = tensor > 1
+    drafting = job.drafting
+    if drafting is not None:
+        _check(drafting, accelerator, tensor, pipeline)
     return ServingParts(
         weights=weight_bytes(job, tensor=tensor, pipeline=pipeline),
         activations=_profiled_bytes(job, accelerator, pipeline) if paged else _step_bytes(job, tensor),
@@ -221,6 +232,8 @@ def serving_parts(job: ServingJob, *, tensor: int, accelerator: Accelerator, pip
         graphs=_graph_bytes(model, tensor) if paged and accelerator.runtime in ("cuda", "rocm") else 0.0,
         kv_per_token=_kv_bytes_per_token(job, tensor, pipeline),
         adapters=adapter_bytes(job, tensor=tensor, pipeline=pipeline),
+        draft=weight_bytes(drafting, tensor=tensor, pipeline=pipeline) if drafting else 0.0,
+        draft_kv_per_token=_kv_bytes_per_token(drafting, tensor, pipeline) if drafting else 0.0,
     )
 
 

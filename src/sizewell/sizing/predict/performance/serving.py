@@ -156,16 +156,25 @@ def bottleneck(r: Replica, job: ServingJob, load: Load) -> str:
     prompts = load.requests_per_s * r.prompt_s(job.input_tokens)
     # Answers get what prompts leave of a second. Not the time per token: it has prompts in it under load and none where
     # a batch is prefilled first, so a cache that is most of a short answer would hide the long prompts before it.
-    step = r.decode_s(batch, context) / max(1e-9, 1 - prompts)
-    shares = {
-        "prefill compute": prompts,
-        "memory bandwidth (weights)": r.read_s(batch) / step,
-        "memory bandwidth (cache)": batch * context * r.cache_s_per_token / step,
-        "decode compute": batch * (r.linear_s_per_token + r.head_s_per_token + context * r.decode_pair_s) / step,
-        "interconnect": (r.collective_s + batch * r.collective_s_per_token) / step,
-        "engine": (r.step_s + batch * r.sequence_s) / step,
-    }
+    step = r.decode_step_s(batch, context) / max(1e-9, 1 - prompts)
+    spent = _spent(r, batch, context)
+    if r.draft is not None:
+        drafted = _spent(r.draft, batch, context)
+        spent = {name: own + (r.checked - 1) * drafted[name] for name, own in spent.items()}
+    shares = {"prefill compute": prompts} | {name: seconds / step for name, seconds in spent.items()}
     return max(shares, key=lambda name: (shares[name], name))
+
+
+def _spent(r: Replica, batch: float, context: float) -> dict[str, float]:
+    """Seconds of a decode step by what they go into, without those of a draft."""
+    tokens = batch * r.checked
+    return {
+        "memory bandwidth (weights)": r.read_s(tokens),
+        "memory bandwidth (cache)": batch * context * r.cache_s_per_token,
+        "decode compute": tokens * (r.linear_s_per_token + r.head_s_per_token + context * r.decode_pair_s),
+        "interconnect": r.collective_s + tokens * r.collective_s_per_token,
+        "engine": r.step_s + batch * r.sequence_s,
+    }
 
 
 def _language_load(
@@ -201,7 +210,8 @@ def _estimate(job: ServingJob, cluster: Cluster, load: Load, limit: str) -> Serv
     grade: Grade = "calibrated" if rests_on <= fitted else "roofline"
     if cluster.accelerator.runtime == RUNTIME:
         low, high = processors.BAND
-    if is_guess(job.architecture) or is_speech_recognizer(job.architecture):  # no published case stands behind these
+    # No published case stands behind these.
+    if is_guess(job.architecture) or is_speech_recognizer(job.architecture) or job.speculation:
         grade, low, high = "roofline", low**2, high**2
     rate = load.requests_per_s
     return ServingEstimate(

@@ -67,7 +67,7 @@ def arriving(
     all_busy = waits_share(pool, prefill_share)
     tail = math.log(all_busy / (1.0 - percentile)) if all_busy > 1.0 - percentile else 0.0
     wait = tail * prompt / (1.0 - prefill_share) / pool
-    other = step if sequences > 1e-3 else 0.0
+    other = step * replica.tokens_per_step if sequences > 1e-3 else 0.0
     own = replica.wait_s + max(replica.prefill_s(job.input_tokens), prompt + other)
     ttft = wait + 0.5 * min(1.0, sequences) * other + own
     return Load(sequences, peak, rate, ttft, step / (1.0 - prefill_share))
@@ -97,7 +97,8 @@ def circulating(replica: Replica, job: ServingJob, *, clients: float, fit: int, 
     share = rate * prompt
     step = replica.decode_s(batch, context) / max(1e-12, 1.0 - share)
     queue = max(0.0, clients - rate * think_s - batch) / rate if rate > 0 else 0.0
-    ttft = replica.wait_s + replica.prefill_s(job.input_tokens) + queue + (0.5 * step if output else 0.0)
+    running = 0.5 * step * replica.tokens_per_step if output else 0.0
+    ttft = replica.wait_s + replica.prefill_s(job.input_tokens) + queue + running
     return Load(batch, batch, rate, ttft, step)
 
 
@@ -120,7 +121,7 @@ def fixed_batch(replica: Replica, job: ServingJob, *, batch: float) -> Load:
 
 def _settled(replica: Replica, context: float, per_output: float, fit: int) -> float:
     """The sequences in flight at which as many finish as arrive; `fit` where none do."""
-    if not replica.expert_share:
+    if not (replica.expert_share or (replica.draft and replica.draft.expert_share)):
         base = replica.decode_s(0.0, context)
         gain = per_output * (replica.decode_s(1.0, context) - base)
         return per_output * base / (1.0 - gain) if gain < 1.0 else float(fit)

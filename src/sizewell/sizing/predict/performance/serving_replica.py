@@ -28,7 +28,7 @@ from sizewell.sizing.predict.architecture import (
 from sizewell.sizing.predict.memory import adapter_bytes, adapter_params_per_token
 from sizewell.sizing.predict.performance import training_rows
 from sizewell.sizing.predict.performance.serving_constants import constants, family_of
-from sizewell.sizing.records.jobs import Cluster, Pace, ServingJob
+from sizewell.sizing.records.jobs import Cluster, Pace, ServingJob, Speculation
 
 BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5625, "int4": 0.5625}
 """Stored bytes per weight; 4-bit formats carry a scale per group of 16 to 32 weights."""
@@ -85,6 +85,24 @@ class Replica:
     prefix: float = 0.0  # share of a prompt that is not read, as the prefix cache holds it
     launches: float = 0.0  # of kernels by the host, in a step that no graph was recorded of; 0 where programs are whole
     wait_s: float = 0.0  # of a first token beside the device: measured, of the host and the network
+    speculation: Speculation | None = None
+    draft: Replica | None = None  # the model that proposes tokens, on the same devices
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Tokens that a decode step adds to a sequence, at the mean."""
+        return self.speculation.tokens_per_step if self.speculation else 1.0
+
+    @property
+    def checked(self) -> int:
+        """Tokens of a sequence that a decode step works on: the last one and those that are proposed after it."""
+        return 1 + (self.speculation.tokens if self.speculation else 0)
+
+    @property
+    def context_s(self) -> float:
+        """What one token of a sequence's context adds to a decode step, with the steps of the draft before it."""
+        own = self.cache_s_per_token + self.checked * self.decode_pair_s
+        return own + (self.checked - 1) * self.draft.context_s if self.draft else own
 
     def read_s(self, batch: float) -> float:
         """Reading the weights that `batch` tokens touch: the larger it is, the more experts and adapters."""
@@ -93,14 +111,23 @@ class Replica:
         return self.weights_s + self.experts_s * touched + self.adapter_s * apart
 
     def decode_s(self, batch: float, context: float) -> float:
-        """One step that adds a token to each of `batch` sequences of `context` tokens."""
-        return (
-            self.read_s(batch)
-            + batch * context * (self.cache_s_per_token + self.decode_pair_s)
-            + batch * (self.linear_s_per_token + self.head_s_per_token + self.collective_s_per_token + self.sequence_s)
+        """The time in which each of `batch` sequences of `context` tokens gets one more token, at the mean."""
+        return self.decode_step_s(batch, context) / self.tokens_per_step
+
+    def decode_step_s(self, batch: float, context: float) -> float:
+        """One step that adds a token to each of `batch` sequences of `context` tokens; with speculative decoding the
+        draft's steps, one after the other, and the step of the model over all that they propose.
+        """
+        checked = self.checked
+        each = self.linear_s_per_token + self.head_s_per_token + self.collective_s_per_token
+        own = (
+            self.read_s(batch * checked)
+            + batch * context * (self.cache_s_per_token + checked * self.decode_pair_s)
+            + batch * (checked * each + self.sequence_s)
             + self.collective_s
             + self.step_s
         )
+        return own + (checked - 1) * self.draft.decode_step_s(batch, context) if self.draft else own
 
     def prompt_s(self, tokens: float) -> float:
         """Device time that a prompt of `tokens` tokens adds to a step that runs anyway (continuous batching).
@@ -111,12 +138,16 @@ class Replica:
         per_token = self.linear_s_per_token + self.collective_s_per_token
         pairs = tokens * tokens * (1.0 - self.prefix * self.prefix)
         once = self.head_s_per_token + self.prompt_extra_s + self.sequence_s
-        return read * per_token + pairs * self.prompt_pair_s + once
+        own = read * per_token + pairs * self.prompt_pair_s + once
+        return own + self.draft.prompt_s(tokens) if self.draft else own
 
     def prefill_s(self, tokens: float, sequences: float = 1.0) -> float:
         """A step of its own that reads `sequences` prompts of `tokens` tokens."""
-        work = sequences * self.prompt_s(tokens)
-        return max(work, self.read_s(tokens * (1.0 - self.prefix) * sequences)) + self.collective_s + self.step_s
+        drafted = self.draft.prompt_s(tokens) if self.draft else 0.0
+        work = sequences * (self.prompt_s(tokens) - drafted)
+        read = self.read_s(tokens * (1.0 - self.prefix) * sequences)
+        own = max(work, read) + self.collective_s + self.step_s
+        return own + self.draft.prefill_s(tokens, sequences) if self.draft else own
 
 
 def peak_flop_per_s(accelerator: Accelerator, precision: str) -> float:
@@ -202,8 +233,15 @@ def replica(job: ServingJob, cluster: Cluster, *, tensor: int, pipeline: int = 1
         adapters=job.adapters,
         prefix=job.prefix,
         launches=kernels if accelerator.runtime in ("cuda", "rocm") else 0.0,
+        speculation=job.speculation,
     )
-    return predicted if job.pace is None else _at_pace(predicted, job.pace, accelerator)
+    predicted = predicted if job.pace is None else _at_pace(predicted, job.pace, accelerator)
+    # The draft is split as the model is (vLLM's default), and each of its steps takes the engine's own time, which is
+    # the careful side: nobody has published what of it a draft's step is spared.
+    drafting = job.drafting
+    if drafting is None:
+        return predicted
+    return replace(predicted, draft=replica(drafting, cluster, tensor=tensor, pipeline=pipeline))
 
 
 _OF_PROMPTS = ("linear_s_per_token", "collective_s_per_token", "prompt_pair_s", "prompt_extra_s", "launches")

@@ -12,7 +12,8 @@ in what room is left, and drops the longest unused ones first. A block is counte
 engines share them: the careful side.
 
 Between arrivals and ends the batch does not change, so as many steps as lie between are one event whose time is the
-sum of an arithmetic series: the cache grows by one token per sequence and step.
+sum of an arithmetic series: the cache grows by one token per sequence and step. With speculative decoding a step adds
+what is accepted, drawn for each sequence (`accepted.py`), and its cache grows by its mean in each step.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from sizewell.sizing.predict.performance.serving_replica import Replica
+from sizewell.sizing.predict.simulation.accepted import accepted
 from sizewell.sizing.predict.simulation.requests import Requests
 from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, TOLERANCE
 
@@ -100,22 +102,40 @@ class Served:
 class _Costs:
     """Seconds of a step, by what is in it."""
 
-    __slots__ = ("_base", "_each_token", "_of", "_pair", "each_context", "launching", "prompt_end", "wait_s")
+    __slots__ = (
+        "_base",
+        "_draft",
+        "_each_token",
+        "_of",
+        "_pair",
+        "each_context",
+        "launching",
+        "prompt_end",
+        "speculation",
+        "wait_s",
+    )
 
     def __init__(self, of: Replica) -> None:
         self._of = of
         self.wait_s = of.wait_s
-        self.each_context = of.cache_s_per_token + of.decode_pair_s
+        self.speculation = of.speculation
+        self.each_context = of.context_s
         self.launching = of.launches * LAUNCH_S  # what the host adds to a step with prompts
         self.prompt_end = of.head_s_per_token + of.prompt_extra_s + of.sequence_s  # once, with its last token
         self._each_token, self._pair = of.linear_s_per_token + of.collective_s_per_token, of.prompt_pair_s
+        draft = self._draft = of.draft
+        if draft is not None:  # it reads each prompt as well
+            self.launching += draft.launches * LAUNCH_S
+            self.prompt_end += draft.head_s_per_token + draft.prompt_extra_s + draft.sequence_s
+            self._each_token += draft.linear_s_per_token + draft.collective_s_per_token
+            self._pair += draft.prompt_pair_s
         self._base: dict[int, float] = {}
 
     def base(self, sequences: int) -> float:
         """A decode step of so many sequences, but for their contexts."""
         known = self._base.get(sequences)
         if known is None:
-            known = self._base[sequences] = self._of.decode_s(float(sequences), 0.0)
+            known = self._base[sequences] = self._of.decode_step_s(float(sequences), 0.0)
         return known
 
     def reading(self, start: int, end: int) -> float:
@@ -124,17 +144,24 @@ class _Costs:
 
     def alone(self, work: float, tokens: int) -> float:
         """A step of prompts without sequences in flight."""
-        of = self._of
-        return max(work, of.read_s(float(tokens))) + of.collective_s + of.step_s
+        of, draft = self._of, self._draft
+        if draft is None:
+            return max(work, of.read_s(float(tokens))) + of.collective_s + of.step_s
+        read = of.read_s(float(tokens)) + draft.read_s(float(tokens))
+        return max(work, read) + of.collective_s + of.step_s + draft.collective_s + draft.step_s
 
 
 def no_better(replica: Replica, limits: ReplicaLimits, than: Replica, its: ReplicaLimits) -> bool:
     """Whether each part of its steps takes as long as another's or longer, and it takes no more at once."""
-    apart = ("devices", "adapters", "prefix", "expert_share")  # that are no times
+    apart = ("devices", "adapters", "prefix", "expert_share", "speculation", "draft")  # that are no times
+    if (replica.draft is None) != (than.draft is None):
+        return False
+    if replica.draft is not None and than.draft is not None and not no_better(replica.draft, limits, than.draft, its):
+        return False
     slower = all(
         getattr(replica, each.name) >= getattr(than, each.name) for each in fields(Replica) if each.name not in apart
     )
-    alike = all(getattr(replica, name) == getattr(than, name) for name in apart[1:])
+    alike = all(getattr(replica, name) == getattr(than, name) for name in apart[1:-1])
     return slower and alike and all(getattr(limits, f.name) <= getattr(its, f.name) for f in fields(ReplicaLimits))
 
 
@@ -146,6 +173,7 @@ class _State:
         "context",
         "ends",
         "filling",
+        "growth",
         "index",
         "kept",
         "order",
@@ -169,8 +197,9 @@ class _State:
         self.ends: list[tuple[int, int]] = []  # (count of steps at which it has all tokens, request), a heap
         self.order: list[int] = []  # sequences in flight as they were admitted, with some that have ended
         self.sequences = 0  # that generate
-        self.context = 0  # tokens of all of those
-        self.used = 0  # tokens of cache, those of prompts that are being read as well
+        self.growth: float = 0  # tokens that a step adds to all of those: one each, or what is accepted
+        self.context: float = 0  # tokens of all of those
+        self.used: float = 0  # tokens of cache, those of prompts that are being read as well
         self.steps = 0
         self.plan: tuple[int, list[int]] | None = None  # steps of the event under way, prompts that it completes
         self.start = 0.0  # of the event under way
@@ -237,9 +266,14 @@ class _Fleet:
         self.first = array("d", [math.nan]) * count
         self.end = array("d", [math.nan]) * count
         self.due: dict[int, int] = {}  # count of steps at which a sequence in flight has all tokens
+        of = costs.speculation
+        self.accepted = accepted(of.tokens, of.acceptance) if of else None
+        self.checked = 1 + (of.tokens if of else 0)  # tokens of a sequence in a step
+        self.gains: dict[int, float] = {}  # tokens that a step adds to a sequence in flight, where it is not one
         self.agenda: list[tuple[float, int, int]] = []  # (time, replica, version)
         self.waits = self.waiting_max = self.in_flight_max = self.preempted = self.refused = 0
-        self.cache_max = self.hit_tokens = 0
+        self.cache_max: float = 0
+        self.hit_tokens = 0
         self.ended: list[int] = []  # since the caller last looked
 
     # Arrival ---------------------------------------------------------------------------------------------------------
@@ -271,7 +305,7 @@ class _Fleet:
         assert at.plan is not None  # noqa: S101 - asked only then
         planned = at.plan[0]
         # The time of k steps is linear x k + square x k x k; find the first k that ends after now.
-        square = self.costs.each_context * at.sequences / 2
+        square = self.costs.each_context * at.growth / 2
         linear = self.costs.base(at.sequences) + self.costs.each_context * at.context - square
         past = now - at.start
         if square > 0:
@@ -327,7 +361,7 @@ class _Fleet:
         at.plan = None
         at.busy_s += now - at.start
         at.steps += steps
-        grown = at.sequences * steps
+        grown = at.growth * steps
         at.context += grown
         at.used += grown
         self.cache_max = max(self.cache_max, at.used)
@@ -346,6 +380,12 @@ class _Fleet:
             at.sequences += 1
             at.context += self.length[request] + 1
             remaining = self.to_say[request] - 1
+            if self.accepted is None:
+                at.growth += 1
+            elif remaining > 0:
+                tokens, remaining = remaining, self.accepted.steps(request, remaining)
+                gain = self.gains[request] = tokens / remaining
+                at.growth += gain
             self.due[request] = done + remaining
             if remaining <= 0:
                 self._end(at, request, now)
@@ -359,8 +399,12 @@ class _Fleet:
     def _end(self, at: _State, request: int, now: float) -> None:
         context = self.length[request] + self.to_say[request]
         at.sequences -= 1
+        at.growth -= self._gain(request)
         at.context -= context
         at.used -= context
+        if self.accepted is not None and not at.sequences:  # sums of fractions are off by a little
+            at.growth = at.context = 0
+            at.used = sum(self.length[each] for each in at.filling)
         if at.place >= 0:
             self.loads.change(at.place, -1)
         del self.due[request]
@@ -376,6 +420,10 @@ class _Fleet:
                 at.kept.pop(block, None)
                 at.kept[block] = None
             self._drop_blocks(at, 0)
+
+    def _gain(self, request: int) -> float:
+        """Tokens that a step added to a sequence that leaves those in flight."""
+        return 1 if self.accepted is None else self.gains.pop(request, 0.0)
 
     def _hold(self, which: int, request: int, seconds: float) -> None:
         assert self.promise is not None  # noqa: S101 - asked only then
@@ -406,17 +454,17 @@ class _Fleet:
     def _next(self, at: _State, now: float) -> None:
         """Begin the next step, or the next steps where nothing but time changes."""
         limits, costs = self.limits, self.costs
-        while at.sequences > 1 and at.used + at.sequences > limits.cache_tokens:
+        while at.sequences > 1 and at.used + at.growth > limits.cache_tokens:
             self._preempt(at)
         sequences = at.sequences
-        budget = limits.step_tokens - sequences
+        budget = limits.step_tokens - sequences * self.checked
         work, tokens = 0.0, 0
         completed: list[int] = []
         taken = sequences + len(at.filling)
         while at.waiting and taken < limits.sequences:
             head = at.waiting[0]
             # A step must not admit what it then has to preempt: the sequences in flight grow by a token each.
-            if at.used + sequences + self.length[head] + 1 > limits.cache_tokens and taken:
+            if at.used + at.growth + self.length[head] + 1 > limits.cache_tokens and taken:
                 break
             if at.unread >= budget:
                 break
@@ -453,8 +501,8 @@ class _Fleet:
         elif sequences:
             self._drop_ended(at)
             steps = at.ends[0][0] - at.steps
-            steps = max(1, min(steps, (limits.cache_tokens - at.used) // sequences))
-            square = costs.each_context * sequences / 2
+            steps = max(1, min(steps, int((limits.cache_tokens - at.used) // at.growth)))
+            square = costs.each_context * at.growth / 2
             seconds = steps * (costs.base(sequences) + costs.each_context * at.context - square)
             seconds += square * steps * steps
             at.plan = (steps, [])
@@ -475,12 +523,15 @@ class _Fleet:
         while at.order[-1] not in self.due:
             at.order.pop()
         request = at.order.pop()
-        remaining = self.due.pop(request) - at.steps
+        gain = self._gain(request)
+        left = (self.due.pop(request) - at.steps) * gain
+        remaining = max(1, round(left))
         said = self.to_say[request] - remaining
         context = self.length[request] + said
         at.sequences -= 1
-        at.context -= context
-        at.used -= context
+        at.growth -= gain
+        at.context -= self.length[request] + self.to_say[request] - left
+        at.used -= self.length[request] + self.to_say[request] - left
         self.length[request] = context
         self.left[request] = context
         self.to_say[request] = remaining

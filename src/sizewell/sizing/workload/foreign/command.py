@@ -6,6 +6,7 @@ Megatron, and of `docker run`, from their documentation as it was known in 2026-
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,9 @@ from sizewell.sizing.workload.foreign.draft import Draft
 from sizewell.sizing.workload.precision import STORED
 from sizewell.sizing.workload.software import PREFERENCES
 
+ACCEPTANCE: Final = "50%"  # that an imported spec begins with: a placeholder, as the load is
+_SPECULATIVE: Final = ("speculative-config", "speculative-algorithm", "speculative-model")
+_DRAFT_MODELS: Final = ("speculative-model", "speculative-draft-model-path", "speculative-draft-model")
 SHELLS: Final = ("sh", "bash", "/bin/sh", "/bin/bash", "/usr/bin/bash")
 
 
@@ -309,9 +313,7 @@ def _served(draft: Draft, server: Server, words: list[str], where: str) -> None:
     for name in ("enable-prefix-caching", "enable-prefix-cache"):
         if name in options:
             draft.leave(f"--{name}", "state how much of a prompt is repeated: traffic.prefix: 50%")
-    for name in ("speculative-config", "speculative-algorithm", "speculative-model"):
-        if name in options:
-            draft.leave(f"--{name}", "is not predicted")
+    _speculative(draft, options, where)
     _splits(draft, options)
 
 
@@ -331,6 +333,36 @@ def _on(options: Mapping[str, list[str]], *names: str) -> bool | None:
     if stated is None:
         return None
     return not stated or stated[0].lower() not in ("false", "no", "0", "off", "none", "null")
+
+
+def _speculative(draft: Draft, options: Mapping[str, list[str]], where: str) -> None:
+    """A draft model or n-grams, as vLLM's and SGLang's options have them. What is accepted stands in no command."""
+    name = next((each for each in _SPECULATIVE if each in options), None)
+    if name is None:
+        return
+    try:
+        said = json.loads(_one(options, "speculative-config") or "{}")
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        draft.leave(f"--{name}", "is no JSON object")
+        return
+    algorithm = _one(options, "speculative-algorithm").lower()
+    model = str(said.get("model") or _one(options, *_DRAFT_MODELS))
+    method = str(said.get("method") or algorithm or ("draft_model" if model else ""))
+    if model in ("ngram", "[ngram]"):  # as vLLM's releases before 0.9 have it
+        method = "ngram"
+    if method not in ("draft_model", "standalone", "ngram") or not (model or method == "ngram"):
+        draft.leave(
+            f"--{name} {method}".rstrip(),
+            "draft models and n-grams are predicted, what is trained into the model is not",
+        )
+        return
+    stated = said.get("num_speculative_tokens")
+    tokens = _number(str(stated or "") or _one(options, "num-speculative-tokens", "speculative-num-steps"))
+    value: dict[str, Any] = {"draft": "ngram" if method == "ngram" else model}
+    value |= {"tokens": tokens} if tokens else {}
+    draft.take("traffic.speculative", {**value, "acceptance": ACCEPTANCE}, f"{where}: --{name}")
 
 
 def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
