@@ -975,7 +975,10 @@ def test_a_destroy_that_is_held_back_leaves_no_idle_machine_running(evening):
         (destroy,),
     )
     assert f"saves {pool.saves_usd_per_month:,.2f} USD" in render.headline(evening.plan())  # once
-    assert evening.outcomes() == [("dev-aws", "destroy", "held back"), ("dev-aws", "empty", "done")]
+    said: list[str] = []
+    outcomes = evening.outcomes(send=lambda _, body: said.append(body["text"]))
+    assert outcomes == [("dev-aws", "destroy", "held back"), ("dev-aws", "empty", "done")]
+    assert any("sizewell keep dev-aws 7d --reason TEXT, then sizewell wake dev-aws train" in text for text in said)
     assert evening.shelf.destroyed == []
     evening.now += timedelta(minutes=2)  # its own act is nobody's use: the way out works at once
     assert evening.plan().stacks[0].row.action == "destroy"
@@ -1126,6 +1129,9 @@ def test_what_the_given_plan_has_and_is_no_longer_there_is_said(evening):
         found = results[stack_, pool]
         assert (found.action, found.outcome) == ("empty", "held back")
         assert says in found.detail
+    assert (
+        evening.runner(only=["dev-c"]).run(replace(evening.plan(), stacks=()), chosen) == []
+    )  # of others nothing is said
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,8 @@ def _done(record: Mapping[str, Any]) -> News:
     if action == "destroy":
         text += f" {str(record.get('detail', '')).rstrip('.')}. To build it again: pulumi up -s {stack}"
     else:
-        text += f" To start it again: sizewell wake {stack} {pool}"
+        first = f"sizewell keep {stack} 7d --reason TEXT, then " if record.get("past_end") else ""  # else refused
+        text += f" To start it again: {first}sizewell wake {stack} {pool}"
     return News(stack=cluster_of(stack), key=f"done {record['id']}", text=text, kind="stopped", daily=False)
 
 

@@ -82,6 +82,7 @@ class Runner:
         ServiceError where nothing may be done at all: telemetry is missing, the clock is wrong.
         """
         self._owners = {stack.stack: stack.owner for stack in plan.stacks}
+        asked = set(self.only)
         if chosen is not None:
             self.only = {stack for stack, _ in chosen}
         self._gone = {stack.stack for stack in plan.stacks if stack.row.clause == "nothing"}
@@ -133,7 +134,7 @@ class Runner:
                 self._say(row, "held back", why, action=act.action, noted=False)
         here = {(row.stack, row.pool) for stack in plan.stacks for row in stack.rows}
         for (name, pool), act in (chosen or {}).items():
-            if (name, pool) not in here:
+            if (name, pool) not in here and (not asked or name in asked):
                 row = Row(stack=name, pool=pool, action="keep", clause="gone", why="it was in the given plan")
                 gone = f"{name} has no pool {pool} now" if (name, "") in here else f"there is no stack {name} now"
                 self._say(
@@ -366,7 +367,9 @@ class Runner:
         cloud = reader.cloud(unit.cloud, status.name)
         self._record("begin", row, process=processes.this(), saves_usd_per_month=_saved(row))
         detail = act.empty(cloud, unit)
-        self._record("done", row, detail=detail, saves_usd_per_month=_saved(row))
+        end = status.facts.expires_at if status.facts else None
+        past = {"past_end": True} if end is not None and self.now().date() >= end else {}
+        self._record("done", row, detail=detail, saves_usd_per_month=_saved(row), **past)
         self._say(row, "done", detail)
 
     def _destroy(
