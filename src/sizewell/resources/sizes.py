@@ -88,7 +88,7 @@ class Mix:
 
         >>> mix = Mix(base=Decimal(1), percent_above=Decimal(50))
         >>> mix.on_demand(Decimal(4), 4), mix.on_demand(Decimal(1), 2), mix.on_demand(Decimal("0.5"), 8)
-        (Decimal('3'), Decimal('1.0'), Decimal('0.3125'))
+        (Decimal('3'), Decimal('1'), Decimal('0.3125'))
         """
         if machines != running and running:
             return machines * self.on_demand(Decimal(running), running) / running

@@ -145,6 +145,12 @@ class TaskArgs(TypedDict):
     """Of them in device memory at once."""
     adapter_rank: NotRequired[int]
     """Rank that room is reserved for."""
+    expert_parallel: NotRequired[bool]
+    """Whether a model that is served over several devices has whole experts on each."""
+    draft: NotRequired[str]
+    """Model that proposes tokens in speculative decoding, or ngram."""
+    draft_tokens: NotRequired[int]
+    """Tokens that it proposes before each step."""
     method: NotRequired[str]
     """pretrain, full or lora."""
     optimizer: NotRequired[str]
