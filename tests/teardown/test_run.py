@@ -1013,6 +1013,14 @@ def test_a_refusal_says_of_which_data_a_backup_stays(evening):
     )
 
 
+def test_what_to_do_about_a_login_that_was_refused_is_its_own_way_out(evening):
+    stack(evening)
+    for accounts, says in (((), "pulumi config set --path 'sizewell:accounts[0]'"), (("999999999999",), "log in to 9")):
+        row = evening.plan(accounts=accounts).stacks[0].pools[0]
+        assert row.action == "unknown"
+        assert row.advice.startswith(says)
+
+
 def test_what_is_built_again_after_its_destroy_is_announced_anew(evening):
     """The notice that led to the destroy is over with it, though the stack has its old end and its old machines."""
     expired(evening)

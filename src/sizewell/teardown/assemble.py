@@ -209,7 +209,8 @@ def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
         saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
-        advice=advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, pool.name),
+        advice=(verdict.action in ("unknown", "warn") and evidence.fix)
+        or advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, pool.name),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",

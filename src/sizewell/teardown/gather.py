@@ -93,6 +93,7 @@ class Evidence:
     newest_age_s: float | None = None
     missing: str = ""  # why there is none
     gone: bool = False  # the cloud has none of what the state says
+    fix: str = ""  # what a person does about what is missing, where the call that failed knows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,7 +492,8 @@ _GONE: Final = frozenset({"404", "NotFound", "ResourceNotFound", "ResourceNotFou
 def _evidence(pool: Pool, observation: Observation | CloudError, at: datetime) -> Evidence:
     if isinstance(observation, CloudError):
         gone = observation.reason == "missing" and observation.code in _GONE
-        return Evidence(source=observation.service, missing=str(observation).partition("\n")[0], gone=gone)
+        fix = observation.fix if observation.reason in ("login", "denied", "refused") else ""
+        return Evidence(source=observation.service, missing=str(observation).partition("\n")[0], gone=gone, fix=fix)
     seconds = pool.guard.window_s + pool.guard.grace_s
     machines = pool.machines_at(at.timestamp()) or frozenset()
     due = int(seconds // pool.period_s) * len(machines) * pool.accelerators_per_machine
