@@ -37,6 +37,7 @@ FIXED = {
     "2020-12-01": "language of SageMaker's pipelines",
     "1.0.0.0": "contentVersion of a Logic App, which is the writer's own",
     "2026-12-28": "a day whose length is taken",
+    "0.15.0": "first release of vLLM that takes a draft model, which it stays",
 }
 EXAMPLES = ("myregistry.azurecr.io/", "registry.example/", "mirror.example/")
 
