@@ -645,7 +645,7 @@ BUSY = {**IDLE, 0: 95.0}
         (BUSY, {"capacityMode": "capacity-block"}, "warn", "reached 95 % within 10 minutes"),
         (BUSY, {"guard": {**world.GUARD, "action": "notify"}}, "warn", "reached 95 %"),
         (
-            {**IDLE, 0: lambda minute: 90 if minute == 15 else 0},
+            {**IDLE, 0: lambda minute: 90 if minute == 16 else 0},  # before the notice of its pool
             {},
             "warn",
             "but used within 10 minutes before",

@@ -203,6 +203,10 @@ class Look:
         series = self.pool.utilization_percent.get(device)
         return self.at_s if series is None else max(self.seen_since(series), self.joined_s(device[0]))
 
+    def _until(self, series: Series, which: NDArray[np.bool_]) -> Iterator[float]:
+        """When the last of some samples ended: each stands for its period, in which a notice may have been sent."""
+        yield from (min(at_s + self.pool.period_s, self.at_s) for at_s in _last(series, which))
+
     def unseen_until(self, known_s: float) -> float:
         """When the last time ended in which an accelerator went unseen, or requests uncounted, for the guard's window:
         a use may have come and gone. Of the time since `known_s`, or else since what was read begins; minus infinity
@@ -288,9 +292,9 @@ class Look:
     def _interruptions(self) -> Iterator[float]:
         pool = self.pool
         for series in (*pool.utilization_percent.values(), *pool.sm_percent.values()):
-            yield from _last(series, ~self.idle_values(series.values))
+            yield from self._until(series, ~self.idle_values(series.values))
         if pool.requests_per_s is not None:
-            yield from _last(pool.requests_per_s, ~(pool.requests_per_s.values == 0))
+            yield from self._until(pool.requests_per_s, ~(pool.requests_per_s.values == 0))
         if pool.idle_power_w is not None:
             for series in pool.power_w.values():
                 yield from _last(series, self._worked(series, self.limits.idle_power_factor * pool.idle_power_w))
