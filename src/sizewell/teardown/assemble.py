@@ -188,6 +188,13 @@ def _beside(stack: str) -> str:
     )
 
 
+def _advice(stack: str, status: PoolStatus) -> str:
+    evidence, verdict = status.evidence, status.verdict
+    if evidence.fix and verdict.action in ("unknown", "warn"):
+        return evidence.fix  # of the call that was refused: it knows more than the clause does
+    return advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, status.pool.name)
+
+
 def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
     verdict, evidence, pool = status.verdict, status.evidence, status.pool
     machines = pool.machines_at(at.timestamp())
@@ -209,8 +216,7 @@ def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:
         saves_usd_per_month=monthly(pool.usd_per_hour) if verdict.action in ("warn", "empty") else None,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
-        advice=(verdict.action in ("unknown", "warn") and evidence.fix)
-        or advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, pool.name),
+        advice=_advice(stack, status),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",

@@ -23,6 +23,7 @@ RECENT: Final = timedelta(days=3)  # what is older is not said any more; a sched
 ENDED_AFTER: Final = timedelta(hours=3)  # an act that was begun and has no end by then: as long as its lock holds
 STUCK_AFTER: Final = timedelta(hours=20)  # nearly a day, as schedules are late
 FLEET: Final = ""  # what concerns no single stack
+DATA: Final = "data would be destroyed"  # what `run` says of a destroy that only its owner can let happen
 
 # What a person does about a verdict that stops nothing, by its clause.
 ADVICE: Final[Mapping[str, str]] = {
@@ -131,7 +132,7 @@ def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:
         text = f"{_name(stack_name, pool)}: {action}: {why}"
         step = "it is tried again in each run; `sizewell teardown report` lists what was held back"
         # What its owner alone can clear does not wait for a day, whatever held it before.
-        what = f"held {action} for its data" if "data would be destroyed" in why else f"held {action}"
+        what = f"held {action} for its data" if DATA in why else f"held {action}"
         news.append(_stands(stack_name, pool, what, text, step))
     return news
 

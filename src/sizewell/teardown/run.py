@@ -697,7 +697,7 @@ def _of(plan: Plan, chosen: Mapping[tuple[str, str], Approved]) -> tuple[StackPl
 
 def _without_data(stack: str, data: Sequence[str]) -> str:
     way_out = f"save it, then sizewell teardown run {stack} --data {stack} --yes"
-    return f"data would be destroyed: {', '.join(data[:5])}; {way_out}"
+    return f"{news.DATA}: {', '.join(data[:5])}; {way_out}"
 
 
 def _listing(left: Sequence[Leftover]) -> str:
