@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 
 from sizewell.cli import teardown as command
+from sizewell.teardown.run import waiting
 
 from .conftest import ROOT, Sizewell
 
@@ -243,9 +244,8 @@ def test_a_run_names_what_nobody_can_tell() -> None:
     ]
     plan: Any = SimpleNamespace(stacks=[SimpleNamespace(rows=rows, pools=rows)])
     assert command._unknown(plan) == "kept, as nobody can tell: dev/a; `sizewell teardown plan` says why"
-    assert [(each.pool, each.outcome, each.detail) for each in command._waiting(plan, [])] == [
-        ("a", "held back", "AccessDenied")
-    ]
+    waits = [(row.pool, outcome, detail) for row, outcome, detail in waiting(plan, ())]
+    assert waits == [("a", "held back", "AccessDenied")]
     plan.stacks = []
     assert command._unknown(plan) == ""
 
@@ -269,5 +269,5 @@ def test_what_is_held_of_a_stack_that_was_named_is_said(action: str, clause: str
     at = datetime(2026, 11, 27, 18, tzinfo=UTC) if due else None
     row = SimpleNamespace(stack="dev", pool="", action=action, clause=clause, next_step="destroy", next_at=at, why="so")
     plan: Any = SimpleNamespace(stacks=[SimpleNamespace(rows=[row], pools=[])])
-    said = [(each.outcome, each.detail) for each in command._waiting(plan, [])]
+    said = [(outcome, detail) for _, outcome, detail in waiting(plan, ())]
     assert said == ([(outcome, "so; from 2026-11-27 18:00 UTC" if due else "so")] if outcome else [])

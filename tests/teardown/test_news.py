@@ -45,11 +45,18 @@ def test_a_destroyed_stack_is_said_with_the_way_back(evening):
 
 def test_data_that_holds_a_destroy_is_said_at_once_whatever_held_it_before(evening):
     expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
+    (text,) = heard(evening, outdated=lambda: "the settings changed")
+    assert "the settings changed" in text
+    assert any("--data dev-aws" in text for text in heard(evening))
+
+
+def test_the_limit_of_a_run_does_not_hide_the_data_that_no_later_run_destroys(evening):
+    expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
     evening.settings = {"at_most_percent": 0}
     (text,) = heard(evening)
-    assert "0 stacks at most in one run" in text
-    evening.settings = {}
-    assert any("--data dev-aws" in text for text in heard(evening))
+    (line,) = [line for line in text.splitlines() if "destroy: held back" in line]
+    assert "data would be destroyed" in line
+    assert "--data dev-aws" in line
 
 
 def test_a_run_that_was_killed_after_its_act_leaves_it_to_the_next_to_say(evening):

@@ -205,6 +205,8 @@ def test_an_act_of_a_plan_that_is_due_no_more_is_held_back(evening):
     evening.shelf.locks.append(lock)
     (result,) = [each for each in evening.run(chosen) if each.action == "empty"]
     assert (result.outcome, result.detail.partition(":")[0]) == ("held back", "by now it is keep")
+    (record,) = [each for each in evening.journal.records if each["kind"] == "held"]  # `report` has it
+    assert (record["detail"], record["asked"]) == (result.detail, True)
 
 
 def test_a_state_that_was_changed_without_a_new_time_is_not_acted_on(evening):
@@ -216,6 +218,28 @@ def test_a_state_that_was_changed_without_a_new_time_is_not_acted_on(evening):
     evening.shelf.states["dev-aws"][-1]["protect"] = True
     (result,) = evening.run(chosen)
     assert (result.outcome, result.detail) == ("held back", "its state was written after the plan was made: plan again")
+
+
+def test_a_state_in_which_an_output_was_changed_by_an_import_is_not_acted_on(evening):
+    stack(evening)
+    evening.told()
+    document = json.loads(json.dumps(to_json(evening.plan())))
+    chosen = must_be_own(document, project="sizewell", at=evening.now, hours_max=4)
+    evening.shelf.states["dev-aws"][-1]["outputs"]["desiredCapacity"] = 2
+    (result,) = evening.run(chosen)
+    assert (result.outcome, result.detail) == ("held back", "its state was written after the plan was made: plan again")
+
+
+def test_a_named_stack_that_something_holds_is_in_the_report_and_its_owner_hears_nothing(evening):
+    stack(evening)
+    evening.told()
+    lease(evening, "dev-aws")
+    texts: list[str] = []
+    results = evening.run(only=("dev-aws",), send=lambda url, body: texts.append(body["text"]))
+    assert ("train", "held back") in [(each.pool, each.outcome) for each in results]
+    held = [each for each in evening.journal.records if each["kind"] == "held"]
+    assert [(each["detail"], each["asked"]) for each in held] == [(each.detail, True) for each in results]
+    assert texts == []
 
 
 def test_a_given_plan_notifies_no_owner_of_another_stack(evening):

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sizewell.teardown.journal import Journal
     from sizewell.teardown.planning import Plan, Row
     from sizewell.teardown.records import Limits, Verdict
-    from sizewell.teardown.run import Result
     from sizewell.teardown.settings import Version
 
 DESCRIPTION = """Take idle and expired stacks down without losing data or running work.
@@ -314,8 +313,6 @@ def _run(args: Arguments) -> int:
         outdated=lambda: settings.outdated(root, journal),
     )
     results = runner.run(plan, chosen)
-    if args.stacks and chosen is None:
-        results = [*results, *_waiting(plan, results)]
     if args.json:
         output.print_json([asdict(result) for result in results])
     else:
@@ -346,35 +343,6 @@ def _unknown(plan: Plan) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     why = "`sizewell teardown plan` says why"
     return f"kept, as nobody can tell: {', '.join(names[:5])}{more}; {why}" if names else ""
-
-
-_TO_COME: Final = frozenset({"expires", "uncounted"})  # of a stack that is not past its end: nothing is to be done yet
-_HOLDS: Final = frozenset({"window", "updating", "protected", "leased"})  # these keep what would not go, too
-
-
-def _waiting(plan: Plan, results: Sequence[Result]) -> list[Result]:
-    """Of the stacks that were named, what would go and is held, with its reason; what goes later, with its time."""
-    from sizewell.teardown.run import Result
-
-    answered = {(each.stack, each.pool) for each in results}
-    waits = [
-        row
-        for stack in plan.stacks
-        for row in stack.rows
-        if (row.action in ("warn", "unknown") or row.clause in _HOLDS)
-        and (row.pool or row.clause not in _TO_COME)
-        and (row.stack, row.pool) not in answered
-    ]
-    return [
-        Result(
-            stack=row.stack,
-            pool=row.pool,
-            action=row.next_step or "run",
-            outcome="not due" if row.next_at and row.clause != "window" else "held back",
-            detail=row.why + (f"; from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""),
-        )
-        for row in waits
-    ]
 
 
 @command.command("status", help="the fleet: state, use, next act, leases and cost of each stack; changes nothing")
@@ -581,7 +549,7 @@ def _report(args: Arguments) -> int:
         more = " + ?" if row.unpriced else ""
         usd = "?" if row.left_usd_per_month is None else f"{row.left_usd_per_month:,.2f}"
         counts = (row.emptied, row.destroyed, row.held, row.failed)
-        saved = f"{row.saved_usd:,.2f}{more}" + (f"\n{row.hours_not_run:,.0f} h" if row.hours_not_run else "")
+        saved = f"{row.saved_usd:,.2f}{more}" + (f"\n{_hours(row.hours_not_run)}" if row.hours_not_run else "")
         left = usd if row.left_over else ""
         table.add_row(row.month, row.owner, row.stack, *map(str, counts), saved, left)
     if not rows:
@@ -613,6 +581,10 @@ def _report(args: Arguments) -> int:
             "teardown.yaml, or `sizewell keep STACK 7d --reason TEXT`."
         )
     return 0
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f} h" if hours >= 10 else f"{hours:.1f} h"
 
 
 @command.command("observed", help="how busy the pools were, as files for `size --observed`")

@@ -109,7 +109,10 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         else:
             destroyed = over or row.action == "destroy"
             bills = standing.kept if destroyed else standing.emptied
-            words.append("protected resources" if destroyed else "everything except machines, at the smallest size")
+            if not destroyed:
+                words.append("everything except machines, at the smallest size")
+            elif parts.protected:
+                words.append("protected resources")
             for other, usd in standing.beside.items():
                 words.append(f"{other}: {'?' if usd is None else f'{usd:,.2f}'} USD per month")
             if standing.unpriced:

@@ -344,8 +344,8 @@ class Journal:
                 raise HeldError(f"{stack}: {why}\n  fix: {self.way_out}, once nobody does")
             if at < datetime.fromisoformat(record["until"]) and not processes.gone(record.get("process")):
                 raise HeldError(
-                    f"{stack}: {record['holder']} has been working on it since {record['at']}, until "
-                    f"{record['until']} at most\n"
+                    f"{stack}: {record['holder']} has been working on it since {_minute(record['at'])}, until "
+                    f"{_minute(record['until'])} at most\n"
                     "  fix: wait for it, or run again after that time"
                 )
         # A higher number and not the same lock again: whoever held the old one finds the new one at its next
@@ -392,7 +392,7 @@ class Journal:
         except MissingError:
             return
         except StoreError as error:
-            raise ServiceError(_unanswered(error)) from None
+            raise ServiceError(_unanswered(self.store.uri, error)) from None
 
     def _checked(self, name: str, schema: str = "") -> tuple[Mapping[str, Any], str]:
         """A document, where a schema is named of a version that this release reads; or why it cannot be read."""
@@ -403,7 +403,7 @@ class Journal:
         except StoreError as error:
             if self.store.uri.startswith("file:"):  # the folder was listed: it is this one that does not open
                 return {}, f"cannot be opened: {str(error).partition(';')[0].rpartition(': ')[2]}"
-            raise ServiceError(_unanswered(error)) from None
+            raise ServiceError(_unanswered(self.store.uri, error)) from None
         except (ValueError, RecursionError):
             return {}, "is not JSON"
         if not isinstance(document, dict):
@@ -504,6 +504,14 @@ def _listless(record: Mapping[str, Any], keys: Sequence[str]) -> str:
     return next((f"has no list in {key!r}" for key in keys if not isinstance(record[key], list)), "")
 
 
+def _minute(time: Any) -> str:
+    """A time of a record as people read it; the text of one that is none."""
+    try:
+        return f"{datetime.fromisoformat(str(time)).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return str(time)
+
+
 def _timeless(record: Mapping[str, Any], key: str) -> str:
     """Why a time cannot be read; "" where it can, and has its zone."""
     try:
@@ -521,12 +529,13 @@ def _number(name: str, uri: str) -> int:
     return int(match[1])
 
 
-def _unanswered(error: Exception) -> str:
+def _unanswered(uri: str, error: Exception) -> str:
     """What a person does about it; the store's own advice after the semicolon is for a job."""
     reason = str(error).partition(";")[0]
+    first = "let this user read and write that folder" if uri.startswith("file:") else "log in to its account"
     return (
         f"the journal does not respond: {reason}\n"
-        "  fix: log in to its account, or set another `journal:` in stacks/config/teardown.yaml"
+        f"  fix: {first}, or set another `journal:` in stacks/config/teardown.yaml"
     )
 
 

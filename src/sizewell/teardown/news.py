@@ -166,7 +166,9 @@ def stuck(records: Sequence[Mapping[str, Any]], at: datetime) -> News | None:
 
 
 def _nothing_follows(record: Mapping[str, Any]) -> bool:
-    return record["kind"] == "held" or (record["kind"] == "notice" and not record.get("heard"))
+    if record["kind"] == "held":
+        return not record.get("asked")  # of a person, who may ask for anything
+    return record["kind"] == "notice" and not record.get("heard")
 
 
 def unsaid(

@@ -151,7 +151,8 @@ def must_be_own(
     made = datetime.fromisoformat(body["at"])
     age_h = (at - made).total_seconds() / 3600
     if not 0 <= age_h <= hours_max:
-        age = f"{age_h:.1f} hours old" if age_h > 0 else "from the future"
+        age = f"{age_h:.1f} hours old" if age_h >= 0.95 else f"{age_h * 60:.0f} minutes old"
+        age = age if age_h > 0 else "from the future"
         raise UsageError(f"{source}: is {age}; a plan older than {hours_max:g} hours is not used\n  fix: plan again")
     return {
         (row["stack"], row["pool"]): Approved(action=row["action"], updated=str(stack.get("updated") or ""))

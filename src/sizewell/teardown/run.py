@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,7 +72,7 @@ class Runner:
     only: Collection[str] = ()  # stacks that were named: of no other anything is said
     results: list[Result] = field(default_factory=list)
     _owners: dict[str, str] = field(default_factory=dict)
-    _unnoted: set[tuple[str, str]] = field(default_factory=set)  # held back, and nothing that an owner has to hear
+    _answered: set[tuple[str, str]] = field(default_factory=set)  # held back, and nothing that an owner has to hear
     _gone: set[str] = field(default_factory=set)  # stacks of which nothing stands any more
     _undelivered: set[tuple[str, str]] = field(default_factory=set)  # messages of this run that nobody took
 
@@ -113,14 +113,14 @@ class Runner:
             rows = [row for row in self._acts(stack) if chosen is None or _approved(chosen, row)]
             for row in self._acts(stack):
                 if row not in rows:
-                    self._say(row, "held back", "it is not in the given plan", noted=False)
+                    self._say(row, "held back", "it is not in the given plan", to="report")
             if not rows:
                 continue
             if acted >= allowed or failed >= allowed:
-                for row in rows:
-                    self._say(
-                        row, "held back", f"{plural(allowed, 'stack')} at most in one run; the next run continues"
-                    )
+                for row in rows:  # no later run destroys what holds data
+                    held = self._held_for_data(stack, row)
+                    waits = f"{plural(allowed, 'stack')} at most in one run; the next run continues"
+                    self._say(row, "held back", held or waits)
                 continue
             states = {row: chosen[row.stack, row.pool].updated if chosen else stack.updated for row in rows}
             outcomes = self._stack(stack, states)
@@ -131,15 +131,18 @@ class Runner:
             act = chosen.get((row.stack, row.pool)) if chosen else None
             if act is not None and act.action != row.action:
                 why = f"by now it is {row.action}: {row.why}"
-                self._say(row, "held back", why, action=act.action, noted=False)
+                self._say(row, "held back", why, action=act.action, to="report")
         here = {(row.stack, row.pool) for stack in plan.stacks for row in stack.rows}
         for (name, pool), act in (chosen or {}).items():
             if (name, pool) not in here and (not asked or name in asked):
                 row = Row(stack=name, pool=pool, action="keep", clause="gone", why="it was in the given plan")
                 gone = f"{name} has no pool {pool} now" if (name, "") in here else f"there is no stack {name} now"
                 self._say(
-                    row, "held back", f"{gone}: it was removed or renamed; plan again", action=act.action, noted=False
+                    row, "held back", f"{gone}: it was removed or renamed; plan again", action=act.action, to="report"
                 )
+        if chosen is None and asked:
+            for row, outcome, detail in waiting(plan, {(each.stack, each.pool) for each in self.results}):
+                self._say(row, outcome, detail, action=row.next_step or "run", to="report")
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 self._after(stack)
@@ -159,6 +162,11 @@ class Runner:
         if stack.data and stack.stack not in self.data:
             return acts
         return acts[1:] if acts[1:] and self._failures().get(stack.stack, 0) > 1 else acts[:1]
+
+    def _held_for_data(self, stack: StackPlan, row: Row) -> str:
+        """What is said of a destroy that only its owner can let happen; "": it is none."""
+        held = row.action == "destroy" and stack.data and stack.stack not in self.data
+        return _without_data(stack.stack, stack.data) if held else ""
 
     def _observe(self, plan: Plan) -> None:
         """Note what would be done where teardown observes: once for each time of idleness, in words in each run."""
@@ -288,18 +296,18 @@ class Runner:
             return set()
         if not self.yes:
             for row, state in states.items():
-                if row.action == "destroy" and stack.data and stack.stack not in self.data:
-                    self._say(row, "held back", _without_data(stack.stack, stack.data), noted=False)
+                if held := self._held_for_data(stack, row):
+                    self._say(row, "held back", held)
                 elif state == stack.updated:
                     self._say(row, "would", f"{row.why}; --yes does it")
                 else:
-                    self._say(row, "held back", WRITTEN_SINCE, noted=False)
+                    self._say(row, "held back", WRITTEN_SINCE)
             return {"would"}
         try:
             lock = self.journal.lock(stack.stack, self.now())
         except HeldError as error:  # another run does it, and says so
             for row in states:
-                self._say(row, "held back", str(error).partition("\n")[0], noted=False)
+                self._say(row, "held back", str(error).partition("\n")[0], to="")
             return set()
         row = next(iter(states))
         try:
@@ -624,7 +632,7 @@ class Runner:
             for each in self.results
             if each.outcome in ("held back", "left over", "unheard")
             and each.action != "message"
-            and (each.stack, each.pool) not in self._unnoted
+            and (each.stack, each.pool) not in self._answered
         ]
         self._hear(news.stands(plan, held))
         if (stuck := news.stuck(self.journal.read().records, self.now())) is not None:
@@ -676,17 +684,37 @@ class Runner:
         self._record("failed", row, detail=why[:2000])
         self._say(row, "failed", why.partition("\n")[0])
 
-    def _say(self, row: Row, outcome: Outcome, detail: str, *, action: str = "", noted: bool = True) -> None:
-        """A line of this run's answer; what is held back is noted in the journal too, for its owner and the report."""
+    def _say(
+        self, row: Row, outcome: Outcome, detail: str, *, action: str = "", to: Literal["owner", "report", ""] = "owner"
+    ) -> None:
+        """A line of this run's answer. What is held back is noted for the report too, and its owner hears of it; not
+        where a person asked for it and reads this, nor where another run is at it, which says so itself.
+        """
         subject = f"{row.stack}/{row.pool}" if row.pool else row.stack
         LOG.info("%s: %s: %s: %s", subject, action or row.action, outcome, detail)
-        if outcome == "held back" and not noted:
-            self._unnoted.add((row.stack, row.pool))
-        elif outcome == "held back" and self.yes:
-            self._record("held", row, detail=detail)
+        if outcome == "held back" and to != "owner":
+            self._answered.add((row.stack, row.pool))
+        if outcome == "held back" and to and self.yes:
+            self._record("held", row, detail=detail, **({} if to == "owner" else {"asked": True}))
         self.results.append(
             Result(stack=row.stack, pool=row.pool, action=action or row.action, outcome=outcome, detail=detail)
         )
+
+
+_TO_COME: Final = frozenset({"expires", "uncounted"})  # of a stack that is not past its end: nothing is to be done yet
+_HOLDS: Final = frozenset({"window", "updating", "protected", "leased"})  # these keep what would not go, too
+
+
+def waiting(plan: Plan, answered: Collection[tuple[str, str]]) -> Iterator[tuple[Row, Outcome, str]]:
+    """Of stacks that were named, what is not answered yet: what would go and is held, with its reason; what goes
+    later, with its time.
+    """
+    for row in [row for stack in plan.stacks for row in stack.rows]:
+        holds = row.action in ("warn", "unknown") or row.clause in _HOLDS
+        if not holds or (row.stack, row.pool) in answered or not (row.pool or row.clause not in _TO_COME):
+            continue
+        when = f"; from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
+        yield row, "not due" if row.next_at and row.clause != "window" else "held back", f"{row.why}{when}"
 
 
 def _of(plan: Plan, chosen: Mapping[tuple[str, str], Approved]) -> tuple[StackPlan, ...]:

@@ -138,9 +138,12 @@ def stack_parts(state: State, stack: str) -> StackParts:
 
 
 def _digest(state: State) -> str:
-    """A few letters that differ where a resource, its id or what becomes of it at a destroy does."""
-    stands = [[each.urn, each.id, each.protect, each.retain_on_delete, each.delete] for each in state.resources]
-    return hashlib.sha256(json.dumps(stands).encode()).hexdigest()[:12]
+    """A few letters that differ where anything of a resource does: an id, a size, what becomes of it at a destroy."""
+    stands = [
+        [each.urn, each.id, each.protect, each.retain_on_delete, each.delete, each.inputs, each.outputs]
+        for each in state.resources
+    ]
+    return hashlib.sha256(json.dumps(stands, sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 def clusters_of(state: State) -> tuple[str, ...]:
