@@ -13,6 +13,7 @@ from ends import EXPIRIES
 from sizewell.policy.config import parse_config
 from sizewell.policy.engine import evaluate
 from sizewell.policy.examples import resource
+from sizewell.policy.rules import idle_services
 from sizewell.resources import Plan, RecordedResource, facts, price
 from sizewell.resources.recorded import UNKNOWN
 from sizewell.sizing.catalog import load
@@ -339,7 +340,90 @@ GUARDED: list[tuple[str, dict[str, Any]]] = [  # run accelerators, and release t
     ("gcp:dataflow/job:Job", {"machineType": "g2-standard-4", "additionalExperiments": ["use_runner_v2"]}),
     ("gcp:dataproc/batch:Batch", {"runtimeConfig": {"properties": {"spark.dataproc.executor.resource.accelerator.type": "l4"}}}),
     ("aws:codebuild/project:Project", {"environment": {"type": "LINUX_GPU_CONTAINER", "computeType": "BUILD_GENERAL1_SMALL"}}),
+    ("aws:appstream/fleet:Fleet", {"instanceType": "stream.graphics.g5.xlarge", "fleetType": "ON_DEMAND"}),
+    ("aws:appstream/fleet:Fleet", {"instanceType": "stream.graphics-design.large", "fleetType": "ELASTIC"}),
+    ("aws:workspaces/workspace:Workspace", {"workspaceProperties": {"computeTypeName": "GRAPHICS_G4DN", "runningMode": "AUTO_STOP"}}),
+    ("aws:gamelift/gameServerGroup:GameServerGroup", {"instanceDefinitions": [{"instanceType": "g5.xlarge"}], "minSize": 0}),
+    ("gcp:workstations/workstationConfig:WorkstationConfig", {"idleTimeout": "1200s", "host": {"gceInstance": {
+        "machineType": "n1-standard-4", "accelerators": [{"type": "nvidia-tesla-t4", "count": 1}]}}}),
+    ("gcp:colab/runtimeTemplate:RuntimeTemplate", {"machineSpec": {"acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1},
+        "idleShutdownConfig": {"idleTimeout": "3600s"}}),
+    ("gcp:dataproc/workflowTemplate:WorkflowTemplate", {"placement": {"managedCluster": {"config": {"workerConfig": {
+        "accelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]}}}}}),
+    ("gcp:container/cluster:Cluster", {"clusterAutoscaling": {"enabled": True, "resourceLimits": [
+        {"resourceType": "nvidia-tesla-t4", "minimum": 0, "maximum": 4}]}}),
+    ("gcp:workbench/instance:Instance", {"gceSetup": {"acceleratorConfigs": [{"type": "NVIDIA_TESLA_T4", "coreCount": "1"}],
+        "metadata": {"idle-timeout-seconds": "3600"}}}),
+    ("azure-native:synapse:BigDataPool", {"nodeSizeFamily": "HardwareAcceleratedGPU", "autoPause": {"enabled": True}}),
+    ("azure-native:azurefleet:Fleet", {"vmSizesProfile": [{"name": "Standard_NC4as_T4_v3"}], "spotPriorityProfile": {"capacity": 0}}),
+    ("azure-native:batch:Pool", {"vmSize": "STANDARD_NC4AS_T4_V3", "scaleSettings": {"autoScale": {"formula": "$TargetDedicatedNodes=0;"}}}),
+    ("azure-native:labservices:Lab", {"virtualMachineProfile": {"sku": {"name": "Standard_NC4as_T4_v3"}},
+        "autoShutdownProfile": {"shutdownOnIdle": "UserAbsence"}}),
+    ("azure-native:containerinstance:ContainerGroup", {"restartPolicy": "Never", "containers": [
+        {"name": "c", "resources": {"requests": {"gpu": {"count": 1, "sku": "V100"}}}}]}),
+    ("azure-native:app:ContainerApp", {"workloadProfileName": "gpu-t4", "template": {"scale": {"minReplicas": 0}}}),
+    ("azure-native:app:Job", {"workloadProfileName": "gpu-t4", "template": {"containers": [{"name": "c"}]}}),
+    ("azure-native:app:ManagedEnvironment", {"workloadProfiles": [{"workloadProfileType": "NC24-A100", "minimumCount": 0}]}),
+    ("azure-native:machinelearningservices:Compute", {"properties": {"computeType": "AmlCompute", "properties": {
+        "vmSize": "Standard_NC4as_T4_v3", "scaleSettings": {"minNodeCount": 0, "maxNodeCount": 2}}}}),
+    ("aws:sagemaker/space:Space", {"spaceSettings": {"jupyterLabAppSettings": {"defaultResourceSpec": {"instanceType": "ml.g5.xlarge"}}}}),
 ]  # fmt: skip
+NOT_RELEASED = {  # types of services that keep what they have, or name no machine
+    "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",
+    "aws:codebuild/fleet:Fleet",
+    "aws:ec2/dedicatedHost:DedicatedHost",
+    "aws:elasticbeanstalk/environment:Environment",
+    "aws:emr/instanceFleet:InstanceFleet",
+    "aws:emr/instanceGroup:InstanceGroup",
+    "aws:sagemaker/app:App",
+    "aws:sagemaker/domain:Domain",
+    "azure-native:compute:DedicatedHost",
+    "gcp:vertex/aiDeploymentResourcePool:AiDeploymentResourcePool",
+    "gcp:vertex/aiPersistentResource:AiPersistentResource",
+}
+
+
+def test_each_service_that_can_release_its_accelerators_is_in_the_list() -> None:
+    assert {kind for kind, _ in GUARDED} | NOT_RELEASED >= set(idle_services._READERS)
+
+
+NEEDS: list[
+    tuple[dict[str, Any], dict[str, Any], object]
+] = [  # a requirement of a pool of Karpenter, limits, accelerators
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Gt", "values": ["0"]}, {}, True),
+    ({"key": "karpenter.k8s.aws/instance-gpu-name", "operator": "Exists"}, {}, True),
+    ({"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["g5", "g6"]}, {}, True),
+    ({"key": "eks.amazonaws.com/instance-category", "operator": "In", "values": ["p"]}, {}, True),
+    ({"key": "karpenter.azure.com/sku-family", "operator": "In", "values": ["N"]}, {}, True),
+    ({"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.xlarge"]}, {}, True),
+    ({"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["g5.xlarge"]}, {"cpu": "8"}, UNKNOWN),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m", "g"]}, {"cpu": "8"}, UNKNOWN),
+    ({"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["m"]}, {"nvidia.com/gpu": "4"}, True),
+    ({"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Lt", "values": ["1"]}, {"cpu": "8"}, UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("need", "limits", "accelerators"), NEEDS)
+def test_a_pool_of_karpenter_runs_what_it_requires(
+    need: dict[str, Any], limits: dict[str, Any], accelerators: object
+) -> None:
+    spec = {"template": {"spec": {"requirements": [need]}}, "limits": limits, "disruption": {"consolidateAfter": "5m"}}
+    assert runs(resource("kubernetes:karpenter.sh/v1:NodePool", "np", {"spec": spec})) is accelerators
+
+
+HOSTS: list[tuple[str, dict[str, Any]]] = [  # what production may keep is an accelerator there too
+    ("aws:ec2/dedicatedHost:DedicatedHost", {"instanceFamily": "g5"}),
+    ("azure-native:compute:DedicatedHost", {"sku": {"name": "NVASv4-Type1"}}),
+    ("aws:elasticbeanstalk/environment:Environment", {"settings": [{"name": "InstanceTypes", "value": "m5.large,g5.xlarge"}]}),
+    ("azure-native:azurefleet:Fleet", {"vmSizesProfile": [{"name": "Standard_NC4as_T4_v3"}], "regularPriorityProfile": {"capacity": 2}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs"), HOSTS, ids=[kind for kind, _ in HOSTS])
+def test_accelerators_that_production_may_keep_are_named(kind: str, inputs: dict[str, Any]) -> None:
+    plan = Plan(project="p", stack="prod", resources=(resource(kind, "m", inputs),), config={"aws:region": "us-east-1"})
+    stated = facts(plan, load(), pricing=price(plan, load(), on=ON), on=ON, expiries=EXPIRIES)
+    assert evaluate(stated, SETTINGS, on=ON).accelerators is True
 
 
 @pytest.mark.parametrize(("kind", "inputs"), GUARDED, ids=[f"{kind}-{at}" for at, (kind, _) in enumerate(GUARDED)])

@@ -248,7 +248,7 @@ def _accelerators(
     flags: list[tuple[str, Flag]] = [(fact.urn, getattr(fact, "accelerated", False)) for fact in judged]
     flags += [(pods.urn, UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators))
               for pods in facts.pods]  # fmt: skip
-    named = [(thing.urn, standing.named(thing.inputs)) for thing in facts.things if thing.runs]
+    named = [(thing.urn, standing.of(thing)) for thing in facts.things if thing.runs]
     flags += [(urn, UNKNOWN if isinstance(name, Unknown) else name != "") for urn, name in named]
     flags += [(purchase.urn, True) for purchase in facts.purchases]
     flags += [(store.urn, True) for store in (*facts.stores, *facts.stores_before) if store.checkpoints is True]

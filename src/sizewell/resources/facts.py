@@ -12,6 +12,7 @@ from sizewell import csvtables
 from sizewell.resources.controlled import CLOUD_CONTROL, ENDPOINT_CONFIGURATION, HYPERPOD
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
+from sizewell.resources.kinds import kind_of
 from sizewell.resources.not_shown import hidden_of
 from sizewell.resources.readers import aws, azure, gcp, network, pods, pools, stores
 from sizewell.resources.readers.cloud import Types
@@ -174,7 +175,15 @@ _DESCRIBES: Final = (  # how the names of types end that describe something and 
     "Secret", "Snapshot", "Association", "Member", "Binding", "Role", "Domain", "Space", "Schema", "Table", "Class",
 )  # fmt: skip
 _ENVIRONMENT: Final = "azure-native:app:ManagedEnvironment"
-_HOSTS: Final = (_ENVIRONMENT,)  # free, and says on what machines its apps run
+_STARTS: Final = (  # free or a description, and says on what machines runs what is started from it
+    _ENVIRONMENT,
+    "gcp:workstations/workstationConfig:WorkstationConfig",
+    "gcp:colab/runtimeTemplate:RuntimeTemplate",
+    "gcp:dataproc/workflowTemplate:WorkflowTemplate",
+    "gcp:container/cluster:Cluster",  # its own pools are read; it may add others by itself
+    "aws:sagemaker/space:Space",
+    "aws:imagebuilder/infrastructureConfiguration:InfrastructureConfiguration",
+)
 _WORKS: Final = ("Job", "Run", "Execution", "Build", "Task")  # how those end that end with their work
 
 
@@ -193,11 +202,12 @@ _PARTS: Final = {  # type -> the inputs that name what it is a part of, and that
     "aws:emr/instanceGroup:InstanceGroup": (("clusterId",), "aws:emr/cluster:Cluster"),
     "aws:emr/instanceFleet:InstanceFleet": (("clusterId",), "aws:emr/cluster:Cluster"),
     "azure-native:app:ContainerApp": (("environmentId", "managedEnvironmentId"), _ENVIRONMENT),
+    "azure-native:app:Job": (("environmentId",), _ENVIRONMENT),
 }
 
 
 def _ends(kind: str) -> bool:
-    return kind.endswith(_WORKS) or kind in UNKEPT
+    return kind.endswith(_WORKS) or kind in UNKEPT or kind in _STARTS or kind.startswith("kubernetes:")
 
 
 def _whole(graph: Graph, resource: RecordedResource) -> Mapping[str, Any] | Unknown | None:
@@ -213,16 +223,19 @@ def _runs(graph: Graph, resource: RecordedResource) -> bool:
     from sizewell.resources.tables import FREE, databases, free_reason
 
     kind = canonical(resource.type)
+    if kind.startswith("kubernetes:"):
+        row = kind_of(kind)
+        return row is not None and row.brings == "machines"
     known = (
         (kind in UNKEPT and not UNKEPT[kind].runs)
-        or (kind in _READ and kind != CLOUD_CONTROL)
+        or (kind in _READ and kind not in _STARTS and kind != CLOUD_CONTROL)
         or resource.inputs.get("typeName") in (HYPERPOD, ENDPOINT_CONFIGURATION)
-        or (kind in FREE and kind not in _HOSTS)
+        or (kind in FREE and kind not in _STARTS)
         or any(kind in each for each in (databases.AWS, databases.GCP, databases.AZURE))
     )
-    if known or free_reason(kind) or kind.startswith("kubernetes:"):
+    if known or (free_reason(kind) and kind not in _STARTS):
         return False
-    return not kind.endswith(_DESCRIBES) and graph.registration(resource) is None
+    return (kind in _STARTS or not kind.endswith(_DESCRIBES)) and graph.registration(resource) is None
 
 
 _READ: Final = frozenset(

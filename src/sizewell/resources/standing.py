@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.expiry import Expiries
+from sizewell.resources.readers import devices
 from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
-from sizewell.resources.values import Flag, Text, either, number
+from sizewell.resources.values import Flag, Text, either, get, number
+from sizewell.sizing.providers import CLOUDS
 
 if TYPE_CHECKING:
-    from sizewell.resources.stackfacts import StackFacts
+    from sizewell.resources.stackfacts import StackFacts, Thing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +50,13 @@ _MACHINES: Final = tuple(
 _NONE: Final = re.compile(r"none|false|0|.*unspecified", re.IGNORECASE)
 _COUNTS: Final = frozenset(
     ("gpu", "gpus", "gpucount", "numgpus", "acceleratorcount", "accelerators", "guestaccelerators",
-     "acceleratorconfigs")
+     "acceleratorconfigs", "acceleratorcapabilities")
 )  # fmt: skip
 _TEXTS: Final = re.compile(r"name$|description$|comment|label|tag|image|uri$|url$|metadata|policy|script|version")
 _HOLDS: Final = re.compile(  # inputs that are a machine type, or hold one
     r"\w*(instance|node|machine|worker|compute|vm|droplet)"
     r"(s|types?|sizes?|skus?|class|famil(y|ies)|groups?|pools?|specs?|config\w*|templates?)(id)?"
-    r"|(size|sku|flavor|plan|shape)(name|id)?|(instance|compute|machine|node)typename|\w*type|accelerator\w*"
+    r"|(size|sku|flavor|plan|shape)(name|id)?|vmsizesprofilename|(instance|compute|machine|node)typename|\w*type|accelerator\w*"
 )
 _LEAST: Final = re.compile(
     r"min(imum)?(size|count|capacity|(idle)?(nodes?|instances?|replicas?|vcpus?|workers?|machines?|scale|units?)(count)?)"
@@ -72,7 +74,7 @@ _MINUTES: Final = {"second": 1 / 60, "sec": 1 / 60, "minute": 1.0, "min": 1.0, "
 
 def accelerated(facts: StackFacts) -> Flag:
     """Whether machines, services or pods of a stack have accelerators, those of types that nobody reads included."""
-    names = (named(thing.inputs) for thing in facts.things if thing.runs)
+    names = (of(thing) for thing in facts.things if thing.runs)
     return either(
         False,
         *(pool.accelerated for pool in facts.pools),
@@ -80,6 +82,45 @@ def accelerated(facts: StackFacts) -> Flag:
         *(UNKNOWN if isinstance(pods.accelerators, Unknown) else bool(pods.accelerators) for pods in facts.pods),
         *(UNKNOWN if isinstance(name, Unknown) else bool(name) for name in names),
     )
+
+
+def of(thing: Thing) -> Text:
+    """The accelerators that a resource names itself, or through what it is a part of; "" where it names none.
+
+    They are what it runs on whether or not it releases them.
+    """
+    if thing.type.startswith("kubernetes:"):
+        template = get(thing.inputs, "spec", "template", "spec")
+        required = devices.required_of_machines(get(template, "requirements"))
+        if required or get(template, "requirements") is not None:
+            return required or _limited(get(thing.inputs, "spec", "limits"))
+        asked = named(thing.inputs)
+        return "" if isinstance(asked, Unknown) else asked  # what it starts is named among what is not judged
+    own = named(thing.inputs)
+    profile = thing.inputs.get("workloadProfileName")
+    if isinstance(own, Unknown) or isinstance(profile, Unknown):
+        return UNKNOWN
+    if own or not profile:
+        return own
+    return profile_of(str(profile), thing.whole)
+
+
+def _limited(limits: Any) -> str:
+    """The accelerators that a pool of Karpenter may start at most, where it is asked to count them."""
+    stated = limits.items() if isinstance(limits, Mapping) else ()
+    return next((f"{value} {name}" for name, value in stated if is_device(str(name)) and number(value) != 0), "")
+
+
+def profile_of(name: str, environment: Any) -> str:
+    """The workload profile of this name where it has accelerators: by its type, where the environment stands in the
+    program, else by its name.
+    """
+    listed = None if isinstance(environment, Unknown) else get(environment, "workloadProfiles")
+    profiles = listed if isinstance(listed, (list, tuple)) else ()
+    kinds = [named(each) for each in profiles if get(each, "name") == name]
+    if any(isinstance(kind, str) and kind for kind in kinds) or (not kinds and "gpu" in name.lower()):
+        return name
+    return ""
 
 
 def named(inputs: Any) -> Text:
@@ -106,7 +147,10 @@ def named(inputs: Any) -> Text:
             held = _HOLDS.fullmatch(plain) is not None
             if _INPUTS.fullmatch(plain) and not _NONE.fullmatch(value):
                 return value
-            if (held or not _TEXTS.search(plain)) and _is_accelerator(value.rpartition("/")[2], held=held):
+            for word in re.split(r"[,\s]+", value) if held else (value,):
+                if (held or not _TEXTS.search(plain)) and _is_accelerator(word.rpartition("/")[2], held=held):
+                    return word
+            if plain == "instancefamily" and any(is_accelerated_name(cloud, f"{value}.metal") for cloud in CLOUDS):
                 return value
     return UNKNOWN if hidden else ""
 

@@ -89,19 +89,10 @@ def _container_app(inputs: Mapping[str, Any]) -> Flag:
     name = inputs.get("workloadProfileName")
     asked = [get(container, "resources", "gpu") for container in listed]
     asks = either(
-        UNKNOWN if name is UNKNOWN else "gpu" in str(name or "").lower(),
-        _on_gpu_profile(name, inputs.get(WHOLE)),
+        UNKNOWN if name is UNKNOWN else standing.profile_of(str(name or ""), inputs.get(WHOLE)) != "",
         *(UNKNOWN if gpu is UNKNOWN else bool(gpu) for gpu in asked),
     )
     return every(asks, UNKNOWN if least is UNKNOWN else bool(least))
-
-
-def _on_gpu_profile(name: Any, environment: Any) -> bool:
-    """Whether the profile of this name has accelerators, where the environment stands in the program."""
-    profiles = () if isinstance(environment, Unknown) else items(get(environment, "workloadProfiles"))
-    if isinstance(profiles, Unknown):
-        return False
-    return any(get(each, "name") == name and bool(standing.named(each)) for each in profiles if name)
 
 
 def _environment(inputs: Mapping[str, Any]) -> Flag:
@@ -166,9 +157,10 @@ def _throughput(inputs: Mapping[str, Any]) -> Flag:
 
 
 def _desktops(inputs: Mapping[str, Any]) -> Flag:
-    kind, fleet = inputs.get("instanceType"), inputs.get("fleetType")
-    named: Flag = UNKNOWN if kind is UNKNOWN else "graphics" in str(kind).lower()
-    return every(named, UNKNOWN if fleet is UNKNOWN else bool(fleet != "ON_DEMAND"))
+    """Fleets of AppStream stand ready where nothing else is stated; others bill their machines by session."""
+    fleet = inputs.get("fleetType")
+    ready: Flag = UNKNOWN if fleet is UNKNOWN else fleet not in ("ON_DEMAND", "ELASTIC")
+    return every(_names_accelerators(inputs, "aws"), ready)
 
 
 def _model_pool(inputs: Mapping[str, Any]) -> Flag:
@@ -190,11 +182,10 @@ def _colab(inputs: Mapping[str, Any]) -> Flag:
 
 
 def _spark(inputs: Mapping[str, Any]) -> Flag:
-    family, pause = inputs.get("nodeSizeFamily"), inputs.get("autoPause")
+    pause = inputs.get("autoPause")
     delay = number(get(pause, "delayInMinutes", default=15))
     late: Flag = UNKNOWN if isinstance(delay, Unknown) else delay is None or delay > LONGEST_IDLE_MINUTES
-    accelerated: Flag = UNKNOWN if family is UNKNOWN else "GPU" in str(family)
-    return every(accelerated, either(negated(flag(get(pause, "enabled"))), late))
+    return every(_names_accelerators(inputs, "azure"), either(negated(flag(get(pause, "enabled"))), late))
 
 
 def _fleet(inputs: Mapping[str, Any]) -> Flag:
@@ -239,18 +230,14 @@ def _never_zero(formula: str) -> bool:
 
 def _desk(inputs: Mapping[str, Any]) -> Flag:
     """Desks of WorkSpaces; they are always on where nothing else is stated."""
-    kind, mode = (get(inputs, "workspaceProperties", key) for key in ("computeTypeName", "runningMode"))
-    graphics: Flag = UNKNOWN if kind is UNKNOWN else "GRAPHICS" in str(kind).upper()
-    return every(graphics, UNKNOWN if mode is UNKNOWN else bool(mode != "AUTO_STOP"))
+    mode = get(inputs, "workspaceProperties", "runningMode")
+    ready: Flag = UNKNOWN if mode is UNKNOWN else bool(mode != "AUTO_STOP")
+    return every(_names_accelerators(inputs.get("workspaceProperties"), "aws"), ready)
 
 
 def _builders(inputs: Mapping[str, Any]) -> Flag:
     """Fleets of CodeBuild hold at least one machine as long as they exist."""
-    kind = inputs.get("environmentType")
-    return either(
-        UNKNOWN if kind is UNKNOWN else "GPU" in str(kind),
-        _names_accelerators(inputs.get("computeConfiguration"), "aws"),
-    )
+    return _names_accelerators(inputs, "aws")
 
 
 def _beanstalk(inputs: Mapping[str, Any]) -> Flag:
@@ -289,14 +276,11 @@ def _stream(inputs: Mapping[str, Any]) -> Flag:
 
 def _host(inputs: Mapping[str, Any]) -> Flag:
     """A host of one's own bills until it is released, with or without machines on it."""
-    kind, family = inputs.get("instanceType"), inputs.get("instanceFamily")
-    return _names_accelerators([kind, f"{family}.metal" if isinstance(family, str) else family], "aws")
+    return _names_accelerators(inputs, "aws")
 
 
 def _azure_host(inputs: Mapping[str, Any]) -> Flag:
-    """A host is named as the machines it takes, without their prefix: NVASv4-Type1."""
-    kind = get(inputs, "sku", "name")
-    return UNKNOWN if kind is UNKNOWN else _names_accelerators(f"Standard_{kind}", "azure")
+    return _names_accelerators(inputs, "azure")
 
 
 def _lab(inputs: Mapping[str, Any]) -> Flag:

@@ -35,6 +35,13 @@ _LABELS: Final = tuple(row.begins for row in _ROWS if row.names == "label")
 _ANNOTATIONS: Final = tuple(row.begins for row in _ROWS if row.names == "annotation")
 _RESOURCES: Final = tuple(row for row in _ROWS if row.names in ("device", "share", "other"))
 _MACHINE_TYPE: Final = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_FAMILIES: Final = {  # labels of Karpenter and Auto Mode -> a machine type of the family that they name
+    "karpenter.k8s.aws/instance-family": "{}.xlarge",
+    "eks.amazonaws.com/instance-family": "{}.xlarge",
+    "karpenter.k8s.aws/instance-category": "{}5.xlarge",
+    "eks.amazonaws.com/instance-category": "{}5.xlarge",
+    "karpenter.azure.com/sku-family": "Standard_{}C24ads_A100_v4",
+}
 _RUNTIMES: Final = ("nvidia", "habana", "gpu", "neuron")  # in the names of runtime classes
 _WORDS: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(row.begins for row in _ROWS if row.names == 'word')})")
 _SHARED: Final = "runai"  # in the name of a scheduler
@@ -160,6 +167,38 @@ def placed_beside_some(spec: object) -> bool:
     if any(word in runtime for word in _RUNTIMES):
         return True
     return any(_has_accelerators(key, values) for key, values in _required_labels(spec))
+
+
+def required_of_machines(requirements: object) -> str:
+    """The first requirement of a pool of Karpenter that only machines with accelerators meet; "" for none.
+
+    >>> required_of_machines([{"key": "karpenter.k8s.aws/instance-gpu-count", "operator": "Gt", "values": ["0"]}])
+    'karpenter.k8s.aws/instance-gpu-count Gt 0'
+    >>> required_of_machines([{"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["g5", "m5"]}])
+    ''
+    """
+    listed = items(requirements)
+    for each in () if isinstance(listed, Unknown) else listed:
+        key, operator, values = (get(each, part) for part in ("key", "operator", "values"))
+        stated = items(values)
+        if key is UNKNOWN or isinstance(stated, Unknown) or UNKNOWN in stated:
+            continue
+        if _meets_only(str(key), str(operator), tuple(map(str, stated))):
+            return " ".join(filter(None, (str(key), str(operator), ", ".join(map(str, stated)))))
+    return ""
+
+
+def _meets_only(label: str, operator: str, values: tuple[str, ...]) -> bool:
+    if operator in ("Gt", "Gte", "Exists"):
+        return label.startswith(_LABELS) and (operator != "Gte" or any(value not in _NONE for value in values))
+    if operator != "In" or not values:
+        return False
+    if label.startswith(_LABELS):
+        return all(value.lower() not in _NONE for value in values)
+    forms = {**dict.fromkeys(_MACHINE_TYPE, "{}"), **_FAMILIES}
+    return label in forms and all(
+        any(is_accelerated_name(cloud, forms[label].format(value)) for cloud in CLOUDS) for value in values
+    )
 
 
 def _required_labels(spec: object) -> Iterator[tuple[str, tuple[object, ...]]]:
