@@ -28,7 +28,7 @@ import pytest
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError
 from sizewell.sizing.records.decision import Decision
-from sizewell.teardown import act, processes, run
+from sizewell.teardown import act, acting, processes, run
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
@@ -179,7 +179,7 @@ def built(engine: harness.Engine, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(StatusReader, "cloud", lambda *_: None)
     monkeypatch.setattr(act, "empty", lambda *_: "emptied")
     monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)
-    monkeypatch.setattr(run, "left_over", lambda *_, **__: [])
+    monkeypatch.setattr(acting, "left_over", lambda *_, **__: [])
     decision = Decision.from_json(harness.ROOT / "stacks" / "decisions" / f"{STACK}.json")
     ended = datetime.now(UTC).date() - timedelta(days=3)
     path = engine.project / "stacks" / "decisions" / f"{STACK}.json"

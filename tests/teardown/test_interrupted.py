@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from sizewell.sizing.catalog import load
-from sizewell.teardown import act, run
+from sizewell.teardown import act, acting, run
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import Window, parse_config
 from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, Lock, connect
+from sizewell.teardown.outcomes import Result
 from sizewell.teardown.records import Counted, Series
 from sizewell.teardown.telemetry.observation import Observation
 from tests.teardown import world
@@ -79,7 +80,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> None:
     monkeypatch.setattr(StatusReader, "cloud", lambda *_: None)
     monkeypatch.setattr(act, "empty", empty)
     monkeypatch.setattr(run, "must_be_right", lambda *_, **__: 0.0)
-    monkeypatch.setattr(run, "left_over", lambda *_, **__: [])
+    monkeypatch.setattr(acting, "left_over", lambda *_, **__: [])
     real_put, real_destroy = Journal._put, ShelfBackend.destroy
 
     def put(self: Journal, name: str, data: bytes) -> bool:
@@ -103,7 +104,7 @@ def _release(cloud: Cloud) -> Callable[[Lock], None]:
     return release
 
 
-def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], list[run.Result]]]:
+def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], list[Result]]]:
     """Two idle pools that were told of and a stack past its end; what one run at a time does."""
     shelf = Shelf()
     for name in ("dev-a", "dev-b"):
@@ -133,7 +134,7 @@ def evening(folder: Path, cloud: Cloud) -> tuple[Shelf, Callable[[datetime], lis
         why="", owner="", heard=["webhook 0"],
     )  # fmt: skip
 
-    def once(at: datetime) -> list[run.Result]:
+    def once(at: datetime) -> list[Result]:
         def fresh() -> StatusReader:
             backend = ShelfBackend(root=folder, shelf=shelf)
             own = Journal(connect(config.journal)).read()

@@ -21,7 +21,7 @@ from sizewell.reconcile.adoption import Wanted
 from sizewell.reconcile.reconciler import Reconciler
 from sizewell.recording.sources.state import State, StateResource
 from sizewell.sizing.catalog import load
-from sizewell.teardown import act, run, saves
+from sizewell.teardown import act, acting, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.backend import Backend
 from sizewell.teardown.config import parse_config
@@ -205,7 +205,7 @@ def run_once(killer: Killer, folder: Path, at: datetime) -> None:
         patched.setattr(StatusReader, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
         patched.setattr(act, "empty", empty)
         patched.setattr(run, "must_be_right", lambda *_, **__: 0.0)
-        patched.setattr(run, "left_over", lambda *_, **__: [])
+        patched.setattr(acting, "left_over", lambda *_, **__: [])
         patched.setattr(saves, "written", lambda _: ((), ()))
         settings = {"mode": "act", "at_most_percent": 100, "at_most_stacks": POOLS + ENDED}
         journal = f"file://{folder}/journal"

@@ -22,13 +22,14 @@ from sizewell.clouds.calls import CloudError, Deadline
 from sizewell.launch.scripts.manifest import Manifest, Part
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError, UsageError
-from sizewell.teardown import act, gather, render, run, saves, writing
+from sizewell.teardown import act, acting, gather, render, run, saves, writing
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.aws import reads as aws_reads
 from sizewell.teardown.backend import LEASE_TAG
 from sizewell.teardown.config import TeardownConfig, parse_config
 from sizewell.teardown.gather import StatusReader
 from sizewell.teardown.journal import HeldError, Journal, connect
+from sizewell.teardown.outcomes import Result
 from sizewell.teardown.planning import must_be_own, to_json
 from sizewell.teardown.queues import queue_of
 from sizewell.teardown.records import Job
@@ -116,7 +117,7 @@ class Evening:
             **{"now": lambda: self.now, "yes": True, "send": lambda url, body: None, **more},
         )
 
-    def run(self, chosen: Any = None, **more: Any) -> list[run.Result]:
+    def run(self, chosen: Any = None, **more: Any) -> list[Result]:
         plan = self.plan()
         return self.runner(**{"statuses": self.statuses, **more}).run(plan, chosen)
 
@@ -825,7 +826,7 @@ def test_where_nobody_knows_what_is_left_the_end_stays(evening, monkeypatch):
     def refused(*_, **__):
         raise CloudError("tagging", "denied", "GetResources: AccessDenied")
 
-    monkeypatch.setattr(run, "left_over", refused)
+    monkeypatch.setattr(acting, "left_over", refused)
     results = [(result.stack, result.outcome) for result in evening.run()]
     assert results == [("dev-aws", "done"), ("dev-aws", "held back")]
     assert [name for name, _ in evening.shelf.destroyed] == ["dev-aws"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sizewell.clouds.calls import CloudError
 from sizewell.sizing.catalog import load
 from sizewell.sizing.errors import ServiceError
-from sizewell.teardown import act, run, saves
+from sizewell.teardown import act, acting, run, saves
 from sizewell.teardown.assemble import make_plan
 from sizewell.teardown.config import parse_config
 from sizewell.teardown.gather import StatusReader
@@ -108,7 +108,7 @@ class Site:
         patched.setattr(StatusReader, "_stores", lambda *_: (f"file://{folder}/checkpoints",))
         patched.setattr(act, "empty", self.empty)
         patched.setattr(run, "must_be_right", lambda *_, **__: 0.0)
-        patched.setattr(run, "left_over", lambda *_, **__: [])
+        patched.setattr(acting, "left_over", lambda *_, **__: [])
         patched.setattr(saves, "written", lambda _: ((), ()))
         journal = Journal(connect(self.config.journal))
         told = NOW - timedelta(days=4)
