@@ -88,6 +88,24 @@ LOADS = {
     (TEXT, f"{{rps: 5 million/d, {TOKENS}}}"): {"rps": "5M/d"},
     (TEXT, "{rps: 1, words_per_message: 300, output_tokens_per_message: 100}"):
         {"input_tokens": 400, "output_tokens": 100},
+    (PICTURES, "{images_per_minute: 20, size: 1024x1024, num_inference_steps: 30}"):
+        {"rps": "20/min", "images": {"resolution": 1024, "steps": 30}},
+    (PICTURES, "{rps: 1, inference_steps: 30, guidance_scale: 7.5, width: 1024, height: 1024}"):
+        {"images": {"resolution": 1024, "steps": 30, "guidance": True}},
+    (PICTURES, "{rps: 1, images: {sampling_steps: 30, cfg_scale: 1, per_request: 2}}"):
+        {"images": {"per_request": 2, "steps": 30, "guidance": False}},
+    (FLUX, "{rps: 1, denoising_steps: 28, guidance_scale: 3.5}"): {"images": {"steps": 28}},
+    (EYES, f"{{photos_per_day: 9k, {TOKENS}}}"): {"rps": "9k/d", "images": {"per_request": 1}},
+    (EYES, "{pages_per_day: 9k, image_size: 1024, input_tokens: 9, output_tokens_per_page: 700}"):
+        {"rps": "9k/d", "images": {"resolution": 1024}, "output_tokens": 700},
+    (TEXT, f"{{rps: 1, cache_hit_rate: 0.9, {TOKENS}}}"): {"prefix": "90%"},
+    (TEXT, f"{{rps: 1, prefix_cache_hit_rate: 85%, {TOKENS}}}"): {"prefix": "85%"},
+    (TEXT, f"{{rps: 1, kv_cache_miss_rate: 0.2, {TOKENS}}}"): {"prefix": "80%"},
+    (TEXT, f"{{rps: 1, cached: 90%, {TOKENS}}}"): {"prefix": "90%"},
+    (TEXT, f"{{rps: 1, cached_input_tokens: 300, {TOKENS}}}"): {"prefix": "75%"},
+    (TEXT, "{rps: 1, system_prompt_tokens: 100, words_per_message: 300, output_tokens: 9}"): {"prefix": "25%"},
+    (TEXT, f"{{queries_per_second: 2k, {TOKENS}}}"): {"rps": 2000},
+    (TEXT, f"{{claims_per_week: 1400, {TOKENS}}}"): {"rps": "200/d"},
     (WHISPER, "{concurrent_calls: 120}"): {"rps": 4, "audio": "30s"},
     (WHISPER, "{channels: 60}"): {"rps": 2, "audio": "30s"},
     (WHISPER, "{calls_per_day: 4000, call_length: 6m}"): {"rps": "4000/d", "audio": "6m"},

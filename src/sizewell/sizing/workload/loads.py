@@ -1,9 +1,10 @@
 """Loads as newcomers count them (pages of a document, calls of an agent, pictures a day), as a spec counts them.
 
-A key says what is counted, of which thing (pages per document) and in which time (requests per user per day); the
-thing of which a section has a number is its record or its request, whatever it is called. Each way out carries the
-number that was written. What a spec needs beside it and nobody has said (tokens of a page, requests of a user) is a
-round number, and is called one.
+The keys of a section are read together (`load_keys.py`): so many things in a time, of each so many others, and of one
+of those a size. One of these things is the request, or the record (`load_things.py`): what is counted above it is in
+the rate, what is counted below it is in the size, and nothing in both. So all fixes of one message, followed together,
+state the load that was written, once. What a spec needs beside it and nobody has said (tokens of a page, requests of a
+user) is a round number, and is called one.
 """
 
 from __future__ import annotations
@@ -11,70 +12,57 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from sizewell.sizing.catalog import load
-from sizewell.sizing.predict.architecture import is_speech_recognizer
-from sizewell.sizing.units import UnitError, amount, count, period_s, rate_parts, show_count, show_duration
+from sizewell.sizing.units import UnitError, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.kind_defaults import TRAINS
+from sizewell.sizing.workload.load_keys import (
+    AUDIO,
+    PICTURES,
+    READ_TOGETHER,
+    TEXT,
+    THINGS,
+    TOKENS_OF,
+    Known,
+    Part,
+    known_of,
+    measures,
+    number_of,
+    own_of,
+    parts_of,
+    seconds_of,
+    several,
+    singular,
+)
+from sizewell.sizing.workload.load_sizes import (
+    cached_share,
+    kept,
+    picture_of,
+    pictures_of,
+    seen_of,
+    size_lines,
+    unheard,
+)
+from sizewell.sizing.workload.load_things import (
+    ASKED_A_DAY,
+    IN_ALL,
+    Load,
+    chain_of,
+    exact,
+    is_one,
+    load_of,
+    product,
+    tokens_each,
+)
 from sizewell.sizing.workload.schedule import parse_schedule
-from sizewell.sizing.workload.ways_out import way_out
 
 _PER: Final = {"second": "", "minute": "/min", "hour": "/h", "day": "/d"}  # as a rate is written
-_EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
-                 "quarterly": "quarter", "yearly": "year", "annual": "year"}  # fmt: skip
-_ABBREVIATED: Final = {
-    "rpm": "requests_per_minute", "rpd": "requests_per_day", "fps": "frames_per_second", "ips": "images_per_second",
-    "tps": "tokens_per_second", "tpm": "tokens_per_minute", "tpd": "tokens_per_day", "dau": "users_per_day",
-    "mau": "users_per_month", "daily_active_users": "users_per_day", "monthly_active_users": "users_per_month",
-    "weekly_active_users": "users_per_week", "wau": "users_per_week",
-}  # fmt: skip
-_THINGS: Final = re.compile(
-    r"articles|calls|chats|clips|conversations|documents|docs|emails|episodes|examples|files|frames|images|inputs|"
-    r"invoices|items|messages|molecules|pages|pairs|photos|pictures|posts|prompts|proteins|queries|questions|records|"
-    r"recordings|requests|reviews|rows|samples|sentences|sequences|texts|tickets|transactions|videos"
-)
-_OTHER: Final = re.compile(  # what a batch has several of and that are no records
-    r".*(?:users|workers|threads|processes|replicas|gpus|nodes|machines|cores|cpus|shards|retries|runs|steps|hours|"
-    r"minutes|seconds|days|tokens|epochs|classes|labels|languages|columns|status|class|loss)"
-)
-_AUDIO: Final = re.compile(r"(?:audio_)?(hours|minutes|seconds)(?:_of_audio|_audio)?")
-_LENGTH: Final = re.compile(r"(?!seq|context|input|output|prompt|max|min)([a-z]+)_(?:length|duration)")
-_PICTURES: Final = re.compile(r"images|pictures|photos|frames|screenshots|scans")
-_SIZE: Final = re.compile(r"(?:(?:image|picture|photo|frame)_)?(?:size|resolution|side)")
-_WRITES: Final = ("output", "completion", "answer", "response", "reply", "summary", "generated", "written")
-_TOKENS_OF: Final = re.compile(rf"(?:(?:input|prompt|context|({'|'.join(_WRITES)}))_)?tokens")
-# Tokens of what texts are counted in: English in the usual vocabularies, a page of 500 words (estimates); the residues
-# of a protein and the bases of a genome are a token each.
-_TEXT: Final = {
-    "words": (Fraction(4, 3), "4 tokens for 3 words"), "pages": (Fraction(2000, 3), "a page of 500 words"),
-    "characters": (Fraction(1, 4), "a token for 4 characters"), "chars": (Fraction(1, 4), "a token for 4 characters"),
-    "residues": (Fraction(1), ""), "amino_acids": (Fraction(1), ""), "bases": (Fraction(1), ""),
-}  # fmt: skip
-_PAIRS: Final = ("documents", "docs", "passages", "candidates", "pairs", "chunks")
-_AT_ONCE: Final = re.compile(
-    r"(?:concurrent|simultaneous|parallel|live|active)_([a-z_]+)|([a-z]+)_(?:online|at_once|in_parallel)"
-)
 _LIVE: Final = ("streams", "channels", "lines")
 _RATES: Final = ("rps", "requests_per_hour", "concurrent_users")
-IN_ALL: Final = 2_000_000  # more tokens than a model reads at once
 HEARD_S: Final = 30  # of audio at a time by a model that recognizes speech
-RECORD_TOKENS, WRITTEN_TOKENS, ANSWER_TOKENS, ASKED_A_DAY = 1000, 100, 250, 10  # round numbers to begin with
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A key of a load: what is counted, of which thing, in which time, or how many of it at once."""
-
-    key: str
-    what: str
-    per: str = ""  # a thing, in the singular
-    period: str = ""
-    at_once: bool = False
-    value: object = None  # as it is written
-    number: float = 0.0
+RECORD_TOKENS, WRITTEN_TOKENS, ANSWER_TOKENS = 1000, 100, 250  # round numbers to begin with
 
 
 def load_meant(where: str, key: str, value: object, given: object, raw: Mapping[str, object] | None = None) -> str:
@@ -98,6 +86,8 @@ def load_meant(where: str, key: str, value: object, given: object, raw: Mapping[
         own = spec.get(home)
         section = {**section, **(own if isinstance(own, Mapping) else {})}
     readers = {"batch": _batch, "training": _training, "traffic": _traffic}
+    if home.endswith(".images"):
+        return picture_of(key, value, section, known_of(spec))
     if home not in readers or (key == home and not where):
         return ""
     line = readers[home](section, spec).get(key, "")
@@ -118,329 +108,338 @@ def _home(spec: Mapping[str, object]) -> str:
     return "training" if kind in TRAINS else "batch" if kind == "batch-inference" else "traffic"
 
 
-def _part(key: str, value: object) -> _Part:
-    """What a key counts.
-
-    >>> _part("requests_per_developer_per_day", 200)
-    _Part(key='requests_per_developer_per_day', what='requests', per='developer', period='day', at_once=False, value=200, number=200)
-    >>> _part("monthly_requests", 1).period, _part("num_documents", 1).what, _part("players_online", 1).at_once
-    ('month', 'documents', True)
-    """  # noqa: E501
-    name = re.sub(r"^(?:number_of|no_of|num|n|total|avg|average|mean|typical|expected)_|_(?:count|in_all)$", "", key)
-    name = _ABBREVIATED.get(name, name)
-    first, _, rest = name.partition("_")
-    period = ""
-    if rest and first in _EVERY:
-        name, period = rest, _EVERY[first]
-    what, *pers = name.split("_per_")
-    per = ""
-    for each in pers:
-        if period_s(each):
-            period = _period(each)
-        else:
-            per = _singular(each)
-    at_once = None if per or period else _AT_ONCE.fullmatch(what)
-    if at_once:
-        what = at_once[1] or at_once[2]
-    return _Part(key, what, per, period, at_once is not None, _shown(value), _number(value) or 0.0)
-
-
-def _period(word: str) -> str:
-    """The usual name of a period: sec is a second.
-
-    >>> _period("sec"), _period("days"), _period("h"), _period("quarter")
-    ('second', 'day', 'hour', 'quarter')
-    """
-    known = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
-    return next((name for name in known if period_s(name) == period_s(word)), word)
-
-
-def _singular(word: str) -> str:
-    return re.sub(r"ies$", "y", word) if word.endswith("ies") else word.removesuffix("s")
-
-
-def _parts(section: Mapping[str, object], known: tuple[str, ...]) -> list[_Part]:
-    parts = [_part(str(key), value) for key, value in section.items() if str(key) not in known]
-    return [part for part in parts if part.number or _LENGTH.fullmatch(part.what) or _SIZE.fullmatch(part.what)]
-
-
-def _own(parts: list[_Part], *, unknown: bool) -> _Part | None:
-    """The things of which a section has a number: its records, its people."""
-    plain = [part for part in parts if not part.per and not part.at_once and part.number]
-    of_others = {part.per for part in parts if part.per}
-    for part in plain:
-        if _singular(part.what) in of_others and part.what not in _TEXT:
-            return part
-    things = [part for part in plain if _THINGS.fullmatch(part.what)]
-    if things or not unknown:
-        return things[0] if things else None
-    plural = [part for part in plain if part.what.isalpha() and re.search(r"[^s]s$", part.what) and not part.period]
-    return next((part for part in plural if not _OTHER.fullmatch(part.what) and part.what not in _TEXT), None)
-
-
-def _each(part: _Part, parts: list[_Part], own: str) -> float:
-    """How many of what is counted one record has: 30 pages of a document of 600 tokens a page are 18,000."""
-    factor, per = part.number, part.per
-    for _ in parts:  # as long as there are things in things
-        outer = next((each for each in parts if _singular(each.what) == per and each.per), None)
-        if per == own or outer is None:
-            break
-        factor, per = factor * outer.number, outer.per
-    return factor
-
-
-def _batch(section: Mapping[str, object], _spec: Mapping[str, object]) -> dict[str, str]:
-    known = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
-    parts = _parts(section, known)
-    lines = _pictures(section, parts)
+def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    known = known_of(spec)
+    stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
+    parts = parts_of(section, stands)
+    homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
-    own = None if counted else _own(parts, unknown=True)
-    each = next((part for part in parts if own and part.per == _singular(own.what) and part.period), None)
-    if own and each:  # what people bring in a time
-        line = f"records: {_rounded(own.number * each.number)}{_repeated(each, section)}"
-        return {**lines, own.key: f"write {line}", each.key: f"leave it out: it is in {line}"}
-    if own:
-        lines[own.key] = f"write records: {own.value}{_repeated(own, section)}"
-        if not _THINGS.fullmatch(own.what) and _singular(own.what) not in {part.per for part in parts}:
+    own = None if counted else own_of(parts, unknown=True)
+    if own is None and not counted:
+        return _measured(parts, section, known)
+    number = number_of(section.get("records")) or 0.0
+    root = own or Part("records", "records", value=section["records"], number=number)
+    load = load_of(root, parts, known, section, named=own is not None, splits=False)
+    pictures = pictures_of(section, load, known)
+    lines = unheard(parts, known) | size_lines(load, section, homes) | pictures
+    whole = "leave it out: each record of a batch is sized as read whole"
+    lines |= {
+        key: whole for key, value in section.items() if key not in stands and cached_share(key, value, 0) is not None
+    }
+    if own is None:
+        return lines
+    more = _repeated(load.period, section) + seen_of(load, section, pictures, known)
+    if not load.request:
+        lines[own.key] = f"write records: {own.value}{more}"
+        if not THINGS.fullmatch(own.what) and not any(is_one(own, part.per) for part in parts):
             lines[own.key] += ", if each is a record of its own"
-    record = _singular(own.what) if own else "record"
-    lines |= _text(parts, record, {"read": "tokens_per_record", "written": "output_tokens_per_record"}, section)
-    for part in parts:
-        if part.key in lines:
-            continue
-        if heard := _heard_each(part, parts, record):
-            lines[part.key] = f"write audio_per_record: {heard}"
-        elif (audio := _AUDIO.fullmatch(part.what)) and not part.per and not counted:
-            lines[part.key] = "write records: {}, audio_per_record: {}".format(
-                *_heard(audio[1], part.value, part.number)
-            )
-        elif _TOKENS_OF.fullmatch(part.what) and not part.per and part.number > IN_ALL:
-            lines[part.key] = _in_all(part, section)
-        elif part.what == "images" and not part.per and counted:
-            lines[part.key] = f"write images: {{per_request: {part.value}}}"
+        return lines
+    line = f"records: {rounded(float(load.number), whole=True)}{more}"
+    lines |= {part.key: f"leave it out: it is in {line}" for part in load.chain[1 : load.request + 1]}
+    return {**lines, own.key: f"write {line}"}
+
+
+def _measured(parts: list[Part], section: Mapping[str, object], known: Known) -> dict[str, str]:
+    """A batch of which nothing is counted: all that is measured of it, as records of the stated or of a usual size."""
+    homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
+    whole = [part for part in parts if not part.per and not part.period]
+    tokens = [part for part in whole if TOKENS_OF.fullmatch(part.what) and part.number > IN_ALL]
+    heard = [part for part in whole if AUDIO.fullmatch(part.what) and (known.hears or not known.kind)]
+    rest = [part for part in parts if part not in tokens and part not in heard[:1]]
+    load = load_of(Part("", "records"), rest, known, section, named=False, splits=False)
+    lines = size_lines(load, section, homes) | pictures_of(section, load, known)
+    if tokens:
+        return lines | _in_all(tokens, load, section)
+    for part in heard[:1]:
+        each = sum((load.of_request(size) for size in load.sizes if size.of == "audio"), Fraction(0))
+        records, length = _heard(str(AUDIO.fullmatch(part.what)[1]), part.value, part.number, each)  # type: ignore[index]
+        said = f"leave it out: it is in audio_per_record: {length}"
+        lines |= {size.part.key: said for size in load.sizes if size.of == "audio"}
+        lines[part.key] = f"write records: {records}, audio_per_record: {length}"
     return lines
 
 
-def _repeated(part: _Part, section: Mapping[str, object]) -> str:
+def _in_all(tokens: list[Part], load: Load, section: Mapping[str, object]) -> dict[str, str]:
+    """Tokens of a whole batch as records, by the tokens of one where those are stated."""
+    all_of = {"input": 0, "output": 0}
+    for part in tokens:
+        all_of["output" if (of := TOKENS_OF.fullmatch(part.what)) and of[1] else "input"] += int(part.number)
+    read, written = all_of["input"], all_of["output"]
+    each = tokens_each(load, section, ("tokens_per_record", "output_tokens_per_record"))
+    usual = (RECORD_TOKENS, WRITTEN_TOKENS)
+    records = max(round(read / (each[0] or usual[0]) if read else written / (each[1] or usual[1])), 1)
+    line = f"records: {show_count(records)}"
+    line += f", tokens_per_record: {show_count(max(read // records, 1))}" if read else ""
+    line += f", output_tokens_per_record: {show_count(max(written // records, 1))}" if written else ""
+    said = f" ({show_count(read or written)} tokens in all; with the tokens of your own records)"
+    lines = {part.key: f"leave it out: it is in {line}" for part in tokens[1:]}
+    lines |= {
+        size.part.key: f"leave it out: it is in {line}"
+        for size in load.sizes
+        if (size.of == "input" and read) or (size.of == "output" and written)
+    }
+    return {**lines, tokens[0].key: f"write {line}{said}"}
+
+
+def _repeated(period: str, section: Mapping[str, object]) -> str:
     """How often a batch of so many a period is run, where that is not each day."""
-    if part.period in ("", "day") or "every" in section:
-        return ""
-    return f", every: {show_duration(period_s(part.period))}"
+    return "" if period in ("", "day") or "every" in section else f", every: {show_duration(period_s(period))}"
 
 
-def _pictures(section: Mapping[str, object], parts: list[_Part]) -> dict[str, str]:
-    """Pictures of a record or request, and their size, in one line."""
-    several = next((part for part in parts if part.per and _PICTURES.fullmatch(part.what)), None)
-    size = next((part for part in parts if _SIZE.fullmatch(part.what) and not part.per), None)
-    stated = {"per_request": several.value} if several else {}
-    if size:
-        written = section[size.key]
-        side = re.match(r"write (\d+)", way_out("images.resolution", written))
-        stated["resolution"] = side[1] if side else size.value if size.number else ""
-    if not all(map(str, stated.values())):
-        return {}
-    line = f"images: {{{', '.join(f'{key}: {value}' for key, value in stated.items())}}}"
-    keys = [part.key for part in (several, size) if part]
-    return {key: f"leave it out: it is in {line}" if index else f"write {line}" for index, key in enumerate(keys)}
-
-
-def _text(parts: list[_Part], record: str, homes: Mapping[str, str], section: Mapping[str, object]) -> dict[str, str]:
-    """Tokens, words and pages of a record or request, as tokens; of one that is counted twice in its smaller parts."""
-    lines: dict[str, str] = {}
-    things = {part.per for part in parts}
-    for part in parts:
-        tokens = _TOKENS_OF.fullmatch(part.what)
-        factor, said = (Fraction(1), "") if tokens else _TEXT.get(part.what, (None, ""))
-        single = not part.per and tokens is not None and part.number <= IN_ALL
-        if factor is None or part.period or not (part.per or single):
-            continue
-        home = homes["written" if tokens and tokens[1] else "read"]
-        if _singular(part.what) in things and part.per:
-            continue  # its parts have a number of their own: they say it
-        if home in section:
-            lines[part.key] = f"leave it out: it is in {home}: {section[home]}"
-            continue
-        each = max(round(_each(part, parts, record) * factor), 1)
-        tokens_each = part.value if each == part.number else show_count(each)
-        lines[part.key] = f"write {home}: {tokens_each}"
-        lines[part.key] += f" ({said}: with the tokens of your own)" if said else ""
-        for outer in parts:
-            if outer.per and _singular(outer.what) == part.per:
-                lines[outer.key] = f"leave it out: it is in {home}: {tokens_each}"
-    return lines
-
-
-def _heard_each(part: _Part, parts: list[_Part], record: str) -> str:
-    """The audio of one record or request: `minutes_per_episode: 42`, `call_length: 6m`; "" where it says nothing."""
-    if part.per and not part.period and (audio := _AUDIO.fullmatch(part.what)):
-        seconds = _each(part, parts, record) * period_s(audio[1])
-    elif _LENGTH.fullmatch(part.what) and (figures := re.match(r"\d+(?:\.\d+)?", str(part.value).strip())):
-        seconds = float(figures[0]) * period_s(str(part.value).strip()[figures.end() :].strip())
-    else:
-        return ""
-    return show_duration(seconds) if seconds else ""
-
-
-def _heard(unit: str, value: object, number: float) -> tuple[object, str]:
+def _heard(unit: str, value: object, number: float, each: Fraction) -> tuple[object, str]:
     """Recordings and the length of each, of audio by its length; a model hears no less than half a minute."""
+    if each:
+        return rounded(float(exact(number) * int(period_s(unit)) / each), whole=True), show_duration(float(each))
     return (f"{number / 60:.0f}", "1m") if unit == "seconds" else (value, f"1{unit[0]}")
 
 
-def _in_all(part: _Part, section: Mapping[str, object]) -> str:
-    """Tokens of a whole batch as records, by the tokens of one where those are stated."""
-    stated = {str(key): int(_number(value) or 0) for key, value in section.items()}
-    written = next((stated[key] for key in stated if (of := _TOKENS_OF.fullmatch(key)) and of[1]), 0)
-    totals = {re.sub(r"^total_", "", key): number for key, number in stated.items()}
-    read = next((number for key, number in totals.items() if number > IN_ALL and _reads(key)), 0)
-    if read and not _reads(part.what):
-        return "leave it out: it is in output_tokens_per_record"
-    each = stated.get("tokens_per_record") or RECORD_TOKENS
-    whole = max(read // each if read else written // WRITTEN_TOKENS, 1)
-    records = stated.get("records") or whole
-    lines = [f"records: {show_count(records)}"]
-    lines += [f"tokens_per_record: {show_count(max(read // records, 1))}"] if read else []
-    lines += [f"output_tokens_per_record: {show_count(max(written // records, 1))}"] if written else []
-    all_of_it = f"{show_count(read or written)} tokens in all"
-    return f"write {', '.join(lines)} ({all_of_it}; with the tokens of your own records)"
-
-
-def _reads(key: str) -> bool:
-    tokens = _TOKENS_OF.fullmatch(key)
-    return tokens is not None and not tokens[1]
-
-
-def _training(section: Mapping[str, object], _spec: Mapping[str, object]) -> dict[str, str]:
-    known = ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch", "images")
-    parts = _parts(section, known if not isinstance(section.get("images"), int | str) else known[:-1])
+def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
+    known = known_of(spec)
+    parts = parts_of(section, ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch"))
+    own = own_of(parts, unknown=False)
+    number = number_of(section.get("samples")) or 0.0
+    root = own or Part("samples", "samples", value=section.get("samples"), number=number)
+    load = load_of(root, parts, known, section, named=own is not None, splits=False)
+    lines = pictures_of(section, load, replace(known, kind="vision"))
+    lines |= size_lines(load, section, {"input": "sequence_length", "output": "sequence_length"})
     length = next((name for name in ("steps", "tokens", "samples") if name in section), "")
-    lines = _pictures(section, parts) | _text(
-        parts, "sample", {"read": "sequence_length", "written": "sequence_length"}, section
-    )
-    if own := _own(parts, unknown=False):
-        stated = f"leave it out: how long the run is stands in {length}"
-        lines[own.key] = stated if length else f"write samples: {own.value}"
+    if own and length:
+        lines[own.key] = f"leave it out: how long the run is stands in {length}"
+    elif own:
+        value = rounded(float(load.number), whole=True) if load.request else own.value
+        lines |= {part.key: f"leave it out: it is in samples: {value}" for part in load.chain[1 : load.request + 1]}
+        lines[own.key] = f"write samples: {value}"
     return lines
+
+
+_STANDS: Final = (
+    *("think_time", "prefix", "burstiness", "redundancy", "daily", "audio", "input_tokens", "output_tokens"),
+    *("input_tokens_p95", "output_tokens_p95", "requests", *_RATES),
+)
+_REQUEST: Final = ("request", "query", "question", "prompt", "call", "message", "input")  # what a rate counts
 
 
 def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
-    known = ("think_time", "prefix", "burstiness", "redundancy", "daily", "audio", "input_tokens", "output_tokens",
-             "input_tokens_p95", "output_tokens_p95", "requests", *_RATES)  # fmt: skip
-    parts = _parts(section, known)
-    lines = _pictures(section, parts)
-    hears = _hears(spec)
-    length = next((heard for part in parts if (heard := _heard_each(part, parts, ""))), "") if hears else ""
-    if any(name in section for name in _RATES):
-        lines |= _beside_a_rate(section, parts)
+    known = known_of(spec)
+    parts = parts_of(section, _STANDS)
+    rate = next((name for name in _RATES if name in section), "")
+    if rate:
+        return _beside_a_rate(rate, section, parts, known)
+    at_once = _at_once(parts, section, known)
+    root = at_once or _root(parts, known)
+    load = load_of(root or Part("", "requests"), parts, known, section, named=root is not None, splits=True)
+    pictures = pictures_of(section, load, known)
+    lines = unheard(parts, known) | kept(section, load, known) | size_lines(load, section, _TRAFFIC) | pictures
+    if at_once:
+        return {**lines, **_people(load, section, known)}
+    if root is None:
+        return {**_inside(load, section), **lines}
+    if whole := _measured_rate(root, parts):
+        return {**lines, **_rate_of(whole, root, parts, section, spec)}
+    line = _rate(load, spec, seen_of(load, section, pictures, known))
+    if not line:
+        return lines
+    left = {part.key: f"leave it out: it is in {_line(line)}" for part in load.chain[1 : load.request + 1]}
+    return {**_inside(load, section), **lines, **left, root.key: line}
+
+
+_TRAFFIC: Final = {"input": "input_tokens", "output": "output_tokens", "audio": "audio"}
+
+
+def _root(parts: list[Part], known: Known) -> Part | None:
+    """The things of which a number is known that makes a rate: those of a time, or of which each has so many in one."""
+    able: list[tuple[bool, int, Part]] = []
+    for part in parts:
+        if part.per or part.at_once or not part.number:
+            continue
+        chain = chain_of(part, parts, known, named=True)
+        timed = any(each.period for each in chain) or any(is_one(part, each.per) and each.period for each in parts)
+        able += [(measures(part) and not THINGS.fullmatch(part.what), -len(chain), part)] if timed else []
+    return min(able, key=lambda each: each[:2])[2] if able else None
+
+
+def _at_once(parts: list[Part], section: Mapping[str, object], known: Known) -> Part | None:
+    """Those who wait for an answer or are heard at the same time."""
+    for part in parts:
+        plain = not part.per and not part.period
+        waits = plain and "think_time" in section and re.fullmatch(r"[a-z]+s", part.what) and not measures(part)
+        if part.at_once or (plain and known.hears and part.what in _LIVE) or (waits and part.what not in TEXT):
+            return replace(part, at_once=True)
+    return None
+
+
+def _people(load: Load, section: Mapping[str, object], known: Known) -> dict[str, str]:
+    root = load.chain[0]
+    said = "leave it out: concurrent_users are those who wait for an answer, however many each asks"
+    above = {part.key: said for part in load.chain[1 : load.request + 1]}
+    if not known.hears:
+        return {**above, root.key: f"write concurrent_users: {root.value}"}
+    sizes = [size for size in load.sizes if size.of == "audio"]
+    length = float(sum((load.of_request(size) for size in sizes), Fraction(0)))
+    if not length or "audio" in section:
+        heard = f"rps: {root.number / HEARD_S:.4g}" + (f", audio: {HEARD_S}s" if "audio" not in section else "")
+        way = "heard half a minute at a time"
     else:
-        lines |= _rates(section, parts, spec, hears=hears, length=length)
-    lines |= {
-        key: line
-        for key, line in _text(parts, "request", {"read": "input_tokens", "written": "output_tokens"}, section).items()
-        if key not in lines
-    }
-    for part in parts:
-        if length and part.key not in lines and _heard_each(part, parts, ""):
-            lines[part.key] = f"write audio: {length}"
+        heard, way = f"rps: {root.number / length:.4g}", f"of {show_duration(length)} each"
+    at_once = f"{root.number:g} {root.what} at once are {root.number:g} s of audio a second"
+    return {**above, root.key: f"write {heard} ({at_once}, {way})"}
+
+
+def _inside(load: Load, section: Mapping[str, object]) -> dict[str, str]:
+    """What one request has several of, where no size of one of them says how much it reads."""
+    beyond = [part for part in load.chain[load.request + 1 :] if part.key]
+    if not beyond:
+        return {}
+    if "input_tokens" in section:
+        return {part.key: "leave it out: input_tokens are all that a request reads" for part in beyond}
+    each = product(part.number for part in beyond) * ANSWER_TOKENS
+    line = f"input_tokens: {show_count(max(round(each), 1))}"
+    lines = {part.key: f"leave it out: it is in {line}" for part in beyond}
+    lines[beyond[0].key] = f"write {line} ({ANSWER_TOKENS} for each: with the tokens of your own)"
     return lines
 
 
-def _beside_a_rate(section: Mapping[str, object], parts: list[_Part]) -> dict[str, str]:
-    lines = {}
+def _beside_a_rate(rate: str, section: Mapping[str, object], parts: list[Part], known: Known) -> dict[str, str]:
+    """Keys beside the rate of requests, which are what each has: of a chat or a user they say nothing of a request."""
+    of_request: list[Part] = []
+    lines: dict[str, str] = {}
     for part in parts:
-        if part.key in _PAIRS and "rps" in section:
-            if section.get("output_tokens"):
-                lines[part.key] = "leave it out: input_tokens are all that a request reads"
-            elif rate := _number(section["rps"]):
-                lines[part.key] = f"write rps: {rate * part.number:g}, the pairs of a question and a text"
-        elif part.key == "images":
-            lines[part.key] = f"write images: {{per_request: {part.value}}}"
+        plain = not part.per and not part.period and READ_TOGETHER.fullmatch(part.what)
+        several_of = part.per and not part.period and not measures(part) and not seconds_of(part)
+        if several_of and part.per not in map(singular, _REQUEST) and not READ_TOGETHER.fullmatch(part.what):
+            lines[part.key] = f"leave it out: {rate} counts each request, whatever it is a part of"
+        else:
+            of_request.append(replace(part, per=singular("request")) if plain else part)
+    number, unit = _parted(section[rate])
+    root = Part(rate, "requests", number=number, at_once=rate == "concurrent_users")
+    load = load_of(root, of_request, known, section, named=False, splits=True)
+    lines |= unheard(parts, known) | kept(section, load, known) | _inside(load, section)
+    lines |= size_lines(load, section, _TRAFFIC) | pictures_of(section, load, known)
+    above = load.chain[1 : load.request + 1]
+    if above and number and not root.at_once:
+        line = f"{rate}: {rounded(float(load.number), shorter=bool(unit))}{unit}"
+        lines |= {part.key: f"leave it out: it is in {line}" for part in above}
+        lines[above[0].key] = f"write {line}, the pairs of a question and a text"
     return lines
 
 
-def _rates(
-    section: Mapping[str, object], parts: list[_Part], spec: Mapping[str, object], *, hears: bool, length: str
+def _parted(value: object) -> tuple[float, str]:
+    """A rate as its number and what is written behind it; 0 where it cannot be read.
+
+    >>> _parted(30), _parted("4k/h"), _parted("many")
+    ((30, ''), (4000, '/h'), (0.0, ''))
+    """
+    number, slash, unit = str(value).partition("/")
+    return number_of(value) or number_of(number.strip()) or 0.0, f"{slash}{unit}" if slash else ""
+
+
+def _measured_rate(root: Part, parts: list[Part]) -> Part | None:
+    """Tokens or audio in a time, of all or of people of whom each brings so much; None where things are counted."""
+    if measures(root) and not THINGS.fullmatch(root.what):
+        return root
+    for each in parts:
+        if is_one(root, each.per) and each.period and measures(each) and not PICTURES.fullmatch(each.what):
+            return Part(each.key, each.what, "", each.period, number=float(exact(root.number) * exact(each.number)))
+    return None
+
+
+def _rate_of(
+    whole: Part, root: Part, parts: list[Part], section: Mapping[str, object], spec: Mapping[str, object]
 ) -> dict[str, str]:
-    """The rate of a load that states none: of people and what each asks, of things in a time, of those at once."""
-    for people in parts:
-        own = (_singular(people.what), "user" if people.what.endswith("users") else "")
-        each = next((part for part in parts if part.per and part.per in own and part is not people), None)
-        period = each.period or people.period if each else ""
-        if each and period and not people.per and not (_measures(each) and not each.period):
-            what = each.what if _measures(each) else "requests"
-            whole = _Part(people.key, what, "", period, value="", number=people.number * each.number)
-            line = _rate(whole, section, spec, length if hears else "")
-            if line:
-                return {people.key: line, each.key: f"leave it out: it is in {_line(line)}"}
-    for part in parts:
-        waits = "think_time" in section and not part.per and not part.period and re.fullmatch(r"[a-z]+s", part.what)
-        if part.at_once or (hears and part.what in _LIVE) or (waits and part.what not in _TEXT):
-            if not hears:
-                return {part.key: f"write concurrent_users: {part.value}"}
-            said = f"{part.number:g} {part.what} at once are {part.number:g} s of audio a second"
-            heard = f"rps: {part.number / HEARD_S:.3g}, audio: {HEARD_S}s"
-            return {part.key: f"write {heard} ({said}, heard half a minute at a time)"}
-    for part in parts:
-        if not part.per and (line := _rate(part, section, spec, length if hears else "")):
-            return {part.key: line}
-    return {part.key: f"write images: {{per_request: {part.value}}}" for part in parts if part.key == "images"}
+    """Requests of all the tokens or all the audio of a time, by those of one request."""
+    others = [part for part in parts if part.key not in (root.key, whole.key)]
+    alone = load_of(Part("", "requests"), others, known_of(spec), section, named=False, splits=False)
+    if audio := AUDIO.fullmatch(whole.what):
+        each = sum((alone.of_request(size) for size in alone.sizes if size.of == "audio"), Fraction(0))
+        recordings, heard = _heard(audio[1], whole.value or show_count(round(whole.number)), whole.number, each)
+        several_of = Part(
+            whole.key, "recordings", "", whole.period, value=recordings, number=number_of(recordings) or 0.0
+        )
+        line = f"write {per_period(several_of, spec)[0]}" + (f", audio: {heard}" if "audio" not in section else "")
+    else:
+        line = _rate_of_tokens(whole, tokens_each(alone, section, ("input_tokens", "output_tokens")), spec)
+    if not line:
+        return {}
+    return {whole.key: f"leave it out: it is in {_line(line)}", root.key: line}
 
 
-def _measures(part: _Part) -> bool:
-    """Whether a part says how large a thing is, and not how many there are."""
-    what = part.what
-    return bool(what in _TEXT or _TOKENS_OF.fullmatch(what) or _AUDIO.fullmatch(what) or _PICTURES.fullmatch(what))
-
-
-def _rate(part: _Part, section: Mapping[str, object], spec: Mapping[str, object], length: str) -> str:
-    """A number of things in a time as requests."""
-    if not part.period:
+def _rate(load: Load, spec: Mapping[str, object], seen: str) -> str:
+    """The line of a load of things in a time; `seen`: what it says of their pictures."""
+    root, request, period = load.chain[0], load.chain[load.request], load.period
+    if not period:
         return ""
-    if part.what in ("users", "active_users"):
-        days = period_s(part.period) / period_s("day")
+    number = float(load.number)
+    if not request.key:  # users of a time, of whom nobody has said what each asks
+        days = period_s(period) / period_s("day")
         if days < 1:
             return ""
-        whole = _Part(part.key, "requests", "", "day", value="", number=round(part.number * ASKED_A_DAY / days))
-        asked = f"if each asks {ASKED_A_DAY} times a {part.period}; or what all of them ask together"
-        return f"write {_per(whole, spec)[0]}, {asked}"
-    if part.what.endswith("tokens"):
-        return _rate_of_tokens(part, section, spec)
-    if audio := _AUDIO.fullmatch(part.what):
-        recordings, heard = _heard(audio[1], part.value or show_count(round(part.number)), part.number)
-        several = _Part(part.key, "recordings", "", part.period, value=recordings, number=_number(recordings) or 0.0)
-        return f"write {_per(several, spec)[0]}, audio: {heard}"
-    if not _THINGS.fullmatch(part.what):
+        whole = Part(root.key, "requests", "", "day", value="", number=round(number / days))
+        asked = f"if each asks {ASKED_A_DAY} times a {period}; or what all of them ask together"
+        return f"write {per_period(whole, spec)[0]}, {asked}"
+    if not THINGS.fullmatch(request.what) and not several(request.what):
         return ""
-    rate, said = _per(part, spec)
-    return f"write {rate}{f', audio: {length}' if length and 'audio' not in section else ''}{said}"
+    value = root.value if load.request == 0 else ""
+    rate, said = per_period(Part(root.key, request.what, "", period, value=value, number=number), spec)
+    if (
+        load.request == 0
+        and not THINGS.fullmatch(root.what)
+        and not any(is_one(root, size.part.per) for size in load.sizes)
+    ):
+        said += ", if each is a request of its own"
+    return f"write {rate}{seen}{said}"
 
 
-def _per(part: _Part, spec: Mapping[str, object]) -> tuple[str, str]:
+def _rate_of_tokens(part: Part, each: tuple[float, float], spec: Mapping[str, object]) -> str:
+    """Requests of a period, of all the tokens in it, by those that one reads and writes."""
+    factor = TEXT[part.what][0] if part.what in TEXT else Fraction(1)
+    read, written = each
+    usual = (read or (0 if written else RECORD_TOKENS), written or (0 if read else ANSWER_TOKENS))
+    share = part.number * float(factor) / sum(usual)
+    if part.period in _PER and not (part.period == "day" and open_hours(spec)):
+        line = f"write rps: {rounded(share, shorter=False)}{_PER[part.period]}"
+    else:
+        line = f"write {per_period(Part(part.key, 'requests', '', part.period, value='', number=share), spec)[0]}"
+    if read or written:
+        return f"{line}, of {sum(usual):,.0f} tokens each"
+    return (
+        f"{line}, input_tokens: {RECORD_TOKENS}, output_tokens: {ANSWER_TOKENS} (with the tokens of your own requests)"
+    )
+
+
+def per_period(part: Part, spec: Mapping[str, object]) -> tuple[str, str]:
     """The rate with what was written, or with a day's share of it; of a service with hours the rate in those.
 
+    >>> from sizewell.sizing.workload.load_keys import part_of
     >>> hours = {"schedule": {"on": "Mon-Fri 08:00-18:00 Europe/Berlin"}}
-    >>> _per(_part("requests_per_day", "60k"), hours)
+    >>> per_period(part_of("requests_per_day", "60k"), hours)
     ('rps: 6k/h', ', in the 10 hours of a day in which it runs')
-    >>> _per(_part("requests_per_week", 7000), {}), _per(_part("requests_per_hour", 90), hours)
+    >>> per_period(part_of("requests_per_week", 7000), {}), per_period(part_of("requests_per_hour", 90), hours)
     (('rps: 1000/d', ''), ('rps: 90/h', ''))
     """
     days = Fraction(period_s(part.period)) / 86_400
-    hours = _open_hours(spec) if days >= 1 else None
+    hours = open_hours(spec) if days >= 1 else None
     if hours:
         a_week, open_days = hours
         share = part.number / (a_week / open_days) if days == 1 else part.number * 7 / float(days) / a_week
-        return f"rps: {_rounded(share)}/h", f", in the {a_week / open_days:.3g} hours of a day in which it runs"
+        return f"rps: {rounded(share)}/h", f", in the {a_week / open_days:.3g} hours of a day in which it runs"
     if part.period in _PER:
-        return f"rps: {part.value or _rounded(part.number)}{_PER[part.period]}", ""
-    return f"rps: {_rounded(part.number / float(days), shorter=False)}/d", ""
+        plain = part.period == "second"  # which has no unit, and then no k
+        return f"rps: {(not plain and part.value) or rounded(part.number, shorter=not plain)}{_PER[part.period]}", ""
+    return f"rps: {rounded(part.number / float(days), shorter=False)}/d", ""
 
 
-def _rounded(number: float, *, shorter: bool = True) -> str:
-    if number < 10:
-        return f"{number:.2g}"
-    return show_count(round(number)) if shorter else f"{number:.0f}"
+def rounded(number: float, *, shorter: bool = True, whole: bool = False) -> str:
+    """A number to write: whole from a thousand on, or where it has to be, else with four figures.
+
+    >>> rounded(12.5), rounded(0.0042), rounded(60000), rounded(60000, shorter=False), rounded(2.7, whole=True)
+    ('12.5', '0.0042', '60k', '60000', '3')
+    """
+    if number < 1000 and not whole and number != round(number):
+        return f"{number:.4g}" if number >= 0.001 else f"{number:.9f}".rstrip("0")
+    return show_count(max(round(number), 1)) if shorter else f"{number:.0f}"
 
 
-def _open_hours(spec: Mapping[str, object]) -> tuple[float, int] | None:
+def open_hours(spec: Mapping[str, object]) -> tuple[float, int] | None:
     """Hours of a week and days of it in which a schedule lets a service run; None where none is stated."""
     stated = spec.get("schedule")
     try:
@@ -460,51 +459,5 @@ def rate_meant(value: object, spec: Mapping[str, object]) -> str:
     period = next((name for name in (*_PER, "week", "month", "quarter", "year") if period_s(name) == seconds), "")
     if not number or not period:
         return ""
-    rate, said = _per(_Part("rps", "requests", "", period, value="", number=float(number)), spec)
+    rate, said = per_period(Part("rps", "requests", "", period, value="", number=float(number)), spec)
     return f"write {rate.removeprefix('rps: ')}{said}"
-
-
-def _rate_of_tokens(part: _Part, section: Mapping[str, object], spec: Mapping[str, object]) -> str:
-    """Requests of a period, of all the tokens in it, by those of one."""
-    read, written = (_number(section.get(key)) for key in ("input_tokens", "output_tokens"))
-    each = int(read or (0 if written else RECORD_TOKENS)) + int(written or (0 if read else ANSWER_TOKENS))
-    share = part.number / each
-    if part.period in _PER and not (part.period == "day" and _open_hours(spec)):
-        line = f"write rps: {_rounded(share, shorter=False)}{_PER[part.period]}"
-    else:
-        line = f"write {_per(_Part(part.key, 'requests', '', part.period, value='', number=share), spec)[0]}"
-    if read or written:
-        return f"{line}, of {each:,} tokens each"
-    return (
-        f"{line}, input_tokens: {RECORD_TOKENS}, output_tokens: {ANSWER_TOKENS} (with the tokens of your own requests)"
-    )
-
-
-def _hears(spec: Mapping[str, object]) -> bool:
-    """Whether the model of a spec recognizes speech."""
-    stated = spec.get("model")
-    name = stated.get("name") if isinstance(stated, Mapping) else stated
-    catalog = load()
-    facts = catalog.models.get(catalog.model_names.get(str(name).lower(), ""))
-    return facts is not None and is_speech_recognizer(facts)
-
-
-def _shown(value: object) -> object:
-    """A number as it is written where a spec reads that, else its short form."""
-    try:
-        count(value)
-    except UnitError:
-        number = _number(value)
-        return value if number is None or number != round(number) else show_count(round(number))
-    return value
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = value if isinstance(value, float) else count(value)
-    except UnitError:
-        figures, rest = amount(str(value)) if isinstance(value, str) else (0, "")
-        number = float(figures) if not rest else 0.0
-    return number if 0 < number < math.inf else None

@@ -1,0 +1,240 @@
+"""What a key of a load counts: so many of a thing, of another thing, in a time, at once, or of a size.
+
+`requests_per_developer_per_day: 200` counts requests, of a developer, in a day. The words are the user's own; those
+that are listed here are the ones that say a size (words, pages, minutes) or no load at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from sizewell.sizing.catalog import load
+from sizewell.sizing.predict.architecture import is_speech_recognizer
+from sizewell.sizing.units import UnitError, amount, count, duration_s, period_s, show_count
+
+_EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
+                 "quarterly": "quarter", "yearly": "year", "annual": "year"}  # fmt: skip
+_ABBREVIATED: Final = {
+    "rpm": "requests_per_minute", "rpd": "requests_per_day", "fps": "frames_per_second", "ips": "images_per_second",
+    "tps": "tokens_per_second", "tpm": "tokens_per_minute", "tpd": "tokens_per_day", "dau": "users_per_day",
+    "mau": "users_per_month", "daily_active_users": "users_per_day", "monthly_active_users": "users_per_month",
+    "weekly_active_users": "users_per_week", "wau": "users_per_week", "aht": "handle_time",
+}  # fmt: skip
+THINGS: Final = re.compile(
+    r"articles|calls|chats|clips|conversations|documents|docs|emails|episodes|examples|files|frames|images|inputs|"
+    r"invoices|items|messages|molecules|pages|pairs|photos|pictures|posts|prompts|proteins|queries|questions|records|"
+    r"recordings|requests|reviews|rows|samples|sentences|sequences|texts|tickets|transactions|videos"
+)
+_OTHER: Final = re.compile(  # what a load has several of and that are no records and no requests
+    r".*(?:users|workers|threads|processes|replicas|gpus|nodes|machines|cores|cpus|shards|retries|runs|steps|hours|"
+    r"minutes|seconds|days|tokens|epochs|classes|labels|languages|columns|status|class|loss|dollars|costs|errors|"
+    r"failures|misses|hits|bytes|deploys|rps|ops|flops)"
+)
+AUDIO: Final = re.compile(r"(?:(?:audio|speech)_)?(hours|minutes|seconds)(?:_of_[a-z]+|_audio|_recorded)?")
+# How long one is: call_length, average_handle_time, duration_seconds, call_minutes; not how long somebody waits for it.
+_LENGTH: Final = re.compile(
+    r"(?:([a-z_]+)_)?(?:length|len|duration|time)(?:_(?:in_)?([a-z]+))?|"
+    r"((?!per)[a-z]+)_(seconds|secs|minutes|mins|hours)"
+)
+_NO_LENGTH: Final = re.compile(
+    r"(?:.*_)?(?:seq|sequence|context|input|output|prompt|max|min|think|thinking|response|reply|answer|wait|waiting|"
+    r"queue|queueing|hold|start|first|cold|warm|idle|processing|run|end|window|up|down|lead|latency|token|of|over|off|"
+    r"on|boot|round_trip|real)"
+)
+PICTURES: Final = re.compile(r"images|pictures|photos|photographs|frames|screenshots|scans|figures|diagrams|slides")
+SIZE: Final = re.compile(r"(?:(?:image|picture|photo|frame|output)_)?(?:size|resolution|side)")
+_WRITES: Final = ("output", "completion", "answer", "response", "reply", "summary", "generated", "written")
+TOKENS_OF: Final = re.compile(rf"(?:(?:input|prompt|context|({'|'.join(_WRITES)}))_)?tokens")
+# Tokens of what texts are counted in: English in the usual vocabularies, a page of 500 words (estimates); the residues
+# of a protein and the bases of a genome are a token each.
+TEXT: Final = {
+    "words": (Fraction(4, 3), "4 tokens for 3 words"), "pages": (Fraction(2000, 3), "a page of 500 words"),
+    "characters": (Fraction(1, 4), "a token for 4 characters"), "chars": (Fraction(1, 4), "a token for 4 characters"),
+    "residues": (Fraction(1), ""), "amino_acids": (Fraction(1), ""), "bases": (Fraction(1), ""),
+}  # fmt: skip
+# What one request reads several of, where the model writes an answer to all of them; else each is read on its own.
+READ_TOGETHER: Final = re.compile(
+    r"(?:[a-z]+_)?(?:documents|docs|passages|candidates|pairs|chunks|snippets|paragraphs|sections|contexts|excerpts|"
+    r"sources|results|hits|articles|files|chapters|sentences|examples|shots)"
+)
+_AT_ONCE: Final = re.compile(
+    r"(?:concurrent|simultaneous|parallel|live|active)_([a-z_]+)|([a-z]+)_(?:online|at_once|in_parallel)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A key of a load: what is counted, of which thing, in which time, or how many of it at once."""
+
+    key: str
+    what: str
+    per: str = ""  # a thing, in the singular
+    period: str = ""
+    at_once: bool = False
+    value: object = None  # as it is written
+    number: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What decides how a load of a model is counted, as far as the catalog or the spec's own figures say it."""
+
+    name: str = ""
+    kind: str = ""
+    hears: bool = False
+    sees: bool = False  # pictures beside text
+    reads_at_most: int | None = None
+
+
+def known_of(spec: Mapping[str, object]) -> Known:
+    """The model of a spec by its name, or by the family that its own figures state."""
+    stated = spec.get("model")
+    if isinstance(stated, Mapping) and not stated.get("name"):
+        own = bool(stated.get("params") or stated.get("layers"))
+        family = stated.get("family") or ("decoder" if own else "")
+        limit = stated.get("max_sequence_length")
+        return Known(
+            "", str(family), False, bool(stated.get("image_tokens")), limit if isinstance(limit, int) else None
+        )
+    name = str(stated.get("name") if isinstance(stated, Mapping) else stated)
+    catalog = load()
+    facts = catalog.models.get(catalog.model_names.get(name.lower(), ""))
+    if facts is None:
+        return Known(name)
+    sees = facts.kind == "decoder" and bool(facts.image_tokens)
+    return Known(name, facts.kind, is_speech_recognizer(facts), sees, facts.max_sequence_length)
+
+
+def part_of(key: str, value: object) -> Part:
+    """What a key counts.
+
+    >>> part_of("requests_per_developer_per_day", 200)
+    Part(key='requests_per_developer_per_day', what='requests', per='developer', period='day', at_once=False, value=200, number=200)
+    >>> part_of("monthly_requests", 1).period, part_of("num_documents", 1).what, part_of("players_online", 1).at_once
+    ('month', 'documents', True)
+    """  # noqa: E501
+    name = re.sub(r"^(?:number_of|no_of|num|n|total|avg|average|mean|typical|expected)_|_(?:count|in_all)$", "", key)
+    name = _ABBREVIATED.get(name, name)
+    first, _, rest = name.partition("_")
+    period = ""
+    if rest and first in _EVERY:
+        name, period = rest, _EVERY[first]
+    what, *pers = name.split("_per_")
+    per = ""
+    for each in pers:
+        if period_s(each):
+            period = _period(each)
+        else:
+            per = singular(each)
+    at_once = None if per or period else _AT_ONCE.fullmatch(what)
+    if at_once:
+        what = at_once[1] or at_once[2]
+    return Part(key, what, per, period, at_once is not None, _shown(value), number_of(value) or 0.0)
+
+
+def parts_of(section: Mapping[str, object], known: tuple[str, ...]) -> list[Part]:
+    """The keys of a section that no spec has, as far as they count or measure something."""
+    parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in known]
+    return [part for part in parts if part.number or seconds_of(part)]
+
+
+def own_of(parts: list[Part], *, unknown: bool) -> Part | None:
+    """The things of which a section has a number: its records, its people."""
+    plain = [part for part in parts if not part.per and not part.at_once and part.number]
+    of_others = {part.per for part in parts if part.per}
+    for part in plain:
+        if singular(part.what) in of_others and part.what not in TEXT:
+            return part
+    things = [part for part in plain if THINGS.fullmatch(part.what)]
+    things.sort(key=lambda part: bool(part.what in TEXT or PICTURES.fullmatch(part.what)))  # which may be of another's
+    if things or not unknown:
+        return things[0] if things else None
+    return next((part for part in plain if not part.period and several(part.what)), None)
+
+
+def several(what: str) -> bool:
+    """Whether a word of the user's own is one of things, and none of a size or of something else.
+
+    >>> several("claims"), several("gpus"), several("words"), several("status"), several("rate")
+    (True, False, False, False, False)
+    """
+    plural = re.fullmatch(r"[a-z_]*[^s]s", what)
+    return bool(plural) and not _OTHER.fullmatch(what) and what not in TEXT
+
+
+def singular(word: str) -> str:
+    """A thing as one of it, for comparison alone: a query and queries are the same, and so are a case and cases.
+
+    >>> [singular(word) for word in ("queries", "query", "boxes", "box", "class", "cases", "case", "movies", "movie")]
+    ['query', 'query', 'box', 'box', 'class', 'cas', 'cas', 'movy', 'movy']
+    """
+    one = word if word.endswith("ss") else word.removesuffix("s")
+    return re.sub(r"ie$", "y", one) if one.endswith("ie") else one.removesuffix("e")
+
+
+def seconds_of(part: Part) -> float:
+    """How long one thing is, by the words of a key; 0 where it says no length.
+
+    >>> [seconds_of(part_of(*each)) for each in (("call_length", "6m"), ("average_handle_time", "6m30s"), ("aht", "6:30"))]
+    [360.0, 390.0, 390.0]
+    >>> [seconds_of(part_of(*each)) for each in (("avg_duration_seconds", 240), ("call_minutes", 4), ("think_time", "9s"))]
+    [240.0, 240.0, 0.0]
+    """  # noqa: E501
+    match = _LENGTH.fullmatch(part.what) if not part.per and not part.period else None
+    if match is None or (match[1] and _NO_LENGTH.fullmatch(match[1])) or (match[3] and _NO_LENGTH.fullmatch(match[3])):
+        return 0.0
+    unit, stated = match[2] or match[4] or "", str(part.value).strip()
+    if unit and not period_s(unit):
+        return 0.0
+    if unit:
+        return part.number * period_s(unit)
+    if clock := re.fullmatch(r"(\d+):([0-5]\d)", stated):
+        return int(clock[1]) * 60.0 + int(clock[2])
+    try:
+        return duration_s(part.value)
+    except UnitError:
+        number, rest = amount(stated)
+        return float(number) * period_s(rest.strip()) if rest else 0.0
+
+
+def measures(part: Part) -> bool:
+    """Whether a part says how large a thing is, and not how many there are."""
+    what = part.what
+    return bool(what in TEXT or TOKENS_OF.fullmatch(what) or AUDIO.fullmatch(what) or PICTURES.fullmatch(what))
+
+
+def number_of(value: object) -> float | None:
+    """The number that a value is, also in words; None for what is none, or no load."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = value if isinstance(value, float) else count(value)
+    except UnitError:
+        figures, rest = amount(str(value)) if isinstance(value, str) else (0, "")
+        number = float(figures) if not rest else 0.0
+    return number if 0 < number < math.inf else None
+
+
+def _period(word: str) -> str:
+    """The usual name of a period: sec is a second.
+
+    >>> _period("sec"), _period("days"), _period("h"), _period("quarter")
+    ('second', 'day', 'hour', 'quarter')
+    """
+    known = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+    return next((name for name in known if period_s(name) == period_s(word)), word)
+
+
+def _shown(value: object) -> object:
+    """A number as it is written where a spec reads that, else its short form."""
+    try:
+        count(value)
+    except UnitError:
+        number = number_of(value)
+        return value if number is None or number != round(number) else show_count(round(number))
+    return value

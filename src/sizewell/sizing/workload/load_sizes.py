@@ -1,0 +1,187 @@
+"""The lines of what one request or record is of: tokens, pictures and how they are drawn, audio, what a cache has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from sizewell.sizing.predict.denoising import denoising
+from sizewell.sizing.units import show_count, show_duration, show_share
+from sizewell.sizing.workload.load_keys import AUDIO, PICTURES, SIZE, Known, Part, number_of, part_of, seconds_of
+from sizewell.sizing.workload.load_things import Load, exact, is_one, tokens_each
+from sizewell.sizing.workload.ways_out import way_out
+
+
+def unheard(parts: list[Part], known: Known) -> dict[str, str]:
+    """Lengths of recordings or videos, of a model that is sized by something else."""
+    lines: dict[str, str] = {}
+    for part in parts:
+        if not seconds_of(part) and not (part.per and AUDIO.fullmatch(part.what)):
+            continue
+        if part.per == "video" and known.kind in ("", "diffusion"):
+            lines[part.key] = "leave it out: how long a video is stands in the forward_flop_per_sample of its model"
+        elif known.kind in ("decoder", "encoder") and not known.hears:
+            lines[part.key] = f"leave it out: {known.name or 'the model'} hears nothing; it is sized by tokens"
+    return lines
+
+
+def seen_of(load: Load, section: Mapping[str, object], pictures: Mapping[str, str], known: Known) -> str:
+    """What a line of pages or photos says of their pictures, each a request of a model that also works without any."""
+    request = load.chain[load.request]
+    of_text = any(size.of == "input" and is_one(request, size.part.per) for size in load.sizes)
+    shown = request.what == "pages" or PICTURES.fullmatch(request.what)
+    return (
+        ", images: {per_request: 1}"
+        if known.sees and shown and not of_text and not pictures and "images" not in section
+        else ""
+    )
+
+
+def size_lines(load: Load, section: Mapping[str, object], homes: Mapping[str, str]) -> dict[str, str]:
+    """The lines of all sizes but pictures: the first of a kind writes it, with all others of its kind in it."""
+    lines: dict[str, str] = {}
+    for home in dict.fromkeys(homes.values()):
+        sizes = [size for size in load.sizes if homes.get(size.of) == home]
+        if not sizes:
+            continue
+        whole = sum((load.of_request(size) for size in sizes), Fraction(0))
+        if "audio" in home:
+            shown: object = show_duration(float(whole))
+        else:
+            [first, *others] = sizes
+            as_it_is = not others and whole == first.each == exact(first.part.number)
+            shown = first.part.value if as_it_is else show_count(max(round(whole), 1))
+        if home in section:
+            shown, said = section[home], ""
+        else:
+            said = next((f" ({size.said}: with the tokens of your own)" for size in sizes if size.said), "")
+        left = f"leave it out: it is in {home}: {shown}"
+        for index, size in enumerate(sizes):
+            lines[size.part.key] = left if index or home in section else f"write {home}: {shown}{said}"
+        for size in sizes:
+            for part in load.chain[load.request + 1 : load.place(size) + 1]:
+                lines.setdefault(part.key, left)
+    return lines
+
+
+_STEPS: Final = re.compile(r"(?:(?:inference|sampling|sampler|denoising|diffusion)_)?steps")
+_GUIDED: Final = re.compile(r"(?:guidance|cfg)(?:_scale)?")
+
+
+def pictures_of(section: Mapping[str, object], load: Load, known: Known) -> dict[str, str]:
+    """Pictures of a record or request, their size, and how they are drawn, in one line."""
+    stated: dict[str, object] = {}
+    keys: list[str] = []
+    sizes = [size for size in load.sizes if size.of == "images" and size.part.key not in _counted_above(load)]
+    if sizes:
+        keys += [size.part.key for size in sizes]
+        whole = sum((load.of_request(size) for size in sizes), Fraction(0))
+        as_it_is = len(sizes) == 1 and whole == exact(sizes[0].part.number)
+        stated["per_request"] = sizes[0].part.value if as_it_is else show_count(max(round(whole), 1))
+    for key, value in section.items():
+        part = part_of(str(key), value)
+        meant = {} if part.per or part.period or str(key) == "images" else _drawn(part.what, value, section, known)
+        stated |= meant or {}
+        keys += [str(key)] if meant is not None and (meant or _GUIDED.fullmatch(part.what)) else []
+    if not keys:
+        return {}
+    beside = section.get("images")
+    written = {**(beside if isinstance(beside, Mapping) else {}), **stated}
+    if not stated:
+        return dict.fromkeys(keys, f"leave it out: {_OWN_WAY}")
+    line = f"images: {{{', '.join(f'{key}: {value}' for key, value in written.items())}}}"
+    lines = {key: f"leave it out: it is in {line}" if index else f"write {line}" for index, key in enumerate(keys)}
+    for size in sizes:
+        for part in load.chain[load.request + 1 : load.place(size) + 1]:
+            lines.setdefault(part.key, f"leave it out: it is in {line}")
+    return lines
+
+
+def _counted_above(load: Load) -> set[str]:
+    return {part.key for part in load.chain[: load.request + 1]}
+
+
+def picture_of(key: str, value: object, section: Mapping[str, object], known: Known) -> str:
+    """The line of a key that stands among those of pictures already."""
+    meant = _drawn(part_of(key, value).what, value, section, known)
+    if meant is None:
+        return ""
+    line = ", ".join(f"{each}: {stated}" for each, stated in meant.items())
+    return f"write {line}" if line else f"leave it out: {_OWN_WAY}"
+
+
+_OWN_WAY: Final = "it is the model's own way, which is what is sized"
+
+
+def _drawn(what: str, value: object, section: Mapping[str, object], known: Known) -> dict[str, object] | None:
+    """What a key says of the pictures themselves; None for one that says nothing of them.
+
+    >>> _drawn("inference_steps", 30, {}, Known(kind="diffusion")), _drawn("guidance_scale", 7.5, {}, Known())
+    ({'steps': 30}, {'guidance': 'true'})
+    >>> _drawn("width", 1024, {"width": 1024, "height": 1024}, Known()), _drawn("size", "512x512", {}, Known())
+    ({'resolution': '1024'}, {'resolution': '512'})
+    """
+    draws = known.kind in ("", "diffusion")
+    if what in ("width", "height"):
+        other = section.get("height" if what == "width" else "width", value)
+        return _drawn("size", f"{value}x{other}", section, known)
+    if SIZE.fullmatch(what):
+        side = re.match(r"write (\d+)", way_out("images.resolution", value))
+        return {"resolution": side[1] if side else value} if side or number_of(value) else None
+    if _STEPS.fullmatch(what) and draws and number_of(value):
+        return {"steps": value}
+    if _GUIDED.fullmatch(what) and draws and isinstance(value, bool | int | float):
+        guided = value is True or (not isinstance(value, bool) and value > 1)
+        usual = denoising(known.name)  # where guidance is distilled into the model its scale costs nothing
+        own = known.kind == "diffusion" and usual.evaluations_per_step == 1 and guided
+        return {} if own else {"guidance": "true" if guided else "false"}
+    return None
+
+
+_CACHED: Final = re.compile(r"(?:.*_)?(?:cache|cached|prefix|reused|shared|system)(?:_.*)?")
+_SHARE: Final = re.compile(
+    r"(?:.*_)?(?:hit|hits|miss|misses|rate|ratio|share|fraction|percent|percentage|pct|cached|reused|shared|prefix)"
+)
+
+
+def kept(section: Mapping[str, object], load: Load, known: Known) -> dict[str, str]:
+    """What of the prompts a cache has already, as a share or as tokens of one.
+
+    >>> load = Load((Part("", "requests"),), 0, ())
+    >>> kept({"cache_hit_rate": 0.9, "kv_cache_miss_rate": "20%"}, load, Known())
+    {'cache_hit_rate': 'write prefix: 90%', 'kv_cache_miss_rate': 'write prefix: 80%'}
+    >>> kept({"input_tokens": "30k", "cached_input_tokens": "27k"}, load, Known())
+    {'cached_input_tokens': 'write prefix: 90%'}
+    """
+    lines: dict[str, str] = {}
+    read, _ = tokens_each(load, section, ("input_tokens", "output_tokens"))
+    for key, value in section.items():
+        share = cached_share(key, value, read) if key != "prefix" else None
+        if share is None:
+            continue
+        lines[key] = f"write prefix: {show_share(share)}"
+        if known.kind not in ("", "decoder"):
+            lines[key] = "leave it out: only a model that writes keeps what it has read"
+        elif "system" in key:
+            lines[key] += ", if input_tokens count it too"
+    return lines
+
+
+def cached_share(key: str, value: object, of: float) -> float | None:
+    """The share of a prompt that is read from a cache, of tokens that of those `of` a prompt; None for no such key."""
+    if not _CACHED.fullmatch(key) or isinstance(value, bool):
+        return None
+    number = number_of(str(value).strip().removesuffix("%").strip()) or number_of(value)
+    if number is None:
+        return None
+    if key.endswith("tokens"):
+        share = round(number / of, 3) if of else 2.0
+    elif _SHARE.fullmatch(key):
+        percent = isinstance(value, str) and "%" in value
+        share = number / 100 if percent or number > 1 else number
+    else:
+        return None
+    share = 1 - share if "miss" in key else share
+    return round(share, 4) if 0 <= share <= 1 else None
