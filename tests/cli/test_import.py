@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.workload.read import read_spec
@@ -433,6 +434,63 @@ def test_the_model_of_a_command_is_never_its_program(line: str, sizewell: Sizewe
     model = read_spec(written["written"], load()).model
     assert model is not None
     assert model.name == COMMANDS[line]
+
+
+MEGATRON = "--num-layers 24 --hidden-size 2048 --num-attention-heads 32 --num-query-groups 8 --swiglu"
+DESCRIBED = {"layers": 24, "hidden": 2048, "heads": 32, "kv_heads": 8, "gated": True}
+STEPS = "--seq-length 4096 --global-batch-size 512 --train-iters 100000"
+RUN = {"steps": 100_000, "sequence_length": 4096, "global_batch": 512 * 4096}
+FROM_NOTHING = {  # trainings of a model that is described and has no name: the file, the kind, the model, the run
+    "variables of a script": (
+        (f'#!/bin/bash\n#SBATCH --job-name=pre\n#SBATCH --gpus-per-node=h100:8\nGPT="{MEGATRON}"\nRUN="{STEPS}"\n'
+        "srun torchrun --nproc-per-node=8 pretrain_gpt.py $GPT $RUN --tokenizer-model meta-llama/Llama-3.2-1B\n"),
+        "training", {**DESCRIBED, "vocab": 128256}, RUN),
+    "arrays": (
+        (f'#!/bin/bash\nexport N=8\nGPT=(\n  {MEGATRON} # the model\n)\nGPT+=({STEPS})\n'
+        'torchrun --nproc-per-node=$N pretrain_gpt.py "${GPT[@]}"\n'), "training", DESCRIBED, RUN),
+    "a command": (f"torchrun pretrain_gpt.py {MEGATRON} {STEPS} --save /c --load /c", "training", DESCRIBED, RUN),
+    "samples": (f"torchrun pretrain_gpt.py {MEGATRON} --seq-length 2048 --train-samples 1000000", "training", DESCRIBED,
+                {"samples": 1_000_000, "sequence_length": 2048}),
+    "from a checkpoint": (f"torchrun pretrain_gpt.py {MEGATRON} {STEPS} --finetune --load /a", "fine-tuning", DESCRIBED,
+                          {**RUN, "method": "full"}),
+    "nanoGPT": (
+        ("torchrun --nproc_per_node=8 train.py --n_layer=12 --n_head=12 --n_embd=768 --batch_size=12 --block_size=1024 "
+        "--max_iters=600000 --gradient_accumulation_steps=40"), "training",
+        {"layers": 12, "hidden": 768, "heads": 12, "gated": False},
+        {"steps": 600_000, "sequence_length": 1024, "global_batch": 40 * 12 * 1024}),
+    "NeMo": (
+        ("python megatron_gpt_pretraining.py model.num_layers=12 model.hidden_size=768 model.num_attention_heads=12 "
+        "model.encoder_seq_length=1024 model.global_batch_size=256 trainer.max_steps=3000"), "training",
+        {"layers": 12, "hidden": 768, "heads": 12}, {"steps": 3000, "global_batch": 256 * 1024}),
+    "GPT-NeoX": (
+        ('{"num-layers": 12, "hidden-size": 768, "num-attention-heads": 12, "seq-length": 2048, "train-iters": 143000, '
+        '"train_micro_batch_size_per_gpu": 16, "optimizer": {"type": "Adam"}}'), "training",
+        {"layers": 12, "hidden": 768, "heads": 12}, {"steps": 143_000, "sequence_length": 2048}),
+    "torchtitan": (
+        ("torchrun --nproc_per_node=8 -m torchtitan.train --model.name llama3 --model.flavor 8B --training.steps 1000 "
+        "--training.seq_len 4096 --training.local_batch_size 2"), "training", "meta-llama/Meta-Llama-3-8B",
+        {"steps": 1000, "sequence_length": 4096, "global_batch": 8 * 2 * 4096}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FROM_NOTHING)
+def test_a_model_that_is_described_is_trained_as_described(case: str, sizewell: Sizewell) -> None:
+    text, kind, model, run = FROM_NOTHING[case]
+    Path("run").write_text(text, encoding="utf-8")
+    result = sizewell("import", "run", "--name", "pre")
+    assert result.code == 0, result.err
+    spec = yaml.safe_load(Path("pre.yaml").read_text(encoding="utf-8"))
+    assert spec["kind"] == kind
+    assert model == spec["model"] if isinstance(model, str) else model.items() <= spec["model"].items()
+    assert run.items() <= spec["training"].items()
+    assert not {"tokens", "samples", "epochs"} & spec["training"].keys() - run.keys()
+    assert read_spec("pre.yaml", load()).training
+
+
+def test_the_processes_of_a_launcher_make_the_batch(sizewell: Sizewell) -> None:
+    line = "accelerate launch --num_processes 8 train.py --model_name_or_path Qwen/Qwen3-8B --max_seq_length 2048 "
+    assert sizewell("import", f"{line} --per_device_train_batch_size 2 --gradient_accumulation_steps 8").code == 0
+    assert "global_batch: 262144" in Path("training.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ _ASSUMED: Final = {
     "traffic": ("traffic.rps", "traffic.input_tokens", "traffic.output_tokens", "slo"),
     "training": (
         "training.method",
+        "training.tokens",
         "training.samples",
         "training.epochs",
         "training.global_batch",
@@ -223,18 +224,22 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
             f"import: {shown}: the model of '{draft.name}' is {model}, whose value stands nowhere in {called}"
             f"\n  fix: name it: sizewell import {shown} --model meta-llama/Llama-3.1-8B-Instruct"
         )
-    if not model and workload != "notebook":
+    if not model and not draft.figures and workload != "notebook":
         raise UsageError(
             f"import: {shown}: the model of '{draft.name}' stands nowhere in {called}"
-            f"\n  fix: name it: sizewell import {shown} --model meta-llama/Llama-3.1-8B-Instruct"
+            f"\n  fix: name it: sizewell import {shown} --model {WORKLOADS[workload].model}"
         )
     name = args.name or _name(draft.name)
     if Path(f"{name}.yaml").name == Path(shown).name:
         name = f"{name[:35].rstrip('-')}-spec"
     more = [*_resources(draft, workload, catalog), *_places(draft, siblings, catalog), *of_the_stack(siblings)]
     kind = WORKLOADS[workload]
+    if draft.figures and "vocab" not in draft.figures and (read := catalog.models.get(draft.tokenizer)):
+        draft.figures["vocab"] = read.vocab
     answers = {"model": _model_line(draft, model), "load": kind.load}
     text = fitted(spec_text(workload, name, answers, more), catalog.models.get(model))
+    if draft.figures and not model:
+        text = re.sub(r"(?m)^(model: .*?\}) # or .*$", r"\1", text)
     _known_draft(draft, catalog)
     section = {"finetune": "training", "pretrain": "training", "batch": "batch", "notebook": "notebook"}.get(
         workload, "traffic"
@@ -252,9 +257,12 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
             facts = catalog.models.get(model)
             method = str(draft.values.get("training.method", "lora"))
             length = draft.values.get("training.sequence_length")
-            batch = usual_batch("fine-tuning", facts.kind if facts else "decoder", method, length)
+            trains = "training" if workload == "pretrain" else "fine-tuning"
+            batch = usual_batch(trains, facts.kind if facts else "decoder", method, length)
             text = _with_value(text, "training.global_batch", batch)
         text = re.sub(r"(?m)^  (?:samples|epochs|tokens): .*\n", "", text)
+    elif "training.samples" in draft.values:
+        text = re.sub(r"(?m)^  tokens: .*\n", "", text)
     if "deadline" in draft.values:
         text = re.sub(r"(?m)^deadline: \S+.*$", f"deadline: {draft.values['deadline']}", text)
     assumed = [
@@ -262,6 +270,7 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
         for key in _ASSUMED[section]
         if key not in draft.values and re.search(rf"(?m)^(?:resources: {{| *){key.rpartition('.')[2]}:", text)
     ]
+    assumed += ["model.vocab"] if draft.figures and not model and "vocab" not in draft.figures else []
     assumed += (
         ["traffic.speculative.acceptance"] if "traffic.speculative" in draft.values and section == "traffic" else []
     )
@@ -322,6 +331,8 @@ def _known_draft(draft: Draft, catalog: Catalog) -> None:
 
 def _model_line(draft: Draft, model: str) -> str:
     more = {key.partition(".")[2]: value for key, value in draft.values.items() if key.startswith("model.")}
+    if not model and draft.figures:
+        return _flow({**draft.figures, **more})
     return f"{{name: {model}{''.join(f', {key}: {_flow(value)}' for key, value in more.items())}}}" if more else model
 
 
@@ -330,7 +341,7 @@ def _workload(draft: Draft, model: str, catalog: Catalog) -> str:
     if draft.work == "notebook":
         return "notebook"
     if draft.work in ("training", "batch"):
-        return {"training": "finetune", "batch": "batch"}[draft.work]
+        return "pretrain" if draft.from_nothing else {"training": "finetune", "batch": "batch"}[draft.work]
     if draft.work is None:
         raise UsageError(
             f"import: what '{draft.name}' runs is not known: no server, trainer or notebook in its commands"

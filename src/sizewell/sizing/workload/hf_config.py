@@ -60,7 +60,8 @@ _DATA: Final = Path(__file__).parent / "data"
 
 
 @cache
-def _names() -> Mapping[str, tuple[str, ...]]:
+def dimension_names() -> Mapping[str, tuple[str, ...]]:
+    """The keys by which published configurations and trainers state each dimension."""
     return {row.dimension: row.names for row in csvtables.read(Dimension, _DATA / "dimension_names.csv")}
 
 
@@ -120,7 +121,7 @@ def from_hf_config(config: Mapping[str, object], name: str, *, params: int | Non
 def context_of(config: Mapping[str, object]) -> int | None:
     """The longest text that a configuration allows, with the factor by which it stretches positions; None if unsaid."""
     text, _ = _text_part(config)
-    positions = _first(text, _names()["positions"])
+    positions = _first(text, dimension_names()["positions"])
     stretch = text.get("rope_scaling") or text.get("rope_parameters") or {}
     if not isinstance(positions, int) or isinstance(positions, bool) or not isinstance(stretch, Mapping):
         return None
@@ -164,7 +165,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
     if kind == "vision":  # predicted by its FLOPs like those of the catalog, not as layers of a language model
         a = _vision_transformer(text, name)
         return replace(a, layers=0, hidden=0, heads=0, kv_heads=0, head_dim=0, ffn=0)
-    dims = {field: _first(text, names) for field, names in _names().items()}
+    dims = {field: _first(text, names) for field, names in dimension_names().items()}
     missing = [field for field in ("layers", "hidden", "heads", "vocab") if not dims[field] and dims[field] != 0]
     if missing and not known and config.get("model_type"):
         raise _refused(OtherKind(f"a model without {' and '.join(missing)}", MACHINE_ALONE), config, text, name)
@@ -173,7 +174,7 @@ def _read(config: Mapping[str, Any], name: str, *, published: bool) -> Architect
             OtherKind(f"a model with several {several} ({dims[several]})", MACHINE_ALONE), config, text, name
         )
     if missing:
-        looked = "; ".join(f"{field} as {', '.join(_names()[field])}" for field in missing)
+        looked = "; ".join(f"{field} as {', '.join(dimension_names()[field])}" for field in missing)
         message = f"has no {' and no '.join(missing)} (looked for {looked})"
         fix = (
             "use the config.json of a Hugging Face model, or state one by its figures: model: {params, layers, hidden}"
@@ -416,7 +417,7 @@ def _side(stated: Any, usual: int) -> int:
 
 def _vision_transformer(config: Mapping[str, Any], name: str) -> Architecture:
     """A vision transformer: FLOPs of one forward pass at the stated resolution."""
-    dims = {field: _first(config, _names()[field]) for field in ("layers", "hidden", "heads", "ffn")}
+    dims = {field: _first(config, dimension_names()[field]) for field in ("layers", "hidden", "heads", "ffn")}
     if missing := [field for field, value in dims.items() if not value and field != "ffn"]:
         raise SpecError(
             [Fault(path=f"{name}: config.json", message=f"has no {field}") for field in missing], subject=name

@@ -80,6 +80,7 @@ _FLAGS: Final = frozenset(
     ]
 )
 _TRAINERS: Final = (
+    (r"\b(?:pretrain_(?:gpt|llama|bert|mamba|mixtral|moe)|megatron\w*_(?:pretraining|train))\w*\.py\b", "megatron"),
     (r"\baxolotl\b", "axolotl"),
     (r"\bllamafactory-cli\b|\bllama_factory\b", "llama-factory"),
     (r"\btrl\s+(?:sft|dpo|kto|reward)\b", "trl"),
@@ -110,15 +111,16 @@ _PRECISIONS: Final[Mapping[str, str]] = {
 _OPTIMIZERS: Final[Mapping[str, str]] = {
     "adamw-torch": "adamw", "adamw-torch-fused": "adamw", "adamw-hf": "adamw", "adamw": "adamw",
     "adamw-bnb-8bit": "adamw-8bit", "adamw-8bit": "adamw-8bit", "paged-adamw-8bit": "adamw-8bit",
-    "adafactor": "adafactor", "lion": "lion", "sgd": "sgd",
+    "adafactor": "adafactor", "lion": "lion", "sgd": "sgd", "adam": "adam", "muon": "muon",
 }  # fmt: skip
 _LENGTHS: Final = (
     "max-seq-length", "max-length", "seq-length", "sequence-len", "sequence-length", "cutoff-len", "block-size",
-    "model-max-length", "max-seq-len",
+    "model-max-length", "max-seq-len", "seq-len", "encoder-seq-length",
 )  # fmt: skip
 _SPLITS: Final = (
     "tensor-parallel-size", "tp", "tp-size", "pipeline-parallel-size", "pp", "pp-size", "data-parallel-size", "dp",
-    "dp-size", "num-shard", "expert-parallel-size", "ep-size",
+    "dp-size", "num-shard", "expert-parallel-size", "ep-size", "tensor-model-parallel-size",
+    "pipeline-model-parallel-size", "context-parallel-size", "expert-model-parallel-size",
 )  # fmt: skip
 
 
@@ -171,18 +173,38 @@ def _split(line: str, environment: Mapping[str, str]) -> list[list[str]]:
     return [command for command in commands if command]
 
 
+def assigned(script: str) -> dict[str, str]:
+    r"""The variables that a shell's script sets, also arrays and what is added to one; with those before in each.
+
+    >>> assigned('N=24\nexport ARGS="--num-layers $N"\nARGS+=" --bf16"\nMORE=(\n  --lr 3e-4 # as usual\n)')
+    {'N': '24', 'ARGS': '--num-layers 24 --bf16', 'MORE': '--lr 3e-4'}
+    """
+    values: dict[str, str] = {}
+    joined = re.sub(r"\\\s*\n", " ", script)
+    form = r"""(?:^|[\s;])(\w+)(\+?)=(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|\(([^)]*)\)|([^\s;]*))"""
+    for name, added, *forms in re.findall(form, joined):
+        text = re.sub(r"(?m)(?:^|\s)#.*$", "", forms[2]) if forms[2] else next(filter(None, forms), "")
+        value = " ".join(_with_values(text, values).split())
+        values[name] = f"{values[name]} {value}" if added and name in values else value
+    return values
+
+
 def _with_values(text: str, environment: Mapping[str, str]) -> str:
     """Variables by their values, where the file states them; as they are written elsewhere.
 
     >>> _with_values("${MODEL} $(PORT) ${RANK:-0} $X", {"MODEL": "a/b", "PORT": "80"})
     'a/b 80 0 $X'
+    >>> _with_values('train.py "${ARGS[@]}"', {"ARGS": "--lr 1"})
+    'train.py --lr 1'
     """
 
     def value(match: re.Match[str]) -> str:
-        name, usual = match["name"] or match["plain"] or match["kubernetes"], match["usual"]
+        name = match["name"] or match["plain"] or match["kubernetes"] or match["array"]
+        usual = match["usual"]
         return environment.get(name) or (match[0] if usual is None else usual)
 
-    form = r"\$\{(?P<name>\w+)(?::?-(?P<usual>[^}]*))?\}|\$\((?P<kubernetes>\w+)\)|\$(?P<plain>[A-Za-z_]\w*)"
+    form = r"\"?\$\{(?P<array>\w+)\[[@*]\]\}\"?|"
+    form += r"\$\{(?P<name>\w+)(?::?-(?P<usual>[^}]*))?\}|\$\((?P<kubernetes>\w+)\)|\$(?P<plain>[A-Za-z_]\w*)"
     return re.sub(form, value, text)
 
 
@@ -214,17 +236,20 @@ def unpacked(draft: Draft) -> None:
 
 
 def options_of(words: list[str]) -> dict[str, list[str]]:
-    """Options by their names without dashes; `_` and `-` are one. Values up to the next option.
+    """Options by their names without dashes; `_` and `-` are one, sections before a point are left out. Values up to
+    the next option.
 
+    >>> options_of("train.py --training.seq_len 4096 model.num_layers=12 +trainer.max_steps=9".split())
+    {'seq-len': ['4096'], 'num-layers': ['12'], 'max-steps': ['9']}
     >>> options_of("vllm serve a/b --tensor-parallel-size=4 --lora_modules x=1 y=2 -q awq --trust".split())
     {'tensor-parallel-size': ['4'], 'lora-modules': ['x=1', 'y=2'], 'q': ['awq'], 'trust': []}
     """
     options: dict[str, list[str]] = {}
     name = ""
     for word in words:
-        if re.match(r"--?[A-Za-z]", word):
-            name, given, value = word.lstrip("-").partition("=")
-            name = name.replace("_", "-")
+        if re.match(r"--?[A-Za-z]|\+{0,2}[A-Za-z]\w*(?:\.\w+)+=", word):
+            name, given, value = word.lstrip("-+").partition("=")
+            name = name.replace("_", "-").rpartition(".")[2]
             options[name] = [value] if given else []
         elif name:
             options[name].append(word)
@@ -261,7 +286,7 @@ def read_commands(draft: Draft, where: str) -> None:
             draft.work = "training"
             if engine:
                 draft.take("engine", engine, where)
-            _trained(draft, options_of(words), where)
+            _trained(draft, options_of(words), where, words)
             return
     if any(_NOTEBOOKS.search(line) for line in lines) or "jupyter" in draft.image.lower():
         draft.work = "notebook"
@@ -365,17 +390,58 @@ def _speculative(draft: Draft, options: Mapping[str, list[str]], where: str) -> 
     draft.take("traffic.speculative", {**value, "acceptance": ACCEPTANCE}, f"{where}: --{name}")
 
 
-def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
-    _model(draft, options, where)
-    _model_of_environment(draft)
-    if (recomputed := _on(options, "gradient-checkpointing", "recompute-activations")) is not None:
+def _figures(draft: Draft, options: Mapping[str, list[str]], where: str) -> None:
+    """The dimensions of a model that the options describe, as Megatron, GPT-NeoX, NeMo and nanoGPT make one."""
+    from sizewell.sizing.workload.hf_config import dimension_names
+
+    figures: dict[str, Any] = {}
+    for dimension, names in dimension_names().items():
+        if dimension != "positions" and (number := _number(_one(options, *(each.replace("_", "-") for each in names)))):
+            figures[dimension] = number
+    if not {"layers", "hidden"} <= figures.keys():
+        return
+    if figures.get("kv_heads", 0) >= figures.get("heads", 0) or _on(options, "group-query-attention") is False:
+        figures.pop("kv_heads", None)
+    figures["gated"] = bool(_on(options, "swiglu", "use-swiglu", "glu-activation"))
+    draft.figures = figures
+    draft.tokenizer = _one(options, "tokenizer-model", "tokenizer-name-or-path", "hf-tokenizer-path", "tokenizer")
+    draft.taken.append(("model", f"{where}: its dimensions"))
+
+
+def _begins(draft: Draft, options: Mapping[str, list[str]], words: list[str]) -> bool:
+    """Whether a training starts from nothing: a described model, or one by name whose script says so."""
+    continued = {"finetune", "pretrained-checkpoint", "init-checkpoint", "restore-from-path"} & options.keys()
+    load, save = _one(options, "load"), _one(options, "save")
+    if continued or (load and save and load != save) or _one(options, "init-from") not in ("", "scratch", "resume"):
+        return False
+    scripts = re.search(r"\bpretrain\w*\.py\b|\btorchtitan\b|_pretraining\.py\b", " ".join(words))
+    return bool(draft.figures) or (scripts is not None and not {"model-name-or-path", "base-model"} & options.keys())
+
+
+def _trained(draft: Draft, options: dict[str, list[str]], where: str, words: Iterable[str] = ()) -> None:
+    if not _one(options, *(name for name in _MODEL_OPTIONS if name != "model-name")):
+        _figures(draft, options, where)
+    if not draft.figures:
+        _model(draft, options, where)
+        _model_of_environment(draft)
+    if not draft.model and (flavor := _one(options, "flavor")):  # torchtitan: --model.name llama3 --model.flavor 8B
+        draft.model = f"{_one(options, 'name')}-{flavor}"
+        draft.taken.append(("model", where))
+    draft.from_nothing = _begins(draft, options, [*words])
+    if (recomputed := _on(options, "gradient-checkpointing")) is not None:
         draft.take("training.activation_checkpointing", "full" if recomputed else "none", where)
+    elif (way := _one(options, "recompute-granularity")) in ("full", "selective"):
+        draft.take("training.activation_checkpointing", way, where)
+    elif (recomputed := _on(options, "recompute-activations")) is not None:  # of Megatron: those of attention alone
+        draft.take("training.activation_checkpointing", "selective" if recomputed else "none", where)
     if (packed := _on(options, "packing", "sample-packing")) is not None:
         draft.take("training.packed", packed, where)
     if length := _number(_one(options, *_LENGTHS)):
         draft.take("training.sequence_length", length, where)
-    if steps := _number(_one(options, "max-steps", "train-iters", "num-train-steps")):
+    if steps := _number(_one(options, "max-steps", "train-iters", "num-train-steps", "max-iters", "steps")):
         draft.take("training.steps", steps, where)
+    elif samples := _number(_one(options, "train-samples")):
+        draft.take("training.samples", samples, where)
     elif epochs := _number(_one(options, "num-train-epochs", "num-epochs", "epochs")):
         draft.take("training.epochs", epochs, where)
     stated = _one(options, "adapter", "finetuning-type", "peft")
@@ -389,13 +455,24 @@ def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
     if quantized or adapters or stated in ("lora", "qlora"):
         if rank := _number(_one(options, "lora-r", "lora-rank")):
             draft.take("training.lora", {"rank": rank}, where)
-    elif _one(options, *_MODEL_OPTIONS):  # the whole recipe stands in the command
+    elif not draft.from_nothing and (
+        draft.figures or _one(options, *_MODEL_OPTIONS)
+    ):  # the whole recipe stands in the command
         draft.take("training.method", "full", f"{where}: no option for adapters")
     optimizer = _one(options, "optim", "optimizer").replace("_", "-")
     if optimizer in _OPTIMIZERS:
         draft.take("training.optimizer", _OPTIMIZERS[optimizer], f"{where}: --optim")
     _precision(draft, options, where)
-    each = _number(_one(options, "per-device-train-batch-size", "micro-batch-size", "batch-size"))
+    each = _number(
+        _one(
+            options,
+            "per-device-train-batch-size",
+            "micro-batch-size",
+            "batch-size",
+            "local-batch-size",
+            "train-micro-batch-size-per-gpu",
+        )
+    )
     tokens = draft.values.get("training.sequence_length")
     whole = _number(_one(options, "effective-batch-size", "train-batch-size", "global-batch-size", "total-batch-size"))
     if whole and tokens:
@@ -404,12 +481,23 @@ def _trained(draft: Draft, options: dict[str, list[str]], where: str) -> None:
     if whole:
         draft.leave(f"batch of {whole}", "state the tokens of a step: training.global_batch")
         return
-    if each and tokens and draft.devices:
-        accumulated = _number(_one(options, "gradient-accumulation-steps")) or 1
-        draft.take("training.global_batch", each * accumulated * draft.devices * tokens, f"{where}: batch x devices")
+    accumulated = _number(_one(options, "gradient-accumulation-steps")) or 1
+    devices = draft.devices or _started(options)
+    if "n-embd" in options:  # nanoGPT's accumulation is that of all devices together, of a default of its own
+        devices = min(devices, 1) if "gradient-accumulation-steps" in options else 0
+    if each and tokens and devices:
+        draft.take("training.global_batch", each * accumulated * devices * tokens, f"{where}: batch x devices")
     elif each:
         draft.leave(f"batch of {each} a device", "state the tokens of a step: training.global_batch")
     _splits(draft, options)
+
+
+def _started(options: Mapping[str, list[str]]) -> int:
+    """The processes that a launcher starts, each with a device; 0 where it does not say."""
+    if whole := _number(_one(options, "num-processes")):
+        return whole
+    each, nodes = _number(_one(options, "nproc-per-node")), _number(_one(options, "nnodes")) or 1
+    return each * nodes if each else 0
 
 
 def _splits(draft: Draft, options: Mapping[str, list[str]]) -> None:

@@ -27,6 +27,9 @@ class Draft:
     places: list[str] = field(default_factory=list)
     spot: bool | None = None
     said: dict[str, str] = field(default_factory=dict)  # where the file states "accelerators", "infra" and "spot"
+    figures: dict[str, Any] = field(default_factory=dict)  # of a model that is described and has no name
+    tokenizer: str = ""
+    from_nothing: bool = False  # a training whose weights no checkpoint gives
     values: dict[str, Any] = field(default_factory=dict)
     taken: list[tuple[str, str]] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)

@@ -27,6 +27,7 @@ _SKYPILOT_RESOURCES: Final = ("cloud", "use_spot", "any_of", "ordered", "image_i
 _MODELS: Final = ("base_model", "model_name_or_path")  # of Axolotl; of transformers, TRL and LLaMA-Factory
 _TRAINED: Final = ("num_epochs", "num_train_epochs", "max_steps", "learning_rate", "micro_batch_size", "datasets",
                    "per_device_train_batch_size", "finetuning_type", "adapter", "output_dir")  # fmt: skip
+_PRETRAINED: Final = ("train_iters", "train_micro_batch_size_per_gpu", "train_batch_size")  # of GPT-NeoX
 _DSTACK: Final = ("task", "service", "dev-environment")
 
 
@@ -88,6 +89,9 @@ def tool_of(document: object) -> Tool | None:
     if "kind" in document:
         return None
     if any(key in document for key in _MODELS) and any(key in document for key in _TRAINED):
+        return "settings"
+    plain = {str(key).replace("-", "_") for key in document}
+    if {"num_layers", "hidden_size"} <= plain and plain.intersection(_PRETRAINED):
         return "settings"
     if document.get("type") in _DSTACK:
         return "dstack"

@@ -16,7 +16,14 @@ from typing import Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.sizing import units
-from sizewell.sizing.workload.foreign.command import lines_of, read_commands, read_settings, settings_of, unpacked
+from sizewell.sizing.workload.foreign.command import (
+    assigned,
+    lines_of,
+    read_commands,
+    read_settings,
+    settings_of,
+    unpacked,
+)
 from sizewell.sizing.workload.foreign.draft import Draft
 from sizewell.sizing.workload.foreign.recognise import Tool
 
@@ -109,7 +116,7 @@ _SETTINGS_OF: Final = (("base_model", "axolotl"), ("finetuning_type", "llama-fac
 
 
 def _command(text: str) -> Iterator[Draft]:
-    stated = {name: value.strip("'\"") for name, value in re.findall(r"(?m)(?:^|[\s;])(\w+)=([^\s;]+)", text)}
+    stated = assigned(text)
     draft = Draft(name="service", environment=stated)
     _slurm(draft, text)
     draft.commands = lines_of(text, stated)
