@@ -199,8 +199,35 @@ def test_a_revision_that_is_not_there(repository, base, says):
 
 def test_a_revision_that_is_not_there_is_answered_with_the_branches_that_are(repository):
     branch = git(repository.root, "symbolic-ref", "--short", "HEAD")
+    git(repository.root, "checkout", "-q", "-b", "feature")
+    git(repository.root, "commit", "-q", "--allow-empty", "-m", "change")
     with pytest.raises(UsageError, match=f"fix: name one that is here: {branch};"):
         repository.preview(base="no-such-branch")
+
+
+@pytest.mark.parametrize("checked_out", ["pull/7/merge", "branch alone", "tag"])
+def test_what_is_checked_out_is_no_base_of_itself(repository, tmp_path, checked_out):
+    """As CI has it: one commit, by a reference of its own or detached, and the base not fetched."""
+    origin, clone = repository.root, tmp_path / "ci"
+    branch = git(origin, "symbolic-ref", "--short", "HEAD")
+    git(origin, "checkout", "-q", "-b", "feature")
+    git(origin, "commit", "-q", "--allow-empty", "-m", "change")
+    clone.mkdir()
+    git(clone, "init", "-q", "-b", "unborn")
+    git(clone, "remote", "add", "origin", str(origin))
+    place = {"pull/7/merge": "refs/remotes/pull/7/merge", "tag": "refs/tags/v1"}.get(
+        checked_out, "refs/remotes/origin/feature"
+    )
+    git(clone, "fetch", "-q", "--depth=1", "origin", f"feature:{place}")
+    git(clone, "checkout", "-q", "--detach", place)
+    with pytest.raises(UsageError) as refused, worktree(clone, branch):
+        pass
+    fetch = f"git fetch origin {branch}:{branch}"
+    assert f"fix: {fetch} brings it" in str(refused.value)
+    assert "name one" not in str(refused.value)
+    git(clone, *fetch.split()[1:])
+    with worktree(clone, branch) as tree:
+        assert (tree.root / "stacks/__main__.py").exists()
 
 
 def test_no_repository(tmp_path):

@@ -95,18 +95,23 @@ def must_be_a_revision(project: Path, ref: str, option: str) -> str:
     """The commit of a revision; UsageError where there is none, or no repository: nothing may pass for its absence."""
     known = _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if known.returncode != 0:
-        refs = ("for-each-ref", "--format=%(refname:short)", "--count=5", "--sort=-committerdate")
-        branches = _git(project, *refs, "refs/heads", "refs/remotes").stdout.split()
-        if _git(project, "rev-parse", "--show-toplevel").returncode == 0 and not branches:
+        head = _git(project, "rev-parse", "--verify", "--quiet", "HEAD").stdout.strip()
+        refs = ("for-each-ref", "--format=%(objectname) %(refname:short)", "--sort=-committerdate")
+        listed = [line.split() for line in _git(project, *refs, "refs/heads", "refs/remotes").stdout.splitlines()]
+        changed = bool(_git(project, "status", "--porcelain").stdout.strip())
+        # What is checked out is no base of itself, as long as nothing in the folder differs from it.
+        others = [name for sha, name in listed if sha != head or changed][:5]
+        if _git(project, "rev-parse", "--show-toplevel").returncode == 0 and not (head or listed):
             way = "commit first: git add -A && git commit -m 'Begin'"
         else:
-            here = f"name one that is here: {', '.join(branches)}" if branches else "name one that `git log` knows"
+            here = f"name one that is here: {', '.join(others)}" if others else ""
             named = re.fullmatch(r"\w[\w./-]*", ref) is not None
             remotes = _git(project, "remote").stdout.split() if named else []
             in_ci = "(in CI: a checkout with fetch-depth: 0)"
-            if ref.partition("/")[0] in remotes:
-                way = f"{_fetch(ref, remotes)} brings it {in_ci}; or {here}"
+            if remotes and (ref.partition("/")[0] in remotes or not here):
+                way = f"{_fetch(ref, remotes)} brings it {in_ci}" + (f"; or {here}" if here else "")
             else:
+                here = here or "name a commit that `git log` shows"
                 fetch = f", where the remote has it: {_fetch(ref, remotes)}" if remotes else " first"
                 way = f"{here}; or fetch it{fetch} {in_ci}"
         raise UsageError(f"{option} {ref}: no such revision in this repository\n  fix: {way}")
