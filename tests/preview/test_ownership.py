@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sizewell.preview import ownership
 from sizewell.preview.ownership import BUY, MONTHS, ownership_of
+from sizewell.sizing.billing.owning import USUAL
 from sizewell.sizing.catalog import load
 from sizewell.sizing.records.decision import Decision
 
@@ -52,5 +53,5 @@ def test_buying_counts_resale_space_staff_and_power():
     price, monthly = (sum((each[i] for each in bought), Decimal(0)) for i in (0, 1))
     assert months[0].usd[BUY] == (price * Decimal("0.30")).quantize(Decimal("0.01"))
     assert months[MONTHS].usd[BUY] == (price * Decimal("0.75") + 36 * monthly).quantize(Decimal("0.01"))
-    assert monthly >= ownership.STAFF_USD_PER_SERVER, "somebody looks after it, also when it is idle"
+    assert monthly >= USUAL["staff_usd_per_server_month"].value, "somebody looks after it, also when it is idle"
     assert monthly < price / 12, "and less than the machine itself in a year"

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from sizewell.clouds.prices import asking
+from sizewell.economics.own import read_figures
 from sizewell.launch.scripts import manifest
 from sizewell.policy.config import read_config
 from sizewell.preview.guardrails import read_limits
@@ -134,6 +135,7 @@ READ: dict[str, Callable[[Path], object]] = {  # how each record is read, and wh
     "guardrails": lambda path: read_limits(path).total_budget == 15000,
     "observed": lambda path: read_observed(path, load()).batch == 2,
     "pool-usage": lambda path: added_up([(path.name, json.loads(path.read_text()))])[0].pool == "train",
+    "own-hardware": lambda path: read_figures(path)["machine_usd"].source == "a quote",
     "policy": lambda path: read_config(path).waivers[0].resource == "chat",
     "preview": lambda path: "capacity block" in rendered(path),
     "rates": lambda path: read_discounts(path).commitments[0].count == 2,

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "docs": "print a page of the documentation, which is installed too",
     "explain": "why: memory per device, time per step, what would change the choice",
     "simulate": "requests one by one over the fleet of a service, and the smallest that holds",
+    "economics": "rent, commit, buy or call an API: what each costs over months, and which wins when",
     "offers": "which accelerators can be had, on which machines, where and at which price",
     "prices": "show, compare and refresh prices; import rates of your own",
     "ages": "until when versions are supported; read what the clouds offer today",

@@ -13,23 +13,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from sizewell.preview import records
+from sizewell.sizing.billing.owning import USUAL, lost_share, purchase_usd, server_for
 from sizewell.sizing.money import HOURS_PER_MONTH, Priced
 from sizewell.sizing.records.decision import Decision, Pool
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.catalog.records import Shape
 
 MONTHS: Final = 36
 RENTED: Final = (("rent on demand", "on-demand"), ("rent spot", "spot"))
 COMMITTED: Final = (("commit 1 year", "reserved-1y"), ("commit 3 years", "reserved-3y"))
 BUY: Final = "buy"
-USD_PER_KWH: Final = Decimal("0.12")  # estimate: an industrial tariff
-POWER_OVERHEAD: Final = Decimal("1.4")  # estimate: cooling and conversion, per unit of power at the machine
-SPACE_USD_PER_KW: Final = Decimal(60)  # estimate: a colocation's rack, network and hands per month, without power
-STAFF_USD_PER_SERVER: Final = Decimal(400)  # estimate: one engineer at 200,000 USD a year looks after 40 servers
-RESALE_NEW: Final = Decimal("0.70")  # estimate: what a server fetches the day after it is delivered
-RESALE_OLD: Final = Decimal("0.25")  # estimate: and after 36 months, in equal steps between
 NOTE: Final = (
     "Rent: the expected hours. Commit: the initial size, every hour. Buy (estimate): the median of street prices less "
     "resale in that month (70 % at once, 25 % after 36 months), power at 0.12 USD/kWh with 40 % for cooling, space at "
@@ -67,19 +61,13 @@ def ownership_of(decision: Decision, catalog: Catalog, on: date) -> tuple[record
     return tuple(
         records.OwnershipMonth(
             month=month,
-            usd={name: (at * _lost(month) + month * rate).quantize(cent) for name, (at, rate) in ways.items()},
+            usd={
+                name: (at * lost_share(Decimal(month)) + month * rate).quantize(cent)
+                for name, (at, rate) in ways.items()
+            },
         )
         for month in range(MONTHS + 1)
     )
-
-
-def _lost(month: int) -> Decimal:
-    """The share of its price that a bought machine has lost by the end of a month.
-
-    >>> _lost(0), _lost(36)
-    (Decimal('0.30'), Decimal('0.75'))
-    """
-    return 1 - RESALE_NEW + (RESALE_NEW - RESALE_OLD) * month / MONTHS
 
 
 def _hourly(catalog: Catalog, pool: Pool, market: str, on: date, hours: Decimal) -> Decimal | None:
@@ -92,26 +80,17 @@ def _bought(catalog: Catalog, pool: Pool) -> tuple[Decimal, Decimal] | None:
 
     Space and staff are paid whether the machines work or not, power for the expected hours.
     """
-    servers = [
-        shape
-        for shape in catalog.shapes
-        if shape.cloud == "on-premises" and shape.accelerator == pool.accelerator and _price_of(shape)
-    ]
-    if not servers:
-        return None
     wanted = max(pool.nodes_initial, 1) * pool.accelerators_per_node
-    server = min(servers, key=lambda shape: (-(-wanted // shape.accelerators) * _price_of(shape), shape.instance_type))
-    count = -(-wanted // server.accelerators)
-    watts = Decimal(str(getattr(server, "power_w", None) or 0))
+    found = server_for(catalog, pool.accelerator, wanted)
+    if found is None:
+        return None
+    server, count = found
+    kilowatts = count * Decimal(str(server.power_w or 0)) / 1000
     share = pool.node_hours_per_month.expected / max(pool.nodes_initial, 1)
-    kilowatts = count * watts / 1000
-    power = kilowatts * POWER_OVERHEAD * share * USD_PER_KWH
-    return count * _price_of(server), power + kilowatts * SPACE_USD_PER_KW + count * STAFF_USD_PER_SERVER
-
-
-def _price_of(shape: Shape) -> Decimal:
-    bounds = getattr(shape, "purchase_usd", None)
-    return Decimal(bounds[0] + bounds[1]) / 2 if bounds else Decimal(0)
+    power = kilowatts * USUAL["pue"].value * share * USUAL["usd_per_kwh"].value
+    space = kilowatts * USUAL["space_usd_per_kw_month"].value
+    staff = count * USUAL["staff_usd_per_server_month"].value
+    return count * purchase_usd(server), power + space + staff
 
 
 def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:

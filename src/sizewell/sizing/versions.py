@@ -20,6 +20,7 @@ WRITTEN: Final[Mapping[str, int]] = {
     "checkpoint-pointer": 1,  # latest.json
     "decision": 1,
     "guardrails": 1,
+    "own-hardware": 1,  # figures of servers, for `economics --hardware`
     "observed": 1,  # a measurement, for `size --observed`
     "pool-usage": 1,  # how busy pools were, kept beside the journal of teardown
     "policy": 1,  # configuration of the rules, waivers among it
@@ -42,6 +43,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "ages-refresh": 1,
     "as-measured": 1,  # `size --observed` of measured times
     "checklist": 1,
+    "economics": 1,
     "explanation": 1,
     "import": 1,
     "keep": 1,
@@ -61,7 +63,7 @@ PRINTED: Final[Mapping[str, int]] = {
 }
 # Those that had no version at first.
 UNVERSIONED: Final = (
-    *("catalog", "checkpoint-pointer", "guardrails", "observed", "policy", "rates", "refresh-answers"),
+    *("catalog", "checkpoint-pointer", "guardrails", "observed", "own-hardware", "policy", "rates", "refresh-answers"),
     *("registration", "spec", "teardown-lock", "usage"),
 )
 OLDEST_READ: Final[Mapping[str, int]] = {**WRITTEN, **dict.fromkeys(UNVERSIONED, 0)}

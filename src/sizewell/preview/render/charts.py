@@ -312,30 +312,48 @@ def ownership(months: Sequence[records.OwnershipMonth]) -> str:
 
 def over_time(title: str, unit: str, minutes: Sequence[float], lines: Mapping[str, Sequence[float]]) -> str:
     """A figure over minutes, one line a name: `lines` has a value for each of `minutes`."""
-    highest = max((value for line in lines.values() for value in line), default=0.0)
     if len(minutes) < 2:
         return ""
+    described = f"{title} over {minutes[-1]:.0f} minutes, in {unit}."
+    noted = {name: (line, f"at most {max(line):.3g} {unit}") for name, line in lines.items()}
+    return over(title, described, "minutes", minutes, noted, label="{:,f}".format)
+
+
+def over(
+    title: str,
+    described: str,
+    across: str,
+    points: Sequence[float],
+    lines: Mapping[str, tuple[Sequence[float], str]],
+    *,
+    label: Callable[[Decimal], str] = text.dollars,
+    at: float | None = None,
+) -> str:
+    """A line for each name, with its note for the legend, from 0 to the last of `points`; `at` is marked."""
+    highest = max((value for line, _ in lines.values() for value in line), default=0.0)
     left, bottom, height = 62, 190, 234
     upward = _ticks(Decimal(f"{highest:.6g}"))
-    marks = _axes(left, bottom, upward, "{:,f}".format)
-    marks.append(f'<text class="tick mid" x="{(left + WIDTH - 24) / 2:.1f}" y="{bottom + 36}">minutes</text>')
-    for tick in _ticks(Decimal(f"{minutes[-1]:.6g}")):
-        if tick <= Decimal(f"{minutes[-1]:.6g}"):
-            x = left + (WIDTH - 24 - left) * float(tick) / minutes[-1]
+    marks = _axes(left, bottom, upward, label)
+    marks.append(f'<text class="tick mid" x="{(left + WIDTH - 24) / 2:.1f}" y="{bottom + 36}">{escape(across)}</text>')
+    for tick in _ticks(Decimal(f"{points[-1]:.6g}")):
+        if tick <= Decimal(f"{points[-1]:.6g}"):
+            x = left + (WIDTH - 24 - left) * float(tick) / points[-1]
             marks.append(f'<text class="tick mid" x="{x:.1f}" y="{bottom + 18}">{tick.normalize():f}</text>')
+    if at is not None:
+        x = left + (WIDTH - 24 - left) * at / points[-1]
+        marks.append(f'<line class="was" x1="{x:.1f}" y1="8" x2="{x:.1f}" y2="{bottom}" {_data(at=f"{at:.6g}")}/>')
     entries = []
-    for number, (name, line) in enumerate(lines.items()):
-        across = [left + (WIDTH - 24 - left) * minute / minutes[-1] for minute in minutes]
+    for number, (name, (line, note)) in enumerate(lines.items()):
+        places = [left + (WIDTH - 24 - left) * point / points[-1] for point in points]
         heights = [bottom - value / float(upward[-1]) * (bottom - 20) for value in line]
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True))
-        shown = f"at most {max(line):.3g} {unit}"
+        drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(places, heights, strict=True))
         marks.append(
             f'<g class="line s{number}" {_data(line=name, most=f"{max(line):.6g}")}>'
-            f"<title>{escape(name)}: {shown}</title>"
-            f'<polyline points="{points}"/></g>'
+            f"<title>{escape(name)}: {escape(note)}</title>"
+            f'<polyline points="{drawn}"/></g>'
         )
-        entries.append(_key(number, name, shown))
-    chart = _svg(height, title, f"{title} over {minutes[-1]:.0f} minutes, in {unit}.", marks)
+        entries.append(_key(number, name, note))
+    chart = _svg(height, title, described, marks)
     return f'{chart}<ul class="legend keys">{"".join(entries)}</ul>'
 
 

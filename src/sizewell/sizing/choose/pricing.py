@@ -10,7 +10,7 @@ where that is known, the whole option a quarter more, and its line stays unprice
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -537,7 +537,14 @@ def _hours(
 
 
 def nodes_mean(need: Requirements, fleet: Fleet, counts: NodeCounts) -> float:
-    """Nodes that are up at the mean over the hours in which the service runs, where the fleet follows the week.
+    """Nodes that are up at the mean over the hours in which the service runs, where the fleet follows the week."""
+    week = need.arrivals.week if need.arrivals else None
+    assert week is not None  # noqa: S101 - only services have hours
+    return sum(part * nodes for part, nodes in standing(need, fleet, counts)) / math.fsum(week.open)
+
+
+def standing(need: Requirements, fleet: Fleet, counts: NodeCounts) -> Iterator[tuple[float, int]]:
+    """Parts of hours of the week, and the nodes that are up in each, where the fleet follows the week.
 
     One that is not needed any more stands for a while: autoscaler and guard wait whether load comes back.
     """
@@ -547,11 +554,10 @@ def nodes_mean(need: Requirements, fleet: Fleet, counts: NodeCounts) -> float:
     hours = arrivals.week.open
     needed = [counts.within(nodes) if part else 0 for nodes, part in zip(fleet.by_hour, hours, strict=True)]
     back, part = divmod(arrivals.scale_in_s / 3600, 1.0)
-    total = 0.0
     for hour, weight in enumerate(hours):
         stood = max(needed[hour - step] for step in range(min(168, int(back) + 1)))
-        total += weight * (part * max(stood, needed[(hour - int(back) - 1) % 168]) + (1 - part) * stood)
-    return total / math.fsum(hours)
+        yield weight * part, max(stood, needed[(hour - int(back) - 1) % 168])
+        yield weight * (1 - part), stood
 
 
 def _machine_hours(option: Option) -> tuple[float, float]:

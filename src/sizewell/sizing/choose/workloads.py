@@ -547,7 +547,8 @@ def _cost(chosen: Option, assumed_level: str | None) -> Cost:
     million: Decimal | None = None
     thousand: Decimal | None = None
     audio_hour: Decimal | None = None
-    units, usd = _units(chosen)
+    units = _units(chosen)
+    usd = chosen.run_usd if need.arrivals is None else cost.run_rate.usd_per_month.expected
     if units > 0 and usd is not None and not cost.unpriced:
         if _counts_tokens(chosen):
             million = _usd_of(usd, units, 1_000_000)
@@ -576,21 +577,25 @@ def _transcribes(chosen: Option) -> bool:
     return architecture is not None and is_speech_recognizer(architecture)
 
 
-def _units(chosen: Option) -> tuple[float, Decimal | None]:
-    """Tokens or samples, and the US dollars that they cost: of a run, or of a month of service."""
+def tokens_of(chosen: Option) -> float | None:
+    """Tokens of a run's work, or that a service answers with in a month; None where no tokens are counted."""
+    return (_units(chosen) or None) if _counts_tokens(chosen) else None
+
+
+def _units(chosen: Option) -> float:
+    """Tokens or samples of a run, or of a month of service."""
     need, fleet = chosen.setting.need, chosen.fleet
     if need.training is not None:
-        return (need.training.samples or 0.0) * max(1, need.training.sequence_length), chosen.run_usd
+        return (need.training.samples or 0.0) * max(1, need.training.sequence_length)
     if need.batch is not None:
-        return need.batch.samples * (_tokens(chosen) if _counts_tokens(chosen) else 1.0), chosen.run_usd
+        return need.batch.samples * (_tokens(chosen) if _counts_tokens(chosen) else 1.0)
     if need.arrivals is not None and fleet.serving is not None and need.serving is not None:
         week = need.arrivals.week
         nodes = chosen.nodes_mean if week else max(1, fleet.nodes)
         hours = float(chosen.hours.expected) / nodes * (week.mean if week else 1.0)
         answers = fleet.serving.requests_per_s * fleet.replicas * hours * 3600
-        tokens = need.serving.output_tokens if _counts_tokens(chosen) else 1.0
-        return answers * tokens, chosen.cost.run_rate.usd_per_month.expected
-    return 0.0, None
+        return answers * (need.serving.output_tokens if _counts_tokens(chosen) else 1.0)
+    return 0.0
 
 
 def _counts_tokens(chosen: Option) -> bool:

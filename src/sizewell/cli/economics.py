@@ -1,0 +1,207 @@
+"""`sizewell economics SPEC`: rent, commit, buy or call an API, what each costs over some months, and what wins when."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sizewell.cli import output
+from sizewell.cli.answers import read_all
+from sizewell.cli.commands import Arguments, Command
+from sizewell.cli.parameters import INPUT, PATH, iso_date
+from sizewell.cli.project import typed
+from sizewell.sizing.errors import UsageError
+from sizewell.sizing.versions import schema_of
+
+if TYPE_CHECKING:
+    from sizewell.economics.compare import Comparison
+
+DESCRIPTION = """Compare the ways to pay for the machines that `size` decides: on demand, spot with its rework,
+commitments, capacity blocks, own hardware, an API priced per token, and a commitment with hours above it.
+
+Each has its total, its cash flow, its price per hour of use, and the utilization from which it is the cheapest.
+"""
+EXAMPLES = """examples:
+  sizewell economics chat.yaml
+  sizewell economics chat.yaml --months 12
+  sizewell economics train.yaml --utilization 40%   used in 40 % of all hours
+  sizewell economics train.yaml --hardware own.yaml  figures of your own servers
+  sizewell economics chat.yaml --html page.html     a page with plots
+
+--hardware reads a file such as
+  machine_usd: {value: 290000, source: a quote of 2026-10-02}
+  accelerators: 8
+  power_w: 10200
+  usd_per_kwh: 0.09
+`sizewell docs rent-commit-buy` lists its keys.
+
+exit code: 0 success, 3 no way has a price, 5 nothing fits, 64 a spec, a file or the line is wrong
+"""
+FORMS = ("json", "markdown", "html")
+
+
+@click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
+@click.argument("spec", type=PATH, help="spec file, - for standard input")
+@click.option("--months", type=click.IntRange(1, 120), default=36, metavar="N", help="over how long (default: 36)")
+@click.option(
+    "--utilization", metavar="PERCENT", help="share of all hours that is used (default: what the spec implies)"
+)
+@click.option("--hardware", type=INPUT, metavar="FILE", help="figures of own hardware, as YAML")
+@click.option("--on", type=iso_date, metavar="DATE", help="use the prices of this date (default: today)")
+@click.option("--json", is_flag=True, help="print JSON")
+@click.option("--markdown", is_flag=True, help="print Markdown")
+@click.option("--html", type=PATH, metavar="FILE", help="write a page with plots; - prints it")
+def command(args: Arguments) -> int:
+    asked = [f"--{name}" for name in FORMS if getattr(args, name)]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)} are forms of one answer\n  fix: leave all but one of them out")
+    share = _share(args.utilization)
+
+    from sizewell.economics.compare import compare
+    from sizewell.economics.own import read_figures
+    from sizewell.economics.ways import work_of
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.choose.explain import sized
+
+    stated = read_figures(args.hardware) if args.hardware else {}
+    catalog = load()
+    (spec,) = read_all([args.spec], catalog)
+    on = args.on or date.today()  # noqa: DTZ011 - the user's own calendar
+    with output.progress(f"sizing {spec.name}"):
+        _, option = sized(spec, catalog, stack="", on=on)
+    if option is None:
+        raise NothingToPayError(f"{spec.name}: nothing fits\n  fix: `sizewell size {typed(str(args.spec))}` says why")
+    comparison = compare(work_of(spec, option, args.months, stated, share))
+    if args.json:
+        output.print_json(_document(comparison))
+    elif args.markdown:
+        from sizewell.cli import economics_text
+
+        print(economics_text.markdown(comparison), end="")
+    elif args.html is not None:
+        _write_page(args.html, comparison)
+    else:
+        _print(comparison)
+    return 0 if comparison.priced else 3
+
+
+class NothingToPayError(UsageError):
+    """No machine does the work of the spec at all."""
+
+    exit_code = 5
+
+
+def _share(text: str | None) -> Decimal | None:
+    if text is None:
+        return None
+    from sizewell.sizing.units import UnitError, share
+
+    try:
+        stated = Decimal(repr(share(text)))
+    except UnitError as error:
+        raise UsageError(f"--utilization: {error}, got {text!r}") from None
+    if not stated:
+        raise UsageError(
+            "--utilization: 0% needs no machine\n  fix: state the share of hours that is used, such as 40%"
+        )
+    return stated
+
+
+def _print(comparison: Comparison) -> None:
+    from sizewell.cli import economics_text as text
+
+    console = output.console()
+    console.print(text.heading(comparison), style="bold")
+    for line in text.facts(comparison):
+        console.print(line)
+    console.print()
+    heads, rows = text.table(comparison)
+    made = output.table(*heads, right=tuple(heads[1:-1]))
+    for row in rows:
+        made.add_row(*row)
+    console.print(made)
+    for title, lines in text.sections(comparison):
+        console.print()
+        console.print(title, style="bold")
+        for line in lines:
+            console.print(f"  {line}", soft_wrap=False)
+    if (heads_rows := text.inputs(comparison)) is not None:
+        heads, rows = heads_rows
+        console.print()
+        console.print("what moves the break-even of own hardware", style="bold")
+        made = output.table(*heads, right=tuple(heads[2:]))
+        for row in rows:
+            made.add_row(*row)
+        console.print(made)
+
+
+def _write_page(file: Path, comparison: Comparison) -> None:
+    from sizewell.cli.economics_page import page
+
+    if str(file) == "-":
+        print(page(comparison), end="")
+    else:
+        output.write_file(file, [page(comparison)], "--html")
+
+
+def _document(comparison: Comparison) -> dict[str, Any]:
+    from sizewell.economics.compare import rounded
+
+    work = comparison.work
+    return {
+        "schema": schema_of("economics"),
+        "workload": work.name,
+        "machine": {"cloud": work.option.cloud, "region": work.option.deal.region, "instance_type": work.instance_type},
+        "machines": work.demand.machines,
+        "months": work.months,
+        "machine_hours_per_month": rounded(work.demand.hours),
+        "utilization": rounded(work.demand.utilization),
+        "runs_per_month": rounded(work.runs),
+        "million_tokens_per_month": rounded(work.tokens and work.tokens / 1_000_000),
+        "ways": [
+            {
+                "way": row.way.key,
+                "name": row.way.name,
+                "usd": row.usd,
+                **({"unpriced": row.way.reason} if row.usd is None else {}),
+                "estimated": row.way.estimated,
+                "upfront_usd": row.upfront_usd,
+                "usd_by_month": row.by_month,
+                "usd_per_hour_of_use": rounded(row.usd_per_hour),
+                "usd_per_run": rounded(row.usd_per_run),
+                "usd_per_million_tokens": rounded(row.usd_per_million_tokens),
+                "usd_if_demand_halves": row.halved_usd,
+                "cheapest_between_utilizations": [[rounded(low), rounded(high)] for low, high in row.wins],
+                "bound": row.way.bound,
+                "committed": [
+                    {"from_month": each.month + 1, "market": each.term.market, "machines": each.machines}
+                    for each in row.way.plan
+                ],
+                "notes": row.way.notes,
+            }
+            for row in comparison.rows
+        ],
+        "break_evens": [
+            {
+                "cheaper_below": each.below,
+                "cheaper_above": each.above if each.utilization is not None else None,
+                "never_cheaper": each.above if each.utilization is None else None,
+                "utilization": rounded(each.utilization),
+                "hours_per_day": rounded(each.hours_per_day),
+            }
+            for each in comparison.break_evens
+        ],
+        "own_hardware": {
+            name: {"value": figure.value, "unit": figure.unit, "source": figure.source}
+            for name, figure in work.figures.items()
+        },
+        "sensitivity": [
+            {"input": each.name, "at_80_percent": rounded(each.less), "at_120_percent": rounded(each.more)}
+            for each in comparison.effects
+        ],
+        "in_no_figure": comparison.unpriced,
+    }

@@ -1,0 +1,203 @@
+"""The words and cells of `sizewell economics`, which terminal, Markdown and page have alike."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from sizewell.economics.compare import best_first
+from sizewell.preview.render.escape import words
+from sizewell.preview.render.text import shorten, small
+from sizewell.sizing.units import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sizewell.economics.compare import BreakEven, Comparison, Row
+
+Table = tuple[list[str], list[list[str]]]
+UNKNOWN = "?"
+ROUNDING = Decimal("0.05")  # what the cents of a month's lines may come to
+SHOWN = 5  # lines of a chart that can be told apart
+
+
+def heading(comparison: Comparison) -> str:
+    """What is compared, in one line."""
+    work = comparison.work
+    where = f"{work.option.cloud} {work.option.deal.region}"
+    return f"{work.name}: {work.machines} in {where} over {plural(work.months, 'month')}"
+
+
+def facts(comparison: Comparison) -> list[str]:
+    """What the figures rest on."""
+    work = comparison.work
+    demand = work.demand
+    used = f"used {percent(demand.utilization)} of all hours today ({hours(demand.utilization)} a day)"
+    lines = [f"{used}, {demand.hours:,.0f} machine-hours a month"]
+    if work.runs is not None:
+        lines[0] += f", {_number(work.runs)} runs"
+    if len(demand.steps) > 1:
+        base = sum(step.machines for step in demand.steps if step.hours >= 729)
+        lines.append(f"{base} of them in every hour, {demand.machines} in the busiest")
+    best = comparison.cheapest
+    if best is not None and best.usd is not None:
+        rented = next((row for row in comparison.rows if row.way.key == "on-demand"), None)
+        saved = ""
+        if rented and rented.usd and rented is not best and best.usd < rented.usd:
+            saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than on demand"
+        lines.append(f"cheapest today: {best.way.name} for {best.usd:,.2f} USD{saved}")
+    lines += [f"in no figure, as it has no price: {each}" for each in comparison.unpriced]
+    return lines
+
+
+def table(comparison: Comparison) -> Table:
+    """One row a way, the cheapest first."""
+    work = comparison.work
+    per = [("per run", "usd_per_run")] if work.runs is not None else []
+    per += [("per 1M tokens", "usd_per_million_tokens")] if work.tokens is not None and not per else []
+    heads = [
+        "way to pay",
+        f"USD in {work.months} mo",
+        "upfront",
+        "per hour",
+        *(head for head, _ in per),
+        "if use halves",
+    ]
+    rows = []
+    for row in best_first(comparison.rows):
+        if row.usd is None:
+            rows.append([row.way.name, UNKNOWN, *[""] * (len(heads) - 2), ""])
+            continue
+        assert row.upfront_usd is not None  # noqa: S101 - known with the total
+        assert row.halved_usd is not None  # noqa: S101
+        each = [getattr(row, key) for _, key in per]
+        rows.append(
+            [
+                row.way.name,
+                f"{'~' if row.way.estimated else ''}{row.usd:,.2f}",
+                f"{row.upfront_usd:,.0f}",
+                UNKNOWN if row.usd_per_hour is None else small(row.usd_per_hour),
+                *(UNKNOWN if value is None else small(value) for value in each),
+                f"{row.halved_usd:,.0f}",
+                wins(row),
+            ]
+        )
+    return [*heads, "cheapest at"], rows
+
+
+def wins(row: Row) -> str:
+    """The utilizations between which a way is the cheapest."""
+    return ", ".join(f"{_edge(low)} to {_edge(high)} %" for low, high in row.wins)
+
+
+def _edge(share: Decimal) -> str:
+    return f"{100 * share:.3g}"
+
+
+def sections(comparison: Comparison) -> Iterator[tuple[str, list[str]]]:
+    """What does not fit into the table, each with a title."""
+    rows = best_first(comparison.rows)
+    names = {row.way.key: row.way.name for row in rows}
+    priced = [row for row in rows if row.usd is not None]
+    if changes := [sentence(each, names) for each in comparison.break_evens if each.utilization is not None]:
+        today = comparison.work.demand.utilization
+        yield f"break-even (today {percent(today)}, {hours(today)} a day)", changes
+    yield "paid when, and what is bound", [f"{row.way.name}: {'; '.join(_said(row))}" for row in priced]
+    if without := [f"{row.way.name}: {row.way.reason}" for row in rows if row.usd is None]:
+        yield "without a price", without
+
+
+def sentence(each: BreakEven, names: dict[str, str]) -> str:
+    """A break-even in words."""
+    below, above = names[each.below], names[each.above]
+    if each.utilization is None:
+        return f"{below} is cheaper than {above} at every utilization"
+    return f"{above} is cheaper than {below} from {percent(each.utilization)} on, {hours(each.utilization)} a day"
+
+
+def _said(row: Row) -> list[str]:
+    bound = f"bound: {row.way.bound}" if row.way.bound not in ("", "nothing") else "nothing is bound"
+    return [*flow(row.by_month), bound, *row.way.notes]
+
+
+def flow(by_month: Sequence[Decimal]) -> list[str]:
+    """A cash flow in words: months with the same amount, but for the rounding of its lines, together.
+
+    >>> flow([Decimal(0), Decimal("33.33"), Decimal("33.34"), Decimal("-5")])
+    ['33.33 a month in months 1 to 2', '-5.00 in month 3']
+    """
+    said = [f"{by_month[0]:,.2f} before the first month"] if by_month[0] else []
+    runs: list[list[int]] = []
+    for month in range(1, len(by_month)):
+        if runs and abs(by_month[month] - by_month[runs[-1][0]]) <= ROUNDING:
+            runs[-1].append(month)
+        else:
+            runs.append([month])
+    for run in runs:
+        usd = by_month[run[0]]
+        if usd:
+            when = f"in month {run[0]}" if len(run) == 1 else f"a month in months {run[0]} to {run[-1]}"
+            said.append(f"{usd:,.2f} {when}")
+    return said
+
+
+def owning(comparison: Comparison) -> str:
+    """The utilization from which own hardware is cheaper than on demand, in words."""
+    if comparison.own is None:
+        return UNKNOWN
+    at = comparison.owning_from
+    return "never" if at is None else percent(at) if at else "the first hour"
+
+
+def inputs(comparison: Comparison) -> Table | None:
+    """The inputs of own hardware, and how far each moves its break-even against on demand."""
+    if not comparison.effects:
+        return None
+    now = owning(comparison)
+    heads = ["input", "value", "a fifth less", "now", "a fifth more"]
+    rows = []
+    for each in comparison.effects:
+        moved = ("never" if value is None else percent(value) for value in (each.less, each.more))
+        less, more = moved
+        source = shorten(each.figure.source.partition(", ")[0].partition(" (")[0], 44)
+        value = f"{each.figure.value.normalize():,f} {each.figure.unit}".strip()
+        rows.append([f"{each.name} ({source})", value, less, now, more])
+    return heads, rows
+
+
+def percent(share: Decimal) -> str:
+    """A share as people read it.
+
+    >>> percent(Decimal("0.4523")), percent(Decimal(1)), percent(Decimal("0.0043"))
+    ('45.2 %', '100 %', '0.4 %')
+    """
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def hours(share: Decimal) -> str:
+    """The same in hours a day."""
+    return f"{24 * share:.1f}".removesuffix(".0") + " h"
+
+
+def _number(value: Decimal) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def markdown(comparison: Comparison) -> str:
+    """The whole answer as Markdown."""
+    parts = [f"## {words(heading(comparison))}", "\n".join(f"- {words(line)}" for line in facts(comparison))]
+    parts.append(_markdown_table(*table(comparison), left=("way to pay", "cheapest at")))
+    for title, lines in sections(comparison):
+        parts += [f"### {words(title.capitalize())}", "\n".join(f"- {words(line)}" for line in lines)]
+    if (moved := inputs(comparison)) is not None:
+        parts += ["### What moves the break-even of own hardware", _markdown_table(*moved, left=("input", "value"))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str]) -> str:
+    lines = [
+        heads,
+        [":---" if head in left else "---:" for head in heads],
+        *([words(cell) for cell in row] for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,405 @@
+"""The ways to pay for the work of one option: each says what is paid when, for whatever hours are needed.
+
+What is billed beside the machines (disks, a control plane, storage) is the same in all ways of the cloud, as `size`
+states it. A way without a price says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from sizewell.economics.baseline import Purchase, Term, baseline, held
+from sizewell.economics.demand import Demand, demand_of
+from sizewell.economics.own import OWN, owned
+from sizewell.economics.payments import Payment, monthly, unpriced
+from sizewell.sizing.billing import charges
+from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
+from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
+from sizewell.sizing.catalog.managed import RAW, TITLES
+from sizewell.sizing.catalog.rates import Asked
+from sizewell.sizing.choose.candidates import Deal
+from sizewell.sizing.choose.elsewhere import by_the_token
+from sizewell.sizing.choose.pricing import Option, make_option
+from sizewell.sizing.choose.workloads import tokens_of
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.units import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sizewell.sizing.workload.read import WorkloadSpec
+
+BY_THE_HOUR: Final = ("on-demand", "spot", "flex-start")
+TERM_MONTHS: Final = {"reserved-1y": 12, "reserved-3y": 36}
+NAMES: Final = {
+    "on-demand": "on demand",
+    "spot": "spot",
+    "flex-start": "flex-start",
+    "reserved-1y": "commit 1 year",
+    "reserved-3y": "commit 3 years",
+    "capacity-block": "capacity block",
+    OWN: OWN,
+    "api": "API per token",
+}
+BLOCK: Final = "capacity-block"
+Pay = Callable[[Demand], tuple[Payment, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to pay, or why it has no price."""
+
+    key: str
+    name: str
+    pay: Pay | None = None
+    reason: str = ""  # why it has no price
+    bound: str = "nothing"  # what is bound, and for how long
+    notes: tuple[str, ...] = ()
+    estimated: bool = False  # a price of it is no list price
+    plan: tuple[Purchase, ...] = ()  # of a mix: what is committed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The work of a spec as it is sized: what is needed in a month, and what comes out of it."""
+
+    spec: WorkloadSpec
+    option: Option  # paid by the hour on demand, with a price or without
+    chosen: Option
+    months: int
+    demand: Demand
+    runs: Decimal | None  # a month, of what ends
+    tokens: Decimal | None  # a month: of a run's work, or that a service answers with
+    figures: Mapping[str, Figure]  # of own hardware; without a machine's price where nobody knows it
+    tariff: Tariff = field(repr=False)
+    bills: dict[tuple[str, Decimal], tuple[LineItem, ...]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.option.setting.need.name
+
+    @property
+    def instance_type(self) -> str:
+        return self.option.instance_type
+
+    @property
+    def machines(self) -> str:
+        """Which machines, in words."""
+        return f"{self.demand.machines} x {self.instance_type}"
+
+    def line(self, market: str, hours: Decimal) -> LineItem:
+        """Machine-hours of one month in a market."""
+        machines = charges.machines(self.name, self.instance_type, Interval.exactly(hours), market=market)
+        return self.tariff.line(machines)
+
+    def beside(self, hours: Decimal) -> tuple[LineItem, ...]:
+        """What a month bills beside its machines where they run for so many hours."""
+        return tuple(item for item in self.bill(self.option, hours) if not self.runs_it(item))
+
+    def bill(self, option: Option, hours: Decimal) -> tuple[LineItem, ...]:
+        """What the machines of a market bill in a month of so many machine-hours; each worked out once."""
+        asked = (option.deal.market, hours)
+        if asked not in self.bills:
+            at = option if option.stands else replace(option, hours=Interval.exactly(hours))
+            self.bills[asked] = at.items
+        return self.bills[asked]
+
+    def runs_it(self, item: LineItem) -> bool:
+        """Whether a line is of the machines that do the work: those of its cluster's own care are beside them."""
+        return item.component == self.name and item.unit in charges.RUNNING
+
+
+def work_of(
+    spec: WorkloadSpec,
+    chosen: Option,
+    months: int,
+    stated: Mapping[str, Figure],
+    utilization: Decimal | None = None,
+) -> Work:
+    """The work of what `size` chose; `utilization` in place of the share of hours that the spec implies."""
+    option = in_market(chosen, "on-demand") or chosen
+    demand = demand_of(option)
+    at = demand if utilization is None else demand.at(utilization)
+    accelerators = option.candidate.shape.accelerators
+    server = server_for(option.setting.catalog, option.candidate.shape.accelerator, at.machines * accelerators)
+    runs = None
+    if option.run_s is not None and option.setting.need.arrivals is None:
+        runs = at.hours / (option.fleet.nodes * Decimal(repr(option.run_s)) / 3600)
+    count, tokens = tokens_of(option), None
+    if count is not None and demand.hours:
+        tokens = Decimal(repr(count)) * (runs if runs is not None else at.hours / demand.hours)
+    return Work(
+        spec=spec,
+        option=option,
+        chosen=chosen,
+        months=months,
+        demand=at,
+        runs=runs,
+        tokens=tokens or None,
+        figures={**figures_of(server[0] if server else None), **stated},
+        tariff=Tariff(option.setting.catalog, option.cloud, option.deal.region, option.setting.on),
+    )
+
+
+def in_market(chosen: Option, market: str) -> Option | None:
+    """The same machines in another market of the same region; None where interruptions make a run miss its deadline."""
+    if chosen.deal.market == market:
+        return chosen
+    catalog, on, region = chosen.setting.catalog, chosen.setting.on, chosen.deal.region
+    price = catalog.price(chosen.cloud, chosen.instance_type, region, market, on)
+    offers = catalog.offers(chosen.cloud, chosen.instance_type, region=region, market=market, on=on)
+    deal = Deal(
+        market=market,
+        region=region,
+        zone=chosen.deal.zone,
+        usd_per_hour=price.amount if isinstance(price, Priced) else Decimal(0),
+        advisor=next((offer.interruption for offer in offers if offer.interruption), ""),
+    )
+    made = make_option(chosen.candidate, chosen.fleet, deal, chosen.setting, managed=chosen.managed)
+    return made and replace(made, scheduler=chosen.scheduler, shared=chosen.shared, provision="")
+
+
+def ways_of(work: Work) -> tuple[Way, ...]:
+    """Every way, those without a price among them; mixes last."""
+    plain = [*_by_the_hour(work), *(_committed(work, market) for market in COMMITTED), _block(work)]
+    api = _api(work)
+    return (*plain, _own(work), *([api] if api else []), *_mixed(work, plain))
+
+
+def _priced(work: Work, way: Way) -> Way:
+    """The way, or why it has none where its machines have no price."""
+    assert way.pay is not None  # noqa: S101 - only ways that are paid are looked at
+    running = [payment.item for payment in way.pay(work.demand)]
+    missing = [item for item in running if isinstance(item.price, Unpriced) and work.runs_it(item)]
+    if missing:
+        reason = missing[0].price.reason if isinstance(missing[0].price, Unpriced) else ""
+        reason += "; catalog/rates.yaml may state one"
+        return replace(way, pay=None, reason=reason, bound="", notes=())
+    guessed = any(weakness(item.price) for item in running if work.runs_it(item))
+    return replace(way, estimated=way.estimated or guessed)
+
+
+def _by_the_hour(work: Work) -> Iterator[Way]:
+    """On demand, spot with its rework, and flex-start for runs where it is sold."""
+    for market in BY_THE_HOUR:
+        if reason := "" if market == "on-demand" else _not_sold(work, market):
+            if market != "flex-start":
+                yield Way(key=market, name=NAMES[market], reason=reason, bound="")
+            continue
+        if market == "flex-start" and work.runs is None:
+            continue
+        option = in_market(work.chosen, market) if market != work.option.deal.market else work.option
+        if option is None:
+            yield Way(
+                key=market, name=NAMES[market], reason="interruptions would make a run miss its deadline", bound=""
+            )
+            continue
+        rework = Decimal(1)
+        if option.run_s is not None and work.option.run_s is not None:
+            rework = Decimal(repr(option.run_s)) / Decimal(repr(work.option.run_s))
+        pay = partial(_hourly, work, option, rework)
+        more = f"{100 * (rework - 1):.1f} % more hours for rework" if rework > 1 else ""
+        taken = "it may be reclaimed at any time" if market == "spot" else ""
+        notes = tuple(filter(None, (taken, more)))
+        yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes))
+
+
+def _hourly(work: Work, option: Option, rework: Decimal, demand: Demand) -> tuple[Payment, ...]:
+    return monthly(work.bill(option, demand.hours * rework), work.months)
+
+
+def _not_sold(work: Work, market: str) -> str:
+    """Why a market does not serve; "" where it does. A rate of one's own that names the market is an offer."""
+    option, managed = work.option, work.option.managed
+    if managed != RAW and market not in BY_THE_HOUR:
+        return f"it is of machines of one's own; {TITLES[managed]} runs these"
+    catalog, place = option.setting.catalog, Asked(option.cloud, option.deal.region, work.instance_type, market)
+    rate = catalog.rates.deciding(place)
+    if market in option.candidate.shape.markets or (rate is not None and rate.market == market):
+        return ""
+    return f"{work.instance_type} is not sold that way in {option.cloud}"
+
+
+def _committed(work: Work, market: str) -> Way:
+    term, name = TERM_MONTHS[market], NAMES[market]
+    if reason := _not_sold(work, market):
+        return Way(key=market, name=name, reason=reason, bound="")
+    bought = -(-work.months // term) * term
+    pay = partial(_around_the_clock, work, market, bought)
+    again = f"bought {plural(bought // term, 'time')}, at today's price" if bought > term else ""
+    later = f"paid until month {bought}" if bought > work.months else ""
+    notes = tuple(filter(None, (again, later)))
+    bound = f"{work.machines}, every hour of {term} months"
+    return _priced(work, Way(key=market, name=name, pay=pay, bound=bound, notes=notes))
+
+
+def _around_the_clock(work: Work, market: str, bought: int, demand: Demand) -> tuple[Payment, ...]:
+    machines = work.line(market, demand.machines * HOURS_PER_MONTH)
+    return (*monthly([machines], bought), *monthly(work.beside(demand.hours), work.months))
+
+
+def _block(work: Work) -> Way:
+    way = Way(key=BLOCK, name=NAMES[BLOCK], bound="")
+    if reason := _not_sold(work, BLOCK):
+        return replace(way, reason=reason)
+    if work.runs is None or work.option.run_s is None:
+        return replace(way, reason="a block is bought for a run that ends")
+    option = in_market(work.chosen, BLOCK)
+    if option is None:
+        return replace(way, reason="the run is longer than its block")
+    run_hours = Decimal(repr(work.option.run_s)) * option.fleet.nodes / 3600
+    days = option.hours.expected / option.fleet.nodes / 24
+    pay = partial(_in_blocks, work, option.hours.expected / run_hours)
+    bound = f"{work.machines} for {plural(int(days), 'day')} from a date on, paid before each run"
+    return _priced(work, replace(way, pay=pay, bound=bound))
+
+
+def _in_blocks(work: Work, times: Decimal, demand: Demand) -> tuple[Payment, ...]:
+    machines = work.line(BLOCK, demand.hours * times)
+    return monthly([replace(machines, cadence="monthly"), *work.beside(demand.hours)], work.months)
+
+
+def _own(work: Work) -> Way:
+    figures, shape = work.figures, work.option.candidate.shape
+    if missing := [key for key in OF_A_SERVER if key not in figures]:
+        what = shape.accelerator or "no accelerator"
+        reason = f"the catalog has no server with {what}: state {', '.join(missing)} in a file for --hardware"
+        return Way(key=OWN, name=OWN, reason=reason, bound="")
+    return own_with(work, figures)
+
+
+def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
+    """Own hardware at some figures: as many whole servers as have the accelerators of the peak."""
+    each, wanted = (
+        int(figures["accelerators"].value),
+        work.demand.machines * max(1, work.option.candidate.shape.accelerators),
+    )
+    servers = -(-wanted // each)
+    lifetime, weeks = figures["lifetime_months"].value, figures["lead_time_weeks"].value
+    notes = [f"delivered after {weeks.normalize():f} weeks, which are not in the figures"] if weeks else []
+    if work.months > lifetime:
+        notes.append(f"bought again after {lifetime.normalize():f} months")
+    if idle := servers * each - wanted:
+        notes.append(f"{plural(idle, 'accelerator')} of {servers * each} left over: whole servers are counted")
+    return Way(
+        key=OWN,
+        name=OWN,
+        pay=partial(owned, work.name, figures, servers, work.months),
+        bound=f"{plural(servers, 'server')} with {plural(each, 'accelerator')}, until sold",
+        notes=tuple(notes),
+        estimated="estimate" in figures["machine_usd"].source,
+    )
+
+
+def _api(work: Work) -> Way | None:
+    """The cheapest seller of the model per token; None for what no seller could answer."""
+    spec = work.spec
+    if spec.kind != "inference" or work.tokens is None:
+        return None
+    offers = by_the_token(spec, work.option.setting.catalog, work.option.setting.on)
+    if not offers:
+        reason = "no seller of the model per token is in the catalog, or the traffic has no rate"
+        return Way(key="api", name=NAMES["api"], reason=reason, bound="")
+    cheapest = offers[0]
+    price, today = cheapest.price, demand_of(work.option).hours
+
+    def pay(demand: Demand) -> tuple[Payment, ...]:
+        share = demand.hours / today
+        lines = (
+            ("input", cheapest.input_tokens, price.input_usd),
+            ("output", cheapest.output_tokens, price.output_usd),
+        )
+        return monthly(
+            (
+                LineItem(
+                    component=work.name,
+                    what=f"{what} tokens of {price.listed_as}",
+                    unit="million tokens",
+                    quantity=Interval.exactly(tokens * share / 1_000_000),
+                    price=Priced(usd, price.source, price.effective_from),
+                )
+                for what, tokens, usd in lines
+            ),
+            work.months,
+        )
+
+    more = f"the cheapest of {plural(len(offers), 'seller')}" if len(offers) > 1 else "the one seller known"
+    name = f"API of {cheapest.seller.name}"
+    return Way(key="api", name=name, pay=pay, notes=(more, "its speed is not that of the service level"))
+
+
+def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
+    """The commitments that cost least with on-demand hours above them, and the same with spot above them.
+
+    None where no commitment pays, or all machines are on one.
+    """
+    by_key = {way.key: way.pay for way in plain}
+    rented = by_key.get("on-demand")
+    if rented is None or not work.demand.hours:
+        return
+    terms = []
+    for market in COMMITTED:
+        line = work.line(market, HOURS_PER_MONTH)
+        if isinstance(line.price, Priced) and not _not_sold(work, market):
+            terms.append(Term(market, TERM_MONTHS[market], HOURS_PER_MONTH * line.price.amount))
+    hour_usd = _machine_usd(work, rented(work.demand)) / work.demand.hours
+    plan = baseline([work.demand] * work.months, terms, hour_usd) if terms else ()
+    committed = {held(plan, month) for month in range(work.months)}
+    if committed in ({0}, {work.demand.machines}):
+        return
+    said = {market: sum(p.machines for p in plan if p.term.market == market and p.month == 0) for market in COMMITTED}
+    parts = [
+        f"{plural(count, 'machine')} for {NAMES[market].removeprefix('commit ')}"
+        for market, count in said.items()
+        if count
+    ]
+    for way in plain:
+        if way.key in ("on-demand", "spot") and way.pay is not None:
+            yield Way(
+                key=f"commit+{way.key}",
+                name=f"commit + {way.name}",
+                pay=partial(with_plan, work, way.pay, plan),
+                bound=f"{' and '.join(parts)}, every hour" if parts else "commitments of later months",
+                notes=(
+                    f"of {work.demand.machines} machines, those that cost less committed than on demand",
+                    *way.notes,
+                ),
+                estimated=way.estimated,
+                plan=plan,
+            )
+
+
+def _machine_usd(work: Work, payments: Iterable[Payment]) -> Decimal:
+    """What a month's machines cost, to the last digit."""
+    running = (each.item for each in payments if work.runs_it(each.item))
+    prices = ((item.quantity.expected, item.price) for item in running)
+    return sum((hours * price.amount for hours, price in prices if isinstance(price, Priced)), Decimal(0))
+
+
+def with_plan(work: Work, above: Pay, plan: tuple[Purchase, ...], demand: Demand) -> tuple[Payment, ...]:
+    """What commitments are paid, and what is above them."""
+    payments = [
+        Payment(work.line(each.term.market, each.machines * HOURS_PER_MONTH), each.month + 1, each.end) for each in plan
+    ]
+    whole = above(demand)
+    payments += [each for each in whole if not work.runs_it(each.item)]
+    running = [each for each in whole if work.runs_it(each.item)]
+    start = 0
+    for month in range(1, work.months + 1):  # months with the same commitments are one payment
+        if month < work.months and held(plan, month) == held(plan, start):
+            continue
+        share = demand.hours_beyond(held(plan, start)) / demand.hours if demand.hours else Decimal(0)
+        payments += [
+            Payment(replace(each.item, quantity=each.item.quantity.times(share)), start + 1, month) for each in running
+        ]
+        start = month
+    return tuple(payments)
+
+
+def without_price(work: Work, ways: Iterable[Way]) -> tuple[str, ...]:
+    """Lines beside the machines that have no price, and are in no figure."""
+    return tuple(dict.fromkeys(reason for way in ways if way.pay for reason in unpriced(way.pay(work.demand))))

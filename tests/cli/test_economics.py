@@ -1,0 +1,167 @@
+"""`sizewell economics`: one answer as text, JSON, Markdown and a page, and what is wrong with its input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Sizewell
+
+ON = ("--on", "2026-11-22")
+DAY = """name: day
+kind: inference
+model: meta-llama/Llama-3.1-8B
+resources: {accelerators: [L4]}
+infra: [aws/us-east-1]
+traffic: {rps: 12, input_tokens: 1500, output_tokens: 300, daily: 3}
+"""
+TRAIN = """name: train
+kind: fine-tuning
+model: meta-llama/Llama-3.1-8B
+training: {method: full, tokens: 500M, sequence_length: 4096}
+resources: {accelerators: [H100]}
+infra: [aws/us-east-1]
+utilization: 40%
+"""
+OWN = """machine_usd: {value: 150000, source: a quote of 2026-10-02}
+accelerators: 8
+power_w: 6500
+"""
+
+
+@pytest.fixture
+def economics(project: Path, sizewell: Sizewell) -> Callable:
+    (project / "day.yaml").write_text(DAY)
+    (project / "train.yaml").write_text(TRAIN)
+    (project / "own.yaml").write_text(OWN)
+    return lambda *arguments: sizewell("economics", *arguments, *ON)
+
+
+def test_one_table_with_the_cheapest_first(economics: Callable) -> None:
+    done = economics("day.yaml")
+    assert done.code == 0, done.err
+    assert "16 x g6.12xlarge in aws us-east-1 over 36 months" in done.out
+    lines = done.out.splitlines()
+    head = next(number for number, line in enumerate(lines) if line.startswith("way to pay"))
+    rows = lines[head + 2 :]
+    totals = []
+    for line in rows[: rows.index("")]:
+        cells = re.split(r" {2,}", line.strip())
+        totals.append(None if cells[1] == "?" else float(cells[1].strip("~").replace(",", "")))
+    known = [each for each in totals if each is not None]
+    assert known == sorted(known)
+    assert len(known) >= 6
+    assert None in totals
+    assert totals[len(known) :] == [None] * (len(totals) - len(known))
+    assert "commit 1 year is cheaper than on demand from 65.1 % on, 15.6 h a day" in done.out
+    assert "own hardware: the catalog has no server with l4" in done.out
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_service_and_a_run_have_each_its_own_unit(economics: Callable) -> None:
+    assert "per 1M tokens" in economics("day.yaml").out
+    train = economics("train.yaml").out
+    assert "per run" in train
+    assert "what moves the break-even of own hardware" in train
+
+
+def test_json_has_what_the_table_says(economics: Callable) -> None:
+    data = json.loads(economics("day.yaml", "--json", "--months", "12").out)
+    assert data["schema"] == "sizewell.economics/1"
+    assert data["months"] == 12
+    ways = {each["way"]: each for each in data["ways"]}
+    assert len(ways["on-demand"]["usd_by_month"]) == 13
+    assert ways["own hardware"]["usd"] is None
+    assert "l4" in ways["own hardware"]["unpriced"]
+    assert ways["reserved-3y"]["notes"] == ["paid until month 36"]
+    crossing = next(each for each in data["break_evens"] if each["cheaper_above"] == "reserved-1y")
+    assert 0 < float(crossing["utilization"]) < 1
+    assert float(crossing["hours_per_day"]) == pytest.approx(24 * float(crossing["utilization"]), abs=1e-3)
+
+
+def test_figures_of_ones_own_hardware_make_a_price(economics: Callable) -> None:
+    done = economics("day.yaml", "--hardware", "own.yaml", "--json")
+    own = next(each for each in json.loads(done.out)["ways"] if each["way"] == "own hardware")
+    # 16 machines of 4 L4 are 64 accelerators on 8 servers.
+    assert own["upfront_usd"] == "1200000.00"
+    assert own["estimated"] is False
+    figures = json.loads(done.out)["own_hardware"]
+    assert figures["machine_usd"]["source"] == "a quote of 2026-10-02"
+    assert figures["pue"]["source"].startswith("estimate")
+
+
+def test_the_same_as_markdown(economics: Callable) -> None:
+    done = economics("train.yaml", "--markdown")
+    assert done.out.startswith("## train: ")
+    assert "| way to pay | USD in 36 mo |" in done.out
+    rows = [line for line in done.out.splitlines() if line.startswith("|")]
+    assert all(
+        line.count("|") == rows[0].count("|")
+        for line in rows[: rows.index("| input | value | a fifth less | now | a fifth more |")]
+    )
+
+
+def test_the_page_holds_the_table_and_both_plots(economics: Callable) -> None:
+    page = economics("train.yaml", "--html", "-").out
+    assert page.count('<svg class="chart"') == 2
+    assert "<script" not in page
+    assert 'content="sizewell.economics/1"' in page
+    for figure in ("Total over utilization", "Cumulative by month", "Break-even", "capacity block"):
+        assert figure in page
+    assert re.search(r'class="was"[^>]*data-at="40"', page), "today is marked"
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium here")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_fits_its_window(economics: Callable, project: Path, width: int) -> None:
+    page = economics("train.yaml", "--html", "-").out
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    script = (
+        "<script>onload=()=>{document.title=[document.documentElement.scrollWidth,"
+        "...[...document.querySelectorAll('svg.chart,.cards div,li')].map(e=>Math.ceil(e.getBoundingClientRect().right))]"
+        ".reduce((a,b)=>Math.max(a,b))}</script>"
+    )
+    (project / "page.html").write_text(page.replace("</body>", f"{script}</body>"))
+    frame = project / "frame.html"
+    frame.write_text(
+        f'<iframe id=f src="page.html" style="width:{width}px;height:900px;border:0"></iframe>'
+        "<script>f.onload=()=>{document.body.append('MEASURED='+f.contentDocument.title)}</script>"
+    )
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+         "--allow-file-access-from-files", "--virtual-time-budget=3000", "--dump-dom", f"file://{frame}"],
+        capture_output=True, text=True, timeout=90, check=True,
+    )  # fmt: skip
+    measured = re.search(r"MEASURED=(\d+)", done.stdout)
+    assert measured, done.stderr[-500:]
+    assert 0 < int(measured[1]) <= width
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--utilization", "140%"), "--utilization: must be a percentage from 0% to 100%, got '140%'"),
+        (("--utilization", "40"), "--utilization: must be a percentage with its sign, such as 70%, got '40'"),
+        (("--utilization", "0%"), "state the share of hours that is used, such as 40%"),
+        (("--months", "0"), "--months: 0 is not in the range"),
+        (("--json", "--markdown"), "--json and --markdown are forms of one answer"),
+        (("--hardware", "no.yaml"), "no.yaml: no such file"),
+    ],
+)
+def test_what_is_wrong_with_a_line_has_its_way_out(economics: Callable, arguments: tuple[str, ...], says: str) -> None:
+    done = economics("day.yaml", *arguments)
+    assert done.code == 64
+    assert says in done.err
+
+
+def test_where_nothing_fits_it_says_where_to_look(economics: Callable, project: Path) -> None:
+    (project / "never.yaml").write_text(DAY.replace("[L4]", "[T4]").replace("rps: 12", "rps: 900000"))
+    done = economics("never.yaml")
+    assert done.code == 5
+    assert "sizewell size never.yaml" in done.err

@@ -1,0 +1,62 @@
+"""Specs that are sized once, and the work that their machines do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from sizewell.economics.ways import Work, work_of
+from sizewell.sizing.catalog import Catalog, load
+from sizewell.sizing.catalog.rates import Discounts, Rate
+from sizewell.sizing.choose.explain import sized
+from sizewell.sizing.workload.read import parse_spec
+
+ON = date(2026, 11, 22)
+SPECS = {
+    "day": """name: day
+kind: inference
+model: meta-llama/Llama-3.1-8B
+resources: {accelerators: [L4]}
+infra: [aws/us-east-1]
+traffic: {rps: 12, input_tokens: 1500, output_tokens: 300, daily: 3}
+""",
+    "train": """name: train
+kind: fine-tuning
+model: meta-llama/Llama-3.1-8B
+training: {method: full, tokens: 500M, sequence_length: 4096}
+resources: {accelerators: [H100]}
+infra: [aws/us-east-1]
+utilization: 40%
+""",
+    "notebook": """name: notebook
+kind: notebook
+resources: {accelerators: [L4]}
+infra: [aws/us-east-1]
+schedule: {on: "Mon-Fri 08:00-18:00 Europe/London"}
+""",
+}
+
+
+@cache
+def option_of(name: str, rates: tuple[Rate, ...] = ()):
+    catalog: Catalog = load()
+    if rates:
+        catalog = replace(catalog, rates=Discounts(rates=rates))
+    spec = parse_spec(SPECS[name], f"{name}.yaml", catalog=catalog, folder=Path())
+    _, option = sized(spec, catalog, stack="", on=ON)
+    assert option is not None
+    return spec, option
+
+
+@pytest.fixture
+def work() -> Callable[..., Work]:
+    def made(name: str, *rates: Rate, months: int = 36, stated=None, utilization=None) -> Work:
+        spec, option = option_of(name, rates)
+        return work_of(spec, option, months, stated or {}, utilization)
+
+    return made

@@ -1,0 +1,216 @@
+"""Ways to pay, as laws: they agree with what `size` and the preview state, and with each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+
+from sizewell.economics.compare import compare, curve_of
+from sizewell.economics.demand import Demand, demand_of
+from sizewell.economics.own import OWN
+from sizewell.economics.payments import last_month, paid_by
+from sizewell.economics.ways import ways_of
+from sizewell.preview.ownership import BUY, ownership_of
+from sizewell.sizing.catalog.rates import Rate
+from sizewell.sizing.choose.decide import decide
+from sizewell.sizing.choose.elsewhere import by_the_token
+
+from .conftest import ON, SPECS, option_of
+
+CENT = Decimal("0.01")
+
+
+def rows_of(made):
+    return {row.way.key: row for row in compare(made).rows}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_each_way_once_with_a_price_or_a_reason(name, work):
+    comparison = compare(work(name))
+    keys = [row.way.key for row in comparison.rows]
+    assert len(keys) == len(set(keys))
+    assert {"on-demand", "spot", "reserved-1y", "reserved-3y", "capacity-block", OWN} <= set(keys)
+    for row in comparison.rows:
+        assert (row.usd is None) == bool(row.way.reason)
+        assert row.usd is None or row.usd > 0
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_cash_flow_adds_up_to_the_total_and_the_total_falls_with_the_hours(name, work):
+    for row in compare(work(name)).priced:
+        assert sum(row.by_month) == row.usd
+        assert len(row.by_month) == last_month(row.way.pay(work(name).demand)) + 1
+        assert row.by_month[0] == row.upfront_usd
+        assert row.halved_usd <= row.usd
+        assert row.halved_usd >= row.usd / 2 - CENT or row.way.key == "api"
+
+
+def test_what_is_used_is_what_size_states(work):
+    for name in SPECS:
+        made = work(name)
+        expected = made.option.cost.run_rate.usd_per_month.expected
+        row = rows_of(made)["on-demand"]
+        assert abs(row.usd / 36 - expected) < CENT
+        assert abs(made.demand.hours - made.option.hours.expected) < CENT
+
+
+def test_a_service_costs_per_token_what_size_states(work):
+    made = work("day")
+    decided = decide([made.spec], made.option.setting.catalog, stack="", on=ON)
+    stated = decided.workloads[0].cost.per_million_tokens_usd
+    assert made.chosen.deal.market == "on-demand"
+    assert float(rows_of(made)["on-demand"].usd_per_million_tokens) == pytest.approx(float(stated), rel=1e-3)
+
+
+def test_own_hardware_costs_what_the_page_of_a_preview_draws(work):
+    made = work("train")
+    catalog = made.option.setting.catalog
+    decided = decide([made.spec], catalog, stack="", on=ON)
+    months = ownership_of(decided, catalog, ON)
+    if decided.workloads[0].pools[0].instance_type != made.instance_type:
+        pytest.fail("another machine is chosen")
+    pool = decided.workloads[0].pools[0]
+    share = pool.node_hours_per_month.expected / made.demand.hours  # of spot, with its rework
+    own = ownership_of(decided, catalog, ON)[36].usd[BUY]
+    assert months
+    scaled = replace(made, demand=made.demand.at(made.demand.utilization * share))
+    assert abs(rows_of(scaled)[OWN].usd - own) < Decimal("0.05")
+
+
+def test_the_demand_of_a_service_is_that_of_each_hour(work):
+    _, option = option_of("day")
+    demand = demand_of(option)
+    assert len(demand.steps) > 3, "the fleet follows the day"
+    assert demand.machines == option.counts.initial
+    hours = [step.hours for step in demand.steps]
+    assert hours == sorted(hours, reverse=True)
+    assert hours[0] <= 730
+
+
+def test_a_mix_is_never_dearer_than_what_it_is_made_of(work):
+    rows = rows_of(work("day"))
+    mixed = rows["commit+on-demand"]
+    assert mixed.usd < min(rows[key].usd for key in ("on-demand", "reserved-3y", "reserved-1y"))
+    assert 0 < sum(each.machines for each in mixed.way.plan) < work("day").demand.machines
+
+
+def test_no_mix_where_every_hour_is_used_or_none_is_worth_committing(work):
+    assert not any(way.plan for way in ways_of(work("day", utilization=Decimal(1))))
+    assert not any(way.plan for way in ways_of(work("notebook")))
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_between_bends_each_way_is_a_straight_line_and_ends_are_exact(name, work):
+    made = work(name)
+    for way in ways_of(made):
+        if way.pay is None:
+            continue
+        curve = curve_of(way, made.demand)
+        for share in (Decimal("0.1"), Decimal("0.37"), Decimal("0.9"), made.demand.utilization):
+            payments = way.pay(made.demand.at(share))
+            assert abs(curve(share) - paid_by(payments, last_month(payments))) < Decimal("0.5")
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_cheapest_at_a_utilization_is_the_least_of_all(name, work):
+    comparison = compare(work(name))
+    ranges = sorted((low, high, row.way.key) for row in comparison.rows for low, high in row.wins)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == 1
+    assert all(one[1] == other[0] for one, other in pairwise(ranges))
+    keys = [row.way.key for row in comparison.priced]
+    for at, totals in comparison.curves:
+        inside = {key for low, high, key in ranges if low < at < high}
+        if inside:
+            assert totals[keys.index(*inside)] == min(totals)
+
+
+def test_two_ways_cost_the_same_at_their_break_even(work):
+    made = work("day")
+    curves = {way.key: curve_of(way, made.demand) for way in ways_of(made) if way.pay}
+    changes = [each for each in compare(made).break_evens if each.utilization is not None]
+    assert changes
+    for each in changes:
+        below, above = curves[each.below], curves[each.above]
+        assert abs(below(each.utilization) - above(each.utilization)) < CENT
+        assert each.hours_per_day == 24 * each.utilization
+
+
+def test_a_commitment_pays_from_its_share_of_the_price_on(work):
+    """Of machines alone: 0.5239 over 0.8048 USD an hour is 65.1 %, in which disks and the like are the same."""
+    made = work("notebook")
+    catalog, place = made.option.setting.catalog, ("aws", made.instance_type, "us-east-1")
+    year, hour = (catalog.price(*place, market, ON).amount for market in ("reserved-1y", "on-demand"))
+    (change,) = (each for each in compare(made).break_evens if (each.below, each.above) == ("on-demand", "reserved-1y"))
+    assert float(change.utilization) == pytest.approx(float(year / hour), abs=1e-4)
+
+
+def test_a_term_longer_than_the_months_is_paid_to_its_end(work):
+    row = rows_of(work("notebook", months=24))["reserved-3y"]
+    assert len(row.by_month) == 37
+    assert row.by_month[36] > 0
+    assert "paid until month 36" in row.way.notes
+    assert rows_of(work("notebook", months=36))["reserved-1y"].way.notes == ("bought 3 times, at today's price",)
+
+
+def test_a_utilization_that_is_stated_moves_hours_runs_and_tokens_alike(work):
+    whole, half = work("train", utilization=Decimal(1)), work("train", utilization=Decimal("0.5"))
+    assert float(half.runs / whole.runs) == pytest.approx(0.5)
+    assert float(half.tokens / whole.tokens) == pytest.approx(0.5)
+    assert float(half.demand.utilization) == 0.5
+
+
+def test_a_block_is_paid_by_the_day_for_each_run(work):
+    rows = rows_of(work("train"))
+    block, on_demand = rows["capacity-block"], rows["on-demand"]
+    assert "paid before each run" in block.way.bound
+    days = int(block.way.bound.split(" for ")[1].split()[0])
+    run_hours = Decimal(repr(work("train").option.run_s)) / 3600
+    assert days * 24 >= run_hours
+    assert block.usd_per_run is not None
+    assert on_demand.usd_per_run is not None
+
+
+def test_tokens_of_an_api_are_priced_as_size_prices_them(work):
+    made = work("day")
+    cheapest = by_the_token(made.spec, made.option.setting.catalog, ON)[0]
+    assert abs(rows_of(made)["api"].usd - 36 * cheapest.usd_per_month) < CENT
+    doubled = rows_of(replace(made, demand=made.demand.at(2 * made.demand.utilization)))["api"].usd
+    assert float(doubled / rows_of(made)["api"].usd) == pytest.approx(2)
+
+
+def test_a_price_that_nobody_states_is_a_question_and_a_rate_of_ones_own_an_answer(work):
+    row = rows_of(work("train"))["reserved-1y"]
+    assert row.usd is None
+    assert "no price for" in row.way.reason
+    own = Rate(market="reserved-1y", usd=Decimal(20))
+    assert rows_of(work("train", own))["reserved-1y"].usd is not None
+
+
+def test_a_market_that_does_not_sell_the_machine_has_no_price_by_a_rate_of_everything(work):
+    """A rate that names no market is a price of the machines, not an offer of spot or of blocks."""
+    made = work("notebook", Rate(cloud="aws", usd=Decimal(1)))
+    row = rows_of(replace(made))["capacity-block"]
+    assert row.usd is None
+    assert "is not sold that way" in row.way.reason
+
+
+def test_what_moves_the_break_even_of_own_hardware(work):
+    comparison = compare(work("train"))
+    effects = {each.name: each for each in comparison.effects}
+    at = comparison.owning_from
+    assert at is not None
+    assert effects["machine_usd"].less < at < effects["machine_usd"].more, "a server that costs more pays later"
+    assert effects["on demand"].less > at > effects["on demand"].more, "and so where renting costs less"
+    assert effects["resale_percent"].less > at > effects["resale_percent"].more
+    assert "lead_time_weeks" not in effects, "what is in no figure moves none"
+
+
+def test_demand_of_no_hours_costs_what_stands(work):
+    made = work("notebook")
+    nothing = Demand(tuple(step._replace(hours=Decimal(0)) for step in made.demand.steps))
+    on_demand = next(way for way in ways_of(made) if way.key == "on-demand")
+    assert not any(each.item.quantity.expected for each in on_demand.pay(nothing) if made.runs_it(each.item))
