@@ -93,13 +93,14 @@ def decision_of(root: Path, stack: str) -> Decision | None:
 def own_prices(usage: Path | None, discounts: Path | None) -> dict[str, Any]:
     """What the files say beside the list: arguments of `resources.price`."""
     from sizewell.resources.usage import read_usage
-    from sizewell.sizing.catalog.rates import read_discounts
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.catalog.overlay import read_own_rates
 
     stated: dict[str, Any] = {}
     if usage is not None:
         stated["usage"] = read_usage(usage)
     if discounts is not None:
-        stated["discounts"] = read_discounts(discounts)
+        stated["discounts"] = read_own_rates(discounts, load())
     return stated
 
 

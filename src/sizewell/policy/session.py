@@ -28,8 +28,7 @@ from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.usage import read_usage
 from sizewell.resources.values import canonical
 from sizewell.sizing.catalog import load
-from sizewell.sizing.catalog.overlay import folder_of
-from sizewell.sizing.catalog.rates import read_discounts
+from sizewell.sizing.catalog.overlay import folder_of, read_own_rates
 from sizewell.sizing.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def _own_prices() -> dict[str, Any]:
     if usage := os.environ.get("SIZEWELL_USAGE"):
         options["usage"] = read_usage(Path(usage))
     if discounts := os.environ.get("SIZEWELL_DISCOUNTS"):
-        options["discounts"] = read_discounts(Path(discounts))
+        options["discounts"] = read_own_rates(Path(discounts), load())
     return options
 
 

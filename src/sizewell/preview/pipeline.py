@@ -77,7 +77,8 @@ def run_preview(request: Request) -> records.Preview:
     """
     from sizewell.resources.usage import NO_USAGE, read_usage
     from sizewell.sizing.catalog import load
-    from sizewell.sizing.catalog.rates import NO_DISCOUNTS, read_discounts
+    from sizewell.sizing.catalog.overlay import read_own_rates
+    from sizewell.sizing.catalog.rates import NO_DISCOUNTS
 
     _check(request)
     catalog = load()
@@ -85,7 +86,7 @@ def run_preview(request: Request) -> records.Preview:
         catalog=catalog,
         on=request.on,
         usage=read_usage(request.usage) if request.usage else NO_USAGE,
-        discounts=read_discounts(request.discounts) if request.discounts else NO_DISCOUNTS,
+        discounts=read_own_rates(request.discounts, catalog) if request.discounts else NO_DISCOUNTS,
     )
     heads = _heads(request)
     with _base(request) as base:

@@ -186,14 +186,19 @@ def licences(
     if not system:
         return []
     what, cloud = f"{system} licence", cloud_of(resource.type)
-    shape = context.catalog.shapes_by_type.get((cloud, str(instance_type)))
-    vcpus = shape.vcpus if shape is not None else vcpus_by_name(str(instance_type))
+    cores = vcpus(context, cloud, str(instance_type))
     other = isinstance(instance_type, Unknown) or context.catalog.says(cloud, instance_type, "own-windows-rate")
-    if system != "Windows" or other or vcpus is None:
+    if system != "Windows" or other or cores is None:
         return [context.unpriced(resource, what, f"its rate on {instance_type} is not in the catalog")]
-    each = Decimal(vcpus)
+    each = Decimal(cores)
     key, unit = "windows.vcpu_hour", "vCPU-hour"
     return [by_the_hour(resource, context, what=what, key=key, unit=unit, each=each, hours=hours)]
+
+
+def vcpus(context: Context, cloud: str, instance_type: str) -> int | None:
+    """VCPUs of a machine type: of its shape, else as its name states them; None where neither says."""
+    shape = context.catalog.shapes_by_type.get((cloud, instance_type))
+    return shape.vcpus if shape is not None else vcpus_by_name(instance_type)
 
 
 def on_host(resource: RecordedResource, context: Context, host: str) -> None:

@@ -23,6 +23,7 @@ from sizewell.resources.tables import (
     gcp_compute,
     gcp_managed,
     gcp_other,
+    sized,
 )
 from sizewell.resources.tables.free import FREE, NOT_CLOUD, free_reason
 from sizewell.resources.tables.kubernetes import behind
@@ -30,7 +31,15 @@ from sizewell.sizing.providers.cloud import PerCloud
 
 Tables = tuple[Mapping[str, Pricer], ...]
 TABLES: Final = PerCloud[Tables](
-    aws=(aws_compute.TABLE, aws_storage.TABLE, aws_managed.TABLE, databases.AWS, caches.AWS, data_clusters.AWS),
+    aws=(
+        aws_compute.TABLE,
+        aws_storage.TABLE,
+        aws_managed.TABLE,
+        databases.AWS,
+        caches.AWS,
+        data_clusters.AWS,
+        sized.AWS,
+    ),
     gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP, data_clusters.GCP),
     azure=(
         azure_compute.TABLE,
@@ -40,6 +49,7 @@ TABLES: Final = PerCloud[Tables](
         caches.AZURE,
         cosmos.TABLE,
         data_clusters.AZURE,
+        sized.AZURE,
     ),
 )
 PRICERS: Final[Mapping[str, Pricer]] = {

@@ -1,8 +1,10 @@
-"""Prices of clusters for data: machines by their type, and beside them the surcharge of the service, unpriced."""
+"""Prices of clusters for data: machines by their type, their disks, and the surcharge of the service on each."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, Final
 
@@ -10,9 +12,9 @@ from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size
-from sizewell.resources.tables import gaps, gcp_compute
-from sizewell.resources.values import Count, count, flag, get, items, number, text
-from sizewell.sizing.money import LineItem
+from sizewell.resources.tables import disks, gcp_compute
+from sizewell.resources.values import Count, Text, count, flag, get, items, number, text
+from sizewell.sizing.money import Interval, LineItem
 
 EMR: Final = "aws:emr/cluster:Cluster"
 EMR_GROUP: Final = "aws:emr/instanceGroup:InstanceGroup"
@@ -23,9 +25,19 @@ _SCALED: Final = "aws:emr/managedScalingPolicy:ManagedScalingPolicy"
 _AUTOSCALING: Final = "gcp:dataproc/autoscalingPolicy:AutoscalingPolicy"
 
 
-def _with_surcharge(resource: RecordedResource, context: Context, lines: list[LineItem]) -> Outcome:
-    fee = gaps.TABLE[resource.type](resource, context)
-    return tuple(lines) if isinstance(fee, Free) else (*lines, *fee)
+_SERVICES: Final = {"emr": "EMR", "hdinsight": "HDInsight"}
+
+
+def _surcharge(
+    resource: RecordedResource, context: Context, service: str, kind: Text, hours: tuple[Interval, str] | None
+) -> LineItem:
+    """What a service adds to each hour of a machine type."""
+    what = f"{_SERVICES[service]} surcharge"
+    if isinstance(kind, Unknown) or not kind:
+        return context.unpriced(resource, what, "the machine type is not known")
+    key = f"{service}.{kind}.hour".lower()
+    one = Decimal(1)
+    return pools.by_the_hour(resource, context, what=f"{what}, {kind}", key=key, unit="hour", each=one, hours=hours)
 
 
 def _sized(wanted: Count, most: Count = None, *, ends: bool = False) -> Size:
@@ -37,15 +49,14 @@ def _emr(resource: RecordedResource, context: Context) -> Outcome:
     inputs = resource.inputs
     ends = flag(inputs.get("keepJobFlowAliveWhenNoSteps")) is not True or bool(get(inputs, "autoTerminationPolicy"))
     most = _most_units(resource, context)
-    lines = [
-        _group(resource, context, inputs[name], largest, ends=ends)
-        for name, largest in (("masterInstanceGroup", None), ("coreInstanceGroup", most))
-        if inputs.get(name) is not None
-    ]
+    lines: list[LineItem] = []
+    for name, largest in (("masterInstanceGroup", None), ("coreInstanceGroup", most)):
+        if inputs.get(name) is not None:
+            lines += _group(resource, context, inputs[name], largest, ends=ends)
     for name in ("masterInstanceFleet", "coreInstanceFleet"):
         if (fleet := inputs.get(name)) is not None:
             lines += _fleet(resource, context, fleet, ends=ends)
-    return _with_surcharge(resource, context, lines)
+    return tuple(lines) or (context.unpriced(resource, "machines of the cluster", "no group of them is stated"),)
 
 
 def _most_units(resource: RecordedResource, context: Context) -> Count:
@@ -59,17 +70,64 @@ def _most_units(resource: RecordedResource, context: Context) -> Count:
 
 def _group(
     resource: RecordedResource, context: Context, group: object, most: Count = None, *, ends: bool = False
-) -> LineItem:
+) -> Iterator[LineItem]:
     wanted = count(get(group, "instanceCount", default=1))
     if isinstance(most, int) and isinstance(wanted, int):
         most = max(most, wanted)
-    return pools.machines(
+    market = "spot" if get(group, "bidPrice") is not None else "on-demand"
+    yield from _emr_machines(resource, context, group, market, _sized(wanted, most, ends=ends))
+
+
+def _emr_machines(
+    resource: RecordedResource, context: Context, stated: object, market: str, size: Size
+) -> Iterator[LineItem]:
+    """Machines of one type, the service's surcharge on them, and the disks that each has."""
+    kind = text(get(stated, "instanceType"))
+    yield pools.machines(resource, context, instance_type=kind, market=market, size=size)
+    hours = pools.pool_hours(resource, context, size, str(kind))
+    yield _surcharge(resource, context, "emr", kind, hours)
+    root = number(resource.inputs.get("ebsRootVolumeSize"))
+    if root is not None:
+        key = f"ebs.{_root_type(resource)}.gb_month"
+        yield pools.disk(resource, context, gigabytes=root, key=key, hours=hours, what="root disks")
+    volumes = items(get(stated, "ebsConfigs"))
+    if isinstance(volumes, Unknown):
+        yield context.unpriced(resource, "data disks", "the disks are known only after deployment")
+        return
+    if not volumes:
+        name = context.graph.component(resource)
+        context.outside.append(f"{name}: disks that EMR attaches by itself ({resource.name}): size not stated")
+    for volume in volumes:
+        yield from _volumes(resource, context, volume, hours)
+
+
+def _volumes(
+    resource: RecordedResource, context: Context, volume: object, hours: tuple[Interval, str] | None
+) -> Iterator[LineItem]:
+    each, gigabytes = number(get(volume, "volumesPerInstance", default=1)), number(get(volume, "size"))
+    kind = text(get(volume, "type"))
+    if not isinstance(each, Decimal) or not isinstance(gigabytes, Decimal) or isinstance(kind, Unknown):
+        yield context.unpriced(resource, "data disks", "their size or type is known only after deployment")
+        return
+    what = "data disks"
+    key = f"ebs.{kind}.gb_month"
+    yield pools.disk(resource, context, gigabytes=gigabytes * each, key=key, hours=hours, what=what)
+    every = None if hours is None else (hours[0].times(each), hours[1])
+    yield from disks.performance(
         resource,
         context,
-        instance_type=text(get(group, "instanceType")),
-        market="spot" if get(group, "bidPrice") is not None else "on-demand",
-        size=_sized(wanted, most, ends=ends),
+        disk=f"ebs.{kind}",
+        iops=get(volume, "iops"),
+        throughput=get(volume, "throughput"),
+        hours=every,
+        what=what,
     )
+
+
+def _root_type(resource: RecordedResource) -> str:
+    """The type of root disks, which a release sets: gp3 from 6.15 on (docs.aws.amazon.com/emr, from memory)."""
+    release = re.match(r"emr-(\d+)\.(\d+)", str(resource.inputs.get("releaseLabel")))
+    return "gp2" if release and (int(release[1]), int(release[2])) < (6, 15) else "gp3"
 
 
 def _fleet(resource: RecordedResource, context: Context, fleet: object, *, ends: bool = False) -> Iterator[LineItem]:
@@ -85,16 +143,15 @@ def _fleet(resource: RecordedResource, context: Context, fleet: object, *, ends:
         weight = number(get(configs[0], "weightedCapacity", default=1))
         known = isinstance(target, Decimal) and isinstance(weight, Decimal) and weight
         wanted = int((target / weight).to_integral_value(ROUND_CEILING)) if known else UNKNOWN  # type: ignore[operator]
-        kind = text(get(configs[0], "instanceType"))
-        yield pools.machines(resource, context, instance_type=kind, market=market, size=_sized(wanted, ends=ends))
+        yield from _emr_machines(resource, context, configs[0], market, _sized(wanted, ends=ends))
 
 
 def _emr_group(resource: RecordedResource, context: Context) -> Outcome:
-    return _with_surcharge(resource, context, [_group(resource, context, resource.inputs)])
+    return tuple(_group(resource, context, resource.inputs))
 
 
 def _emr_fleet(resource: RecordedResource, context: Context) -> Outcome:
-    return _with_surcharge(resource, context, list(_fleet(resource, context, resource.inputs)))
+    return tuple(_fleet(resource, context, resource.inputs)) or Free("no machine of it is ordered")
 
 
 def _dataproc(resource: RecordedResource, context: Context) -> Outcome:
@@ -122,7 +179,7 @@ def _dataproc(resource: RecordedResource, context: Context) -> Outcome:
         lines += _dataproc_machines(
             resource, context, name, stated if stated is not None else {}, _sized(wanted, largest, ends=ends)
         )
-    return _with_surcharge(resource, context, lines)
+    return tuple(lines) or Free("no machine of it is ordered")
 
 
 def _dataproc_machines(
@@ -144,9 +201,53 @@ def _dataproc_machines(
         disk=None,
         disk_gigabytes=None,
         disk_type="",
-        local_disks=0,
+        local_disks=count(get(stated, "diskConfig", "numLocalSsds", default=0)),
     )
-    return gcp_compute.machine_hours(resource, context, machine, size)
+    lines = gcp_compute.machine_hours(resource, context, machine, size)
+    hours = pools.pool_hours(resource, context, size, str(kind))
+    lines.append(_dataproc_disk(resource, context, stated, hours, secondary=secondary))
+    return [*lines, _dataproc_surcharge(resource, context, kind, hours)]
+
+
+def _dataproc_disk(
+    resource: RecordedResource,
+    context: Context,
+    stated: object,
+    hours: tuple[Interval, str] | None,
+    *,
+    secondary: bool,
+) -> LineItem:
+    """The boot disk of each machine: 500 GB of pd-standard where nothing is stated, of secondary workers 100 at most.
+
+    Source, from memory: cloud.google.com/dataproc/docs/reference/rest/v1/InstanceGroupConfig (DiskConfig).
+    """
+    config = get(stated, "diskConfig")
+    gigabytes, kind = number(get(config, "bootDiskSizeGb")), text(get(config, "bootDiskType"), "pd-standard")
+    what, key = "boot disks", gcp_compute.disk_key(kind)
+    if isinstance(key, Unknown):
+        return context.unpriced(resource, what, "the disk type is known only after deployment")
+    silent = gigabytes is None
+    if silent:
+        workers = number(get(resource.inputs, "clusterConfig", "workerConfig", "diskConfig", "bootDiskSizeGb"))
+        gigabytes = Decimal(500)
+        if secondary:
+            gigabytes = min(Decimal(100), workers) if isinstance(workers, Decimal) else Decimal(100)
+    line = pools.disk(resource, context, gigabytes=gigabytes, key=key, hours=hours, what=what)
+    return replace(line, confidence=line.confidence or "the service's own size") if silent else line
+
+
+def _dataproc_surcharge(
+    resource: RecordedResource, context: Context, kind: Text, hours: tuple[Interval, str] | None
+) -> LineItem:
+    """What Dataproc adds to each vCPU-hour."""
+    what = "Dataproc surcharge"
+    vcpus = None if isinstance(kind, Unknown) else pools.vcpus(context, "gcp", kind)
+    if vcpus is None:
+        return context.unpriced(resource, what, f"it goes by the vCPUs of {kind}, which are not known")
+    key, unit = "dataproc.vcpu_hour", "vCPU-hour"
+    return pools.by_the_hour(
+        resource, context, what=f"{what}, {kind}", key=key, unit=unit, each=Decimal(vcpus), hours=hours
+    )
 
 
 def _accelerator(stated: object) -> dict[str, Any]:
@@ -169,20 +270,17 @@ def _dataproc_most(resource: RecordedResource, context: Context, config: object)
 
 
 def _hdinsight(resource: RecordedResource, context: Context) -> Outcome:
-    lines = [
-        pools.machines(
-            resource,
-            context,
-            instance_type=text(get(role, "hardwareProfile", "vmSize")),
-            market="on-demand",
-            size=_sized(
-                count(get(role, "targetInstanceCount", default=1)),
-                count(get(role, "autoscale", "capacity", "maxInstanceCount")),
-            ),
-        )
-        for role in _listed(get(resource.inputs, "properties", "computeProfile", "roles"))
-    ]
-    return _with_surcharge(resource, context, lines)
+    lines: list[LineItem] = []
+    for role in _listed(get(resource.inputs, "properties", "computeProfile", "roles")):
+        kind = text(get(role, "hardwareProfile", "vmSize"))
+        most = count(get(role, "autoscale", "capacity", "maxInstanceCount"))
+        size = _sized(count(get(role, "targetInstanceCount", default=1)), most)
+        lines.append(pools.machines(resource, context, instance_type=kind, market="on-demand", size=size))
+        hours = pools.pool_hours(resource, context, size, str(kind))
+        lines.append(_surcharge(resource, context, "hdinsight", kind, hours))
+        if get(role, "dataDisksGroups") is not None:
+            lines.append(context.unpriced(resource, "data disks", "their price on its nodes is not in the catalog"))
+    return tuple(lines) or (context.unpriced(resource, "machines of the cluster", "no role of them is stated"),)
 
 
 def _listed(value: object) -> tuple[Any, ...]:

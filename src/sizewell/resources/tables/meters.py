@@ -1,7 +1,8 @@
 """What single inputs of a resource bill beside its main price: an option that costs more, a replica, a retention.
 
-One row of meters.csv for each. Where the catalog has a price of its fee it is in the total; else the line says which
-meter has no price, and the total is "+ ?". What is billed by a use that nobody stated is named outside the totals.
+One row of meters.csv for each. Where the catalog, or a rate of one's own, has a price of its fee it is in the total;
+else the line names the fee, and the total is "+ ?". A meter of which inputs do not say how much there is has no fee.
+What is billed by a use that nobody stated is named outside the totals.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.tables.gaps import fee_key
 from sizewell.resources.values import get, items, number
 from sizewell.sizing.billing.costing import amount
+from sizewell.sizing.catalog.machine_prices import vcpus_by_name
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
 
 if TYPE_CHECKING:
@@ -34,10 +37,14 @@ class Meter:
     when: tuple[str, ...] = ()
     """Values that are billed, or "not X", "above N", "begins X", "ends X"; none: any but false, zero and nothing."""
     what: str
-    fee: str = ""  # "{value}" in it is the value, in small letters
-    unit: Literal["hour", "month", "unpriced", "use"]  # "use": named outside the totals
+    fee: str = ""  # "{value}" in it is the value, in small letters; the rest as `fee_key` reads it
+    unit: Literal["hour", "day", "month", "unpriced", "use"]  # "use": named outside the totals
     count: int = 1  # of the fee, for each value
-    by_value: bool = False  # whether the value is a number of units
+    by_value: bool = False  # whether the value is a number of units, those "above N" where `when` says so
+    times: tuple[str, ...] = ()
+    """Other inputs that the units are multiplied by: a path ("path=1" has a default), "vcpus PATH" of a machine type,
+    "addresses PATH" of the length of an IPv4 prefix.
+    """
     source: str
 
     def bills(self, value: object) -> bool:
@@ -127,21 +134,51 @@ def _line(resource: RecordedResource, context: Context, meter: Meter, billed: li
     if any(isinstance(value, Unknown) for value in billed):
         return context.unpriced(resource, meter.what, "known only after deployment")
     if meter.unit == "unpriced":
-        why = "its price is not in the catalog" + (f" (fee {_fee(meter, billed[0])})" if meter.fee else "")
+        return context.unpriced(resource, meter.what, "its price is not in the catalog")
+    key = fee_key(meter.fee.replace("{value}", str(billed[0]).lower()), resource.inputs)
+    if not isinstance(key, str):
+        why = "its kind is not stated" if key is None else "its kind is known only after deployment"
         return context.unpriced(resource, meter.what, why)
     units = Decimal(len(billed))
     if meter.by_value:
-        units = sum((each for value in billed if isinstance(each := number(value), Decimal)), Decimal(0))
-    units *= meter.count * (HOURS_PER_MONTH if meter.unit == "hour" else 1)
+        free = next((Decimal(word.removeprefix(_ABOVE)) for word in meter.when if word.startswith(_ABOVE)), Decimal(0))
+        units = sum((each - free for value in billed if isinstance(each := number(value), Decimal)), Decimal(0))
+    for factor in meter.times:
+        times = _factor(resource.inputs, factor)
+        if not isinstance(times, Decimal):
+            return context.unpriced(resource, meter.what, times)
+        units *= times
+    units *= meter.count * _TIMES_A_MONTH[meter.unit]
     return context.fee(
         resource,
         what=meter.what,
-        key=_fee(meter, billed[0]),
+        key=key,
         unit=meter.unit,
         quantity=Interval.exactly(amount(units)),
         how="around the clock" if meter.unit == "hour" else "",
     )
 
 
-def _fee(meter: Meter, value: object) -> str:
-    return meter.fee.replace("{value}", str(value).lower())
+_TIMES_A_MONTH: Final = {"hour": HOURS_PER_MONTH, "day": HOURS_PER_MONTH / 24, "month": Decimal(1)}
+
+
+def _factor(inputs: object, factor: str) -> Decimal | str:
+    """What an input multiplies the units of a meter by; why it is not known, where it is not.
+
+    >>> machine = {"class": "db.r6g.2xlarge", "prefix": 28, "shards": "3"}
+    >>> [_factor(machine, each) for each in ("vcpus class", "addresses prefix", "shards", "brokers=2")]
+    [Decimal('8'), Decimal('16'), Decimal('3'), Decimal('2')]
+    >>> _factor(machine, "brokers"), _factor({"shards": UNKNOWN}, "shards")
+    ('it goes by brokers, which is not stated', 'it goes by shards, which is known only after deployment')
+    """
+    path, _, default = factor.rpartition(" ")[2].partition("=")
+    value = get(inputs, *path.split("."), default=default or None)
+    if isinstance(value, Unknown):
+        return f"it goes by {path}, which is known only after deployment"
+    if factor.startswith("vcpus "):
+        vcpus = vcpus_by_name(str(value).removeprefix("db."))
+        return f"it goes by the vCPUs of {value}, which are not known" if vcpus is None else Decimal(vcpus)
+    stated = number(value)
+    if not isinstance(stated, Decimal):
+        return f"it goes by {path}, which is not stated"
+    return 2 ** (32 - stated) if factor.startswith("addresses ") else stated

@@ -10,12 +10,16 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sizewell.sizing.catalog.machine_prices import is_listed
-from sizewell.sizing.catalog.rates import Discounts
+from sizewell.sizing.catalog.rates import Discounts, parse_discounts
 from sizewell.sizing.catalog.records import MARKETS, PROVISIONABLE, Offer, Shape
-from sizewell.sizing.errors import Fault
+from sizewell.sizing.errors import ConfigError, Fault
+from sizewell.sizing.places import placed, read_yaml
+
+if TYPE_CHECKING:
+    from sizewell.sizing.catalog.catalog import Catalog
 
 FOLDER: Final = "catalog"
 RATES: Final = "rates.yaml"
@@ -140,6 +144,24 @@ def check_offers(
             faults.append(Fault(path=f"{place}: usd_per_hour", found=str(offer.usd_per_hour), allowed="more than 0"))
 
 
+def read_own_rates(path: Path, catalog: Catalog) -> Discounts:
+    """A file of rates that a command names, checked as those of the project's own folder are.
+
+    Raises ConfigError with every fault, each with its line and column.
+    """
+    document = read_yaml(path)
+    rates = parse_discounts(document.data, str(path), document.places)
+    faults = check_rates(
+        rates,
+        shapes=catalog.shapes_by_type,
+        regions=catalog.region_facts,
+        fees=((fee.cloud, fee.key) for fee in catalog.fees),
+    )
+    if faults:
+        raise ConfigError(placed(faults, document.places, file=str(path)), subject=str(path))
+    return rates
+
+
 def check_rates(
     rates: Discounts,
     *,
@@ -185,18 +207,33 @@ def check_rates(
             # A fee that the catalog lacks may be what the rate is for; one that is nearly spelled like another is not.
             keys = sorted(key for cloud, key in known_fees if cloud in asked)
             near = [key for key in keys if sorted(key) == sorted(fee)] or get_close_matches(fee, keys, n=1, cutoff=0.9)
-            if near and _without_sizes(near[0]) != _without_sizes(fee):
+            if near and _is_slip(fee, near[0]):
                 faults.append(Fault(path=f"{entry}.fee", message=f"no fee {fee!r}", fix=f"did you mean {near[0]}?"))
     return faults
 
 
-def _without_sizes(fee: str) -> list[str]:
-    """The parts of a fee's key, each with a digit blank: another size, speed or class is no misspelling.
+_NEAR: Final = 0.7  # how alike two words are of which one is the other misspelled
 
-    >>> _without_sizes("rds.mysql.single_az.db.m5.large") == _without_sizes("rds.mysql.single_az.db.t3.large")
-    True
+
+def _is_slip(fee: str, key: str) -> bool:
+    """Whether a fee is nearly a key that exists: as many parts, of which a single one is spelled nearly so.
+
+    Another size, speed or class, which has a digit, is no misspelling, nor is another word.
+
+    >>> _is_slip("nat.huor", "nat.hour"), _is_slip("rds.mysql.db.m5.large", "rds.mysql.db.t3.large")
+    (True, False)
+    >>> _is_slip("rds.extended_support.year3.vcpu_hour", "rds.extended_support.vcpu_hour")
+    False
+    >>> _is_slip("hyperdisk.pool.mbps_month", "hyperdisk.ml.mbps_month")
+    False
     """
-    return ["" if any(character.isdigit() for character in part) else part for part in fee.split(".")]
+    from difflib import SequenceMatcher
+
+    parts, known = fee.split("."), key.split(".")
+    differing = [pair for pair in zip(parts, known, strict=False) if pair[0] != pair[1]]
+    digits = any(character.isdigit() for pair in differing for part in pair for character in part)
+    near = len(differing) == 1 and SequenceMatcher(None, *differing[0]).ratio() >= _NEAR
+    return len(parts) == len(known) and near and not digits
 
 
 def _no_machine(

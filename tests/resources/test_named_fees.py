@@ -1,0 +1,258 @@
+"""The key of a fee that a reason names is the way out of a `?`: a rate of that key is taken, by every reader of rates.
+
+The rows of the tables are walked, each with inputs that make it bill, in regions where the catalog has few prices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sizewell.resources
+from sizewell import csvtables
+from sizewell.resources import Plan, RecordedResource, price
+from sizewell.resources.pricing import Pricing
+from sizewell.resources.tables import PRICERS, gaps, meters
+from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.overlay import check_rates, read_own_rates
+from sizewell.sizing.catalog.rates import Discounts, parse_discounts
+from sizewell.sizing.errors import ConfigError
+from sizewell.sizing.money import Unpriced
+from tests.resources.test_meters import ON, make
+
+ROOM = Path(sizewell.resources.__file__).parent
+REGIONS = {"aws:region": "us-east-1", "gcp:region": "us-central1", "azure-native:location": "eastus"}
+FEW_PRICES = {"aws:region": "af-south-1", "gcp:region": "africa-south1", "azure-native:location": "uaecentral"}
+NAMED = re.compile(r"\b(aws|gcp|azure) ([a-z0-9_.+-]+): no price")
+SAMPLES = {
+    "instanceClass": "db.m5.large", "sku.name": "Standard_D2s_v3", "publicIPPrefixSize": 28, "shardCount": 2,
+    "size": 100, "machineType": "n2-standard-4", "deploymentType": "SINGLE_AZ_2", "cacheClusterSize": "0.5",
+}  # fmt: skip
+BILLED = csvtables.read(gaps.Billed, ROOM / "tables/data/billed.csv")
+
+
+def put(inputs: dict[str, Any], path: str, value: object) -> None:
+    """Set the value at a path; "*" is a list of one, "0" its first item."""
+    step, _, rest = path.partition(".")
+    into = inputs.setdefault(step, [{}] if rest.partition(".")[0] in ("*", "0") else {})
+    if not rest:
+        inputs[step] = value
+    elif isinstance(into, list):
+        inner = rest.partition(".")[2]
+        if inner:
+            put(into[0], inner, value)
+        else:
+            into[0] = value
+    elif isinstance(into, dict):
+        put(into, rest, value)
+
+
+def sample(path: str) -> object:
+    return next((value for end, value in SAMPLES.items() if path.endswith(end)), 3)
+
+
+def slots(template: str) -> Iterator[str]:
+    return (slot for slot in re.findall(r"\{([\w.]+)[^}]*\}", template) if slot != "value")
+
+
+def billing(meter: meters.Meter) -> dict[str, Any]:
+    """Inputs for which a meter bills."""
+    inputs: dict[str, Any] = {}
+    word = meter.when[0] if meter.when else "7"
+    negated = word.removeprefix("not ").removeprefix("begins ").removeprefix("ends ")
+    value: object = f"un{negated}" if word.startswith("not ") else negated
+    if word.startswith("above "):
+        value = int(word.removeprefix("above ")) + 5
+    for path in [*slots(meter.fee), *(each.rpartition(" ")[2].partition("=")[0] for each in meter.times)]:
+        put(inputs, path, sample(path))
+    put(inputs, meter.path, value)
+    return inputs
+
+
+def stated(row: gaps.Billed) -> dict[str, Any]:
+    inputs: dict[str, Any] = {}
+    for path in [*slots(row.fee), *row.inputs]:
+        if not path.endswith(("#", "+1")) and not path.isdigit():
+            put(inputs, path, sample(path))
+        elif path.endswith("#"):
+            put(inputs, path.removesuffix(".#"), [{}])
+    if row.when:
+        path, _, word = row.when.partition("=")
+        if not path.endswith("!"):
+            put(inputs, path, word or True)
+    return inputs
+
+
+MASTER = {"machineType": "n2-standard-4", "numInstances": 1}
+RICH: list[tuple[str, dict[str, Any]]] = [
+    ("aws:emr/cluster:Cluster", {"releaseLabel": "emr-7.5.0", "ebsRootVolumeSize": 20, "masterInstanceGroup": {
+        "instanceType": "m5.xlarge", "ebsConfigs": [{"size": 100, "type": "gp3", "iops": 4000}]}}),
+    ("gcp:dataproc/cluster:Cluster", {"clusterConfig": {"masterConfig": MASTER, "workerConfig": MASTER}}),
+    ("azure-native:hdinsight:Cluster", {"properties": {"computeProfile": {"roles": [
+        {"hardwareProfile": {"vmSize": "Standard_D4s_v3"}}]}}}),
+    ("azure-native:network:PublicIPPrefix", {"prefixLength": 28}),
+    ("azure-native:network:ApplicationGateway", {"sku": {"name": "WAF_v2", "capacity": 2}}),
+    ("azure-native:network:ApplicationGateway", {"sku": {"name": "Standard_Medium", "capacity": 2}}),
+    ("azure-native:network:ExpressRouteCircuit", {"sku": {"tier": "Standard", "family": "MeteredData"},
+                                                  "serviceProviderProperties": {"bandwidthInMbps": 1000}}),
+    ("aws:rds/instance:Instance", {"engine": "mysql", "engineVersion": "5.7.44", "instanceClass": "db.m5.large",
+                                   "allocatedStorage": 100}),
+    ("aws:elasticache/cluster:Cluster", {"engine": "redis", "nodeType": "cache.m5.large", "engineVersion": "5.0.6"}),
+    ("aws:transfer/server:Server", {}),
+]  # fmt: skip
+METERED = [(kind, billing(meter)) for meter in meters.ROWS for kind in meter.types if meter.unit != "use"]
+ALL = [*METERED, *((row.type, stated(row)) for row in BILLED), *((kind, {}) for kind in PRICERS), *RICH]
+
+
+@cache
+def resources() -> tuple[RecordedResource, ...]:
+    return tuple(make(kind, inputs, f"r{n}") for n, (kind, inputs) in enumerate(ALL))
+
+
+def priced(places: Mapping[str, str], own: Discounts | None = None) -> Pricing:
+    plan = Plan(project="t", stack="dev", resources=resources(), config=dict(places))
+    return price(plan, load(), on=ON, discounts=own)
+
+
+def reasons(pricing: Pricing) -> list[str]:
+    return [line.price.reason for line in pricing.items if isinstance(line.price, Unpriced)]
+
+
+def keys(pricing: Pricing) -> set[tuple[str, str]]:
+    return {(cloud, key) for reason in reasons(pricing) for cloud, key in NAMED.findall(reason)}
+
+
+@pytest.mark.parametrize("places", [REGIONS, FEW_PRICES], ids=["many prices", "few prices"])
+def test_a_rate_of_every_key_that_a_reason_names_is_taken(places: Mapping[str, str], tmp_path: Path) -> None:
+    named = keys(priced(places))
+    assert len(named) > 100
+    file = tmp_path / "own.yaml"
+    file.write_text("rates:\n" + "".join(f"  - {{cloud: {c}, fee: {key}, usd: 1}}\n" for c, key in sorted(named)))
+    own = read_own_rates(file, load())
+    assert not keys(priced(places, own)) & named
+
+
+def test_a_reason_names_a_key_in_one_way() -> None:
+    """A key in brackets, as a fee that no reader asks for, would be an advice that fails."""
+    assert not [reason for reason in reasons(priced(REGIONS)) if "(fee" in reason]
+    assert not [meter for meter in meters.ROWS if meter.unit in ("unpriced", "use") and meter.fee]
+
+
+def test_a_file_that_is_named_and_the_project_s_own_are_checked_alike(tmp_path: Path) -> None:
+    catalog = load()
+    fees = [(fee.cloud, fee.key) for fee in catalog.fees]
+    text = "rates: [{cloud: aws, fee: nat.huor, usd: 1}]"
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"own\.yaml:1:27: rates\[0\]\.fee: no fee 'nat\.huor'"):
+        read_own_rates(tmp_path / "own.yaml", catalog)
+    wrong = parse_discounts({"rates": [{"cloud": "aws", "fee": "nat.huor", "usd": 1}]})
+    assert check_rates(wrong, shapes=catalog.shapes_by_type, regions=catalog.region_facts, fees=fees)
+
+
+def monthly(kind: str, inputs: dict[str, Any], rates: Mapping[str, str], **refers: RecordedResource) -> str:
+    """The month of one resource at rates of one's own; "+ ?" where something else has no price."""
+    own = parse_discounts({"rates": [{"fee": key, "usd": usd} for key, usd in rates.items()]})
+    others = tuple(refers.values())
+    plan = Plan(project="t", stack="dev", resources=(*others, make(kind, inputs, **refers)), config=REGIONS)
+    items = [line for line in price(plan, load(), on=ON, discounts=own).items if "::it" in line.resource]
+    costs = [line.cost() for line in items]
+    known = [cost.expected for cost in costs if not isinstance(cost, Unpriced)]
+    return f"{sum(known):.2f}" + (" + ?" if len(known) < len(costs) else "")
+
+
+GATEWAY = "azure-native:network:ApplicationGateway"
+HEALTH = "aws:route53/healthCheck:HealthCheck"
+STREAM = "aws:kinesis/stream:Stream"
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "rates", "usd"),
+    [
+        # 16 addresses at 0.006 an hour
+        ("azure-native:network:PublicIPPrefix", {"prefixLength": 28}, {"ipv4.prefix.address_hour": "0.006"}, "70.08"),
+        # 0.443 and 20 capacity units at 0.0144 by the hour; another SKU has another key
+        (GATEWAY, {"sku": {"name": "WAF_v2", "tier": "WAF_v2", "capacity": 2}},
+         {"appgw.waf_v2.hour": "0.443", "appgw.waf_v2.capacity_unit_hour": "0.0144"}, "533.63"),
+        (GATEWAY, {"sku": {"name": "Standard_v2", "capacity": 2}},
+         {"appgw.waf_v2.hour": "0.443", "appgw.waf_v2.capacity_unit_hour": "0.0144"}, "0.00 + ?"),
+        (GATEWAY, {"sku": {"name": "Standard_v2"}, "autoscaleConfiguration": {"minCapacity": 0}},
+         {"appgw.standard_v2.hour": "0.246"}, "179.58"),
+        (GATEWAY, {"sku": {"name": "Standard_Medium", "capacity": 2}}, {"appgw.standard_medium.hour": "0.07"}, "102.20"),
+        ("azure-native:network:ExpressRouteCircuit", {"sku": {"tier": "Standard", "family": "MeteredData"},
+                                                      "serviceProviderProperties": {"bandwidthInMbps": 1000}},
+         {"expressroute.standard.metereddata.1000.month": "436"}, "436.00"),
+        ("azure-native:network:ExpressRouteCircuit", {"sku": {"tier": "Standard", "family": "MeteredData"},
+                                                      "serviceProviderProperties": {"bandwidthInMbps": 2000}},
+         {"expressroute.standard.metereddata.1000.month": "436"}, "0.00 + ?"),
+        # scale units above two
+        ("azure-native:network:BastionHost", {"scaleUnits": 4},
+         {"bastion.hour": "0.29", "bastion.unit.hour": "0.14"}, "416.10"),
+        # 4 shards at 0.015 and 0.02 by the hour
+        (STREAM, {"shardCount": 4, "retentionPeriod": 168},
+         {"kinesis.shard.hour": "0.015", "kinesis.extended_retention.shard_hour": "0.02"}, "102.20"),
+        (STREAM, {"shardCount": 4, "retentionPeriod": 24}, {"kinesis.shard.hour": "0.015"}, "43.80"),
+        (HEALTH, {"type": "HTTPS", "requestInterval": 10, "measureLatency": True},
+         {"route53.health_check": "0.75", "route53.health_check.option": "2"}, "6.75"),
+        (HEALTH, {"type": "HTTP", "requestInterval": 30}, {"route53.health_check": "0.75"}, "0.75"),
+        # a server without protocols has one
+        ("aws:transfer/server:Server", {}, {"transfer.protocol.hour": "0.30"}, "219.00"),
+        ("aws:transfer/server:Server", {"protocols": ["SFTP", "FTPS"]}, {"transfer.protocol.hour": "0.30"}, "438.00"),
+        # 2 vCPUs at 5.88 a month
+        ("aws:rds/instance:Instance", {"engine": "mysql", "engineVersion": "8.4", "instanceClass": "db.m5.large",
+                                       "allocatedStorage": 0, "performanceInsightsRetentionPeriod": 731},
+         {"rds.mysql.single_az.db.m5.large": "0", "rds.performance_insights.731_days.vcpu_month": "5.88",
+          "rds.gp2.gb_month": "0"}, "11.76"),
+        ("azure-native:operationalinsights:Workspace", {"sku": {"capacityReservationLevel": 100}},
+         {"logs.commitment.100.day": "196"}, "5961.67"),
+    ],
+)  # fmt: skip
+def test_a_key_is_as_fine_as_what_it_prices(kind: str, inputs: dict[str, Any], rates: dict[str, str], usd: str) -> None:
+    assert monthly(kind, inputs, rates) == usd
+
+
+def test_provisioned_concurrency_bills_the_memory_of_its_function() -> None:
+    kind = "aws:lambda/provisionedConcurrencyConfig:ProvisionedConcurrencyConfig"
+    stated = {"functionName": "f", "qualifier": "1", "provisionedConcurrentExecutions": 5}
+    rates = {"lambda.provisioned.arm.gb_hour": "0.0120"}
+    function = make("aws:lambda/function:Function", {"memorySize": 2048, "architectures": ["arm64"]}, "f")
+    assert monthly(kind, stated, rates, functionName=function) == "87.60"
+    other = replace(function, inputs={"memorySize": 2048})
+    assert monthly(kind, stated, rates, functionName=other) == "0.00 + ?"
+    assert monthly(kind, stated, rates) == "0.00 + ?"
+
+
+SSD = {"bootDiskSizeGb": 1000, "bootDiskType": "pd-ssd"}
+N2 = {"numInstances": 1, "machineType": "n2-standard-4"}
+VOLUMES = [{"size": 500, "type": "gp3", "volumesPerInstance": 2}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "rates", "usd"),
+    [
+        # 12 vCPUs at 0.01; a master with 500 GB of pd-standard at 0.04, two workers with 1,000 GB of pd-ssd at 0.17
+        # and a local SSD of 375 GB at 0.08 each
+        ("gcp:dataproc/cluster:Cluster", {"clusterConfig": {
+            "masterConfig": {**N2, "diskConfig": {"bootDiskSizeGb": 500}},
+            "workerConfig": {**N2, "numInstances": 2, "diskConfig": {**SSD, "numLocalSsds": 1}}}},
+         {"dataproc.vcpu_hour": "0.01", "local_ssd": "0.08"}, "932.97"),
+        # m5.xlarge at 0.192 and 0.048 by the hour: a master with 100 GB, two nodes with 1,000 GB each at 0.08
+        ("aws:emr/cluster:Cluster", {
+            "keepJobFlowAliveWhenNoSteps": True, "releaseLabel": "emr-7.5.0",
+            "masterInstanceGroup": {"instanceType": "m5.xlarge", "ebsConfigs": [{"size": 100, "type": "gp3"}]},
+            "coreInstanceGroup": {"instanceType": "m5.xlarge", "instanceCount": 2, "ebsConfigs": VOLUMES}},
+         {"emr.m5.xlarge.hour": "0.048"}, "693.60"),
+        ("aws:emr/cluster:Cluster", {
+            "keepJobFlowAliveWhenNoSteps": True, "releaseLabel": "emr-6.1.0", "ebsRootVolumeSize": 100,
+            "masterInstanceGroup": {"instanceType": "m5.xlarge"}}, {"emr.m5.xlarge.hour": "0.048"}, "185.20"),
+    ],
+)  # fmt: skip
+def test_machines_of_a_cluster_for_data_have_disks_and_a_surcharge_each(
+    kind: str, inputs: dict[str, Any], rates: dict[str, str], usd: str
+) -> None:
+    assert monthly(kind, inputs, rates) == usd
