@@ -83,6 +83,7 @@ def test_show_of_a_fee_and_of_nothing_known(capsys, project):
         ),
         (("p5.48xlarge", "--market", "spto"), "--market: the catalog has no market 'spto'\n  fix: did you mean spot?"),
         (("nat.gb", "--region", "mars"), "--region: the catalog has no region 'mars'"),
+        (("m5.larg",), "fix: did you mean m5.large"),  # of a list that is read when it is asked
         (("P5.48XLARGE",), "fix: did you mean p5.48xlarge"),
     ],
 )

@@ -227,6 +227,16 @@ def test_provisioned_concurrency_bills_the_memory_of_its_function() -> None:
     assert monthly(kind, stated, rates) == "0.00 + ?"
 
 
+def test_a_serverless_endpoint_that_stays_ready_bills_around_the_clock() -> None:
+    serverless = {"memorySizeInMb": 4096, "maxConcurrency": 5, "provisionedConcurrency": 2}
+    variants = {"productionVariants": [{"variantName": "v", "serverlessConfig": serverless}]}
+    configuration = make("aws:sagemaker/endpointConfiguration:EndpointConfiguration", variants, "c")
+    rates = {"sagemaker.serverless.provisioned.4096mb.hour": "0.05"}
+    endpoint = ("aws:sagemaker/endpoint:Endpoint", {"endpointConfigName": "c"})
+    assert monthly(*endpoint, rates, endpointConfigName=configuration) == "73.00"
+    assert monthly(*endpoint, {}, endpointConfigName=configuration) == "0.00 + ?"
+
+
 SSD = {"bootDiskSizeGb": 1000, "bootDiskType": "pd-ssd"}
 N2 = {"numInstances": 1, "machineType": "n2-standard-4"}
 VOLUMES = [{"size": 500, "type": "gp3", "volumesPerInstance": 2}]

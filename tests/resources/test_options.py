@@ -140,6 +140,25 @@ def sized(units: str, entry: dict[str, Any]) -> tuple[RecordedResource, ...]:
     return template, make(ASG, {**group, "mixedInstancesPolicy": mixed}, mixedInstancesPolicy=template)
 
 
+M5_LARGE, M5_XLARGE = Decimal("0.096") * 730, Decimal("0.192") * 730
+
+
+def weighted(types: list[tuple[str, int]], units: int, **distribution: Any) -> tuple[RecordedResource, ...]:
+    """A group whose size is in units, of which each type counts its weight."""
+    template = make(LT, {"instanceType": "m5.large"}, "lt")
+    overrides = [{"instanceType": kind, "weightedCapacity": str(weight)} for kind, weight in types]
+    mixed = {"launchTemplate": {"launchTemplateSpecification": {}, "overrides": overrides},
+             "instancesDistribution": distribution}  # fmt: skip
+    size = {"minSize": units, "desiredCapacity": units, "maxSize": units, "mixedInstancesPolicy": mixed}
+    return template, make(ASG, size, mixedInstancesPolicy=template)
+
+
+def batch(*kinds: str) -> RecordedResource:
+    sized = {"type": "EC2", "minVcpus": 8, "maxVcpus": 8, "instanceTypes": list(kinds)}
+    return make("aws:batch/computeEnvironment:ComputeEnvironment", {"computeResources": sized})
+
+
+CHEAPEST = {"onDemandAllocationStrategy": "lowest-price"}
 CONFIG = make("aws:sagemaker/endpointConfiguration:EndpointConfiguration", {
     key: [{"instanceType": "ml.g5.xlarge", "initialInstanceCount": 1}]
     for key in ("productionVariants", "shadowProductionVariants")}, "c")  # fmt: skip
@@ -194,6 +213,23 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
           "targetCapacitySpecification": {"totalTargetCapacity": 8}}, launchTemplateConfigs=template)), "0.00 + ?"),
         ((template, make("aws:ec2/fleet:Fleet", {"launchTemplateConfigs": [{}], "targetCapacitySpecification": {
           "totalTargetCapacity": 8, "targetCapacityUnitType": "vcpu"}}, launchTemplateConfigs=template)), "0.00 + ?"),
+        # 4 units are two machines of the first type, 16 are two of a weight of eight; three are two of a weight of two
+        (weighted([("m5.xlarge", 2), ("m5.large", 1)], 4), usd(2 * M5_XLARGE)),
+        (weighted([("m5.2xlarge", 8), ("m5.xlarge", 4), ("m5.large", 2)], 16), usd(4 * M5_XLARGE)),
+        (weighted([("m5.xlarge", 2), ("m5.large", 1)], 3), usd(2 * M5_XLARGE)),
+        # a base of four on demand and nothing of what is above is all of them; of 8 units 4 are on spot, at no price
+        (weighted([("m5.xlarge", 2), ("m5.large", 1)], 4, onDemandBaseCapacity=4,
+                  onDemandPercentageAboveBaseCapacity=0), usd(2 * M5_XLARGE)),
+        (weighted([("m5.xlarge", 2), ("m5.large", 1)], 8, onDemandBaseCapacity=4,
+                  onDemandPercentageAboveBaseCapacity=0), usd(2 * M5_XLARGE, more=True)),
+        # what costs least for each unit, where the group asks for it
+        (weighted([("m5.xlarge", 1), ("m5.large", 1)], 2), usd(2 * M5_XLARGE)),
+        (weighted([("m5.xlarge", 1), ("m5.large", 1)], 2, **CHEAPEST), usd(2 * M5_LARGE)),
+        (weighted([("m5.large", 1), ("m5.xlarge", 4)], 8, **CHEAPEST), usd(2 * M5_XLARGE)),
+        # Batch counts vCPUs: of a type without a shape by its name, of a family by its smallest
+        ((batch("m5.xlarge"),), usd(2 * M5_XLARGE)),
+        ((batch("m5"),), usd(4 * M5_LARGE)),
+        ((batch("optimal"),), "0.00 + ?"),
         ((make("aws:ec2/spotFleetRequest:SpotFleetRequest", {"targetCapacity": 8, "onDemandTargetCapacity": 8,
           "launchSpecifications": [{"instanceType": "g6.xlarge", "weightedCapacity": "4"}]}),), usd(2 * G6)),
         ((chosen := make(LT, {"instanceRequirements": {}}, "any"), make("aws:eks/nodeGroup:NodeGroup", {

@@ -176,7 +176,11 @@ def _print_seller(catalog: Catalog, name: str) -> None:
 def _unknown(catalog: Catalog, name: str, cloud: str | None) -> str:
     from difflib import get_close_matches
 
+    from sizewell.sizing.catalog.machine_prices import listed_types
+    from sizewell.sizing.catalog.records import PROVISIONABLE
+
     known = {kind for where, kind in catalog.shapes_by_type if cloud in (None, where)}
+    known |= {kind for where in PROVISIONABLE if cloud in (None, where) for kind in listed_types(where)}
     known |= {fee.key for fee in catalog.fees if cloud in (None, fee.cloud)} | set(catalog.sellers)
     by_lower = {each.lower(): each for each in sorted(known)}
     near = [by_lower[each] for each in get_close_matches(name.lower(), by_lower, n=3)]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import MIXED, Mix
+from sizewell.resources.sizes import MIXED, Mix, Weighted
 from sizewell.resources.values import Count, Flag, Text, contains_unknown, count, either, flag, get, items, number, text
 
 LAUNCH_TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -26,6 +26,7 @@ class Nodes:
     market: Text
     template: RecordedResource | Unknown | None  # None: there is none, or it lives outside the plan
     mix: Mix | None = None  # of a market that is MIXED
+    weighted: Weighted | None = None  # where its size is in units of which its types count different numbers
 
     @property
     def template_inputs(self) -> Any:
@@ -279,9 +280,11 @@ def looked_up(image: object) -> bool:
     return isinstance(image, Unknown)
 
 
-def weight(pool: RecordedResource) -> int | Unknown:
-    """How many units of the size of a group or a fleet one machine counts, of its lightest type; not known where the
-    unit is a vCPU or a MiB of memory, of which the types that AWS chooses have as many as they have.
+def weights(pool: RecordedResource) -> Mapping[str, int] | Unknown:
+    """How many units of the size of a group or a fleet one machine of each type counts, {} where each counts one; not
+    known where the unit is a vCPU or a MiB of memory, of which the types that AWS chooses have as many as they have.
+
+    A type that the template names stands for "".
     """
     unit = get(pool.inputs, "targetCapacitySpecification", "targetCapacityUnitType")
     for each in (pool.inputs.get("desiredCapacityType"), pool.inputs.get("targetCapacityUnitType"), unit):
@@ -290,15 +293,31 @@ def weight(pool: RecordedResource) -> int | Unknown:
     mixed = get(pool.inputs, "mixedInstancesPolicy", "launchTemplate")
     listed = [items(get(mixed, "overrides")), items(pool.inputs.get("launchSpecifications"))]
     configs = items(pool.inputs.get("launchTemplateConfigs"))
-    for config in (UNKNOWN,) if isinstance(configs, Unknown) else configs:
-        overrides = items(get(config, "overrides"))
-        listed.append(({},) if overrides == () else overrides)  # without overrides a machine counts one
-    weights: list[Count] = []
+    listed += [items(get(config, "overrides")) for config in ((UNKNOWN,) if isinstance(configs, Unknown) else configs)]
+    by_type: dict[str, int] = {}
     for entries in listed:
-        if isinstance(entries, Unknown):
-            return UNKNOWN
-        weights += [count(get(entry, "weightedCapacity", default=1)) for entry in entries]
-    return UNKNOWN if UNKNOWN in weights else min((each for each in weights if isinstance(each, int)), default=1) or 1
+        for entry in (UNKNOWN,) if isinstance(entries, Unknown) else entries:
+            stated = count(get(entry, "weightedCapacity", default=1))
+            if not isinstance(stated, int) or entry is UNKNOWN:
+                return UNKNOWN
+            named = _named(entry)
+            by_type.setdefault(named if isinstance(named, str) else "", stated or 1)
+    return {} if set(by_type.values()) <= {1} else by_type
+
+
+def takes_the_cheapest(pool: RecordedResource) -> bool:
+    """Whether machines on demand are of the type that costs least for each unit, not of the first that is listed.
+
+    Source: docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html; of fleets, from memory,
+    docs.aws.amazon.com/AWSEC2/latest/APIReference/API_OnDemandOptionsRequest.html.
+    """
+    inputs = pool.inputs
+    if pool.type == GROUP:
+        stated = get(inputs, "mixedInstancesPolicy", "instancesDistribution", "onDemandAllocationStrategy")
+        return str(stated) == "lowest-price"
+    own = "onDemandAllocationStrategy" if pool.type.endswith("SpotFleetRequest") else ""
+    stated = inputs.get(own) if own else get(inputs, "onDemandOptions", "allocationStrategy")
+    return str(stated or "lowestPrice").replace("-", "").lower() == "lowestprice"
 
 
 def dedicated_network(graph: Graph, resource: RecordedResource, prop: str) -> bool:

@@ -66,6 +66,39 @@ def weighed(size: Size, weight: Count) -> Size:
     return Size(least=least, wanted=wanted, most=most)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighted:
+    """A mix of two markets whose machines count as units of a size: what one of each type counts."""
+
+    on_demand: str  # the type that is bought on demand
+    spot: str
+    weights: tuple[int, int]
+
+    def size(self, units: Size, mix: Mix) -> Size:
+        """The machines of both markets together.
+
+        >>> mix = Mix(base=Decimal(2), percent_above=Decimal(50))
+        >>> Weighted(on_demand="m5.xlarge", spot="m5.large", weights=(2, 1)).size(fixed(8), mix)
+        Size(least=6, wanted=6, most=6)
+        """
+        return Size(
+            least=self._machines(units.least, mix),
+            wanted=self._machines(units.wanted, mix),
+            most=self._machines(units.most, mix),
+        )
+
+    def _machines(self, units: Count, mix: Mix) -> Count:
+        if not isinstance(units, int):
+            return units
+        firm = mix.on_demand(Decimal(units), units)
+        return sum(int(self.of(share, market)) for share, market in ((firm, 0), (units - firm, 1)))
+
+    def of(self, units: Decimal, market: int) -> Decimal:
+        """The machines that so many units make; of an average over a month the same share of a machine."""
+        machines = units / self.weights[market]
+        return machines.to_integral_value(ROUND_CEILING) if units == int(units) else machines
+
+
 def fixed(count: Count) -> Size:
     return Size(least=count, wanted=count, most=count)
 

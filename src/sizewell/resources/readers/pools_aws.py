@@ -17,6 +17,7 @@ from sizewell.resources.sizes import Size
 from sizewell.resources.stackfacts import PAID
 from sizewell.resources.values import Count, Flag, Text, count, either, every, flag, get, items, negated, text
 from sizewell.sizing.catalog import load
+from sizewell.sizing.catalog.machine_prices import vcpus_by_name
 
 METRIC_AGENTS: Final = ("nvidia_gpu", "dcgm", "neuron-monitor", "neuron_monitor", "nvidia-smi", "gpu_utilization")
 
@@ -400,8 +401,11 @@ def _machines_with(vcpus: Count, kinds: tuple[str, ...] | Unknown) -> Count:
     if not isinstance(vcpus, int) or vcpus == 0:
         return vcpus
     shapes = load().shapes_by_type
-    known = [shapes.get(("aws", kind)) for kind in (() if isinstance(kinds, Unknown) else kinds)]
-    sizes = [shape.vcpus for shape in known if shape is not None and shape.vcpus]
+    known = [
+        shape.vcpus if (shape := shapes.get(("aws", kind))) is not None else vcpus_by_name(kind)
+        for kind in (() if isinstance(kinds, Unknown) else kinds)
+    ]
+    sizes = [each for each in known if each]
     return -(-vcpus // min(sizes)) if sizes and len(sizes) == len(known) else UNKNOWN
 
 

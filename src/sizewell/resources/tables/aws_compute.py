@@ -11,13 +11,13 @@ from sizewell.resources import aws_nodes, pools
 from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import MIXED, Size, fixed, weighed
+from sizewell.resources.sizes import MIXED, Size, Weighted, fixed, weighed
 from sizewell.resources.tables import disks, gaps, reserved
 from sizewell.resources.values import Flag, Text, count, flag, get, items, number, text
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.billing.costing import amount, gigabyte_months
 from sizewell.sizing.catalog import lifetimes
-from sizewell.sizing.money import ZERO, Interval, LineItem, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced
 
 _BLOCK: Final = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
 _SUBNETS: Final = {  # the input that names the subnets of a pool
@@ -38,7 +38,7 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
         wanted=count(resource.inputs.get("desiredCapacity")),
         most=count(resource.inputs.get("maxSize")),
     )
-    return _pool(resource, context, nodes, weighed(size, aws_nodes.weight(resource)))
+    return _pool(resource, context, *_weighted(resource, context, nodes, size))
 
 
 def _node_group(resource: RecordedResource, context: Context) -> Outcome:
@@ -62,7 +62,66 @@ def _fleet(resource: RecordedResource, context: Context) -> Outcome:
     nodes = aws_nodes.fleet_nodes(context.graph, resource)
     least, wanted, most = aws_nodes.fleet_size(context.graph, resource)
     size = Size(least=least, wanted=wanted, most=most)
-    return _pool(resource, context, nodes, weighed(size, aws_nodes.weight(resource)))
+    return _pool(resource, context, *_weighted(resource, context, nodes, size))
+
+
+def _weighted(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> tuple[Nodes, Size]:
+    """The machines of a size in units: as many as the weight of the type makes that is bought.
+
+    On demand that is the first type, or the one that costs least for each unit; on spot any may be, and the one that
+    comes to most is taken. The shares of a mix are in units too, and each market has machines of its own type.
+    """
+    weights = aws_nodes.weights(resource)
+    if isinstance(weights, Unknown):
+        return nodes, weighed(size, UNKNOWN)
+    if not isinstance(nodes.types, tuple) or not nodes.types or context.usage.of(resource, "machine_hours") is not None:
+        return nodes, size
+    kinds = _declared_first(resource, context, nodes.types)
+    firm = _bought_on_demand(resource, context, kinds, weights)
+    if not weights:
+        return (replace(nodes, types=(firm, *(kind for kind in nodes.types if kind != firm))), size)
+    weight = {kind: weights.get(kind, weights.get("", 1)) for kind in kinds}
+    if nodes.market not in (MIXED, "spot"):
+        return replace(nodes, types=(firm,)), weighed(size, weight[firm])
+    loose = max(kinds, key=lambda kind: _rank(resource, context, kind, "spot", weight[kind]))
+    if nodes.market == "spot" or nodes.mix is None:
+        return replace(nodes, types=(loose,)), weighed(size, weight[loose])
+    shares = Weighted(on_demand=firm, spot=loose, weights=(weight[firm], weight[loose]))
+    return replace(nodes, types=(firm, loose), weighted=shares), size
+
+
+def _in_machines(lines: list[LineItem], weighted: Weighted) -> list[LineItem]:
+    """The lines of a mix, whose hours are those of units, in hours of machines."""
+    counted = []
+    for line in lines:
+        if line.unit == "?":
+            counted.append(line)
+            continue
+        market = 1 if ", spot, " in line.what else 0
+        bounds = (line.quantity.floor, line.quantity.expected, line.quantity.ceiling)
+        hours = [weighted.of(each / HOURS_PER_MONTH, market) * HOURS_PER_MONTH for each in bounds]
+        how = f"{line.how}, {weighted.weights[market]} units each"
+        exact = all(each % (weighted.weights[market] * HOURS_PER_MONTH) == 0 for each in bounds)
+        why = line.confidence or ("" if exact else "whole machines for units")
+        counted.append(replace(line, quantity=Interval(*map(amount, hours)), how=how, confidence=why))
+    return counted
+
+
+def _bought_on_demand(
+    resource: RecordedResource, context: Context, kinds: tuple[str, ...], weights: Mapping[str, int]
+) -> str:
+    if len(kinds) == 1 or not aws_nodes.takes_the_cheapest(resource):
+        return kinds[0]
+    return min(kinds, key=lambda kind: _rank(resource, context, kind, "on-demand", weights.get(kind, 1)))
+
+
+def _rank(resource: RecordedResource, context: Context, kind: str, market: str, weight: int) -> Decimal:
+    """What a unit of a type costs; without a price more than any other."""
+    where = context.region(resource)
+    if isinstance(where, Unknown) or not where:
+        return Decimal("Infinity")
+    price = context.tariff("aws", where).machine(kind, market)
+    return Decimal("Infinity") if isinstance(price, Unpriced) else price.amount / weight
 
 
 def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size) -> Outcome:
@@ -70,6 +129,8 @@ def _pool(resource: RecordedResource, context: Context, nodes: Nodes, size: Size
     image = get(resource.inputs, "amiType", default=get(nodes.template_inputs, "imageId"))
     subnets = _SUBNETS.get(resource.type, "")
     lines, held = _machines(resource, context, nodes, size, kind=kind, image=image, subnets=subnets)
+    if nodes.weighted is not None and nodes.mix is not None:
+        size = nodes.weighted.size(size, nodes.mix)
     devices = aws_nodes.block_devices(nodes.template_inputs)
     if isinstance(devices, Unknown):
         lines.append(context.unpriced(resource, "boot disks", "the disks are known only after deployment"))
@@ -182,7 +243,10 @@ def _machines(
         holder = nodes.template if isinstance(nodes.template, RecordedResource) else resource
         lines = [_in_block(whole, resource, holder, context)]
     else:
-        lines = pools.shares(whole, _dearest(resource, context, nodes, "spot", size), mix, size)
+        loose = nodes if nodes.weighted is None else replace(nodes, types=(nodes.weighted.spot,))
+        lines = pools.shares(whole, _dearest(resource, context, loose, "spot", size), mix, size)
+        if nodes.weighted is not None:
+            return _in_machines(lines, nodes.weighted), None
     if (mix is None and nodes.market != "on-demand") or lines[0].what != whole.what:
         return lines, None
     rest = _held(resource, context, nodes.template, lines[0], kind=kind, image=image, subnets=subnets)

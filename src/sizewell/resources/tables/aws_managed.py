@@ -12,7 +12,8 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.values import Text, count, get, items, number, text
 from sizewell.sizing.billing.costing import amount
-from sizewell.sizing.money import Interval, LineItem, Priced
+from sizewell.sizing.catalog.machine_prices import listed_in
+from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
 ENDPOINT_CONFIGURATION: Final = "aws:sagemaker/endpointConfiguration:EndpointConfiguration"
 SCALING_TARGET: Final = "aws:appautoscaling/target:Target"
@@ -46,8 +47,8 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
         return (context.unpriced(resource, "endpoint", "its variants are known only after deployment"),)
     lines: list[LineItem] = []
     for variant in variants:
-        if get(variant, "serverlessConfig") is not None:
-            lines.extend(_serverless(resource, context))
+        if (serverless := get(variant, "serverlessConfig")) is not None:
+            lines.extend((*_kept_ready(resource, context, serverless), *_serverless(resource, context)))
             continue
         size = variant_size(context, variant)
         lines.append(_machines(resource, context, get(variant, "instanceType", default=UNKNOWN), size))
@@ -65,6 +66,25 @@ def _storage(resource: RecordedResource, context: Context, as_machine: str) -> t
     if context.graph.registration(resource) is None:
         return "sagemaker.gb_month", ""
     return as_machine, "SageMaker's disks cost more"
+
+
+def _kept_ready(resource: RecordedResource, context: Context, config: object) -> tuple[LineItem, ...]:
+    """Provisioned concurrency of a serverless variant bills around the clock, by the memory that it has."""
+    stated = get(config, "provisionedConcurrency")
+    if stated is None:
+        return ()
+    what, megabytes, instances = "provisioned concurrency", number(get(config, "memorySizeInMb")), number(stated)
+    if not isinstance(megabytes, Decimal) or not isinstance(instances, Decimal):
+        return (context.unpriced(resource, what, "how much is known only after deployment"),)
+    line = context.fee(
+        resource,
+        what=f"{what} of {megabytes:f} MB",
+        key=f"sagemaker.serverless.provisioned.{megabytes:f}mb.hour",
+        unit="hour",
+        quantity=Interval.exactly(amount(instances * HOURS_PER_MONTH)),
+        how="around the clock",
+    )
+    return (line,)
 
 
 def _serverless(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
@@ -203,9 +223,11 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
         return (context.unpriced(resource, "batch machines", "the market is known only after deployment"),)
     lines: list[LineItem] = []
     for name in kinds:
-        vcpus = _vcpus(context, str(name))
+        machine = _of_family(context, str(name), context.region(resource))
+        vcpus = pools.vcpus(context, "aws", machine)
         if vcpus is None:
-            return (context.unpriced(resource, f"batch machines, {name}", "the machine type is not in the catalog"),)
+            why = "Batch chooses the types" if str(name) in _CHOSEN else "how many vCPUs it has is not known"
+            return (context.unpriced(resource, f"batch machines, {name}", why),)
         least = number(get(compute, "minVcpus", default=get(compute, "minvCpus", default=0)))
         size = Size(
             least=-(-int(least) // vcpus) if isinstance(least, Decimal) else UNKNOWN,
@@ -213,7 +235,9 @@ def _batch(resource: RecordedResource, context: Context) -> Outcome:
             most=-(-int(most) // vcpus),
         )
         market = "spot" if kind.upper() == "SPOT" else "on-demand"
-        lines.append(pools.machines(resource, context, instance_type=str(name), market=market, size=size))
+        line = pools.machines(resource, context, instance_type=machine, market=market, size=size)
+        weak = "" if machine == str(name) else f"the smallest type of {name}"
+        lines.append(replace(line, confidence=line.confidence or weak))
     return (max(lines, key=_ceiling),)
 
 
@@ -222,11 +246,17 @@ def _ceiling(line: LineItem) -> Decimal:
     return Decimal("Infinity") if not hasattr(cost, "ceiling") else cost.ceiling
 
 
-def _vcpus(context: Context, kind: str) -> int | None:
-    try:
-        return context.catalog.shape("aws", kind).vcpus
-    except KeyError:
-        return None
+_CHOSEN: Final = ("optimal", "default_x86_64", "default_arm64")  # of no family: as Batch has them at the time
+
+
+def _of_family(context: Context, name: str, region: Text) -> str:
+    """The machine type that stands for a family ("m5"), whose price goes by the vCPU: its smallest that has a price."""
+    if "." in name or name in _CHOSEN or isinstance(region, Unknown):
+        return name
+    sizes = [kind for kind in listed_in("aws", region) if kind.startswith(f"{name}.")]
+    sizes += [kind for cloud, kind in context.catalog.shapes_by_type if cloud == "aws" and kind.startswith(f"{name}.")]
+    known = {kind: vcpus for kind in sizes if (vcpus := pools.vcpus(context, "aws", kind)) is not None}
+    return min(known, key=lambda kind: (known[kind], kind), default=name)
 
 
 def _training(resource: RecordedResource, context: Context) -> Outcome:

@@ -73,11 +73,16 @@ def is_listed(cloud: str, instance_type: str) -> bool:
     return instance_type.lower() in _listed(cloud)
 
 
+def listed_types(cloud: str) -> frozenset[str]:
+    """The types of a cloud that some region has a price of, as the cloud spells them. Reads every file of the cloud."""
+    texts = (path.read_text(encoding="utf-8") for path in (FOLDER / cloud).glob("*.csv"))
+    return frozenset(line.partition(",")[0] for text in texts for line in text.splitlines()[1:])
+
+
 @lru_cache(maxsize=8)
 def _listed(cloud: str) -> frozenset[str]:
     """The types of a cloud that some region has a price of, in small letters."""
-    texts = (path.read_text(encoding="utf-8") for path in (FOLDER / cloud).glob("*.csv"))
-    return frozenset(line.partition(",")[0].lower() for text in texts for line in text.splitlines()[1:])
+    return frozenset(name.lower() for name in listed_types(cloud))
 
 
 def checksum(cloud: str) -> str:

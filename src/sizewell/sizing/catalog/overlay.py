@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from sizewell.sizing.catalog.machine_prices import is_listed
+from sizewell.sizing.catalog.machine_prices import is_listed, listed_types
 from sizewell.sizing.catalog.rates import Discounts, parse_discounts
 from sizewell.sizing.catalog.records import MARKETS, PROVISIONABLE, Offer, Shape
 from sizewell.sizing.errors import ConfigError, Fault
@@ -242,6 +242,7 @@ def _no_machine(
     from difflib import get_close_matches
 
     names = [name for where, name in shapes if cloud in ("", where)]
+    names += [name for where in PROVISIONABLE if cloud in ("", where) for name in listed_types(where)]
     near = get_close_matches(instance_type, names, n=1, cutoff=cutoff)
     hint = f"did you mean {near[0]}?" if near else f"add it to {FOLDER}/shapes.csv"
     of = f" of {cloud}" if cloud else ""
