@@ -13,7 +13,7 @@ from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size
 from sizewell.resources.tables import disks, gcp_compute
-from sizewell.resources.values import Count, Text, count, flag, get, items, number, text
+from sizewell.resources.values import Count, Text, cloud_of, count, flag, get, items, number, text
 from sizewell.sizing.money import Interval, LineItem
 
 EMR: Final = "aws:emr/cluster:Cluster"
@@ -241,7 +241,7 @@ def _dataproc_surcharge(
 ) -> LineItem:
     """What Dataproc adds to each vCPU-hour."""
     what = "Dataproc surcharge"
-    vcpus = None if isinstance(kind, Unknown) else pools.vcpus(context, "gcp", kind)
+    vcpus = None if isinstance(kind, Unknown) else pools.vcpus(context, cloud_of(resource.type), kind)
     if vcpus is None:
         return context.unpriced(resource, what, f"it goes by the vCPUs of {kind}, which are not known")
     key, unit = "dataproc.vcpu_hour", "vCPU-hour"
