@@ -127,11 +127,11 @@ def test_batch_pools_name_what_nobody_bounds() -> None:
 
 READY = [{"name": "http", "instanceCount": 2}]
 SERVERLESS = {
-    "aws:eks/fargateProfile:FargateProfile": "vcpu_hours or memory_gigabyte_hours",
-    "aws:ecs/service:Service": "vcpu_hours or memory_gigabyte_hours",
-    "gcp:container/cluster:Cluster": "vcpu_hours or memory_gigabyte_hours",
-    "gcp:cloudrunv2/job:Job": "gpu_seconds or vcpu_hours or memory_gigabyte_hours",
-    "azure-native:app:ContainerApp": "vcpu_hours or memory_gigabyte_hours",
+    "aws:eks/fargateProfile:FargateProfile": "vcpu_hours and memory_gigabyte_hours",
+    "aws:ecs/service:Service": "vcpu_hours and memory_gigabyte_hours",
+    "gcp:container/cluster:Cluster": "vcpu_hours and memory_gigabyte_hours",
+    "gcp:cloudrunv2/job:Job": "gpu_seconds and vcpu_hours and memory_gigabyte_hours",
+    "azure-native:app:ContainerApp": "vcpu_hours and memory_gigabyte_hours",
 }
 
 
@@ -230,7 +230,7 @@ def test_a_scheduled_task_takes_its_stated_use() -> None:
 
 def test_a_task_at_no_known_rate_says_which_use_prices_it() -> None:
     ((*_, why),) = scheduled("cron(0 6 * * ? *)").unpriced
-    assert "put vcpu_hours or memory_gigabyte_hours in a usage file" in why
+    assert "put vcpu_hours and memory_gigabyte_hours in a usage file" in why
 
 
 def test_stated_use_of_a_serverless_endpoint_is_priced() -> None:

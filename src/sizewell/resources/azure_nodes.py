@@ -10,7 +10,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Mix, Size, fixed
-from sizewell.resources.values import Flag, Text, contains_unknown, count, either, flag, get, items, number, text
+from sizewell.resources.values import Count, Flag, Text, contains_unknown, count, either, flag, get, items, number, text
 
 SCALE_SET: Final = "azure-native:compute:VirtualMachineScaleSet"
 MANAGED_CLUSTER: Final = "azure-native:containerservice:ManagedCluster"
@@ -182,6 +182,11 @@ def agent_size(profile: object) -> Size:
 def scale_set_size(graph: Graph, resource: RecordedResource) -> Size:
     """A scale set's bounds: its autoscale setting's, else its capacity."""
     capacity = count(get(resource.inputs, "sku", "capacity"))
+    return autoscaled(graph, resource, capacity) or fixed(capacity)
+
+
+def autoscaled(graph: Graph, resource: RecordedResource, capacity: Count) -> Size | None:
+    """The bounds of the autoscale setting that aims at a resource and is on; None where there is none."""
     for kind in AUTOSCALE:
         autoscalers = graph.referring(resource, kind, "targetResourceUri")
         if isinstance(autoscalers, Unknown):
@@ -192,7 +197,7 @@ def scale_set_size(graph: Graph, resource: RecordedResource) -> Size:
                 return Size(least=UNKNOWN, wanted=capacity, most=UNKNOWN)
             if enabled:
                 return autoscale_size(each, capacity)
-    return fixed(capacity)
+    return None
 
 
 def autoscale_size(setting: RecordedResource, wanted: Any) -> Size:

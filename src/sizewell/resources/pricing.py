@@ -12,7 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from sizewell import logs
-from sizewell.resources import savings
+from sizewell.resources import savings, scaled
 from sizewell.resources.context import Context, Free, Outcome, Stated
 from sizewell.resources.expiry import Expiries
 from sizewell.resources.graph import Graph
@@ -73,7 +73,7 @@ def price(
         outcome: Outcome
         told = len(context.outside)
         if pricer is not None:
-            outcome = pricer(resource, context)
+            outcome = scaled.priced(pricer, resource, context)
         elif not resource.custom or kind.startswith(NOT_CLOUD):
             outcome = Free("groups other resources")
         elif kind in FREE or free_reason(kind):

@@ -15,6 +15,7 @@ from sizewell.resources.readers.cloud import Readers
 from sizewell.resources.readers.common import base, decoded, is_accelerated_name
 from sizewell.resources.readers.network import is_world
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
+from sizewell.resources.sizes import fixed
 from sizewell.resources.stackfacts import Fact
 from sizewell.resources.values import (
     Count,
@@ -238,19 +239,17 @@ def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object
         return None
     kind = text(get(details, "instanceType"))
     scale = get(details, "scaleSettings", "scaleType")
-    settings = graph.referring(resource, azure_nodes.AUTOSCALE[0], "targetResourceUri")
-    least = most = count(get(resource.inputs, "sku", "capacity", default=1))
-    if isinstance(settings, tuple) and settings:
-        size = azure_nodes.autoscale_size(settings[0], least)
-        least, most = size.least, size.most
+    capacity = count(get(resource.inputs, "sku", "capacity", default=1))
+    moved = azure_nodes.autoscaled(graph, resource, capacity)
+    size = fixed(capacity) if moved is None else moved
     return {
         "accelerated": _accelerated(resource, kind),
         "scales": either(
             UNKNOWN if scale is UNKNOWN else scale == "TargetUtilization",
-            UNKNOWN if isinstance(settings, Unknown) else bool(settings),
+            UNKNOWN if size.most is UNKNOWN and moved is not None else moved is not None,
         ),
-        "nodes_min": least,
-        "nodes_max": most,
+        "nodes_min": size.least,
+        "nodes_max": size.most,
         "kinds": _kinds([kind] if kind != "" else []),
     }
 

@@ -88,12 +88,28 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
 
 
 _FEES: Final = {"vcpu_hours": "container_apps.vcpu_hour", "memory_gigabyte_hours": "container_apps.memory_gb_hour"}
+
+
+def _replica(resource: RecordedResource, context: Context) -> dict[str, Decimal]:
+    """What one replica takes for an hour; nothing where a size is not known."""
+    del context
+    listed = items(get(resource.inputs, "template", "containers"))
+    sizes = [get(each, "resources") for each in listed] if isinstance(listed, tuple) else []
+    cpus = [number(get(each, "cpu")) for each in sizes]
+    memory = [number(str(get(each, "memory", default="")).removesuffix("Gi")) for each in sizes]
+    known = [[each for each in stated if isinstance(each, Decimal)] for stated in (cpus, memory)]
+    if not sizes or any(len(each) < len(sizes) for each in known):
+        return {}
+    cpu, gigabytes = (sum(each, Decimal(0)) for each in known)
+    return {"vcpu_hours": cpu, "memory_gigabyte_hours": gigabytes}
+
+
 _BY_REQUEST: Final = gaps.by_use("container app", **_FEES)
 _ALWAYS_ON: Final = gaps.unstated(
-    "container app that always runs", "its replicas are billed with and without requests", **_FEES
+    "container app that always runs", "its replicas are billed with and without requests", _replica, **_FEES
 )
 _JOB: Final = gaps.by_use("container job", **_FEES)
-_GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", **_FEES)
+_GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", _replica, **_FEES)
 
 
 _DEDICATED: Final = re.compile(r"(?:^| )NC\d+-A100$")  # a type of profile whose machines one rents

@@ -7,11 +7,11 @@ nothing, and a team's own rate (`rates: [{fee: NAME, usd: ...}]`) prices it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_DOWN, Decimal
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from sizewell import csvtables
 from sizewell.resources import aws_nodes
@@ -128,40 +128,92 @@ def keeps(what: str, key: str) -> Pricer:
 
 
 def by_use(what: str, **fees: str) -> Pricer:
-    """Bills by use: `fees` is measure -> fee. What nobody stated is named outside the totals."""
+    """Bills by use: `fees` is measure -> fee. What nobody stated is named outside the totals, each measure of it."""
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
-        lines = [
-            context.fee(
-                resource,
-                what=f"{what}, {measure.replace('_', ' ')}",
-                key=key,
-                unit=measure.replace("_", " "),
-                quantity=use,
-                how="from the usage file",
-                confidence="assumed usage",
-            )
-            for measure, key in fees.items()
-            if (use := context.usage.of(resource, measure)) is not None
-        ]
-        if not lines:
-            name = context.graph.component(resource)
-            context.outside.append(f"{name}: {what} ({resource.name}): use not stated, not in totals")
-        return tuple(lines) or Free("billed by use, which is not stated")
+        used = _used(resource, context, fees, {})
+        lines = _lines_of_use(resource, context, what, fees, used)
+        left = [_words(measure) for measure in fees if measure not in used] if used else [""]
+        name = context.graph.component(resource)
+        context.outside.extend(
+            f"{name}: {what}{f', {words}' if words else ''} ({resource.name}): use not stated, not in totals"
+            for words in left
+        )
+        return lines or Free("billed by use, which is not stated")
 
     return price
 
 
-def unstated(what: str, why: str, **fees: str) -> Pricer:
-    """Bills by use, and much: unpriced, not outside the totals, where nobody stated the use."""
-    stated = by_use(what, **fees)
+Sizes = Callable[[RecordedResource, "Context"], Mapping[str, Decimal]]
+
+
+def unstated(what: str, why: str, sizes: Sizes | None = None, /, **fees: str) -> Pricer:
+    """Bills by use, and much: unpriced, not outside the totals, where nobody stated the use.
+
+    `sizes` says how much of each measure one instance uses in the same time, where the program says so: one measure
+    that is stated gives the others. A measure that neither gives stays unpriced.
+    """
 
     def price(resource: RecordedResource, context: Context) -> Outcome:
-        if any(context.usage.of(resource, measure) is not None for measure in fees):
-            return stated(resource, context)
-        return (context.unpriced(resource, what, f"{why}; put {' or '.join(fees)} in a usage file"),)
+        used = _used(resource, context, fees, sizes(resource, context) if sizes is not None else {})
+        if not used:
+            return (context.unpriced(resource, what, f"{why}; put {' and '.join(fees)} in a usage file"),)
+        missing = (measure for measure in fees if measure not in used)
+        return (
+            *_lines_of_use(resource, context, what, fees, used),
+            *(
+                context.unpriced(
+                    resource, f"{what}, {_words(measure)}", f"{why}; put {measure} in the usage file as well"
+                )
+                for measure in missing
+            ),
+        )
 
     return price
+
+
+_STATED: Final = "from the usage file"
+
+
+def _words(measure: str) -> str:
+    return measure.replace("_", " ")
+
+
+def _used(
+    resource: RecordedResource, context: Context, fees: Mapping[str, str], sizes: Mapping[str, Decimal]
+) -> dict[str, tuple[Interval, str]]:
+    """How much of each measure is used: as stated, or by the sizes from one that is."""
+    stated = {measure: use for measure in fees if (use := context.usage.of(resource, measure)) is not None}
+    used = {measure: (use, _STATED) for measure, use in stated.items()}
+    by = next((measure for measure in stated if sizes.get(measure)), None)
+    if by is not None:
+        for measure in fees:
+            if measure not in used and measure in sizes:
+                share = stated[by].times(sizes[measure] / sizes[by])
+                used[measure] = share, f"from {by} of the usage file, by the sizes in the program"
+    return used
+
+
+def _lines_of_use(
+    resource: RecordedResource,
+    context: Context,
+    what: str,
+    fees: Mapping[str, str],
+    used: Mapping[str, tuple[Interval, str]],
+) -> tuple[LineItem, ...]:
+    return tuple(
+        context.fee(
+            resource,
+            what=f"{what}, {_words(measure)}",
+            key=key,
+            unit=_words(measure),
+            quantity=used[measure][0],
+            how=used[measure][1],
+            confidence="assumed usage",
+        )
+        for measure, key in fees.items()
+        if measure in used
+    )
 
 
 def _no_price(what: str, why: str) -> Pricer:
@@ -211,13 +263,32 @@ def _plan_is(*tiers: str) -> Callable[[object], object]:
     return test
 
 
+_TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
 _PODS: Final = {"vcpu_hours": "vcpu_hour", "memory_gigabyte_hours": "memory_gb_hour"}
 
-_FARGATE: Final = unstated(
-    "Fargate tasks",
-    "they are billed by their requests",
-    **{measure: f"fargate.{name}" for measure, name in _PODS.items()},
-)
+
+def _definition(resource: RecordedResource, context: Context) -> Mapping[str, Any]:
+    """The inputs of a task's definition: the resource itself, or the one that a service names; empty if unknown."""
+    tasks = (resource,) if resource.type == _TASK else context.graph.referenced(resource, "taskDefinition", _TASK)
+    return tasks[0].inputs if isinstance(tasks, tuple) and len(tasks) == 1 else {}
+
+
+def _task_sizes(resource: RecordedResource, context: Context) -> dict[str, Decimal]:
+    """What one task takes for an hour; nothing where a size is not known."""
+    inputs = _definition(resource, context)
+    cpu, memory = number(inputs.get("cpu")), number(inputs.get("memory"))
+    if not isinstance(cpu, Decimal) or not isinstance(memory, Decimal):
+        return {}
+    return {"vcpu_hours": cpu / 1024, "memory_gigabyte_hours": memory / 1024}
+
+
+def _fargate(resource: RecordedResource, context: Context) -> Outcome:
+    """Tasks by their use, at the rates of their system and processor."""
+    platform = _platform(_definition(resource, context))
+    fees = {measure: f"fargate.{platform}{name}" for measure, name in _PODS.items()}
+    return unstated("Fargate tasks", "they are billed by their requests", _task_sizes, **fees)(resource, context)
+
+
 _FARGATE_SCHEDULE: Final = "aws:scheduler/schedule:Schedule"
 _RATE: Final = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _MINUTES: Final = {"minute": 1, "hour": 60, "day": 1440}
@@ -234,7 +305,7 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
         return Free("its tasks are billed with the service that runs them")
     cpu, memory = number(resource.inputs.get("cpu")), number(resource.inputs.get("memory"))
     if interval is None or not isinstance(cpu, Decimal) or not isinstance(memory, Decimal):
-        return _FARGATE(resource, context)
+        return _fargate(resource, context)
     hours = Interval(
         *(
             amount(min(minutes, interval) / interval * HOURS_PER_MONTH)
@@ -264,7 +335,6 @@ def _task(resource: RecordedResource, context: Context) -> Outcome:
 
 
 _TASK_STORAGE_GB: Final = 20  # included in a task's price
-_TASK: Final = "aws:ecs/taskDefinition:TaskDefinition"
 _SCALING: Final = "aws:appautoscaling/target:Target"
 
 
@@ -284,7 +354,7 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
         bounds = [least, wanted, most]
     sizes = [each for each in (*bounds, cpu, memory) if isinstance(each, Decimal)]
     if stated or isinstance(scaled, Unknown) or len(sizes) < 5 or resource.inputs.get("schedulingStrategy") == "DAEMON":
-        return _FARGATE(resource, context)
+        return _fargate(resource, context)
     hours = Interval(*(amount(each * HOURS_PER_MONTH) for each in sorted(sizes[:3])))
     shares = _tasks_by_market(resource, sizes[:3])
     if shares is None:

@@ -16,7 +16,7 @@ from sizewell.resources.stores import stored
 from sizewell.resources.tables import gcp_managed
 from sizewell.resources.tables.gaps import by_use, unstated
 from sizewell.resources.tables.gcp_compute import disk_key, machine_hours, private_machine_hours, provisioned
-from sizewell.resources.values import canonical, count, flag, get, items, negated, number, text
+from sizewell.resources.values import Text, canonical, count, flag, get, items, negated, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
@@ -169,24 +169,91 @@ def _forwarding(resource: RecordedResource, context: Context) -> Outcome:
 
 
 _RUN_FEES: Final = {"vcpu_hours": "cloudrun.vcpu_hour", "memory_gigabyte_hours": "cloudrun.memory_gb_hour"}
+_UP_FEES: Final = {measure: f"cloudrun.instance.{key.partition('.')[2]}" for measure, key in _RUN_FEES.items()}
+_WORKER_FEES: Final = {measure: f"cloudrun.worker.{key.partition('.')[2]}" for measure, key in _RUN_FEES.items()}
+_WORKERS: Final = "gcp:cloudrunv2/workerPool:WorkerPool"
+
+
+def _run_containers(resource: RecordedResource) -> tuple[Any, ...] | Unknown:
+    """Containers of a service or pool of workers, or of a job, whose template holds one of its tasks."""
+    template = resource.inputs.get("template")
+    return items(get(template, "containers", default=get(template, "template", "containers")))
+
+
+def _run_sizes(resource: RecordedResource, context: Context) -> dict[str, Decimal]:
+    """What one instance takes for an hour; nothing where a size is not known."""
+    del context
+    containers = _run_containers(resource)
+    if isinstance(containers, Unknown) or not containers:
+        return {}
+    limits = [get(each, "resources", "limits", default={}) for each in containers]
+    cpus = [_amount_of(get(each, "cpu", default="1")) for each in limits]
+    memory = [_amount_of(get(each, "memory", default="512Mi")) for each in limits]
+    gpus = [number(get(each, "nvidia.com/gpu", default=0)) for each in limits]
+    known = [[each for each in listed if isinstance(each, Decimal)] for listed in (cpus, memory, gpus)]
+    if any(len(listed) < len(limits) for listed in known):
+        return {}
+    each_cpu, each_memory, each_gpu = (sum(listed, Decimal(0)) for listed in known)
+    return {"vcpu_hours": each_cpu, "memory_gigabyte_hours": each_memory, "gpu_seconds": each_gpu * 3600}
+
+
 _BY_REQUEST: Final = by_use("Cloud Run service", requests="cloudrun.request", **_RUN_FEES)
 _ALWAYS_ON: Final = unstated(
     "Cloud Run instances that always run", "they are billed by their CPU and memory with and without requests",
-    **_RUN_FEES,
+    _run_sizes, **_UP_FEES,
 )  # fmt: skip
-_JOB: Final = by_use("Cloud Run job", **_RUN_FEES)
-_GPU_JOB: Final = unstated(
-    "Cloud Run job", "it is billed by its run time", gpu_seconds="cloudrun.gpu.l4.second", **_RUN_FEES
-)
+_JOB: Final = by_use("Cloud Run job", **_UP_FEES)
+
+
+def _run_gpu(resource: RecordedResource) -> Text:
+    """The part of a fee's key that says which GPU an instance has; "" where it has none."""
+    template = resource.inputs.get("template")
+    inner = get(template, "template")
+    kind = text(get(template, "nodeSelector", "accelerator", default=get(inner, "nodeSelector", "accelerator")))
+    containers = _run_containers(resource)
+    if isinstance(kind, Unknown) or isinstance(containers, Unknown):
+        return UNKNOWN
+    asked = any(get(each, "resources", "limits", "nvidia.com/gpu") is not None for each in containers)
+    return (kind or "nvidia-l4").removeprefix("nvidia-") if kind or asked else ""
 
 
 def _run_job(resource: RecordedResource, context: Context) -> Outcome:
     """By its runs, as a function is; with a GPU unpriced until somebody states them."""
-    containers = items(get(resource.inputs, "template", "template", "containers"))
-    accelerated = isinstance(containers, Unknown) or any(
-        get(each, "resources", "limits", "nvidia.com/gpu") is not None for each in containers
+    gpu = _run_gpu(resource)
+    if gpu == "":
+        return _JOB(resource, context)
+    fees = {"gpu_seconds": f"cloudrun.gpu.{gpu}.second" if isinstance(gpu, str) else "cloudrun.gpu", **_UP_FEES}
+    return unstated("Cloud Run job", "it is billed by its run time", _run_sizes, **fees)(resource, context)
+
+
+def _workers(resource: RecordedResource, context: Context) -> Outcome:
+    """Instances of a pool of workers, which are billed as long as they are up."""
+    gpu, size, sizes = _run_gpu(resource), gcp_nodes.run_size(resource.inputs), _run_sizes(resource, context)
+    template = resource.inputs.get("template")
+    redundancy = get(template, "gpuZonalRedundancyDisabled", default=resource.inputs.get("gpuZonalRedundancyDisabled"))
+    if size.most == 0:
+        return Free("no instance of it runs")
+    zonal = "second" if flag(redundancy) is True else "zonal_second"
+    known = isinstance(gpu, str) and redundancy is not UNKNOWN
+    fees = dict(_WORKER_FEES)
+    if gpu != "":
+        fees = {"gpu_seconds": f"cloudrun.gpu.{gpu}.{zonal}" if known else "cloudrun.gpu", **fees}
+    hours = size.hours() if isinstance(size.most, int) else None
+    stated = any(context.usage.of(resource, measure) is not None for measure in fees)
+    if stated or hours is None or not sizes:
+        return unstated("Cloud Run workers", "they are billed while they run", _run_sizes, **fees)(resource, context)
+    return tuple(
+        context.fee(
+            resource,
+            what=f"Cloud Run workers, {measure.replace('_', ' ')}",
+            key=key,
+            unit=measure.replace("_", " "),
+            quantity=hours[0].times(sizes[measure]),
+            how=charges.BY_INSTANCES,
+            confidence=hours[1],
+        )
+        for measure, key in fees.items()
     )
-    return (_GPU_JOB if accelerated else _JOB)(resource, context)
 
 
 def _run(resource: RecordedResource, context: Context) -> Outcome:
@@ -401,6 +468,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:compute/globalForwardingRule:GlobalForwardingRule": _forwarding,
     "gcp:cloudrunv2/service:Service": _run,
     "gcp:cloudrunv2/job:Job": _run_job,
+    _WORKERS: _workers,
     "gcp:workbench/instance:Instance": _workbench,
     "gcp:vertex/aiEndpoint:AiEndpoint": _endpoint,
     "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _deployment,
