@@ -34,6 +34,7 @@ from sizewell.resources.readers.devices import DeviceName
 from sizewell.resources.readers.identity import PolicyDocument
 from sizewell.resources.readers.network import Firewall
 from sizewell.resources.readers.pools import Measured
+from sizewell.resources.scaled import Scaled
 from sizewell.resources.spellings import CloudFormationType, Spelling
 from sizewell.resources.standing import AcceleratorName
 from sizewell.resources.tables.disks import DiskPerformance
@@ -79,6 +80,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/attached.csv": (Attached, ("accelerator",)),
     "resources/data/cloudformation.csv": (CloudFormationType, ("type",)),
     "resources/data/accelerator_names.csv": (AcceleratorName, ("pattern",)),
+    "resources/data/scaled.csv": (Scaled, ("type", "path")),
     "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/firewalls.csv": (Firewall, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),

@@ -411,6 +411,14 @@ def test_a_pool_of_karpenter_runs_what_it_requires(
     assert runs(resource("kubernetes:karpenter.sh/v1:NodePool", "np", {"spec": spec})) is accelerators
 
 
+@pytest.mark.parametrize(("autopilot", "outcome"), [(True, None), (False, "violation")])
+def test_autopilot_adds_the_toleration_of_accelerators(autopilot: bool, outcome: str | None) -> None:
+    cluster = resource("gcp:container/cluster:Cluster", "c", {"enableAutopilot": autopilot})
+    container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    pod = resource("kubernetes:core/v1:Pod", "p", {"spec": {"containers": [container]}})
+    assert said(cluster, pod).get(("pod-not-tolerating", "p")) == outcome
+
+
 HOSTS: list[tuple[str, dict[str, Any]]] = [  # what production may keep is an accelerator there too
     ("aws:ec2/dedicatedHost:DedicatedHost", {"instanceFamily": "g5"}),
     ("azure-native:compute:DedicatedHost", {"sku": {"name": "NVASv4-Type1"}}),

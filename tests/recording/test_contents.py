@@ -304,6 +304,30 @@ def test_azures_templates_are_read_in_pulumis_spelling(tmp_path):
     assert text["virtualMachines-1"].inputs["hardwareProfile"]["vmSize"] == "Standard_B1s"
 
 
+@pytest.mark.parametrize(
+    "stated",
+    ["[resourceGroup().location]", "[ResourceGroup().Location]", "[parameters('location')]", '[variables("where")]'],
+)
+def test_a_template_stands_where_its_resource_group_is(tmp_path, stated):
+    template = {
+        "parameters": {"location": {"type": "string", "defaultValue": "[resourceGroup().location]"}},
+        "variables": {"where": "[parameters('location')]"},
+        "resources": [{"type": "Microsoft.Compute/disks", "name": "d", "location": stated}],
+    }
+    group = RecordedResource(
+        urn="urn:group", type="azure-native:resources:ResourceGroup", name="rg", inputs={"location": "eastus"}
+    )
+    inputs = {"resourceGroupName": UNKNOWN, "properties": {"template": template}}
+    for behind, expected in (({"resourceGroupName": ("urn:group",)}, "eastus"), ({}, UNKNOWN)):
+        deployment = RecordedResource(
+            urn="urn:p::d", type="azure-native:resources:Deployment", name="deploy", inputs=inputs,
+            property_dependencies=behind,
+        )  # fmt: skip
+        plan = expanded(Plan(project="p", stack="dev", resources=(group, deployment)), tmp_path)
+        (disk,) = (each for each in plan.resources if each.type == "azure-native:compute:Disk")
+        assert disk.inputs["location"] == expected
+
+
 @pytest.mark.parametrize("name", ["aws", "azure", "spelled gcp", "spelled azure"])
 def test_every_row_of_the_tables_is_a_type_that_the_provider_has(name):
     import inspect

@@ -98,3 +98,36 @@ def test_readers_that_a_policy_adds_are_machines_of_their_cluster() -> None:
     for members, wanted in (((one, two), (1, 1, 4)), ((one,), (2, 2, 5))):
         (line,) = (line for line in lines(cluster, *members, scaled) if line.resource == one.urn)
         assert hours(line) == wanted
+
+
+STOP = "IyEvYmluL2Jhc2gKcHl0aG9uIGF1dG9zdG9wLnB5IC0tdGltZSAzNjAwCg=="  # starts autostop.py with an hour of idleness
+NOTEBOOKS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # a notebook, and what makes it stop when it is idle
+    ("gcp:workbench/instance:Instance", {"gceSetup": {"machineType": "g2-standard-4"}},
+     {"gceSetup": {"machineType": "g2-standard-4", "metadata": {"idle-timeout-seconds": "3600"}}}),
+    ("azure-native:machinelearningservices:Compute",
+     {"properties": {"computeType": "ComputeInstance", "properties": {"vmSize": "Standard_NC4as_T4_v3"}}},
+     {"properties": {"computeType": "ComputeInstance", "properties": {
+         "vmSize": "Standard_NC4as_T4_v3", "idleTimeBeforeShutdown": "PT30M"}}}),
+    ("aws:sagemaker/notebookInstance:NotebookInstance", {"instanceType": "ml.g5.xlarge"},
+     {"instanceType": "ml.g5.xlarge", "lifecycleConfigName": UNKNOWN}),
+    ("gcp:notebooks/runtime:Runtime",
+     {"virtualMachine": {"virtualMachineConfig": {"machineType": "g2-standard-4"}}},
+     {"virtualMachine": {"virtualMachineConfig": {"machineType": "g2-standard-4"}},
+      "softwareConfig": {"idleShutdown": True}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "inputs", "guarded"), NOTEBOOKS, ids=[kind for kind, *_ in NOTEBOOKS])
+def test_a_notebook_that_stops_itself_has_no_machine_at_the_least(
+    kind: str, inputs: dict[str, Any], guarded: dict[str, Any]
+) -> None:
+    config = resource(
+        "aws:sagemaker/notebookInstanceLifecycleConfiguration:NotebookInstanceLifecycleConfiguration",
+        "stop", {"onStart": STOP},
+    )  # fmt: skip
+    place = {"location": {"g": "us-central1-a", "a": "eastus"}[kind[0]]}
+    for stated, floor in ((inputs, 1), (guarded, 0)):
+        behind = {"lifecycleConfigName": (config.urn,)} if stated is guarded else {}
+        made = resource(kind, "nb", {**place, **stated}, property_dependencies=behind)
+        machine = next(line for line in lines(config, made) if line.unit == "machine-hour")
+        assert hours(machine) == (floor, 1, 1)

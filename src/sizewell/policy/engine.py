@@ -6,6 +6,7 @@ raises is reported as that rule's own fault and counts as failed, an expired or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -225,7 +226,7 @@ def _results(
                 level=unsure if unknown else level,
                 urn=urn,
                 resource=resource.name if resource is not None else "",
-                message=verdict.message or f"cannot be checked before {verdict.what} is known"
+                message=verdict.message or f"cannot be checked before {verdict.what} {_verb(verdict.what)} known"
                 if isinstance(verdict, Undetermined)
                 else verdict.message,
                 fix=verdict.fix or (_LATER if unsure != level else _NOW)
@@ -235,6 +236,22 @@ def _results(
             )
         )
     return results, fine
+
+
+def _verb(what: str) -> str:
+    """Whether something that is not known yet is one thing or several.
+
+    >>> _verb("the zones of the file system"), _verb("zones and upgrade strategy"), _verb("who can read its logs")
+    ('are', 'are', 'is')
+    """
+    if _QUESTION.match(what):
+        return "is"
+    head = _REST.split(what)[0].rpartition(" or ")[2]
+    return "are" if " and " in head or (head.endswith("s") and not head.endswith(("ss", "us", "is"))) else "is"
+
+
+_QUESTION: Final = re.compile(r"(who|whom|what|which|whether|when|how|why)\b")
+_REST: Final = re.compile(r",| (?:that|of|in|from|for|with|on)\b")
 
 
 def _accelerators(

@@ -159,7 +159,7 @@ def _gone(before: Plan, after: Plan, rows: Sequence[records.Row]) -> Iterable[re
             data = _data_in_words(gone)
             parts = [text for text in (machines, data) if text]
             if label not in labels:
-                parts.append(f"{_count(len(gone), 'resource')} in all")
+                parts.append(f"{_count(len(gone), 'resource')}{' in all' if len(gone) > 1 else ''}")
             yield records.Need(
                 kind="destroys",
                 component=label,

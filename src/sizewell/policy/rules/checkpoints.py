@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sizewell.policy.rule import Parameters, StackVerdicts, Undetermined, Verdict, Violation, forbid, require, rule
@@ -89,6 +90,13 @@ def checkpoint_versioned(store: Store, _: Parameters) -> Verdict:
     )
 
 
+_LOCKED_BY: Final[Mapping[str, str]] = {
+    "aws": "add object lock",
+    "gcp": "add object retention",
+    "azure": "add a policy of immutability to its containers",
+}
+
+
 @rule(
     "checkpoint-locked",
     area="safety",
@@ -103,14 +111,14 @@ def checkpoint_locked(store: Store, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import store
     >>> checkpoint_locked(store(checkpoints=True), {}).fix
-    'add object lock (S3), object retention (Cloud Storage) or immutability (Azure)'
+    'add object lock'
     """
     if store.checkpoints is False:
         return None
     return require(
         store.locked,
         message="without a lock a stolen key or a faulty script can delete every version of every checkpoint",
-        fix="add object lock (S3), object retention (Cloud Storage) or immutability (Azure)",
+        fix=_LOCKED_BY.get(store.cloud, "make what it holds immutable for some days"),
         unknown="the lock",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sizewell.policy.rule import Parameters, Undetermined, Verdict, Violation, forbid, require, rule
@@ -306,6 +307,13 @@ def cluster_secrets_own_key(cluster: Cluster, parameters: Parameters) -> Verdict
     return cluster_secrets(cluster, parameters)
 
 
+_LOGS: Final[Mapping[str, str]] = {
+    "aws": "turn the control plane logs on (api, audit, authenticator)",
+    "gcp": "turn the logs of the control plane's components on (loggingConfig)",
+    "azure": "add a diagnostic setting that keeps the control plane's logs (kube-audit)",
+}
+
+
 @rule(
     "cluster-logs",
     area="safety",
@@ -319,12 +327,12 @@ def cluster_logs(cluster: Cluster, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import cluster
     >>> cluster_logs(cluster(), {}).fix
-    'turn the control plane logs on (api, audit, authenticator; diagnostic settings on AKS)'
+    'turn the control plane logs on (api, audit, authenticator)'
     """
     return require(
         cluster.logged,
         message="the control plane is not logged: after a misuse it is unknown who started what",
-        fix="turn the control plane logs on (api, audit, authenticator; diagnostic settings on AKS)",
+        fix=_LOGS.get(cluster.cloud, "turn the control plane logs on"),
         unknown="the logs",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sizewell.policy.rule import Parameters, StackVerdicts, Undetermined, Verdict, Violation, require, rule
@@ -200,7 +201,12 @@ def silence_is_not_idleness(thing: Thing, _: Parameters) -> Verdict:
     return Violation("missing data counts as idle: if the agent dies, the guard stops machines that are working", fix)
 
 
-_AT_BOOT: Final = "install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)"
+_AT_BOOT: Final[Mapping[str, str]] = {
+    "aws": "install the metrics agent at first boot (CloudWatch agent nvidia_gpu, DCGM exporter, neuron-monitor)",
+    "gcp": "install the metrics agent at first boot (Ops Agent, DCGM exporter)",
+    "azure": "install the metrics agent at first boot (DCGM exporter)",
+}
+_ANYWHERE: Final = "install the metrics agent at first boot (DCGM exporter)"
 _IN_EKS: Final = (
     "add the add-on amazon-cloudwatch-observability to its cluster, as EksCluster does, or a DCGM exporter; where "
     "another program brings it, waive the rule for this pool"
@@ -245,7 +251,7 @@ def guard_without_metric(pool: Pool, _: Parameters) -> Verdict:
         message=(
             "the idle guard has no data: accelerator utilization is not reported, so idle machines are still billed"
         ),
-        fix=_AGENTS.get(pool.type, _AT_BOOT),
+        fix=_AGENTS.get(pool.type, _AT_BOOT.get(pool.cloud, _ANYWHERE)),
         unknown="the start script",
     )
 
@@ -271,6 +277,6 @@ def accelerator_metrics_missing(pool: Pool, _: Parameters) -> Verdict:
     return require(
         pool.metrics,
         message="accelerator utilization is not reported: no metrics agent is installed",
-        fix=_AGENTS.get(pool.type, _AT_BOOT),
+        fix=_AGENTS.get(pool.type, _AT_BOOT.get(pool.cloud, _ANYWHERE)),
         unknown="the start script",
     )

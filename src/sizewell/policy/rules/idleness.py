@@ -341,9 +341,31 @@ def endpoint_without_autoscaling(endpoint: Endpoint, _: Parameters) -> Verdict:
     return require(
         endpoint.scales,
         message="the endpoint is not autoscaled: it is billed for its peak around the clock",
-        fix="add a scaling target with a policy, or managed instance scaling",
+        fix=_SCALED_BY.get(endpoint.type, "add a scaling target with a policy, or managed instance scaling"),
         unknown="its scaling",
     )
+
+
+_BETWEEN: Final = "set scalingMode to AUTOMATIC, and minInstanceCount below maxInstanceCount"
+_REPLICAS: Final = "set minReplicaCount below maxReplicaCount"
+_SCALED_BY: Final[Mapping[str, str]] = {  # services whose endpoints are scaled in another way than SageMaker's
+    "aws:ecs/service:Service": "add a scaling target with a policy",
+    "gcp:cloudrunv2/service:Service": _BETWEEN,
+    "gcp:cloudrunv2/workerPool:WorkerPool": _BETWEEN,
+    "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment": _REPLICAS,
+    "azure-native:machinelearningservices:OnlineDeployment": (
+        "add an autoscale setting (azure_native.monitor.AutoscaleSetting) whose targetResourceUri is the deployment"
+    ),
+}
+_STOPS: Final[Mapping[str, str]] = {
+    "aws:sagemaker/notebookInstance:NotebookInstance": (
+        "name a lifecycle configuration whose onStart stops it when it is idle (lifecycleConfigName)"
+    ),
+    "aws:sagemaker/domain:Domain": "enable idle shutdown with idleTimeoutInMinutes of 60",
+    "gcp:workbench/instance:Instance": "set the metadata idle-timeout-seconds to 3600",
+    "gcp:colab/runtimeTemplate:RuntimeTemplate": "set idleShutdownConfig.idleTimeout to 3600s",
+    "azure-native:machinelearningservices:Compute": "set idleTimeBeforeShutdown to PT30M",
+}
 
 
 @rule(
@@ -364,7 +386,7 @@ def notebook_without_auto_stop(notebook: Notebook, _: Parameters) -> Verdict:
     return require(
         notebook.stops_itself,
         message="nothing stops the notebook when it is idle: it is billed around the clock",
-        fix="set an idle shutdown (lifecycle configuration, idle settings or idle-timeout-seconds)",
+        fix=_STOPS.get(notebook.type, "set an idle shutdown"),
         unknown="its idle shutdown",
     )
 

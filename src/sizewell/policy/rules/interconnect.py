@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from sizewell.policy.rule import Parameters, StackVerdicts, Undetermined, Verdict, Violation, require, rule
@@ -122,6 +123,13 @@ def infiniband_size(pool: Pool, _: Parameters) -> Verdict:
     return None
 
 
+_ONE_ZONE: Final[Mapping[str, str]] = {
+    "aws": "give the pool one subnet, in a zone that offers the type",
+    "gcp": "name one zone that offers the type (zone, or one of nodeLocations)",
+    "azure": "name one zone that offers the type (zones, availabilityZones in AKS)",
+}
+
+
 @rule(
     "gang-in-one-zone",
     area="correctness",
@@ -145,7 +153,7 @@ def gang_in_one_zone(pool: Pool, _: Parameters) -> Verdict:
         return None
     return Violation(
         f"one job is spread over {pool.zones} zones: no fast interconnect between zones, and the traffic is billed",
-        "give the pool one subnet, in a zone that offers the type",
+        _ONE_ZONE.get(pool.cloud, "keep the pool in one zone that offers the type"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sizewell.policy.rule import (
@@ -23,6 +24,14 @@ from sizewell.resources.values import Flag, either, every, flag, get, items, tex
 from sizewell.sizing.providers import CLOUDS
 
 WEB_PORTS: Final = frozenset({"80", "443", "80,443", "443,80"})
+
+
+_SOURCES: Final[Mapping[str, str]] = {
+    "aws": "ranges or security groups",
+    "gcp": "ranges or source tags",
+    "azure": "ranges or application security groups",
+}
+_SESSIONS: Final[Mapping[str, str]] = {"aws": "Session Manager", "gcp": "a tunnel through IAP", "azure": "Bastion"}
 
 
 @rule(
@@ -50,7 +59,8 @@ def ingress_from_world(opening: Opening, _: Parameters) -> Verdict:
     return forbid(
         opening.world,
         message=f"{ports} is open to the internet: anyone can connect to what listens there",
-        fix="name the ranges or security groups that need it, or use a session service instead",
+        fix=f"name the {_SOURCES.get(opening.cloud, 'ranges')} that need it, or use "
+        f"{_SESSIONS.get(opening.cloud, 'a session service')} instead",
         unknown="the source of the rule",
     )
 
@@ -86,7 +96,8 @@ def _judge_opening(door: Opening, accelerated: Flag) -> Verdict:
         return Undetermined("its ports, its source or its targets")
     return Violation(
         f"port {door.ports} is open to the internet: anyone can use your accelerators at your cost",
-        "name the ranges or security groups that need it, or put a gateway with authentication in front of it",
+        f"name the {_SOURCES.get(door.cloud, 'ranges')} that need it, or put a gateway with authentication in front of "
+        "it",
     )
 
 

@@ -208,9 +208,12 @@ def _images(thing: Thing) -> list[Any]:
 
 
 _NOTEBOOK_INSTANCE: Final = "aws:sagemaker/notebookInstance:NotebookInstance"
-_ON_AWS: Final = {
+_CLOSED_BY: Final = {
     _NOTEBOOK_INSTANCE: "set directInternetAccess to Disabled, with subnetId and securityGroups",
     "aws:sagemaker/domain:Domain": "set appNetworkAccessType to VpcOnly",
+    "gcp:workbench/instance:Instance": "set gceSetup.disablePublicIp to true, in a subnet with Private Google Access",
+    "gcp:colab/runtimeTemplate:RuntimeTemplate": "set networkSpec.enableInternetAccess to false",
+    "azure-native:machinelearningservices:Compute": "set enableNodePublicIp to false, with a subnet or managed network",
 }
 
 
@@ -232,17 +235,18 @@ def notebook_public(notebook: Notebook, _: Parameters) -> Verdict:
             "internet access cannot be disabled without a subnet: AWS rejects the notebook",
             "set subnetId and securityGroups",
         )
+    fix = _CLOSED_BY.get(notebook.type, "put it in a private subnet without direct internet access")
     if notebook.cloud == "aws":  # people get in through IAM: what is open is the way out
         return forbid(
             notebook.public,
             message="a notebook with the team's rights sends traffic straight to the internet: what it reads can leave",
-            fix=_ON_AWS.get(notebook.type, "put it in a private subnet without direct internet access"),
+            fix=fix,
             unknown="its network",
         )
     return forbid(
         notebook.public,
         message="a notebook with the team's rights is reachable from the internet",
-        fix="put it in a private subnet without direct internet access",
+        fix=fix,
         unknown="its network",
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 from sizewell.recording.contents import kubernetes, templates
 from sizewell.recording.contents.unread import Unread
 from sizewell.resources.hidden import of_resource, renders
-from sizewell.resources.recorded import Plan, RecordedResource
+from sizewell.resources.recorded import UNKNOWN, Plan, RecordedResource
 from sizewell.resources.spellings import respelled
 from sizewell.resources.values import canonical, contains_unknown
 
@@ -35,7 +35,7 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
         if resource.urn in parents or not renders(resource):
             continue
         try:
-            inner = tuple(_children(resource, root, (reasons or {}).get(resource.type)))
+            inner = tuple(_children(plan, resource, root, (reasons or {}).get(resource.type)))
         except Unread as error:
             hidden = of_resource(resource, why=str(error))
             told[resource.urn] = replace(hidden, fix=error.fix or hidden.fix)
@@ -51,16 +51,28 @@ def expanded(plan: Plan, root: Path, reasons: Mapping[str, Unread] | None = None
     return replace(plan, resources=tuple(resources), hidden=(*places, *told.values()))
 
 
-def _children(resource: RecordedResource, root: Path, refused: Unread | None) -> Iterator[RecordedResource]:
+def _children(plan: Plan, resource: RecordedResource, root: Path, refused: Unread | None) -> Iterator[RecordedResource]:
     if refused is not None:
         raise refused
     kind, inputs = canonical(resource.type), resource.inputs
     if kind in templates.CLOUDFORMATION:
         yield from _recorded(resource, templates.cloudformation(inputs))
     elif kind in templates.ARM:
-        yield from _recorded(resource, templates.arm(inputs))
+        yield from _recorded(resource, templates.arm(inputs, _group_location(plan, resource)))
     elif kind.startswith("kubernetes:"):
         yield from _manifests(resource, kubernetes.of_resource(kind, resource.name, inputs, root))
+
+
+def _group_location(plan: Plan, deployment: RecordedResource) -> Any:
+    """Where the resource group of a deployment is, if that group is in the plan."""
+    named, behind = deployment.inputs.get("resourceGroupName"), deployment.property_dependencies
+    urns = behind.get("resourceGroupName", ())
+    for group in plan.resources:
+        if canonical(group.type) == "azure-native:resources:ResourceGroup" and (
+            group.urn in urns or (isinstance(named, str) and named == group.inputs.get("resourceGroupName"))
+        ):
+            return group.inputs.get("location", plan.config.get("azure-native:location", UNKNOWN))
+    return UNKNOWN
 
 
 def _recorded(owner: RecordedResource, rows: Iterator[templates.Row]) -> Iterator[RecordedResource]:

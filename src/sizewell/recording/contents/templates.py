@@ -126,27 +126,41 @@ def _inner(value: Any) -> Any:
     return value
 
 
-def arm(inputs: Mapping[str, Any]) -> Iterator[Row]:
-    """The resources of a deployment of Azure's resource manager whose template is in the program."""
+def arm(inputs: Mapping[str, Any], location: Any = UNKNOWN) -> Iterator[Row]:
+    """The resources of a deployment of Azure's resource manager whose template is in the program.
+
+    `location` is that of the resource group in which it deploys.
+    """
     inner = inputs.get("properties")
     if isinstance(inner, Unknown):
         raise Unread("its template is known only after deployment")
     stated = {**inputs, **inner} if isinstance(inner, Mapping) else inputs
     key = next((each for each in ("template", "templateContent", "templateBody") if stated.get(each) is not None), "")
     body = _body(stated, key or "template", "templateLink")
-    parameters: dict[str, Any] = {}
-    for name, declared in _mapping(body.get("parameters")).items():
-        parameters[name] = (
-            declared["defaultValue"] if isinstance(declared, dict) and "defaultValue" in declared else UNKNOWN
-        )
+    known: dict[str, Any] = {_GROUP_LOCATION: location, _OWN_LOCATION: inputs.get("location", UNKNOWN)}
+    declared = _mapping(body.get("parameters"))
     given = stated.get("parameters") or stated.get("parametersContent")
     given = _parsed(given) if isinstance(given, str) else given
     for name, value in given.items() if isinstance(given, Mapping) else ():
-        parameters[name] = value.get("value", UNKNOWN) if isinstance(value, Mapping) else value
-    yield from _arm_resources(body.get("resources"), parameters, "")
+        known[_named("parameters", name)] = value.get("value", UNKNOWN) if isinstance(value, Mapping) else value
+    for name, default in declared.items():  # one may name another that stands before it
+        stands = default.get("defaultValue", UNKNOWN) if isinstance(default, dict) else UNKNOWN
+        known.setdefault(_named("parameters", name), _arm_resolved(stands, known))
+    for name, value in _mapping(body.get("variables")).items():
+        known[_named("variables", name)] = _arm_resolved(value, known)
+    yield from _arm_resources(body.get("resources"), known, "")
 
 
-def _arm_resources(listed: Any, parameters: Mapping[str, Any], parent: str) -> Iterator[Row]:
+_GROUP_LOCATION: Final = "resourcegroup().location"
+_OWN_LOCATION: Final = "deployment().location"
+
+
+def _named(function: str, name: object) -> str:
+    """An expression that names a parameter or variable, as `_arm_resolved` looks for it: letters count for nothing."""
+    return f"{function}('{name}')".lower()
+
+
+def _arm_resources(listed: Any, known: Mapping[str, Any], parent: str) -> Iterator[Row]:
     rows = list(listed.values()) if isinstance(listed, Mapping) else listed or []
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise Unread("the resources of its template are not a list")
@@ -154,8 +168,8 @@ def _arm_resources(listed: Any, parameters: Mapping[str, Any], parent: str) -> I
         if not isinstance(resource, Mapping) or not isinstance(resource.get("type"), str):
             raise Unread(f"resource {number + 1} of its template has no type")
         kind = f"{parent}/{resource['type']}" if parent and "." not in resource["type"] else resource["type"]
-        plain = _arm_resolved({k: v for k, v in resource.items() if k not in _ARM_OWN}, parameters)
-        name = _arm_resolved(resource.get("name"), parameters)
+        plain = _arm_resolved({k: v for k, v in resource.items() if k not in _ARM_OWN}, known)
+        name = _arm_resolved(resource.get("name"), known)
         label = name if isinstance(name, str) else f"{kind.rpartition('/')[2]}-{number + 1}"
         count = resource.get("copy")
         properties = plain.pop("properties", {})
@@ -164,26 +178,24 @@ def _arm_resources(listed: Any, parameters: Mapping[str, Any], parent: str) -> I
             template = merged.get("template")
             if not isinstance(template, Mapping):
                 raise Unread(f"the deployment {label} in its template has its own at another place")
-            yield from arm(merged)
+            yield from arm(merged, known.get(_GROUP_LOCATION, UNKNOWN))
             continue
         if count is not None:
             raise Unread(f"{label} of its template is made several times, by `copy`")
         yield _token(kind), label, merged, {}
-        yield from _arm_resources(resource.get("resources"), parameters, kind)
+        yield from _arm_resources(resource.get("resources"), known, kind)
 
 
 _ARM_OWN: Final = ("type", "apiVersion", "dependsOn", "resources", "comments", "copy", "condition", "name")
 
 
-def _arm_resolved(value: Any, parameters: Mapping[str, Any]) -> Any:
+def _arm_resolved(value: Any, known: Mapping[str, Any]) -> Any:
+    """A value with the expressions in it whose results are known: parameters, variables, places."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]") and not value.startswith("[["):
-        inner = value[1:-1].strip()
-        if inner.startswith("parameters(") and inner.endswith(")") and inner.count("(") == 1:
-            return parameters.get(inner[11:-1].strip("'\" "), UNKNOWN)
-        return UNKNOWN
+        return known.get("".join(value[1:-1].split()).replace('"', "'").lower(), UNKNOWN)
     if isinstance(value, Mapping):
-        return {key: _arm_resolved(each, parameters) for key, each in value.items()}
-    return [_arm_resolved(each, parameters) for each in value] if isinstance(value, list) else value
+        return {key: _arm_resolved(each, known) for key, each in value.items()}
+    return [_arm_resolved(each, known) for each in value] if isinstance(value, list) else value
 
 
 def _token(kind: str) -> str:

@@ -176,7 +176,7 @@ def _pod(graph: Graph, resource: RecordedResource, spec: object) -> dict[str, An
     account = get(spec, "serviceAccountName", default="default")
     return {
         "accelerators": accelerators,
-        "tolerates": _tolerates(get(spec, "tolerations")),
+        "tolerates": either(_on_autopilot(graph), _tolerates(get(spec, "tolerations"))),
         "privileged": either(
             *(_powerful(get(container, "securityContext")) for container in containers),
         ),
@@ -260,6 +260,22 @@ def _host_path(spec: object) -> Flag:
     if isinstance(volumes, Unknown):
         return UNKNOWN
     return either(*(_stated(get(volume, "hostPath")) for volume in volumes))
+
+
+_CLUSTERS: Final = (
+    "gcp:container/cluster:Cluster",
+    "aws:eks/cluster:Cluster",
+    "azure-native:containerservice:ManagedCluster",
+)
+
+
+def _on_autopilot(graph: Graph) -> bool:
+    """Whether all clusters of a program are Autopilot's, which adds the toleration to pods that ask for accelerators.
+
+    Source, from memory: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus.
+    """
+    clusters = [each for token in _CLUSTERS for each in graph.of(token)]
+    return bool(clusters) and all(flag(each.inputs.get("enableAutopilot")) is True for each in clusters)
 
 
 def _tolerates(tolerations: object) -> Flag:

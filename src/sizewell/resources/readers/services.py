@@ -11,11 +11,11 @@ from sizewell.resources import aws_nodes, azure_nodes, controlled, standing
 from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import guards
-from sizewell.resources.readers.cloud import Readers
+from sizewell.resources.readers.cloud import Reader, Readers
 from sizewell.resources.readers.common import base, decoded, is_accelerated_name
 from sizewell.resources.readers.network import is_world
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.sizes import fixed
+from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stackfacts import Fact
 from sizewell.resources.values import (
     Count,
@@ -254,6 +254,12 @@ def azure_endpoint(graph: Graph, resource: RecordedResource) -> dict[str, object
     }
 
 
+def notebook_size(graph: Graph, resource: RecordedResource, reader: Reader) -> Size:
+    """One machine, and none while it is idle where the notebook stops itself."""
+    stops = (reader(graph, resource) or {}).get("stops_itself")
+    return Size(least=0 if stops is True else 1, wanted=1, most=1)
+
+
 def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     inputs = resource.inputs
     config = inputs.get("lifecycleConfigName")
@@ -364,9 +370,12 @@ def workbench(graph: Graph, resource: RecordedResource) -> dict[str, object] | N
 def colab(graph: Graph, resource: RecordedResource) -> dict[str, object] | None:
     del graph
     timeout = get(resource.inputs, "idleShutdownConfig", "idleTimeout")
+    attached = get(resource.inputs, "machineSpec", "acceleratorType")
     kind = text(get(resource.inputs, "machineSpec", "machineType"))
     return {
-        "accelerated": _accelerated(resource, kind),
+        "accelerated": either(
+            _accelerated(resource, kind), UNKNOWN if attached is UNKNOWN else attached not in (None, "")
+        ),
         "stops_itself": UNKNOWN if timeout is UNKNOWN else timeout is not None,
         "public": flag(get(resource.inputs, "networkSpec", "enableInternetAccess")),
         "root": False,

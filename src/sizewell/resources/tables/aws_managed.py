@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sizewell.resources import controlled, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.readers import services
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.values import Text, count, get, items, number, text
@@ -198,7 +199,8 @@ def _notebook(resource: RecordedResource, context: Context) -> Outcome:
     size = Decimal(5) if gigabytes is None else gigabytes
     key, weak = _storage(resource, context, "ebs.gp2.gb_month")
     disk = pools.standing_disk(resource, context, gigabytes=size, key=key, what="notebook disk")
-    machine = _machines(resource, context, resource.inputs.get("instanceType"), fixed(1))
+    machines = services.notebook_size(context.graph, resource, services.notebook_instance)
+    machine = _machines(resource, context, resource.inputs.get("instanceType"), machines)
     return machine, replace(disk, confidence=disk.confidence or weak)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sizewell.resources import azure_nodes, pools
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.readers import services
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import disks, reserved
@@ -251,8 +252,8 @@ def _ml_compute(resource: RecordedResource, context: Context) -> Outcome:
         market = azure_nodes.spot_market(get(inner, "vmPriority"))
         return (pools.machines(resource, context, instance_type=vm, market=market, size=size, premium="azureml"),)
     if kind == "ComputeInstance":
-        line = pools.machines(resource, context, instance_type=vm, market="on-demand", size=fixed(1), premium="azureml")
-        return (line,)
+        size = services.notebook_size(context.graph, resource, services.compute_instance)
+        return (pools.machines(resource, context, instance_type=vm, market="on-demand", size=size, premium="azureml"),)
     if kind in _ATTACHED:
         return Free("attached compute is priced separately")
     found = f"the kind {kind!r} is not known" if kind else "properties name no computeType that can be read"

@@ -530,7 +530,12 @@ def _keeps_some(*paths: InputPath) -> Callable[[object], object]:
 
 
 _PLAN_TIERS: Final = {"Y1": "Dynamic", "FC1": "FlexConsumption", "F1": "Free"}  # others bill by the hour
-_CALLS: Final = by_use("invocations", requests="functions.request", vcpu_hours="functions.vcpu_hour")
+_CALLS: Final = by_use(
+    "invocations",
+    requests="functions.request",
+    vcpu_hours="functions.vcpu_hour",
+    memory_gigabyte_hours="functions.memory_gb_hour",
+)
 _READY: Final = unstated(
     "function with instances that stay ready",
     "they are billed around the clock by their CPU and memory",
@@ -610,7 +615,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "gcp:cloudfunctions/function:Function": _when(_keeps_some(("minInstances",)), _READY, _CALLS),
     "azure-native:web:AppServicePlan": _when(
         _plan_is("dynamic", "flexconsumption"),
-        by_use("executions of its functions", requests="functions.request"),
+        by_use("executions of its functions", requests="functions.request", gigabyte_seconds="functions.gb_second"),
         _when(
             _plan_is("free"),
             free("the free tier"),

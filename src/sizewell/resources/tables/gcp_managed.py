@@ -70,7 +70,8 @@ def _notebook(resource: RecordedResource, context: Context) -> Outcome:
         gcp_nodes.spec_machine({"machineType": gcp_nodes.last_part(text(get(config, "machineType")))}, "on-demand"),
         attached=gcp_nodes.configured_accelerators(get(config, "acceleratorConfig")),
     )
-    return _with_accelerators(resource, context, machine, fixed(1))
+    stops = flag(get(resource.inputs, "softwareConfig", "idleShutdown")) is True
+    return _with_accelerators(resource, context, machine, Size(least=0 if stops else 1, wanted=1, most=1))
 
 
 TABLE: Final[dict[str, Pricer]] = {

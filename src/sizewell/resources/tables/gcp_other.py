@@ -10,6 +10,7 @@ from typing import Any, Final
 from sizewell.resources import gcp_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.kinds import OF_KUBERNETES
+from sizewell.resources.readers import services
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.stores import stored
@@ -395,9 +396,10 @@ def _workbench(resource: RecordedResource, context: Context) -> Outcome:
         machine = gcp_nodes.instance_machine(
             {"machineType": kind, "guestAccelerators": listed, "reservationAffinity": affinity}
         )
-        lines += machine_hours(resource, context, machine, fixed(1))
+        size = services.notebook_size(context.graph, resource, services.workbench)
+        lines += machine_hours(resource, context, machine, size)
         public = negated(flag(get(setup, "disablePublicIp")))
-        lines += pools.addresses(resource, context, public=public, hours=fixed(1).hours())
+        lines += pools.addresses(resource, context, public=public, hours=size.hours())
     data = get(setup, "dataDisks", 0, default=get(setup, "dataDisks"))
     for disk, least, what in ((get(setup, "bootDisk"), 150, "notebook boot disk"), (data, 100, "notebook disk")):
         gigabytes = get(disk, "diskSizeGb", default=least)

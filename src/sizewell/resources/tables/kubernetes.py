@@ -15,7 +15,7 @@ from sizewell.resources.kinds import kind_of, named
 from sizewell.resources.kubernetes import Nodes, nodes_of
 from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import RecordedResource, Unknown
-from sizewell.resources.values import Count, get, items, text
+from sizewell.resources.values import Count, flag, get, items, text
 from sizewell.sizing.money import LineItem
 
 _OF_CLOUDS: Final = ("alb", "gce", "azure")  # how classes of Ingress begin whose controllers make load balancers
@@ -42,6 +42,10 @@ def behind(resource: RecordedResource, context: Context) -> Outcome:
 # -- pods -------------------------------------------------------------------------------------------------------------
 
 
+_GKE: Final = "gcp:container/cluster:Cluster"
+_BY_AUTOPILOT: Final = "the cluster starts them by itself (Autopilot): no price of their accelerators is known"
+
+
 def _machines_of_pods(resource: RecordedResource, context: Context) -> tuple[LineItem, ...]:
     wanted = accelerators_asked(resource, context.graph)
     asks = isinstance(wanted, Unknown) or bool(wanted)
@@ -49,7 +53,8 @@ def _machines_of_pods(resource: RecordedResource, context: Context) -> tuple[Lin
     if nodes.here(resource, context.graph):
         if not asks or nodes.accelerated:
             return ()
-        why = "no machines of this program have any"
+        started = any(flag(each.inputs.get("enableAutopilot")) is True for each in context.graph.of(_GKE))
+        why = _BY_AUTOPILOT if started else "no machines of this program have any"
     else:
         why = "the machines of its cluster are not in this program: their bill is where they are made"
     what = f"machines with {_accelerators(wanted)} for its pods" if asks else "machines for its pods"
