@@ -376,6 +376,20 @@ def test_a_replay_tells_first_and_stops_after_the_grace() -> None:
     assert actions == ["warn", "warn", "empty", "empty", "empty"]
 
 
+def test_in_a_replay_too_the_word_that_a_pool_stays_ends_its_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = next(case for case in CASES if case["name"] == "never used")
+    span = {"use": {"*": [[-480, -136, 0], [-130, 200, 0]]}, "counted": [[-480, 200, ["a", "b"]]]}
+    data = document({**case, "notices": [], **span})
+    data["steps"] = [(NOON - timedelta(minutes=minute)).isoformat() for minute in (180, 126, 10, -52)]
+
+    def actions() -> list[str]:
+        return [pool.action for _, _, (pool,) in replay(parse_timeline(data, "t"), LIMITS)]
+
+    assert actions() == ["warn", "unknown", "warn", "empty"]
+    monkeypatch.setattr(module, "ends_notice", lambda _: False)
+    assert actions() == ["warn", "unknown", "empty", "empty"]
+
+
 def test_a_step_says_what_comes_next() -> None:
     case = next(case for case in CASES if case["name"] == "idle and told just now")
     ((_, _, (pool,)),) = replay(parse_timeline(document(case), "t"), LIMITS)

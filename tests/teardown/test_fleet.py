@@ -137,6 +137,14 @@ def test_what_is_protected_and_left_is_named_with_its_price(evening):
     assert "protected resources" in plan.stacks[0].bills_on[0]
 
 
+def test_what_a_bucket_stores_is_no_nought(evening):
+    bucket = world.bucket("dev-aws", "checkpoints", "dev-aws-checkpoints")
+    evening.shelf.put("dev-aws", bucket)
+    plan, _ = looked(evening)
+    assert plan.stacks[0].bills_on_usd_per_month is None
+    assert "billed by use, such as what is stored: checkpoints" in "; ".join(plan.stacks[0].bills_on)
+
+
 def test_what_holds_until_somebody_ends_it_has_no_date(evening):
     stack(evening)
     plan = evening.plan()

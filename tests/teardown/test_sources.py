@@ -173,6 +173,21 @@ def test_without_a_receiver_nothing_follows_and_that_is_said(evening):
     ]
 
 
+def test_the_word_that_a_pool_stays_as_nobody_can_tell_ends_its_notice(evening):
+    stack(evening)
+    evening.told(minutes=30)
+    assert evening.pool().action == "empty"
+    row = replace(evening.pool(), action="unknown", clause="unseen", why="an accelerator was seen for 88 %", about="")
+    plan = evening.plan()
+    told = replace(plan, stacks=(replace(plan.stacks[0], pools=(row,)),))
+    texts: list[str] = []
+    evening.runner(statuses=evening.statuses, send=lambda url, body: texts.append(body["text"])).run(told)
+    assert "nobody can tell, so it is kept" in texts[0]
+    evening.now += timedelta(minutes=1)
+    again = evening.pool()
+    assert (again.action, again.tell) == ("warn", True)
+
+
 def test_a_second_idleness_within_a_day_is_told_anew(evening):
     stack(evening, values={**IDLE, 1: lambda minute: 80 if 30 <= minute <= 35 else 0})
     evening.told(minutes=50)

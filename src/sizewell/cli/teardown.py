@@ -373,7 +373,8 @@ def _status(args: Arguments) -> int:
             standing = reader.standing(listed, name, at.date())
         except (SizewellError, KeyError):
             return None
-        return None if standing.unpriced else round(standing.emptied, 2)
+        alone = standing.kept_by_use and standing.emptied == standing.kept  # what is protected stands alone
+        return None if standing.unpriced or alone else round(standing.emptied, 2)
 
     with ThreadPoolExecutor(max_workers=8) as threads:
         costs = dict(zip(names, threads.map(smallest, names), strict=True))

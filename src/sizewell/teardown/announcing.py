@@ -136,7 +136,8 @@ def hear(run: Run, what: Sequence[news.News]) -> None:
             nobody = f"neither sizewell:notify of {stack} nor teardown.yaml names a receiver"
             run.say(row, "unheard", f"{nobody}; nobody heard: {text}", action="message")
         LOG.info("%s: %s; %s", stack or "the operators", text, f"told {', '.join(heard)}" if heard else "unheard")
-        run.record("message", row, keys=[each.key for each in own], heard=heard, unheard=failed, text=text)
+        keys, keeps = [each.key for each in own], [each.keeps for each in own if each.keeps is not None]
+        run.record("message", row, keys=keys, keeps=keeps, heard=heard, unheard=failed, text=text)
 
 
 def notice(stack: StackPlan, row: Row, *, acts: bool = True) -> str:

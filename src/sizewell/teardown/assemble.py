@@ -113,6 +113,10 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
                 words.append("everything except machines, at the smallest size")
             elif parts.protected:
                 words.append("protected resources")
+            if destroyed and standing.kept_by_use:  # 20 TB in a bucket are in no figure, and no nought
+                more = f"{standing.kept:,.2f} without what is billed by use, such as what is stored"
+                words.append(f"{more}: {', '.join(standing.kept_by_use)}")
+                bills = None
             for other, usd in standing.beside.items():
                 words.append(f"{other}: {'?' if usd is None else f'{usd:,.2f}'} USD per month")
             if standing.unpriced:

@@ -27,6 +27,7 @@ from sizewell.teardown.looks import Look, interruptions, minutes, when
 from sizewell.teardown.records import (
     DAILY_S,
     DAY_S,
+    KEPT,
     OPEN,
     PREPAID,
     Action,
@@ -373,10 +374,9 @@ def _goes(subject: Subject) -> Verdict:
     days = (0, *subject.limits.expiry_notice_days)
     of_end = tuple(f"end {subject.stack.expires_at} {each} days" for each in days)
     prefix: str | tuple[str, ...] = of_end if subject.due == "expired" else about
-    since_s = episode.since_s
-    if subject.due == "expired":  # whose last word was that it stays was notified of no day
-        stays = [each.at_s for each in notices if each.heard and each.about == _stays(subject)]
-        since_s = max(since_s, *stays, -math.inf)
+    # Whose last word was that it stays was notified of no act.
+    stays = [each.at_s for each in notices if each.heard and each.about in (KEPT, _stays(subject))]
+    since_s = max(episode.since_s, *stays, -math.inf)
     heard = _heard(notices, prefix, since_s)
     if subject.due == "expired" and subject.rules is not None and subject.rules.firm:
         # Told while it was in use: the stack goes then, idle or not, and is not told another time each evening.

@@ -36,7 +36,7 @@ from sizewell.sizing.errors import ServiceError, UsageError
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import refusal, schema_of
 from sizewell.teardown import processes
-from sizewell.teardown.records import OPEN, Protection, Told, printable, until_of
+from sizewell.teardown.records import KEPT, OPEN, Protection, Told, printable, until_of
 
 LOG: Final = logging.getLogger(__name__)
 LOCK: Final = timedelta(hours=3)  # longer than a destroy may take
@@ -215,21 +215,22 @@ class Journal:
     def told(self, stack: str, subject: str, *, acts: Collection[str] = ()) -> tuple[Told, ...]:
         """The notices to the owner of a stack, of a pool of it (`subject`) or of itself (""), oldest first; but those
         that said of one of the acts of today that it would only be noted, and those before its last destroy: what is
-        built again has been announced to nobody.
+        built again has been announced to nobody. With them the words that it stays (KEPT).
         """
         destroyed = max((n for n, record in enumerate(self.records) if _destroyed(record, stack)), default=-1)
         return tuple(
             Told(
                 at_s=datetime.fromisoformat(record["at"]).timestamp(),
-                about=str(record["about"]),
+                about=str(record["about"]) if record["kind"] == "notice" else KEPT,
                 heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
                 due_s=datetime.fromisoformat(record["due"]).timestamp() if record.get("due") else -math.inf,
             )
             for record in self.records[destroyed + 1 :]
-            if record["kind"] == "notice"
-            and record["stack"] == stack
-            and record["subject"] == subject
-            and record.get("observed") not in acts
+            if record["stack"] == stack
+            and (
+                (record["kind"] == "notice" and record["subject"] == subject and record.get("observed") not in acts)
+                or (record["kind"] == "message" and subject in record.get("keeps", ()))
+            )
         )
 
     def wakes_s(self, stack: str, pool: str) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ What an act became is read from the journal and not from the run: the next run s
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from sizewell.sizing.records.stackname import cluster_of
 from sizewell.teardown import processes
 from sizewell.teardown.planning import HOURS_PER_MONTH, Plan, Row
-from sizewell.teardown.records import DAILY_S
+from sizewell.teardown.records import DAILY_S, ends_notice, unannounced
 from sizewell.teardown.savings import Stop, stops
 
 DAY: Final = timedelta(days=1)
@@ -71,6 +71,7 @@ class News:
     text: str
     kind: Literal["stopped", "failed", "held back"]
     daily: bool = True  # else once
+    keeps: str | None = None  # the pool that it says stays, "" the stack; None: it says no such thing
 
 
 def happened(records: Sequence[Mapping[str, Any]], at: datetime) -> list[News]:
@@ -118,16 +119,12 @@ def stands(plan: Plan, held: Iterable[tuple[str, str, str, str]]) -> list[News]:
     """
     news = []
     for stack in plan.stacks:
-        pools_say = {"unknown" if row.action == "unknown" else row.clause for row in stack.pools}
-        for row in stack.rows:
-            if row.action not in ("unknown", "warn") or (row.about and row.clause != "window"):
-                continue
-            if not row.pool and (row.clause == "uncounted" or row.clause in pools_say):
-                continue  # runs go on counting; each pool says for itself what is unknown of it, or prepaid
+        for row in unannounced(stack.row, stack.pools):
             waits = row.next_at if row.clause == "window" else None
             text = f"{_name(row.stack, row.pool)}: {_verdict(row)}: {row.why}"
             text += f"; the next hours begin on {waits:%Y-%m-%d %H:%M} UTC" if waits else ""
-            news.append(_stands(row.stack, row.pool, row.clause, text, row.advice))
+            each = _stands(row.stack, row.pool, row.clause, text, row.advice)
+            news.append(replace(each, keeps=row.pool if ends_notice(row) else None))
     for stack_name, pool, action, why in held:
         text = f"{_name(stack_name, pool)}: {action}: {why}"
         step = "it is tried again in each run; `sizewell teardown report` lists what was held back"

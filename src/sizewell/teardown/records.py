@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ Queue = Literal["none", "asked", "unanswered"]
 Device = tuple[str, int]  # name of a machine, number of its accelerator
 
 DAY_S: Final = 86_400.0
+KEPT: Final = "kept"  # what the word is about that something stays, though no use, lease or protection of it is known
 DAILY_S: Final = DAY_S - 600.0  # after which what is told daily is told again: runs do not begin on the second
 OPEN: Final = datetime(9999, 1, 1, tzinfo=UTC)  # the end of a word that holds until somebody ends it
 
@@ -313,3 +314,34 @@ class Verdict:
     tell: bool = False  # whether the owner is notified of it now
     episode: Episode | None = None  # of an idle pool, or a stack whose pools are all idle
     contradictions: tuple[Contradiction, ...] = ()  # of a pool: what stands, for the next look
+
+
+class Said(Protocol):
+    """What is said of a pool or stack: a verdict, or its row in a plan."""
+
+    @property
+    def action(self) -> Action: ...
+    @property
+    def clause(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+
+
+SaidT = TypeVar("SaidT", bound=Said)
+
+
+def unannounced(stack: SaidT, pools: Sequence[SaidT]) -> Iterator[SaidT]:
+    """What owners hear of once and then daily, since no notice speaks of it: that something is not known, or is not
+    stopped for a reason. A pool says for itself what is unknown of it, and its stack no more; that runs have not
+    counted for long enough to call a stack empty is no news.
+    """
+    of_pools = {"unknown" if each.action == "unknown" else each.clause for each in pools}
+    for each in (stack, *pools):
+        told = each.action not in ("unknown", "warn") or (each.about and each.clause != "window")
+        if not told and not (each is stack and (each.clause == "uncounted" or each.clause in of_pools)):
+            yield each
+
+
+def ends_notice(said: Said) -> bool:
+    """Whether that word ends an earlier notice: it said that something stays, and named no time at which it goes."""
+    return said.clause != "window"

@@ -24,6 +24,7 @@ class Standing:
     kept: Decimal  # after a destroy: what is protected
     beside: Mapping[str, Decimal | None]  # the stacks beside it; None: not all of it has a price
     unpriced: tuple[str, ...]
+    kept_by_use: tuple[str, ...]  # what is protected and billed by a use that is in no figure, such as what is stored
 
 
 def standing(exports: Exports, listed: Mapping[str, Listed], name: str, catalog: Catalog, on: date) -> Standing:
@@ -44,7 +45,8 @@ def standing(exports: Exports, listed: Mapping[str, Listed], name: str, catalog:
         if other != name and cluster_of(other) == name:
             total = price(exports.plan(listed[other]), catalog, on=on).cost().run_rate
             beside[other] = None if total.unpriced else total.usd_per_month.expected
-    return Standing(emptied=emptied, kept=kept, beside=beside, unpriced=tuple(unpriced))
+    by_use = tuple(urn.rpartition("::")[2] for urn, _, _ in own.by_use if urn in protected)
+    return Standing(emptied=emptied, kept=kept, beside=beside, unpriced=tuple(unpriced), kept_by_use=by_use)
 
 
 def usd_per_hour(catalog: Catalog, unit: Unit, machines: int, on: date) -> float | None:

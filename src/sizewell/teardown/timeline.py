@@ -32,6 +32,8 @@ from sizewell.sizing.validating import faults_of, read_json
 from sizewell.sizing.versions import content
 from sizewell.teardown.decide import decide
 from sizewell.teardown.records import (
+    DAILY_S,
+    KEPT,
     Capacity,
     Contradiction,
     Counted,
@@ -47,7 +49,9 @@ from sizewell.teardown.records import (
     Told,
     Update,
     Verdict,
+    ends_notice,
     printable,
+    unannounced,
     until_of,
 )
 
@@ -366,6 +370,7 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
     stack has no receiver; times of idleness are kept from step to step, as runs keep them.
     """
     told: dict[str, list[Told]] = {}
+    words: dict[tuple[str, str], float] = {}  # what is said daily, and when it was last
     seen: dict[str, Verdict] = {}
     quiet: tuple[Episode, ...] = ()
     samples = _samples_until(timeline, max(timeline.steps))  # read once: at each step again, months take minutes
@@ -388,10 +393,19 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
         yield at, verdict, of_pools
         quiet = (verdict.episode,) if verdict.episode else quiet
         seen = {given.subject: given for given in of_pools}
+        heard = stack.receivers != 0
+        stands = {
+            ("" if each is verdict else each.subject, each.clause): each for each in unannounced(verdict, of_pools)
+        }
+        if any(at.timestamp() - words.get(key, -math.inf) >= DAILY_S for key in stands):  # all of it in one message
+            words |= dict.fromkeys(stands, at.timestamp())
+            for (key, _), said in stands.items():
+                if ends_notice(said):
+                    told.setdefault(key, []).append(Told(at_s=at.timestamp(), about=KEPT, heard=heard))
         for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
             if given.tell:
                 due_s = _or_never(given.next_at)
-                notice = Told(at_s=at.timestamp(), about=given.about, heard=stack.receivers != 0, due_s=due_s)
+                notice = Told(at_s=at.timestamp(), about=given.about, heard=heard, due_s=due_s)
                 told.setdefault(key, []).append(notice)
 
 
