@@ -182,7 +182,7 @@ def test_what_is_held_back_is_said_with_the_reason(evening):
 def test_each_verdict_that_stops_nothing_has_a_next_step():
     unknown = {clause.__name__ for clause in clauses.UNKNOWN} | {"unread", "updating", "killed", "unproved", "unknown"}
     warned = {"prepaid", "spared", "window"}
-    assert unknown | warned | {"gone"} == set(news.ADVICE)
+    assert unknown | warned | {"gone", "unheard"} == set(news.ADVICE)
     assert news.advice("gone", "unknown", "dev", "train").startswith("`pulumi refresh --stack dev`, then `pulumi up`")
     assert {hold.__name__ for hold in decide.HOLDS} >= {"updating", "unproved", "prepaid", "unknown", "spared"}
 

@@ -273,7 +273,7 @@ def test_a_signal_that_contradicted_is_not_forgotten_by_the_next_run(evening, mo
     assert evening.outcomes() == []
     assert evening.pool().clause == "contradicted"  # after a run that read nothing of it, too
     watts = 16.0
-    assert evening.pool().action == "empty"
+    assert (evening.pool().action, evening.pool().tell) == ("warn", True)  # the last word was that it stays
 
 
 def test_a_run_that_could_not_count_machines_is_remembered(evening, monkeypatch):

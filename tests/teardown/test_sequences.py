@@ -267,7 +267,7 @@ def test_faults_end_in_done_or_cleanly_refused(tmp_path: Path, fault: str, opera
         assert site.shelf.states[STACK] == before or site.shelf.destroyed
         patched.setattr(owner, name, real)
         for _ in range(
-            8 if operation == "observe" else 1
+            8 if operation in ("observe", "export") else 1
         ):  # its owner heard that it stays: a day anew, every four hours
             site.teardown(killed=False)
         assert [each["id"] for each in site.shelf.states[STACK] if each["custom"]] == ["kept"]

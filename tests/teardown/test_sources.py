@@ -173,6 +173,23 @@ def test_without_a_receiver_nothing_follows_and_that_is_said(evening):
     ]
 
 
+def test_a_journal_without_records_is_said_until_it_has_one(evening):
+    stack(evening)
+    (said,) = evening.plan().remarks
+    assert said.endswith("the journal has no records: leases, pauses and notices of an earlier one do not count")
+    evening.told()
+    assert evening.plan().remarks == ()
+
+
+def test_a_stack_without_receivers_has_the_command_that_names_one(evening):
+    stack(evening)
+    evening.shelf.configurations["dev-aws"] = {}
+    command = "`pulumi config set --path 'sizewell:notify.emails[0]' ADDRESS --stack dev-aws`"
+    (result,) = evening.run()
+    assert command in result.detail
+    assert command in evening.pool().advice
+
+
 def test_the_word_that_a_pool_stays_as_nobody_can_tell_ends_its_notice(evening):
     stack(evening)
     evening.told(minutes=30)

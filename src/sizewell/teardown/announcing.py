@@ -75,7 +75,8 @@ def _unheard(run: Run, row: Row, text: str) -> None:
     if any(not notice.heard and notice.about == row.about and notice.at_s > day_ago_s for notice in told):
         return
     run.record("notice", row, about=row.about, episode=row.episode, heard=[], unheard=[], text=text)
-    run.say(row, "unheard", f"sizewell:notify names no receiver, so nothing follows: {text}", action="notice")
+    why = f"sizewell:notify names no receiver, so nothing follows: {text}"
+    run.say(row, "unheard", f"{why}. Next: {news.advice('unheard', 'warn', row.stack)}", action="notice")
 
 
 # Messages of what was done, failed or stands --------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def _stack(reader: StatusReader, listed: Mapping[str, Listed], status: StackStat
         why=verdict.reason,
         next_step=verdict.next_step,
         next_at=verdict.next_at,
-        advice=advice(verdict.clause, verdict.action, name),
+        advice=advice("unheard" if verdict.unheard else verdict.clause, verdict.action, name),
         about=verdict.about,
         tell=verdict.tell,
         episode=verdict.episode.name if verdict.episode else "",
@@ -199,7 +199,8 @@ def _advice(stack: str, status: PoolStatus) -> str:
     evidence, verdict = status.evidence, status.verdict
     if evidence.fix and verdict.action in ("unknown", "warn"):
         return evidence.fix  # of the call that was refused: it knows more than the clause does
-    return advice("gone" if evidence.gone else verdict.clause, verdict.action, stack, status.pool.name)
+    clause = "gone" if evidence.gone else "unheard" if verdict.unheard else verdict.clause
+    return advice(clause, verdict.action, stack, status.pool.name)
 
 
 def _pool(stack: str, status: PoolStatus, at: datetime) -> Row:

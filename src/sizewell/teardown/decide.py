@@ -495,7 +495,7 @@ def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str 
     reason = f"{verdict.reason}; nobody was notified: {why}"
     told_s = max((each.at_s for each in own), default=-float("inf"))
     again = not nobody or subject.at.timestamp() - told_s >= DAILY_S
-    return replace(verdict, reason=reason, tell=again, next_step="", next_at=None)
+    return replace(verdict, reason=reason, tell=again, unheard=True, next_step="", next_at=None)
 
 
 def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:

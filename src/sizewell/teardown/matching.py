@@ -72,7 +72,15 @@ def remarks(
         if machine_type not in known:
             meant = _meant(machine_type, sorted(known), "machine type")
             said.append(f"idle_power_w.{machine_type}: no machine type {machine_type}, so it says nothing: {meant}")
-    return (*(f"{PATH}: {each}" for each in said), *_astray(reader, stacks, at))
+    return (*(f"{PATH}: {each}" for each in said), *_new(reader), *_astray(reader, stacks, at))
+
+
+def _new(reader: StatusReader) -> Iterator[str]:
+    """That a journal has nothing: it is new, or was lost with what people asked for in it."""
+    journal = reader.journal
+    if journal is not None and not journal.records and not journal.unread:
+        lost = "leases, pauses and notices of an earlier one do not count"
+        yield f"{journal.store.uri}: the journal has no records: {lost}"
 
 
 def _astray(reader: StatusReader, stacks: Collection[str], at: datetime) -> Iterator[str]:

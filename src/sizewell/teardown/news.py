@@ -47,6 +47,8 @@ ADVICE: Final[Mapping[str, str]] = {
     "queue_unasked": "name `queued` and `running` under `prometheus: {stack}` in stacks/config/teardown.yaml",
     "prepaid": "give the capacity to other work, or let it end; what was queued for and is idle, scale down by hand",
     "spared": "nothing stops it: scale it down by hand, or change what the reason names",
+    "unheard": "name a receiver: `pulumi config set --path 'sizewell:notify.emails[0]' ADDRESS --stack {stack}`, and "
+    "commit the file",
     "window": "wait for the hours of its environment, or stop it by hand",
 }
 

@@ -312,6 +312,7 @@ class Verdict:
     saves_usd_per_hour: float | None = None
     about: str = ""  # the step that its owner has to know of
     tell: bool = False  # whether the owner is notified of it now
+    unheard: bool = False  # whether nothing follows, since nobody could be notified
     episode: Episode | None = None  # of an idle pool, or a stack whose pools are all idle
     contradictions: tuple[Contradiction, ...] = ()  # of a pool: what stands, for the next look
 
