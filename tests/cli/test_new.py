@@ -73,10 +73,6 @@ def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: S
         ("notebook --model Qwen/Qwen3-8B", "a notebook has no model"),
         ("", "WORKLOAD is missing"),
         ("chatt", "did you mean chat?"),
-        ("lora", "fix: write finetune"),
-        ("whisper", "fix: write transcribe"),
-        ("jupyter", "fix: write notebook"),
-        ("llm", "fix: write chat"),
         ("chat --load 100users", "100users who ask once a minute each are --load 1.67"),
         ("transcribe --load 100h", "100h of audio a day are --load 0.139"),
         ("chat --infra aws-us-east-1", "fix: write aws/us-east-1"),
@@ -153,3 +149,38 @@ def test_every_example_of_the_repository_is_installed(
     assert sizewell("teardown", "replay", "weekend.json").code == 0
     assert sizewell("new", "--example", "petsnap-vlm-qlora.yaml", "--name", "mine").code == 0
     assert read_spec(tmp_path / "mine.yaml", load()).name == "petsnap-vlm-qlora"
+
+
+def test_a_word_for_a_workload_is_taken_and_all_that_is_wrong_is_said_at_once(
+    sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = sizewell(
+        "new", "chatbot", "--model", "Llama 3.1 70B", "--load", "500 users", "--infra", "London", "--no-input"
+    )
+    assert done.code == 64
+    for said in (
+        "who ask once a minute each are --load 8.33",
+        "did you mean meta-llama/Llama-3.1-70B",
+        "aws/eu-west-2",
+    ):
+        assert said in done.err
+    assert not [*tmp_path.iterdir()]
+    model = "meta-llama/Llama-3.1-70B"
+    done = sizewell("new", "chatbot", "--model", model, "--load", "8.33", "--infra", "aws/eu-west-2", "--no-input")
+    assert done.code == 0
+    assert (tmp_path / "chat.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("lora", "finetune"), ("whisper", "transcribe"), ("jupyter", "notebook"), ("llm", "chat"), ("chatbot", "chat")],
+)
+def test_a_word_for_a_workload_writes_what_it_means(
+    word: str, meant: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"wrote {meant}.yaml" in sizewell("new", word).out
+    assert sizewell("new", meant, "--name", "same").code == 0
+    written = (tmp_path / f"{meant}.yaml").read_text(encoding="utf-8")
+    assert written.replace(f"name: {meant}", "name: same") == (tmp_path / "same.yaml").read_text(encoding="utf-8")

@@ -55,3 +55,25 @@ def test_what_nobody_sells_is_told(line: str, says: str, sizewell: Sizewell) -> 
     done = sizewell("offers", *line.split(), *ON)
     assert done.code == 64
     assert says in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["RTX 4090"], ["RTX 3090"], ["H100 SXM5 80GB", "--region", "eu-central-1"], ["L4:3"], ["TPU7x", "--cloud", "aws"]],
+)
+def test_a_wider_search_is_named_only_where_it_has_prices(words: list[str], sizewell: Sizewell) -> None:
+    done = sizewell("offers", *words, *ON)
+    said = done.out + done.err
+    wider = json.loads(sizewell("offers", *words, "--all", "--json", *ON).out)
+    priced = any(row["on_demand"] or row["spot"] for row in wider)
+    assert ("--all has other sellers" in said) == priced
+    if "it is sold without" in said:
+        more = ["--all"] if "with --all" in said else []
+        assert json.loads(sizewell("offers", words[0], *more, "--json", *ON).out)
+
+
+def test_a_slice_of_tpus_is_called_one(sizewell: Sizewell) -> None:
+    done = sizewell("offers", "v5litepod-64", *ON)
+    assert done.code == 64
+    assert "sizewell offers V5E; in a spec write resources: {tpu: {type: v5e, topology: 8x8}}" in done.err
+    assert sizewell("offers", "V5E", *ON).code == 0

@@ -278,6 +278,84 @@ def test_a_missing_section_is_shown_as_this_kind_of_model_has_it(kind: str, mode
     parse_spec(text + fault.fix.removeprefix("add ") + "\n", "x.yaml", catalog=load())
 
 
+SLICES = {  # as Google calls them: (the line under resources): what is written
+    "accelerators: v5litepod-64": ("v5e", "8x8"),
+    "accelerators: v6e-16": ("v6e", "4x4"),
+    "accelerators: [tpu-v5p-128]": ("v5p", "4x4x4"),
+    "accelerators: v4-32": ("v4", "2x2x4"),
+    "accelerators: v6e-17": ("v6e", "4x8"),
+    "tpu: v5litepod-64": ("v5e", "8x8"),
+    "gpus: v5e-64": ("v5e", "8x8"),
+}
+
+
+@pytest.mark.parametrize("line", SLICES)
+def test_a_slice_keeps_its_chips(line: str) -> None:
+    run = "{tokens: 1B, sequence_length: 2048}"
+    _, raw = mended("training", TEXT, "training", run, f"framework: jax\nresources: {{{line}}}\n")
+    generation, topology = SLICES[line]
+    assert raw["resources"] == {"tpu": {"type": generation, "topology": topology}}
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("facebook/nllb-200-3.3B", "is not one of"),
+        ("facebook/m2m100_1.2B", "is not one of"),
+        ("hexgrad/Kokoro-82M", "makes speech of text"),
+        ("coqui/XTTS-v2", "makes speech of text"),
+        ("suno/bark", "makes speech of text"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "load_of"),
+    [
+        ("inference", "traffic: {documents_per_day: 40, words_per_document: 900}\nslo: {latencies: 2s}\n"),
+        ("batch-inference", "batch: {sentences: 2M, minutes_of_speech: 20, window: 8h}\n"),
+    ],
+)
+def test_what_cannot_be_sized_has_one_way_out(model: str, says: str, kind: str, load_of: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(f"name: x\nkind: {kind}\nmodel: {model}\n{load_of}", catalog=load())
+    [fault] = refused.value.faults
+    assert says in fault.message
+    assert "in place of the model and its load" in fault.fix
+    parse_spec("name: x\nkind: notebook\nresources: {gpu: 24GB..}\n", catalog=load())
+
+
+@pytest.mark.parametrize(
+    ("named", "meant"),
+    [
+        ("meta-llama/Llama-Guard-3-8B", "write meta-llama/Llama-3.1-8B, whose shape it has"),
+        ("Mistral 7b", "write mistralai/Mistral-7B-v0.3"),
+        ("someone/llama3-8b-legal", "did you mean meta-llama/Meta-Llama-3-8B"),
+    ],
+)
+def test_no_name_of_another_tool_is_suggested_for_a_model(named: str, meant: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(f"name: x\nkind: inference\nmodel: {named}\ntraffic: {{rps: 1, {TOKENS}}}\n", catalog=load())
+    [fault] = refused.value.faults
+    assert fault.fix.startswith(meant)
+    assert "maxtext/" not in fault.fix
+
+
+@pytest.mark.parametrize(
+    ("budget", "meant"),
+    [
+        ("monthly: '2,500 USD per month'", {"monthly": "2500 USD"}),
+        ("monthly: $900/week", {"monthly": "3857 USD"}),
+        ("per_run: 200 USD per run", {"per_run": "200 USD"}),
+    ],
+)
+def test_an_amount_keeps_its_number_where_the_key_says_the_period(budget: str, meant: dict[str, str]) -> None:
+    run = "{method: lora, samples: 9k, sequence_length: 512}"
+    if "monthly" in budget:
+        _, raw = mended("inference", TEXT, "traffic", f"{{rps: 1, {TOKENS}}}", f"budget: {{{budget}}}\n")
+    else:
+        _, raw = mended("fine-tuning", TEXT, "training", run, f"budget: {{{budget}}}\n")
+    assert raw["budget"] == meant
+
+
 VALUES = (0, -1, 2.5, "5k", "4B", float("inf"), float("nan"), "", True, [], {}, ["EU", "UK"], "20 tok/s", "“5”", "$5k",
           "H100:8", "8xA5000", "RTX 4090", 4090, "eu, us", "1024x1024", "weekdays", "3-5", {"a": 1}, "./x", "café")  # fmt: skip
 KEYS = {

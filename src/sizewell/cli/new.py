@@ -46,7 +46,7 @@ WORKLOADS: Final[Mapping[str, Kind]] = {
     "batch": Kind("inference over records, nightly", "meta-llama/Llama-3.1-8B-Instruct", "1M", "records"),
     "notebook": Kind("a notebook with a GPU", "", "16GB..", "memory of the GPU"),
 }
-WORKLOAD: Final = Choice(tuple(WORKLOADS), "workload")
+WORKLOAD: Final = Choice(tuple(WORKLOADS), "workload", taken=True)
 ANYWHERE: Final = "anywhere"
 SHARED: Final = ("ttl", "owner", "cost_center")  # what the specs of a stack have in common
 _ROWS = "\n".join(f"  {name:<11} {kind.what}; --load counts {kind.counts}" for name, kind in WORKLOADS.items())
@@ -95,7 +95,12 @@ def command(args: Arguments) -> int:
         key: getattr(args, key) or (_ask(what, usual) if asks and usual else usual)
         for key, (what, usual) in questions.items()
     }
-    answers["load"] = counted_load(args.workload, answers["load"])
+    wrong: list[UsageError] = []
+    try:
+        answers["load"] = counted_load(args.workload, answers["load"])
+    except UsageError as error:  # named together with what else is wrong
+        answers["load"] = kind.load
+        wrong.append(error)
     if args.model and not kind.model:
         raise UsageError(f"new: a {args.workload} has no model\n  fix: leave --model out")
     name = args.name or args.workload
@@ -107,7 +112,12 @@ def command(args: Arguments) -> int:
     with output.progress("reading the catalog"):
         catalog = load()
         text = fitted(text, catalog.models.get(answers["model"]))
-        check(text, catalog, folder)
+        try:
+            check(text, catalog, folder)
+        except UsageError as error:
+            raise UsageError("\n".join(map(str, [*wrong, error]))) from None
+    if wrong:
+        raise wrong[0]
     write(path, text)
     _say(path, args)
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -87,11 +88,38 @@ def command(args: Arguments) -> int:
     elif offered:
         _print(offered, catalog, on)
     elif name and not args.all and (wrong := not_to_be_had(name, catalog)):
-        raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}; --all has other sellers")
+        others = "; --all has other sellers" if _sold(catalog, keys, count, on) else ""
+        raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}{others}")
     else:
-        where = "" if args.all or args.cloud else "; --all has other sellers"
-        print(f"no machine with {'that many' if count else 'one'}, there{where}")
+        print(f"no machine with {'that many' if count else 'one'}, there{_wider(catalog, keys, count, args, on)}")
     return 0
+
+
+def _sold(
+    catalog: Catalog, keys: set[str], count: int, on: date, *, clouds: Iterable[str] = (), region: str = ""
+) -> bool:
+    """Whether such machines have a price on that day, of these clouds or of any."""
+    return any(
+        each.usd_per_device is not None
+        for shape in catalog.shapes
+        if shape.accelerator in keys and count in (0, shape.accelerators) and (not clouds or shape.cloud in clouds)
+        for each in _offered(catalog, shape, region, on)
+    )
+
+
+def _wider(catalog: Catalog, keys: set[str], count: int, args: Arguments, on: date) -> str:
+    """What asks for less and has an answer; "" where nothing does."""
+    own = {args.cloud} if args.cloud else () if args.all else PROVISIONABLE
+    limits = [f"--{name} {getattr(args, name)}" for name in ("cloud", "region") if getattr(args, name)]
+    if not args.all and not args.cloud and _sold(catalog, keys, count, on, region=args.region or ""):
+        return "; --all has other sellers"
+    if args.region and _sold(catalog, keys, count, on, clouds=own):
+        return f"; it is sold without --region {args.region}"
+    if args.cloud and _sold(catalog, keys, count, on, clouds=() if args.all else PROVISIONABLE):
+        return f"; it is sold without {' and '.join(limits)}"
+    if limits and not args.all and _sold(catalog, keys, count, on):
+        return f"; it is sold without {' and '.join(limits)}, with --all"
+    return f"; it is sold in other numbers than {count}" if count and _sold(catalog, keys, 0, on, clouds=own) else ""
 
 
 def _asked(text: str | None) -> tuple[str, int]:
@@ -104,10 +132,16 @@ def _keys(catalog: Catalog, name: str) -> set[str]:
         return {key for key in catalog.accelerators if "-share-" not in key}
     keys = {item.key for item in catalog.accelerators_named(name)}
     if not keys:
-        from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
+        from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had, slice_meant
 
         if wrong := not_to_be_had(name, catalog):
             raise UsageError(f"offers: {wrong[0]}\n  fix: {wrong[2].replace('write', 'name', 1)}")
+        if meant := slice_meant(name, catalog):
+            generation = re.sub(r".*type: (\w+),.*", r"\1", meant).upper()
+            raise UsageError(
+                f"offers: {name} is a slice of TPUs, not an accelerator\n"
+                f"  fix: sizewell offers {generation}; in a spec write resources: {{{meant.replace('},', '}},', 1)}"
+            )
         if carried := _carried(catalog, name):
             raise UsageError(f"offers: {name} is a machine type, not an accelerator\n  fix: {carried}")
         fix = device_meant(name, catalog) or f"name one of {', '.join(families(catalog))}"

@@ -13,11 +13,23 @@ from sizewell.cli.suggestions import nearest
 
 
 class Choice(click.Choice[str]):
-    """One of a few words; a refusal names the one that is meant, where the words have a row in the table of aliases."""
+    """One of a few words; a refusal names the one that is meant, where the words have a row in the table of aliases.
 
-    def __init__(self, choices: Sequence[str], of: str = "") -> None:
+    `taken`: such a word is taken for the one that it means.
+    """
+
+    def __init__(self, choices: Sequence[str], of: str = "", *, taken: bool = False) -> None:
         super().__init__(choices)
         self.of = of
+        self.taken = taken
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if self.taken and value not in self.choices:
+            from sizewell.sizing.aliases import alias
+
+            row = alias(self.of, str(value))
+            value = row.meant if row and row.meant in self.choices else value
+        return super().convert(value, param, ctx)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         from sizewell.sizing.aliases import alias

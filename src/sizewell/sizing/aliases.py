@@ -4,7 +4,7 @@ One table, `data/aliases.csv`. `of` says what a word names: a model, a cloud, a 
 by its path, a value of a key ("value PATH"), a command. `written` may end in `*`. `meant` is what to write, with `$`
 for the value that was written and `$:30` for a 30th of it; without it `why` is the way out. For models `why` says where
 the name is used: Ollama's tags are those of its library (from memory, 2026-11), "closed" are models whose weights
-nobody publishes.
+nobody publishes, "its shape" one that a fine-tune began from (its model card, from memory, 2026-11).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sizewell import csvtables
 
 CLOSED: Final = "closed"
 IN_4_BITS: Final = "Ollama 4 bits"
+OF_ITS_SHAPE: Final = "its shape"  # a fine-tune by another name, of the same dimensions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,6 +92,33 @@ def device_meant(name: str, catalog: Catalog) -> str:
     return f"did you mean {_listed(keys)}?" if keys else ""
 
 
+def slice_meant(name: str, catalog: Catalog) -> str:
+    """The slice that Google's own name is of, as a spec states it; "" for none. v5p-128 counts cores, two of a chip.
+
+    >>> from sizewell.sizing.catalog import load
+    >>> slice_meant("v5litepod-64", load()), slice_meant("tpu-v5p-128", load())
+    ('tpu: {type: v5e, topology: 8x8}, 64 chips', 'tpu: {type: v5p, topology: 4x4x4}, 64 chips')
+    >>> slice_meant("v6e-17", load()), slice_meant("h100-80", load())
+    ('tpu: {type: v6e, topology: 4x8}, 32 chips: the next larger slice', '')
+    """
+    plain = re.sub(r"^(?:google-|cloud-)*tpu-?(?=v)", "", re.sub(r"[\s_]+", "-", name.strip().lower()))
+    plain = re.sub(r"^v5e-", "v5litepod-", plain)
+    family, _, size = plain.rpartition("-")
+    if not size.isdigit():
+        return ""
+    sizes = {
+        int(item.api_type.rpartition("-")[2]): item
+        for item in sorted(catalog.slices, key=lambda item: not item.multi_host)
+        if item.api_type.rpartition("-")[0] == family
+    }
+    number = min((each for each in sizes if each >= int(size)), default=max(sizes, default=0))
+    if not number:
+        return ""
+    item = sizes[number]
+    said = "" if number == int(size) else f": the {'next larger' if number > int(size) else 'largest'} slice"
+    return f"tpu: {{type: {item.generation}, topology: {item.topology}}}, {item.chips} chips{said}"
+
+
 def families(catalog: Catalog) -> list[str]:
     """What the accelerators are called, without their memory and their form."""
     return sorted({RUNTIME, *(key.partition("-")[0] for key in catalog.accelerators)})

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sizewell.sizing.aliases import CLOSED, IN_4_BITS, alias
+from sizewell.sizing.aliases import CLOSED, IN_4_BITS, OF_ITS_SHAPE, alias
 from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
@@ -20,9 +20,9 @@ from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
-from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had
+from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had, slice_meant
 from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
-from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, two_stacks_by_name, two_stacks_way
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, speaks_by_name, two_stacks_by_name, two_stacks_way
 from sizewell.sizing.workload.precision import known_model, weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
     from sizewell.sizing.catalog.records import Accelerator, Shape
 
+_OWN_NAMES = "maxtext/"  # of checkpoints that stand on no hub: meant by nobody who does not write it so
 ALIKE = 0.5  # of the words and figures of two names together
 # A tag of Ollama: the model, whether it is tuned, and the form of its weights.
 _TAG = re.compile(r"([\w.-]+:[\w.]+?)(?:-(?:instruct|chat|it|text))?((?:-(?:qat|fp16|bf16|i?q\d\w*))+)", re.IGNORECASE)
@@ -62,6 +63,9 @@ def _model_meant(name: str, weights: str | None) -> str:
         return f"write {{name: {row.meant}, weights: {form}}}" if form and not stated else f"write {row.meant}"
     if row.why == CLOSED:
         return f"write {row.meant}, or another open model: the weights of {name} are not published, it is an API only"
+    if row.why == OF_ITS_SHAPE:
+        own = "for its own weights name its config.json"
+        return f"write {row.meant}, whose shape it has: that one is then sized and launched; {own}"
     if row.why == IN_4_BITS and weights in (None, "bf16"):
         return f"write {{name: {row.meant}, weights: int4}}, as Ollama runs this tag, or {row.meant} for 16 bits"
     return f"write {row.meant}"
@@ -69,6 +73,7 @@ def _model_meant(name: str, weights: str | None) -> str:
 
 def _near_models(name: str, known: Iterable[str]) -> str:
     """The models whose names have most words and figures in common: letters alone take llama3 for llama-33b."""
+    known = [key for key in known if not key.startswith(_OWN_NAMES) or name.lower().startswith(_OWN_NAMES)]
     name = _as_published(name)
     wanted = _words(name)
     shares = {
@@ -87,7 +92,7 @@ def same_words(name: str, known: Iterable[str]) -> list[str]:
     """The models whose names are of the same words and figures, whoever publishes them."""
     wanted = _words(_as_published(name))
     same = sorted(key for key in known if wanted and _words(key) == wanted)
-    return [key for key in same if not key.startswith("maxtext/")] or same  # no names of a repository
+    return [key for key in same if not key.startswith(_OWN_NAMES) or name.lower().startswith(_OWN_NAMES)]
 
 
 def _as_published(name: str) -> str:
@@ -180,6 +185,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or (two_stacks_way(spec.model.name) if two_stacks_by_name(spec.model.name) else "")
+            or (MACHINE_ALONE if speaks_by_name(spec.model.name) else "")
             or _near_models(spec.model.name, catalog.models)
             or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
             "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "
@@ -189,7 +195,9 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             Fault(
                 path="model",
                 found=spec.model.name,
-                message=f"'{spec.model.name}' is not one of the {len(catalog.models)} models in the catalog",
+                message=f"'{spec.model.name}' makes speech of text, which is not predicted"
+                if speaks_by_name(spec.model.name)
+                else f"'{spec.model.name}' is not one of the {len(catalog.models)} models in the catalog",
                 fix=f"{fix} else name its config.json" if fix.startswith("did") else fix,
             )
         ]
@@ -594,6 +602,10 @@ def _device(written: str, spec: WorkloadSpec, catalog: Catalog) -> str:
         return f"write [{bare}]; how many machines there may be is in nodes"
     if any(shape.instance_type == written for shape in catalog.shapes):
         return f"write resources: {{instance_type: {written}}}"
+    if meant := slice_meant(written, catalog):
+        if len(spec.resources.accelerators) > 1:
+            return f"leave it out; a slice is stated alone, as resources: {{{meant.replace('},', '}},', 1)}"
+        return f"write resources: {{{meant.replace('},', '}},', 1)}"
     return ""
 
 

@@ -13,8 +13,8 @@ from sizewell import csvtables
 from sizewell.sizing.workload.towers import parts_of
 
 MACHINE_ALONE: Final = (
-    "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, or what holds 2 bytes a parameter to serve "
-    "it or for LoRA (bf16), 16 to train all of it (AdamW), and the activations"
+    "size the machine alone: kind: notebook with resources: {gpu: 24GB..}, in place of the model and its load; gpu "
+    "holds 2 bytes a parameter to serve it or for LoRA (bf16), 16 to train all of it (AdamW), and the activations"
 )
 _OF_TWO_STACKS: Final = {"google-t5/t5-large": 738e6, "bigscience/mt0-xxl": 12.9e9}  # in the catalog, by parameters
 TWO_STACKS: Final = (
@@ -154,6 +154,22 @@ def two_stacks_by_name(name: str) -> bool:
     [True, True, False]
     """
     return _TWO_STACKS_CALLED.search(name) is not None
+
+
+_SPEAKS_CALLED: Final = re.compile(
+    r"(?:^|[-_/.])(?:kokoro|x?tts\d*|bark|vits\d*|speecht5|tortoise|piper|tacotron\d*|fastspeech\d*|chatterbox|zonos|"
+    r"fish-speech|hifigan|(?:cosyvoice|styletts|melotts|openvoice|vibevoice)\w*)(?:[-_.]|$)",
+    re.IGNORECASE,
+)
+
+
+def speaks_by_name(name: str) -> bool:
+    """Whether a model is called as one of the families that make speech of text.
+
+    >>> [speaks_by_name(name) for name in ("hexgrad/Kokoro-82M", "coqui/XTTS-v2", "suno/bark", "org/embark-7b")]
+    [True, True, True, False]
+    """
+    return _SPEAKS_CALLED.search(name) is not None
 
 
 def two_stacks_way(name: str) -> str:

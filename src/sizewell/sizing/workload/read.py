@@ -122,14 +122,15 @@ def parse_spec(
         if another := _of_another_kind(raw, origin) or _of_another_tool(text, origin):
             raise another
         from sizewell.sizing.workload.places import placed
-        from sizewell.sizing.workload.repair import together, tried, without_added
+        from sizewell.sizing.workload.repair import of_the_machine_alone, together, tried, without_added
 
         def judge(changed: Mapping[str, Any]) -> list[Fault]:
             return _faults_of(changed, catalog)
 
         faults = [tried(raw, fault, faults, judge) for fault in faults]
         faults = [tried(raw, fault, faults, judge) for fault in together(raw, faults, judge)]
-        raise SpecError(placed(without_added(raw, faults), text), subject=origin)
+        faults = of_the_machine_alone(without_added(raw, faults))
+        raise SpecError(placed(faults, text), subject=origin)
     spec._given = given  # noqa: SLF001 - the record is being made here
     spec._origin = origin  # noqa: SLF001
     spec._log = log  # noqa: SLF001

@@ -15,6 +15,7 @@ import yaml
 
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.workload.faults import keys_at
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE
 from sizewell.sizing.workload.text import SpecLoader
 
 GUESSED: Final = (
@@ -107,6 +108,14 @@ def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault
         for fault in faults
         if fault not in gone or all(_node(each, _steps(fault.path)) is None for each in made if each is not None)
     ]
+
+
+def of_the_machine_alone(faults: Sequence[Fault]) -> list[Fault]:
+    """The faults but those of a load, where the one way out for the model sizes a machine without it."""
+    if not any(fault.fix.startswith(MACHINE_ALONE[:22]) for fault in faults if fault.path.startswith("model")):
+        return [*faults]
+    loads = ("traffic", "batch", "training", "slo", "deadline")
+    return [fault for fault in faults if fault.path.partition(".")[0] not in loads]
 
 
 def together(

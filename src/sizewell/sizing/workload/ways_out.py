@@ -9,7 +9,7 @@ from typing import Final
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.units import UnitError, amount, counted, period_s, rate_parts, show_count, show_duration
-from sizewell.sizing.workload.devices import not_to_be_had
+from sizewell.sizing.workload.devices import not_to_be_had, slice_meant
 from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
 
 _Way = Callable[[re.Match[str]], str]
@@ -59,6 +59,18 @@ def in_place(written: str) -> str:
     return f", of as much memory as {name}, which no cloud here sells" if not_to_be_had(name, load()) else ""
 
 
+def _slice(match: re.Match[str]) -> str:
+    meant = slice_meant(match[0], load())
+    return f"write resources: {{{meant.replace('},', '}},', 1)}" if meant else ""
+
+
+def _tpu_slice(match: re.Match[str]) -> str:
+    if meant := slice_meant(match[0], load()):
+        return f"write {meant}"
+    generation = re.sub(r"^v5(?:lite|litepod)?$", "v5e", match[1])
+    return f"write tpu: {{type: {generation}}}, with topology: 4x4"
+
+
 def _budget(match: re.Match[str]) -> str:
     sign = re.match(r"\s*(US ?\$|USD|[$€£¥]|[A-Z]{3}(?![A-Za-z]))?\s*", match[0])
     number, rest = amount(match[0][sign.end() :] if sign else match[0])
@@ -73,6 +85,12 @@ def _budget(match: re.Match[str]) -> str:
     if seconds != month:
         return f"write budget: {{monthly: {float(number) * month / seconds:.0f} USD}}, {number} a {after[2]}"
     return f"write budget: {{{per}: {number.normalize():f} USD}}"
+
+
+def _amount(match: re.Match[str]) -> str:
+    """An amount of a budget with its period behind it, which its key says already."""
+    meant = re.search(r": (\d[\d.]* USD)\}", _budget(match))
+    return f"write {meant[1]}" if meant else ""
 
 
 def _things(written: str) -> tuple[str, str]:
@@ -157,8 +175,9 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"deadline|batch\.window", r"(?:tomorrow|today|one day|a day|1 day)", _spelt("write 1d")),
     (r"resources\.nodes", r"0", _spelt("write 1")),
     (r"resources\.tpu", r"(?:tpu-?)?v5", _spelt("write tpu: {{type: v5e}}, with topology: 4x4; v5p is the larger one")),
-    (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)(?:-\d+)?",
-     _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
+    (r"resources\.tpu", r"(?:tpu-?)?(v5(?:lite|e|litepod)|v\d\w*)-\d+", _tpu_slice),
+    (r"resources\.tpu", r"(?:tpu-?)?v5(?:lite|e|litepod)", _spelt("write tpu: {{type: v5e}}, with topology: 4x4")),
+    (r"resources(?:\.gpus?)?", r"(?:tpu-?)?v\d\w*-\d+", _slice),
     (r"data\.location", r"([a-z0-9][a-z0-9.-]+(?:/\S*)?)", _spelt('write "s3://{0}", or with gs:// or az://')),
     (r"team", r"([a-z0-9-]+)", _spelt("write owner: {0}")),
     (r"resources", _DEVICE,
@@ -208,6 +227,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
      _spelt("name vllm, or leave it out: it is neither predicted nor launched")),
     (r"(?:traffic|slo|idle|checkpoint|training)\.\w+|model\.params|deadline|batch\.window|ttl|budget\.\w+",
      r"(\d+),(\d{1,2}|\d{4,})( ?[a-zA-Z/]*)", _with_point),
+    (r"budget\.monthly", r".*(?:/|\bper\b|\ban?\b|monthly).*", _amount),
+    (r"budget\.per_run", r".*(?:/|\bper\b|\ban?\b|\beach\b) ?(?:run|job).*", _amount),
     (r"budget\..*", rf"\$ ?{_N}", _spelt("write {0} USD")),
     (r"budget\..*", rf"(?:[€£¥] ?{_N}|{_N} ?[€£¥])", _spelt("prices are in USD: convert it")),
 )  # fmt: skip
