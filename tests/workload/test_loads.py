@@ -94,6 +94,7 @@ LOADS = {
         {"images": {"resolution": 1024, "steps": 30, "guidance": True}},
     (PICTURES, "{rps: 1, images: {sampling_steps: 30, cfg_scale: 1, per_request: 2}}"):
         {"images": {"per_request": 2, "steps": 30, "guidance": False}},
+    (PICTURES, "{images_per_day: 8k, resolution: 1024x1024, steps: 25}"): {"images": {"resolution": 1024, "steps": 25}},
     (FLUX, "{rps: 1, denoising_steps: 28, guidance_scale: 3.5}"): {"images": {"steps": 28}},
     (EYES, f"{{photos_per_day: 9k, {TOKENS}}}"): {"rps": "9k/d", "images": {"per_request": 1}},
     (EYES, "{pages_per_day: 9k, image_size: 1024, input_tokens: 9, output_tokens_per_page: 700}"):

@@ -141,6 +141,16 @@ CASES = {  # (kind, model, load): what the model does in a second, or in a batch
     ("inference", EARS, "calls_per_day: 200, duration: 4m"): {"heard": 200 * 240 / 86_400},
     ("inference", EARS, "concurrent_calls: 120, call_length: 6m"): {"heard": 120},
     ("inference", EARS, "hours_per_day: 600, minutes_per_call: 6"): {"heard": 600 * 3600 / 86_400},
+    ("inference", EARS, "calls_per_day: 9000, call_length: 6m, segments_per_call: 12"): {"heard": 9000 * 360 / 86_400},
+    ("inference", EARS, "calls_per_day: 9000, average_handle_time: 6m, segments_per_call: 12"):
+        {"heard": 9000 * 360 / 86_400},
+    ("inference", EARS, "streams: 40, audio: 10s"): {"heard": 40},
+    ("inference", READER, "queries_per_second: 30, passages_per_query: 50, passage_tokens: 200"): {"in": 30 * 50 * 200},
+    ("inference", READER, "documents_per_second: 5, chunks_per_document: 40, chunk_size: 512"): {"in": 5 * 40 * 512},
+    ("inference", WRITER, "queries_per_second: 5, passages_per_query: 10, tokens_per_query: 900, output_tokens: 9"):
+        {"in": 5 * 900},
+    ("batch-inference", READER, "documents: 2M, chunks_per_document: 25, chunk_size: 512"): {"in": 2e6 * 25 * 512},
+    ("batch-inference", WRITER, "rows: 5M, columns_per_row: 12, tokens_per_row: 80"): {"in": 5e6 * 80},
     ("batch-inference", EYES, "documents: 30k, pages_per_document: 4, output_tokens_per_page: 700"):
         {"pictures": 120_000, "out": 120_000 * 700},
     ("batch-inference", EYES, "documents: 30k, pages_per_document: 4, tokens_per_page: 700"):

@@ -195,8 +195,8 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         parts = [str(given[part]) for part in _PLACE if isinstance(given.get(part), str | int)]
         value = "/".join(parts) if len(parts) > 1 else value
     fix = (
-        way_out(path, value)
-        or load_meant(where, key, value, given, raw)
+        load_meant(where, key, value, given, raw)
+        or way_out(path, value)
         or (_bound(key, value) if where == "slo" else "")
         or _meant_by_key(path, value)
         or _option(where, key, given, raw)

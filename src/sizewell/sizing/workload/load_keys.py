@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -140,7 +140,27 @@ def part_of(key: str, value: object) -> Part:
 def parts_of(section: Mapping[str, object], known: tuple[str, ...]) -> list[Part]:
     """The keys of a section that no spec has, as far as they count or measure something."""
     parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in known]
-    return [part for part in parts if part.number or seconds_of(part)]
+    parts = [part for part in parts if part.number or seconds_of(part)]
+    things = {thing for part in parts for thing in (part.per, "" if measures(part) else singular(part.what)) if thing}
+    return [_of_a_thing(part, things) for part in parts]
+
+
+def _of_a_thing(part: Part, things: set[str]) -> Part:
+    """A size that has its thing before it: passage_tokens and chunk_size are of a passage and of a chunk.
+
+    >>> _of_a_thing(part_of("passage_tokens", 200), {"passag"}).what
+    'tokens'
+    >>> _of_a_thing(part_of("chunk_size", 512), {"chunk"}).per
+    'chunk'
+    """
+    thing, _, size = part.what.rpartition("_")
+    if part.per or part.period or singular(thing) not in things or SIZE.fullmatch(part.what):
+        return part
+    if size in ("size", "length", "len") and part.number and not seconds_of(part):
+        return replace(part, what="tokens", per=singular(thing))
+    if size in TEXT or size == "tokens" or PICTURES.fullmatch(size):
+        return replace(part, what=size, per=singular(thing))
+    return part
 
 
 def own_of(parts: list[Part], *, unknown: bool) -> Part | None:
@@ -200,6 +220,12 @@ def seconds_of(part: Part) -> float:
     except UnitError:
         number, rest = amount(stated)
         return float(number) * period_s(rest.strip()) if rest else 0.0
+
+
+def length_of(part: Part) -> str:
+    """The thing that a key of a length is of, in the singular: call_length is of a call; "" where it names none."""
+    match = _LENGTH.fullmatch(part.what)
+    return singular(str(match[1] or match[3] or "").rpartition("_")[2]) if match else ""
 
 
 def measures(part: Part) -> bool:

@@ -20,6 +20,7 @@ from sizewell.sizing.workload.load_keys import (
     TOKENS_OF,
     Known,
     Part,
+    length_of,
     measures,
     number_of,
     seconds_of,
@@ -72,7 +73,10 @@ class Load:
         """Where in the chain the thing stands that a size is of; an unknown one is the request."""
         if size.part.period and not size.part.per:
             return 0  # all of it in a time, shared out among the things of that time
-        return next((at for at, part in enumerate(self.chain) if is_one(part, size.part.per)), self.request)
+        timed = max((at for at, part in enumerate(self.chain) if part.period), default=0)
+        other = timed if seconds_of(size.part) else self.request  # a length without a thing is of what comes in a time
+        thing = size.part.per or (length_of(size.part) if seconds_of(size.part) else "")
+        return next((at for at, part in enumerate(self.chain) if is_one(part, thing)), other)
 
 
 def exact(number: float) -> Fraction:

@@ -31,6 +31,7 @@ from sizewell.sizing.workload.load_keys import (
     measures,
     number_of,
     own_of,
+    part_of,
     parts_of,
     seconds_of,
     several,
@@ -121,7 +122,8 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     root = own or Part("records", "records", value=section["records"], number=number)
     load = load_of(root, parts, known, section, named=own is not None, splits=False)
     pictures = pictures_of(section, load, known)
-    lines = unheard(parts, known) | size_lines(load, section, homes) | pictures
+    lines = unheard(parts, known) | _inside(load, section, "tokens_per_record")
+    lines |= size_lines(load, section, homes) | pictures
     whole = "leave it out: each record of a batch is sized as read whole"
     lines |= {
         key: whole for key, value in section.items() if key not in stands and cached_share(key, value, 0) is not None
@@ -276,7 +278,9 @@ def _people(load: Load, section: Mapping[str, object], known: Known) -> dict[str
         return {**above, root.key: f"write concurrent_users: {root.value}"}
     sizes = [size for size in load.sizes if size.of == "audio"]
     length = float(sum((load.of_request(size) for size in sizes), Fraction(0)))
-    if not length or "audio" in section:
+    if "audio" in section:
+        length = seconds_of(part_of("length", section["audio"]))
+    if not length:
         heard = f"rps: {root.number / HEARD_S:.4g}" + (f", audio: {HEARD_S}s" if "audio" not in section else "")
         way = "heard half a minute at a time"
     else:
@@ -285,15 +289,18 @@ def _people(load: Load, section: Mapping[str, object], known: Known) -> dict[str
     return {**above, root.key: f"write {heard} ({at_once}, {way})"}
 
 
-def _inside(load: Load, section: Mapping[str, object]) -> dict[str, str]:
-    """What one request has several of, where no size of one of them says how much it reads."""
+def _inside(load: Load, section: Mapping[str, object], home: str = "input_tokens") -> dict[str, str]:
+    """What one request or record has several of, where no size of one of them says how much it reads."""
     beyond = [part for part in load.chain[load.request + 1 :] if part.key]
     if not beyond:
         return {}
-    if "input_tokens" in section:
-        return {part.key: "leave it out: input_tokens are all that a request reads" for part in beyond}
+    if home in section or any(size.of != "output" for size in load.sizes):
+        all_of_it = home if home in section or any(size.of == "input" for size in load.sizes) else "the other sizes"
+        return {part.key: f"leave it out: {all_of_it} are all that is read" for part in beyond}
+    if not all(READ_TOGETHER.fullmatch(part.what) for part in beyond):
+        return {}  # boxes of a record may be no text
     each = product(part.number for part in beyond) * ANSWER_TOKENS
-    line = f"input_tokens: {show_count(max(round(each), 1))}"
+    line = f"{home}: {show_count(max(round(each), 1))}"
     lines = {part.key: f"leave it out: it is in {line}" for part in beyond}
     lines[beyond[0].key] = f"write {line} ({ANSWER_TOKENS} for each: with the tokens of your own)"
     return lines

@@ -172,8 +172,15 @@ def _written(fault: Fault, last: Fault, after: Mapping[str, Any], changed: Seque
     kept = {key: after[key] for key in changed if key in after and key != own}
     if not kept and own in after:
         kept = {str(own): after[str(own)]}
+    kept = {key: _known_keys(key, value) for key, value in kept.items()}
     line = yaml.safe_dump(kept, default_flow_style=True, sort_keys=False, width=10**6).strip()
     return f"write {line[1:-1]}" if kept else ""
+
+
+def _known_keys(section: str, value: Any) -> Any:
+    """A section without the keys that no spec has, each of which has a fix of its own."""
+    known = keys_at((section,)) if isinstance(value, dict) else []
+    return {key: each for key, each in value.items() if key in known} if known else value
 
 
 def _changed(raw: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
