@@ -20,6 +20,7 @@ from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
+    from sizewell.sizing.catalog.records import Slice
 
 NAMED_MAX: Final = 3
 _ALIKE: Final = 1.1  # devices with up to so many times the smallest memory that is enough are of one class
@@ -101,15 +102,13 @@ def slice_meant(name: str, catalog: Catalog) -> str:
     >>> slice_meant("v6e-17", load()), slice_meant("h100-80", load())
     ('tpu: {type: v6e, topology: 4x8}, 32 chips: the next larger slice', '')
     """
-    plain = re.sub(r"^(?:google-|cloud-)*tpu-?(?=v)", "", re.sub(r"[\s_]+", "-", name.strip().lower()))
-    plain = re.sub(r"^v5e-", "v5litepod-", plain)
-    family, _, size = plain.rpartition("-")
+    family, _, size = re.sub(r"[\s_]+", "-", name.strip().lower()).rpartition("-")
     if not size.isdigit():
         return ""
     sizes = {
         int(item.api_type.rpartition("-")[2]): item
         for item in sorted(catalog.slices, key=lambda item: not item.multi_host)
-        if item.api_type.rpartition("-")[0] == family
+        if family in _called(item)
     }
     number = min((each for each in sizes if each >= int(size)), default=max(sizes, default=0))
     if not number:
@@ -117,6 +116,12 @@ def slice_meant(name: str, catalog: Catalog) -> str:
     item = sizes[number]
     said = "" if number == int(size) else f": the {'next larger' if number > int(size) else 'largest'} slice"
     return f"tpu: {{type: {item.generation}, topology: {item.topology}}}, {item.chips} chips{said}"
+
+
+def _called(item: Slice) -> set[str]:
+    """What a family of slices is called: as Google's API, this catalog, and either with the kind of chip before it."""
+    names = {item.api_type.rpartition("-")[0], item.generation}
+    return {item.accelerator, *names, *(f"tpu-{name}" for name in names)}
 
 
 def families(catalog: Catalog) -> list[str]:
