@@ -16,9 +16,9 @@ ON = ("--on", "2026-11-22")
 
 
 def _log(rows: int, *, head: str = "TIMESTAMP,ContextTokens,GeneratedTokens") -> str:
-    """Ten requests at once every ten seconds."""
+    """Ten requests within ten milliseconds every ten seconds."""
     return "\n".join(
-        [head, *(f"2026-11-22 10:{i // 60:02}:{i % 60 // 10 * 10:02}.0000000,900,40" for i in range(rows))]
+        [head, *(f"2026-11-22 10:{i // 60:02}:{i % 60 // 10 * 10:02}.00{i % 10}0000,900,40" for i in range(rows))]
     )
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import random
+import statistics
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from sizewell.sizing.predict.simulation.fleet import Served, simulate
 from sizewell.sizing.predict.simulation.requests import Requests
 from sizewell.sizing.records.launching import TARGET_LOAD
 from sizewell.sizing.workload.read import WorkloadSpec, read_spec
+from sizewell.sizing.workload.request_log import Log, read_log
 from sizewell.sizing.workload.resolved import as_yaml
 
 CATALOG = load()
@@ -180,3 +184,76 @@ def test_of_a_log_that_cannot_be_read_no_lengths_are_missed(tmp_path: Path) -> N
     with pytest.raises(SpecError) as caught:
         _read(tmp_path)
     assert [fault.path.rsplit(" ")[-1] for fault in caught.value.faults] == ["traffic.requests"]
+
+
+def _cut_to(step_s: float, folder: Path, shape: str = "{:g}", jitter: float = 0.0) -> Log:
+    """Requests at random over an hour, whose times are cut to steps, read again."""
+    draw = random.Random(3)  # noqa: S311 - arrivals
+    times = sorted(3600 * draw.random() for _ in range(4000))
+    cut = [at // step_s * step_s for at in times]
+    known = {at: at + jitter * draw.random() for at in cut}
+    rows = [f"{shape.format(known[at])},{100 + index},10" for index, at in enumerate(cut)]
+    (folder / "cut.csv").write_text("\n".join([HEAD, *rows]))
+    return read_log(folder / "cut.csv")
+
+
+def _deviation(log: Log) -> float:
+    gaps = [b - a for a, b in itertools.pairwise(log.requests.at_s)]
+    return statistics.pstdev(gaps) / statistics.fmean(gaps)
+
+
+@pytest.mark.parametrize(("step_s", "says"), [(1, "whole seconds"), (60, "whole minutes"), (300, "steps of 5 minutes")])
+def test_times_that_are_cut_are_no_bursts(step_s: int, says: str, tmp_path: Path) -> None:
+    log = _cut_to(step_s, tmp_path)
+    assert any(f"times are in {says}" in remark for remark in log.remarks)
+    assert _deviation(log) == pytest.approx(1.0, abs=0.06)
+    assert list(log.requests.prompt_tokens) == list(range(100, 4100)), "in the order of the log"
+    recorded = [at - log.recorded_at_s[0] for at in log.recorded_at_s]
+    assert all(abs(a - b) <= 2 * step_s for a, b in zip(log.requests.at_s, recorded, strict=True))
+
+
+def test_steps_need_not_be_exact(tmp_path: Path) -> None:
+    """Mooncake's log has steps of three seconds, a millisecond more or less."""
+    log = _cut_to(3, tmp_path, "{:.3f}", jitter=0.005)
+    assert any("times are in steps of 3 seconds" in remark for remark in log.remarks)
+
+
+def test_fine_times_stay_as_they_are(tmp_path: Path) -> None:
+    fine = _cut_to(0.001, tmp_path, "{:.3f}")
+    (tmp_path / "paced.csv").write_text("\n".join([HEAD, *(f"{second},100,10" for second in range(500))]))
+    crowds = [f"{at:.3f},100,10" for at in sorted(random.Random(5).random() * 600 for _ in range(60)) for _ in range(9)]  # noqa: S311
+    (tmp_path / "crowds.csv").write_text("\n".join([HEAD, *crowds]))
+    for log in (fine, read_log(tmp_path / "paced.csv"), read_log(tmp_path / "crowds.csv")):
+        assert not log.remarks
+        assert not log.recorded_at_s
+
+
+def test_what_is_pinned_is_what_the_log_has(tmp_path: Path) -> None:
+    log = _cut_to(1, tmp_path)
+    first = log.recorded_at_s[0]
+    assert replace(log, recorded_at_s=()).sha256 != log.sha256
+    spread = replace(log.requests, at_s=[at - first for at in log.recorded_at_s])
+    assert replace(log, requests=spread, recorded_at_s=()).sha256 == log.sha256
+
+
+def test_times_in_days_say_nothing_of_an_hour(tmp_path: Path) -> None:
+    rows = [f"2026-11-{day:02d},100,10" for day in range(1, 8) for _ in range(20)]
+    (tmp_path / "days.csv").write_text("\n".join([HEAD, *rows]))
+    with pytest.raises(SpecError, match="steps of 24 h, which say nothing"):
+        read_log(tmp_path / "days.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "fix"),
+    [
+        (b"PAR1\x15\x04\x15\xff\xfe", "it is Parquet: export it as CSV"),
+        (b"PK\x03\x04\x14\x00\xff\xfe", "it is a spreadsheet or a zip archive: export it as CSV"),
+        (f"{HEAD}\n0,100,10".encode("utf-16"), "it is UTF-16: save it as UTF-8"),
+        (f"{HEAD}\n0,100,10\n1,100,\xe9".encode("latin-1"), "write CSV or JSON lines in UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_says_what_to_do(content: bytes, fix: str, tmp_path: Path) -> None:
+    (tmp_path / "log.bin").write_bytes(content)
+    with pytest.raises(SpecError) as raised:
+        read_log(tmp_path / "log.bin")
+    assert fix in str(raised.value)

@@ -13,6 +13,8 @@ import hashlib
 import itertools
 import json
 import math
+import random
+import statistics
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +56,14 @@ UNITS: Final[Mapping[str, tuple[float, str]]] = {  # of a time that is a number:
     "ns": (1e9, "nanoseconds"),
 }
 ALLOWED: Final = "at=NAME,input=NAME,output=NAME (at=NAME:ms, :us or :ns where its times are not in seconds)"
+STEP_S: Final = (0.5, 3600.0)  # between times, that requests are spread over: at least, at most
+ALIKE: Final = 0.99  # of all steps, that are multiples of the smallest; a merged log has a few others
+SHARED: Final = 0.01  # of all requests, that come at the time of another, at least
+FEW: Final = 20  # requests, of which times are alike by chance
+SEED: Final = 0
 SEPARATORS: Final = ",;\t"  # of columns: spreadsheets of some countries write semicolons
+_FORMS: Final = {b"PAR1": "Parquet", b"PK\x03\x04": "a spreadsheet or a zip archive", b"SQLite": "a database"}
+_WORDS: Final = (("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 TOKENS_MAX: Final = 100_000_000
 
 
@@ -65,12 +74,14 @@ class Log:
     requests: Requests
     remarks: tuple[str, ...]
     lines: Sequence[int] = ()  # of each request
+    recorded_at_s: Sequence[float] = ()  # times as they stand in the log, where they were spread; (): those of requests
 
     @property
     def sha256(self) -> str:
         """Of what was read: the same for a log that is compressed or named otherwise."""
         digest = hashlib.sha256()
-        for values in (self.requests.at_s, self.requests.prompt_tokens, self.requests.output_tokens):
+        at_s = self.recorded_at_s or self.requests.at_s
+        for values in (at_s, self.requests.prompt_tokens, self.requests.output_tokens):
             digest.update(array("d", values).tobytes())
         digest.update(repr([list(blocks) for blocks in self.requests.blocks]).encode())
         return digest.hexdigest()
@@ -162,7 +173,8 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
             [Fault(path=str(path), message=error.strerror or str(error), fix="name a file of requests")]
         ) from None
     except (EOFError, gzip.BadGzipFile, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError([Fault(path=str(path), message=f"cannot be read after line {lines}: {error}")]) from None
+        message = f"cannot be read after line {lines}: {error}"
+        raise SpecError([Fault(path=str(path), message=message, fix=_readable(path))]) from None
     if not rows:
         raise SpecError([Fault(path=str(path), message="has no requests")])
     if len(broken) > BROKEN_MAX * rows:
@@ -196,6 +208,13 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
     if gap[0] >= GAP_S:
         remarks.append(f"no request for {gap[0] / 3600:.1f} h, {gap[1] / 3600:.1f} h after the first")
     assert columns is not None  # noqa: S101 - there are rows
+    recorded: Sequence[float] = ()
+    if step_s := _step_s(at_s):
+        if step_s > STEP_S[1]:
+            message = f"has times in steps of {step_s / 3600:g} h, which say nothing of how many requests come together"
+            raise SpecError([Fault(path=str(path), message=message, fix="write times to the second or finer")])
+        recorded, at_s = at_s, _within(at_s, step_s)
+        remarks.append(_spread_said(step_s))
     return Log(
         Requests(
             at_s,
@@ -207,13 +226,68 @@ def read_log(path: Path, columns: Columns | None = None) -> Log:
         ),
         tuple(remarks),
         array("q", (at_lines[index] for index in order)),
+        recorded,
     )
+
+
+def _step_s(at_s: Sequence[float]) -> float:
+    """The seconds that sorted times are apart, or a multiple of that, where requests share them: the log has no finer
+    times. 0 where it has, or each request has a time of its own.
+
+    >>> _step_s([60.0 * (row // 7) for row in range(70)]), _step_s([row // 3 for row in range(60)])
+    (60.0, 1.0)
+    >>> _step_s([row / 3 for row in range(60)]), _step_s([float(row) for row in range(60)])
+    (0.0, 0.0)
+    """
+    steps = array("d", (b - a for a, b in itertools.pairwise(at_s) if b > a))
+    if len(at_s) < FEW or len(steps) < 2 or len(at_s) - 1 - len(steps) < SHARED * len(at_s):
+        return 0.0
+    some = sorted(steps[:: 1 + len(steps) // 10_000])
+    least = some[len(some) // 20]
+    step = statistics.median(each for each in some if least <= each < 1.5 * least)
+    alike = sum(abs(each / step - round(each / step)) < 1 - ALIKE for each in some)
+    return round(step, 2) if step >= STEP_S[0] and alike >= ALIKE * len(some) else 0.0
+
+
+def _within(at_s: Sequence[float], step_s: float) -> array[float]:
+    """Times that were cut to steps, each anywhere within its own: as arrivals at random lie where it is known how many
+    come. Those of one time keep their order.
+    """
+    draw = random.Random(SEED)  # noqa: S311 - arrivals, not secrets
+    spread = array("d")
+    for at, same in itertools.groupby(at_s):
+        spread.extend(at + step_s * part for part in sorted(draw.random() for _ in same))
+    for index in range(1, len(spread)):  # steps may be a little shorter than they mostly are
+        spread[index] = max(spread[index], spread[index - 1])
+    return array("d", (at - spread[0] for at in spread))
+
+
+def _spread_said(step_s: float) -> str:
+    unit, size = next(((word, size) for word, size in _WORDS if step_s % size == 0), ("second", 1.0))
+    whole = f"whole {unit}s" if step_s == size else f"steps of {step_s / size:g} {unit}s"
+    each = f"that {unit}" if step_s == size else "that step"
+    says = f"times are in {whole}: requests of one time are taken to come at random within {each}"
+    return says if step_s < 60 else f"{says}; bursts within are not known, so state times to the second or finer"
 
 
 def _opened(path: Path) -> IO[str]:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
     return path.open(encoding="utf-8-sig", newline="")
+
+
+def _readable(path: Path) -> str:
+    """What to do with a file that is no text, or breaks off, by how it begins."""
+    with path.open("rb") as file:
+        head = file.read(6)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "it is UTF-16: save it as UTF-8, as iconv -f UTF-16 -t UTF-8 does"
+    kind = next((kind for magic, kind in _FORMS.items() if head.startswith(magic)), "")
+    if kind:
+        return f"it is {kind}: export it as CSV or JSON lines in UTF-8"
+    if head.startswith(b"\x1f\x8b"):
+        return "compress it again with gzip, or name the file without compression"
+    return "write CSV or JSON lines in UTF-8"
 
 
 def _rows(file: IO[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
