@@ -229,6 +229,30 @@ def test_a_day_with_the_autoscaler(project: Path, sizewell: Sizewell) -> None:
     assert "as in the busiest hour (" in said
 
 
+@pytest.mark.parametrize(
+    ("schedule", "hours", "half"),
+    [
+        ("Mon-Fri 08:00-18:00 UTC", {*range(8, 18)}, ()),
+        ("Mon-Sun 06:30-09:00, Mon-Sun 14:00-16:30 UTC", {6, 7, 8, 14, 15, 16}, (6, 16)),
+    ],
+)
+def test_nothing_runs_outside_a_schedule(
+    schedule: str, hours: set[int], half: tuple[int, ...], project: Path, sizewell: Sizewell
+) -> None:
+    """As `size` counts it: machines of the hours that the schedule has."""
+    text = CHAT.replace("rps: 4", f"rps: 1, daily: {[*[2] * 8, *[6] * 10, *[3] * 6]}")
+    (project / "day.yaml").write_text(f'{text}schedule: {{on: "{schedule}"}}\n')
+    done = sizewell("simulate", "day.yaml", *ON, "--day", "--json")
+    data = json.loads(done.out)["day"]
+    assert {hour for hour, machines in enumerate(data["machines_by_hour"]) if machines} == hours
+    assert {hour for hour, ttft in enumerate(data["ttft_s_by_hour"]) if ttft is not None} == hours
+    open_hours = len(hours) - len(half) / 2
+    assert data["machine_hours"] <= open_hours * max(data["machines_by_hour"])
+    assert data["machine_hours"] >= open_hours
+    said = " ".join(sizewell("simulate", "day.yaml", *ON, "--day").out.split())
+    assert f"in each of the {open_hours:g} hours of its schedule" in said
+
+
 def test_a_day_of_users_is_that_of_the_requests_they_send(project: Path, sizewell: Sizewell) -> None:
     text = CHAT.replace("rps: 4", "concurrent_users: 2, think_time: 20s, daily: 3")
     assert text != CHAT

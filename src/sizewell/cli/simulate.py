@@ -242,7 +242,7 @@ def _day_document(told: _Told, day: Day) -> dict[str, Any]:
         "machines_by_hour": [max(day.machines[at : at + 60]) for at in range(0, len(day.machines), 60)],
         "ttft_s_by_hour": [None if math.isnan(value) else value for value in day.at_s],
         "machines_usd": day.machine_hours * told.option.usd_per_hour,
-        "always_at_peak_usd": 24 * _nodes(told.of, _decided(told)) * told.option.usd_per_hour,
+        "always_at_peak_usd": day.open_hours * _nodes(told.of, _decided(told)) * told.option.usd_per_hour,
     }
 
 
@@ -254,9 +254,11 @@ def _day_lines(told: _Told, day: Day) -> list[str]:
     most = max((value, hour) for hour, value in enumerate(day.at_s) if not math.isnan(value))
     at = f"p{round(of.level.percentile * 100)}"
     verdict = "holds" if day.judged.holds else f"does not hold: {'; '.join(day.judged.missed)}"
-    on = f"{min(day.machines)} to {plural(max(day.machines), 'machine')}"
+    least, high = min(filter(None, day.machines), default=0), max(day.machines)
+    on = f"{f'{least} to ' if least < high else ''}{plural(high, 'machine')}"
     cost = f"{day.machine_hours:,.0f} machine-hours for {day.machine_hours * usd:,.2f} USD"
-    cost += f" ({24 * peak * usd:,.2f} with {peak} in every hour)"
+    every = "every hour" if day.open_hours == 24 else f"each of the {day.open_hours:g} hours of its schedule"
+    cost += f" ({day.open_hours * peak * usd:,.2f} with {peak} in {every})"
     whole, worst = _ms(day.judged.ttft_s[of.level.percentile]), f"{most[1]:02d}:00, {_ms(most[0])} ms"
     came = plural(len(day.judged.served.end_s), "request")
     users = []

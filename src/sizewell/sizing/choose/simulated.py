@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.choose.requirements import Arrivals
     from sizewell.sizing.choose.setting import Setting
     from sizewell.sizing.records.jobs import Cluster, ServingJob
+    from sizewell.sizing.workload.daily import Week
     from sizewell.sizing.workload.read import WorkloadSpec
 
 PERCENTILES: Final = (0.5, 0.9, 0.95, 0.99)
@@ -42,6 +43,7 @@ SECONDS: Final = 600.0  # of a generated load, at least
 REQUESTS: Final = 3000  # of a generated load, at least: below, its 95th percentile moves from seed to seed
 BURSTS: Final = 6.0  # times as many requests, for a load of so high a burstiness or more: few bursts have most of it
 RECORDED_MAX: Final = 50_000  # consecutive requests of a log that a fleet is chosen by: those that come fastest
+MINUTES: Final = 24 * 60
 WARM_UP: Final = 0.1  # of a generated load, that fills the empty fleet and is not judged
 
 
@@ -95,7 +97,8 @@ class Day:
 
     judged: Judged  # all requests of the day
     at_s: tuple[float, ...]  # first token of each hour's requests, at the level's percentile; NaN without any
-    machines: tuple[int, ...]  # of each minute, those that are no longer needed and still stand as well
+    machines: tuple[int, ...]  # of each minute, those that are no longer needed and still stand as well; 0 where closed
+    open_hours: float  # in which the service runs
 
     @property
     def machine_hours(self) -> float:
@@ -385,34 +388,66 @@ def busiest_day(of: Deployed, *, rate: float, burstiness: float = 1.0, cached: f
     """The day of the week on which most comes, as the spec states its hours; with `rate` in the busiest."""
     arrivals = of.arrivals
     assert arrivals.week is not None  # noqa: S101 - asked only for a load of each hour
-    hours = [share * part for share, part in zip(arrivals.week.shares, arrivals.week.open, strict=True)]
-    day = max((hours[first : first + 24] for first in range(0, 168, 24)), key=sum)
-    rates = [rate * share for share in day]
-    return Load(requests=over_hours(rates, lengths=_lengths(of, cached), burstiness=burstiness))
+    shares, minutes = _hours_of(arrivals.week, _busiest(arrivals.week))
+    rates = [rate * share for share in shares]
+    closed = len(minutes) < MINUTES
+    lengths = _lengths(of, cached)
+    return Load(requests=over_hours(rates, lengths=lengths, burstiness=burstiness, minutes=minutes if closed else ()))
+
+
+def _busiest(week: Week) -> int:
+    """The day of the week on which most comes, from Monday."""
+    hours = [share * part for share, part in zip(week.shares, week.open, strict=True)]
+    return max(range(7), key=lambda day: sum(hours[24 * day : 24 * day + 24]))
+
+
+def _hours_of(week: Week, day: int) -> tuple[list[float], list[int]]:
+    """The load of each hour of a day, and the minutes in which the service runs. A closed hour has the load of the
+    nearest open one, so that the load does not begin to rise, or end to fall, within the schedule.
+    """
+    shares, parts = (list(each[24 * day : 24 * day + 24]) for each in (week.shares, week.open))
+    runs = [hour for hour in range(24) if parts[hour]]
+    minutes: list[int] = []
+    for hour in runs:
+        count = round(60 * parts[hour])
+        late = hour + 1 in runs and hour - 1 not in runs  # it opens within the hour
+        first = 60 * hour + (60 - count if late else 0)
+        minutes += range(first, first + count)
+    return [shares[min(runs, key=lambda near: (abs(near - hour), near))] for hour in range(24)], minutes
 
 
 def over_the_day(of: Deployed, load: Load) -> Day:
-    """The load of a day on as many replicas as the autoscaler has."""
-    first = of.by_hour[0] if of.by_hour else of.replicas
+    """The load of a day on as many replicas as the autoscaler has; by a schedule the first of them are there when it
+    begins, and no machine runs outside it.
+    """
+    week = of.arrivals.week
+    assert week is not None  # noqa: S101 - asked only for a load of each hour
+    busiest = _busiest(week)
+    _, minutes = _hours_of(week, busiest)
+    first = of.by_hour[24 * busiest + minutes[0] // 60] if of.by_hour else of.replicas
     scaling = of.scaling
     day = judged(of, load, max(scaling.least, min(scaling.most, first)), scaling)
     hours = [array("d") for _ in range(24)]
     for end, whole, ttft in zip(day.served.end_s, day.served.e2e_s, day.served.ttft_s, strict=True):
-        hours[min(23, int((end - whole) / 3600))].append(ttft)
+        hours[minutes[min(len(minutes) - 1, int((end - whole) / 60))] // 60].append(ttft)
     at = of.level.percentile
     kept = round((of.arrivals.scale_in_s - scaling.wait_s) / 60)
     ordered = list(day.served.ordered)
     needed, count = [], 0
-    for minute in range(24 * 60):
+    for minute in range(len(minutes)):
         now = count
         while ordered and ordered[0][0] < (minute + 1) * 60:
             count = ordered.pop(0)[1]
             now = max(now, count)
         needed.append(math.ceil(now / of.per_node))
+    machines = [0] * MINUTES
+    for index, minute in enumerate(minutes):
+        machines[minute] = max(needed[max(0, index - kept) : index + 1])
     return Day(
         judged=day,
         at_s=tuple(percentiles(each).get(at, math.nan) for each in hours),
-        machines=tuple(max(needed[max(0, minute - kept) : minute + 1]) for minute in range(24 * 60)),
+        machines=tuple(machines),
+        open_hours=len(minutes) / 60,
     )
 
 

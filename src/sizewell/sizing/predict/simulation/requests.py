@@ -217,10 +217,13 @@ def _times(rate: float, seconds: float, burstiness: float, draw: random.Random) 
     return times
 
 
-def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 1.0, seed: int = 0) -> Requests:
+def over_hours(
+    rates: Sequence[float], *, lengths: Lengths, burstiness: float = 1.0, seed: int = 0, minutes: Sequence[int] = ()
+) -> Requests:
     """Requests over hours that have such rates per second in their middle, even between; the last leads to the first.
 
-    Of arrivals at the highest rate stay as many as the time has.
+    Of arrivals at the highest rate stay as many as the time has. With `minutes` of the hours in which the service runs,
+    they come in these alone, and their times are of these minutes put together.
 
     >>> came = over_hours((2, 0, 2), lengths=Lengths(prompt_tokens=5, output_tokens=1))
     >>> [round(sum(hour <= at / 3600 < hour + 1 for at in came.at_s), -2) for hour in range(3)]
@@ -234,7 +237,11 @@ def over_hours(rates: Sequence[float], *, lengths: Lengths, burstiness: float = 
 
     draw = random.Random(seed)  # noqa: S311 - arrivals, not secrets
     times = _times(most, 3600 * len(rates), burstiness, draw)
-    return _at(array("d", (at for at in times if draw.random() * most < rate(at))), lengths, draw)
+    came = array("d", (at for at in times if draw.random() * most < rate(at)))
+    if minutes:
+        place = {minute: index for index, minute in enumerate(minutes)}
+        came = array("d", (60 * place[int(at // 60)] + at % 60 for at in came if int(at // 60) in place))
+    return _at(came, lengths, draw)
 
 
 def circulating(*, clients: int, count: int, lengths: Lengths, think_s: float = 0.0, seed: int = 0) -> Requests:
