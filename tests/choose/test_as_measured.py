@@ -138,6 +138,87 @@ def test_what_a_reader_has_to_know_is_said() -> None:
         assert part in found
 
 
+def _clients(**figures: dict[str, float]) -> Measured:
+    """One client's load test."""
+    return Measured(
+        source="bench.json", requests=200, input_tokens=1500.0, output_tokens=300.0, seconds=figures, center="p50",
+        clients=1, prefix=0.0, from_empty=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("figures", "says"),
+    [
+        ({"tpot": {"mean": 0.012, "p50": 0.012}}, "each token after 12 ms, where reading the 15.0 GB of weights"),
+        ({"itl": {"mean": 0.012, "p50": 0.012}}, "takes 17.4 ms on 1 x l40s"),
+        ({"ttft": {"mean": 0.04, "p50": 0.04}}, "the first token after 40 ms, where the 23 TFLOP of a prompt take 62"),
+        ({"ttft": {"p50": 0.02}}, "where the cache held the prompts"),
+    ],
+)
+def test_what_is_faster_than_the_device_can_be_is_refused(figures: dict[str, dict[str, float]], says: str) -> None:
+    """Reading 15 GB at 864 GB/s takes 17.4 ms; a prompt's 23 TFLOP at the peak of 362 TFLOP/s 62 ms."""
+    with pytest.raises(SpecError, match="is faster than the machine can be") as raised:
+        compare(spec(), [_clients(**figures)], None, CATALOG, on=DAY)
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"tpot": {"mean": 0.019, "p50": 0.019}},
+        {"itl": {"mean": 0.019, "p50": 0.0001}},  # several tokens in one piece
+        {"ttft": {"p50": 0.05}},  # half of all prompts are shorter than the mean
+    ],
+)
+def test_what_a_device_can_do_is_not(figures: dict[str, dict[str, float]]) -> None:
+    assert compare(spec(), [_clients(**figures)], None, CATALOG, on=DAY).runs
+
+
+def test_no_factor_makes_a_step_faster_than_its_weights_are_read() -> None:
+    """A full batch whose prompts come slow and whose tokens come fast."""
+    slow = {"ttft": {"p50": 0.25}, "tpot": {"p50": 0.040}}
+    run = replace(_clients(**slow), clients=32, requests=1000)
+    compared = compare(spec(), [run], None, CATALOG, on=DAY)
+    of = deployed(size_one(spec(), CATALOG, stack="", on=DAY).best())
+    step_s = replica(replace(of.job, pace=compared.pace), of.cluster, tensor=1).decode_step_s(1, 1500)
+    assert step_s >= 0.0174
+    assert any("a step is counted no faster than reading the 15.0 GB" in each for each in compared.findings)
+
+
+DRAFTED = TEXT.replace(
+    "output_tokens: 300", "output_tokens: 300, speculative: {draft: DRAFT, acceptance: 90%}"
+).replace("DRAFT", "meta-llama/Llama-3.2-1B")
+
+
+@pytest.mark.parametrize(
+    ("counted", "says"),
+    [
+        ({"drafts": 9.0, "proposed": 5.0, "accepted": 0.7}, "write traffic.speculative.acceptance: 70%"),
+        ({"drafts": 9.0, "step_tokens": 2.94}, "write traffic.speculative.acceptance: 70%"),
+        ({"drafts": 9.0, "proposed": 3.0, "accepted": 0.9}, "proposed 3 tokens at a time, the spec states 5"),
+        ({"drafts": 0.0}, "no draft was counted"),
+        ({}, "does not say what was accepted: 90% are taken"),
+        ({"drafts": 9.0, "proposed": 5.0, "accepted": 0.89}, ""),
+    ],
+)
+def test_what_was_accepted_is_held_against_what_is_stated(counted: dict[str, float], says: str) -> None:
+    run = replace(_clients(tpot={"mean": 0.025, "p50": 0.025}), **counted)
+    compared = compare(spec(DRAFTED), [run], None, CATALOG, on=DAY)
+    found = " ".join(compared.findings)
+    assert says in found
+    assert bool(says) == any(word in found for word in ("accepted", "draft was counted", "proposed"))
+
+
+def test_a_service_is_sized_with_the_acceptance_that_was_counted() -> None:
+    """A server that ran without a draft says nothing of its acceptance, and is compared without it."""
+    run = replace(_clients(tpot={"mean": 0.025, "p50": 0.025}), drafts=9.0, accepted=0.3)
+    compared = compare(spec(DRAFTED), [run], None, CATALOG, on=DAY)
+    assert any("30% accepted" in each for each in compared.answer.workloads[0].assumptions)
+    undrafted = compare(spec(DRAFTED), [replace(run, drafts=0.0)], None, CATALOG, on=DAY)
+    assert any("90% accepted" in each for each in undrafted.answer.workloads[0].assumptions)
+    assert undrafted.runs[0][2][0].predicted_s > 0.019
+
+
 def test_only_services_that_write_are_compared() -> None:
     with pytest.raises(SpecError, match="is no online service that generates text"):
         compare(

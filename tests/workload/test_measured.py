@@ -131,6 +131,37 @@ def test_two_pages_of_vllm(saved, between: str) -> None:
     assert stated.rate == 10
 
 
+def _drafts(times: float) -> str:
+    counts = {"num_drafts_total": 1000, "num_draft_tokens_total": 5000, "num_accepted_tokens_total": 2000}
+    lines = [f"vllm:spec_decode_{name}{{{LABELS}}} {times * count}" for name, count in counts.items()]
+    per_position = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+    lines += [f'{per_position}{{{LABELS},position="{at}"}} {times * 700 * 0.8**at}' for at in range(5)]
+    return "\n".join([*lines, ""])
+
+
+def test_what_was_drafted_is_counted_between_two_pages(saved) -> None:
+    (run,) = read_all(saved(page(2) + _drafts(2), page(5) + _drafts(5)))
+    assert (run.drafts, run.proposed, run.step_tokens) == (3000, 5, 3)
+    assert run.accepted == pytest.approx(0.7)
+    (plain,) = read_all(saved(page(2), page(5)))
+    assert (plain.drafts, plain.accepted) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("result", "key", "value", "drafted"),
+    [
+        (SGLANG, "accept_length", 2.4, True),
+        (SGLANG, "accept_length", None, False),
+        (VLLM, "spec_decode_acceptance_length", 2.4, True),
+        (VLLM, "other", None, None),
+    ],
+)
+def test_what_a_load_test_says_of_a_draft(saved, result, key: str, value: object, drafted: bool | None) -> None:
+    (run,) = read_all(saved(json.dumps({**result, key: value})))
+    assert (None if run.drafts is None else run.drafts > 0) == drafted
+    assert run.step_tokens == value
+
+
 def test_engines_of_one_server_are_replicas_together(saved) -> None:
     other = LABELS.replace('engine="0"', 'engine="1"')
     (run,) = read_all(saved(page(1) + page(1, labels=other), page(2) + page(3, labels=other)))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
+from sizewell.sizing.choose import too_fast
 from sizewell.sizing.choose.candidates import machine_of
 from sizewell.sizing.choose.decide import Answer, decide, size_one
 from sizewell.sizing.choose.fleets import job_on, tensor_sizes
@@ -32,7 +33,7 @@ from sizewell.sizing.predict.performance.serving_constants import constants
 from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.predict.simulation.fleet import Served, simulate
 from sizewell.sizing.predict.simulation.requests import P95_MAX, SPREAD, Lengths, arriving, circulating, spread_of
-from sizewell.sizing.records.jobs import Cluster, Pace, ServingJob
+from sizewell.sizing.records.jobs import Cluster, Pace, ServingJob, Speculation
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ MOST: Final = 8.0  # times as fast or as slow as predicted: beyond, something el
 CLOSE: Final = 0.005
 TRIES: Final = 8
 ROUNDS: Final = 3
+APART: Final = 0.02  # shares that are as good as equal
+NEAR: Final = 1.02  # a search comes near its bounds, not onto them
 FAR: Final = 1.5  # times, from which on a load is another one than the spec's
 
 
@@ -111,21 +114,24 @@ def compare(
     accelerator = running.cluster.accelerator
     job = job_on(accelerator, need.serving, need.engine)
     tests = [_Test(run, job, running, need.arrivals) for run in runs]
+    if faults := [fault for test in tests for fault in too_fast.faults(test.run, test.job, test.fastest)]:
+        raise SpecError(faults)
     tell("simulating what was measured")
     slowest = 1 / _band(job, accelerator)[0]
     pace = _pace(tests, accelerator.key, slowest)
     compared = tuple((test.run, test.replicas, test.rows(pace)) for test in tests)
     left = [row.paced_s / row.measured_s for _, _, rows in compared for row in rows]
     tell(f"sizing {spec.name} with the measured rates")
+    drafted, said = _as_drafted(spec, need.serving, runs)
     return Compared(
         workload=spec.name,
         running=running,
         runs=compared,
         pace=pace,
         residual=(min(left), max(left)),
-        findings=(*_findings(spec, need.serving, runs, pace), *_tails(compared)),
+        findings=(*_findings(spec, need.serving, runs, pace), *said, *_limits(tests, pace), *_tails(compared)),
         as_predicted=decide([spec], catalog, stack="", on=on),
-        answer=decide([spec], catalog, stack="", on=on, pace=pace),
+        answer=decide([drafted], catalog, stack="", on=on, pace=pace),
     )
 
 
@@ -167,7 +173,14 @@ class _Test:
         self._cluster, self._tensor = running.cluster, running.tensor
         self.replicas = running.replicas or run.replicas or 1
         cached = job.prefix if run.prefix is None else run.prefix
-        self._job = replace(job, input_tokens=run.input_tokens, output_tokens=run.output_tokens, prefix=cached)
+        self.job = replace(
+            job,
+            input_tokens=run.input_tokens,
+            output_tokens=run.output_tokens,
+            prefix=cached,
+            speculation=_speculation(run, job.speculation),
+        )
+        self.fastest = too_fast.fastest(self.job, self._cluster, tensor=self._tensor)
         lengths = Lengths(
             prompt_tokens=run.input_tokens,
             output_tokens=run.output_tokens,
@@ -235,7 +248,7 @@ class _Test:
     def _served(self, pace: Pace) -> Served:
         key = (pace.steps, pace.prompts, pace.wait_s)
         if key not in self._known:
-            job = replace(self._job, pace=replace(pace, accelerator=self._cluster.accelerator.key))
+            job = replace(self.job, pace=replace(pace, accelerator=self._cluster.accelerator.key))
             served = simulate(
                 replica(job, self._cluster, tensor=self._tensor),
                 limits(job, self._cluster, tensor=self._tensor),
@@ -249,6 +262,69 @@ class _Test:
                 raise SpecError([Fault(path=self.run.source, message=message, fix=fix)])
             self._known[key] = served
         return self._known[key]
+
+
+def _speculation(run: Measured, stated: Speculation | None) -> Speculation | None:
+    """What was proposed and accepted as it was counted; as stated where that was not."""
+    if stated is None or run.drafts == 0:
+        return None
+    tokens = max(1, round(run.proposed)) if run.proposed else stated.tokens
+    of = replace(stated, tokens=tokens)
+    if run.accepted is not None:
+        return replace(of, acceptance=run.accepted)
+    return of if run.step_tokens is None else replace(of, acceptance=_acceptance(of, run.step_tokens))
+
+
+def _acceptance(of: Speculation, step_tokens: float) -> float:
+    """With which a step adds so many tokens at the mean.
+
+    >>> round(_acceptance(Speculation(tokens=5), Speculation(tokens=5, acceptance=0.7).tokens_per_step), 3)
+    0.7
+    """
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if replace(of, acceptance=middle).tokens_per_step > step_tokens else (middle, high)
+    return high
+
+
+def _as_drafted(spec: WorkloadSpec, job: ServingJob, runs: Sequence[Measured]) -> tuple[WorkloadSpec, list[str]]:
+    """The spec with the acceptance that was counted, and what differs from what it states."""
+    stated, traffic = job.speculation, spec.traffic
+    drafting = [run for run in runs if run.drafts]
+    if stated is None or traffic is None or traffic.speculative is None:
+        return spec, [
+            "tokens were drafted, which the spec does not state: the gain is in the rates"
+        ] if drafting else []
+    says = []
+    if any(run.drafts == 0 for run in runs):
+        says.append("no draft was counted: the server ran without speculative decoding, and is compared without it")
+    if any(run.drafts is None for run in runs):
+        says.append(f"the measurement does not say what was accepted: {stated.acceptance:.0%} are taken, as stated")
+    counted = [of for run in drafting if (of := _speculation(run, stated)) is not None]
+    if not counted:
+        return spec, says
+    acceptance = round(statistics.fmean(of.acceptance for of in counted), 2)
+    if {of.tokens for of in counted} != {stated.tokens}:
+        tokens = ", ".join(sorted({str(of.tokens) for of in counted}))
+        says.append(f"the server proposed {tokens} tokens at a time, the spec states {stated.tokens}, which is sized")
+    if abs(acceptance - stated.acceptance) > APART:
+        says.append(
+            f"{acceptance:.0%} were accepted, the spec states {stated.acceptance:.0%}: sized as measured, so "
+            f"write traffic.speculative.acceptance: {acceptance:.0%}"
+        )
+    speculative = traffic.speculative.model_copy(update={"acceptance": acceptance})
+    return spec.model_copy(update={"traffic": traffic.model_copy(update={"speculative": speculative})}), says
+
+
+def _limits(tests: Sequence[_Test], pace: Pace) -> list[str]:
+    """Where no speed that the device can have explains what was measured."""
+    pairs = [(pace.steps, max(tests, key=lambda test: test.fastest.steps).fastest)]
+    found = [f"a step is counted no faster than {of.step_says}" for rate, of in pairs if rate < of.steps * NEAR]
+    pairs = [(pace.prompts, max(tests, key=lambda test: test.fastest.prompts).fastest)]
+    found += [f"a prompt is counted no faster than {of.prompt_says}" for rate, of in pairs if rate < of.prompts * NEAR]
+    why = "other weights, cached prompts or another machine would explain what was measured beyond that"
+    return [f"{'; '.join(found)}: {why}"] if found else []
 
 
 def _spread(mean: float, p95: float | None) -> float:
@@ -267,6 +343,7 @@ def _pace(tests: Sequence[_Test], accelerator: str, slowest: float) -> Pace:
     steps = [(test, figure) for test, figure in between if figure]
     firsts = [test for test in tests if "ttft" in test.run.seconds]
     pace = Pace(accelerator=accelerator)
+    least = [max(getattr(test.fastest, part) for test in tests) for part in ("steps", "prompts")]
     for _ in range(ROUNDS):
         before = pace
 
@@ -274,14 +351,14 @@ def _pace(tests: Sequence[_Test], accelerator: str, slowest: float) -> Pace:
             return statistics.fmean(test.off(replace(at, steps=factor), figure) for test, figure in steps)
 
         if steps:
-            pace = replace(pace, steps=_matched(off_steps, pace.steps, MOST))
+            pace = replace(pace, steps=_matched(off_steps, pace.steps, least[0], MOST))
 
         def off_prompts(factor: float, at: Pace = pace) -> float:
             return statistics.fmean(test.off(replace(at, prompts=factor, wait_s=0.0), "ttft") for test in firsts)
 
         if firsts:
             slow = off_prompts(slowest) < 0  # and still sooner than measured
-            prompts = slowest if slow else _matched(off_prompts, min(pace.prompts, slowest), slowest)
+            prompts = slowest if slow else _matched(off_prompts, min(pace.prompts, slowest), least[1], slowest)
             pace = replace(pace, prompts=prompts, wait_s=0.0)
             late = statistics.fmean(test.late_s(pace) for test in firsts)
             pace = replace(pace, wait_s=late if slow else 0.0)
@@ -291,9 +368,10 @@ def _pace(tests: Sequence[_Test], accelerator: str, slowest: float) -> Pace:
     return pace
 
 
-def _matched(off: Callable[[float], float], start: float, most: float) -> float:
-    """The factor, of at most `most`, at which `off` is nothing: it rises with it. A bound where it never is."""
-    at, low, high = math.log(start), -math.log(MOST), math.log(most)
+def _matched(off: Callable[[float], float], start: float, least: float, most: float) -> float:
+    """The factor between `least` and `most` at which `off` is nothing: it rises with it. A bound where it never is."""
+    least = max(1 / MOST, min(least, most))
+    at, low, high = math.log(max(start, least)), math.log(least), math.log(most)
     slope, last = 1.0, (math.nan, math.nan)
     for _ in range(TRIES):
         now = off(math.exp(at))
@@ -319,7 +397,7 @@ def _findings(spec: WorkloadSpec, job: ServingJob, runs: Sequence[Measured], pac
         found.append("the time between tokens was not measured: steps are as predicted")
     if not all("ttft" in run.seconds for run in runs):
         found.append("the time to the first token was not measured: prompts are as predicted")
-    beyond = [word for word, factor in (("a step", pace.steps), ("a prompt", pace.prompts)) if _beyond(factor)]
+    beyond = [word for word, factor in (("a step", pace.steps), ("a prompt", pace.prompts)) if factor > MOST / NEAR]
     if beyond:
         found.append(
             f"no speed of {' and '.join(beyond)} explains what was measured: look whether the machine, the model, its "
@@ -353,10 +431,6 @@ def _tails(compared: Sequence[tuple[Measured, int, tuple[Row, ...]]]) -> list[st
         f"spread than stated; state traffic.input_tokens_p95, output_tokens_p95 and burstiness, or requests: LOG"
     )
     return [text]
-
-
-def _beyond(factor: float) -> bool:
-    return not 1.02 / MOST < factor < MOST / 1.02  # a search comes near its bounds, not onto them
 
 
 def _last(name: str) -> str:

@@ -16,10 +16,10 @@ from sizewell.sizing.choose.choice import Sizing
 from sizewell.sizing.choose.fleets import tensor_sizes
 from sizewell.sizing.choose.fleets_training import run_flop
 from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S
-from sizewell.sizing.predict.architecture import matmul_params
+from sizewell.sizing.choose.too_fast import prompt_flop, read_bytes
 from sizewell.sizing.predict.memory import usable_bytes, weight_bytes
 from sizewell.sizing.predict.performance.serving import is_language_model
-from sizewell.sizing.predict.performance.serving_replica import BYTES, peak_flop_per_s, weight_counts
+from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.units import GIB, short_duration
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def _token(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     job, level, catalog = sizing.need.serving, sizing.need.level, sizing.setting.catalog
     if job is None or level is None or level.tpot_s is None or not is_language_model(job):
         return []
-    counts, model = weight_counts(job.architecture), job.architecture
-    touched = counts.dense + counts.experts * (model.experts_per_token / model.experts if model.experts else 0.0)
-    needed = touched * BYTES.get(job.weights, 2.0) / (job.speculation.tokens_per_step if job.speculation else 1.0)
+    needed = read_bytes(job) / (job.speculation.tokens_per_step if job.speculation else 1.0)
     bounds = []
     for shape in shapes:
         tensor = max(tensor_sizes(_machine(sizing, shape), job), default=1)
@@ -111,7 +109,7 @@ def _prompt(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     job, level, catalog = sizing.need.serving, sizing.need.level, sizing.setting.catalog
     if job is None or level is None or level.ttft_s is None or not is_language_model(job):
         return []
-    flop = 2.0 * matmul_params(job.architecture) * job.input_tokens
+    flop = prompt_flop(job)
     bounds = []
     for shape in shapes:
         tensor = max(tensor_sizes(_machine(sizing, shape), job), default=1)

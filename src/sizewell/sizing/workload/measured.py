@@ -54,6 +54,10 @@ class Measured:
     prefix: float | None = None  # share of prompt tokens that the cache held; None: not measured
     replicas: int | None = None  # that were measured together; None: not said
     from_empty: bool = False  # measured from the first request on, none left out
+    drafts: float | None = None  # times that tokens were proposed, in speculative decoding; None: not counted
+    proposed: float | None = None  # tokens each time
+    accepted: float | None = None  # share of these times in which the first of them was accepted
+    step_tokens: float | None = None  # that a step added, the model's own among them
     model: str = ""
     remarks: tuple[str, ...] = ()
 
@@ -141,8 +145,9 @@ def _run(result: object, where: str) -> Measured:
     remarks = []
     if failed := result.get("failed"):
         remarks.append(f"{plural(int(failed), 'request')} failed and {'is' if failed == 1 else 'are'} not counted")
-    if result.get("accept_length") or result.get("spec_decode_acceptance_length"):
-        remarks.append("a draft model was used: its gain is in the measured rates")
+    lengths = [result.get(key) for key in ("accept_length", "spec_decode_acceptance_length")]
+    step_tokens = next((float(each) for each in lengths if isinstance(each, (int, float)) and each >= 1), None)
+    undrafted = "accept_length" in result and step_tokens is None  # SGLang's, which writes null then
     clients = min(int(most), int(requests)) if isinstance(most, int) and most > 0 else int(requests)
     if paced and isinstance(most, int) and requests / seconds < 0.9 * float(asked or 0):
         paced = False  # more came than was let in: the test held as many in flight as it may
@@ -163,6 +168,8 @@ def _run(result: object, where: str) -> Measured:
         output_p95=_p95(result.get("output_lens")),
         prefix=0.0,
         from_empty=True,
+        drafts=0.0 if undrafted else requests if step_tokens else None,
+        step_tokens=step_tokens,
         model=str(result.get("model_id") or ""),
         remarks=tuple(remarks),
     )
@@ -293,8 +300,7 @@ def _between(first_path: Path, second_path: Path, between_s: float | None) -> Me
     remarks = [f"{requests:,} requests ended in {seconds:,.0f} s, {how}"]
     if requests < FEW:
         remarks.append(f"{plural(requests, 'request')} ended: too few to know a mean well")
-    if _counted(first, second, ("vllm:spec_decode_num_accepted_tokens_total",)):
-        remarks.append("a draft model was used: its gain is in the measured rates")
+    drafts, proposed, accepted, step_tokens = _drafted(first, second)
     if preempted := _counted(first, second, ("vllm:num_preemptions_total",)):
         remarks.append(f"{plural(round(preempted), 'sequence')} gave their cache back and were computed again")
     return Measured(
@@ -309,8 +315,37 @@ def _between(first_path: Path, second_path: Path, between_s: float | None) -> Me
         output_p95=answer.at(SHARES["p95"]),
         prefix=min(0.99, (held or 0.0) / asked) if asked else None,
         replicas=len(second.values["vllm:e2e_request_latency_seconds_count"]),
+        drafts=drafts,
+        proposed=proposed,
+        accepted=accepted,
+        step_tokens=step_tokens,
         model=models[0] if models else "",
         remarks=tuple(remarks),
+    )
+
+
+def _drafted(first: _Page, second: _Page) -> tuple[float | None, float | None, float | None, float | None]:
+    """Drafts between two pages, tokens proposed in each, the share in which the first was accepted, and tokens of a
+    step; vLLM has these counters only where speculative decoding is on.
+    """
+    drafts = _counted(first, second, ("vllm:spec_decode_num_drafts_total",))
+    accepted = _counted(first, second, ("vllm:spec_decode_num_accepted_tokens_total",))
+    if not drafts:
+        return None if accepted else 0.0, None, None, None
+    proposed = _counted(first, second, ("vllm:spec_decode_num_draft_tokens_total",))
+    before, after = (
+        math.fsum(
+            value
+            for labels, value in page.values.get("vllm:spec_decode_num_accepted_tokens_per_pos_total", {}).items()
+            if dict(labels).get("position") == "0"
+        )
+        for page in (first, second)
+    )
+    return (
+        drafts,
+        proposed / drafts if proposed else None,
+        min(1.0, (after - before) / drafts) if after else None,
+        None if accepted is None else 1 + accepted / drafts,
     )
 
 
