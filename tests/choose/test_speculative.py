@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from sizewell.sizing.choose.decide import decide, size_one
+from sizewell.sizing.catalog.tokenizers import tokenizer
+from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.explain import explain
 from sizewell.sizing.choose.requirements import requirements
 from sizewell.sizing.choose.start_up import loaded_bytes
 from sizewell.sizing.errors import SpecError
+from sizewell.sizing.predict.architecture import params_total
+from sizewell.sizing.predict.memory import weight_bytes
 from sizewell.sizing.records.decision import Decision
+from sizewell.sizing.workload.drafts import fitting
 from sizewell.sizing.workload.read import parse_spec
 
 from .conftest import ON
@@ -100,6 +105,12 @@ def test_other_accelerators_are_rejected_by_name(facts):
         ("{draft: ngram, acceptance: 70%, tokens: 0}", "", ("speculative.tokens",)),
         ("{draft: meta-llama/Llama-3.2-1, acceptance: 70%}", "", ("'meta-llama/Llama-3.2-1' is not one of", "Llama-3.2-1B")),
         ("{draft: Qwen/Qwen3-0.6B, acceptance: 70%}", "", ("a vocabulary of 151,936 tokens, meta-llama/Llama-3.1-70B of 128,256", "meta-llama/Llama-3.2-1B")),
+        ("{draft: meta-llama/Llama-4-Scout-17B-16E-Instruct, acceptance: 70%}", "", ("as meta-llama/Llama-3.2-1B or",)),
+        ("{draft: yuhuili/EAGLE3-LLaMA3.1-Instruct-8B, acceptance: 70%}", "",
+         ("is by its name a head trained for one model: EAGLE, MTP and other such heads are not predicted", "as meta-llama/Llama-3.2-1B or")),
+        ("{draft: eagle3, acceptance: 70%}", "", ("a head trained for one model", "or draft: ngram")),
+        ("{draft: google/gemma-3-1b-it, acceptance: 70%}", "engine: {name: vllm, version: 0.15.1}",
+         ("engine.version", "0.15.1 takes no draft with a window in some layers alone")),
         ("{draft: BAAI/bge-m3, acceptance: 70%}", "", ("generates no text: it is an encoder model",)),
         ("{draft: ngram, acceptance: 70%}", "engine: llama.cpp", ("predicted as vllm and sglang do it, not llama.cpp",)),
         ("{draft: meta-llama/Llama-3.2-1B, acceptance: 70%}", "engine: {name: vllm, version: 0.11.0}",
@@ -131,3 +142,96 @@ def test_a_model_that_writes_nothing_has_none(facts, tmp_path):
     with pytest.raises(SpecError, match="is for services that generate text: others have no next token to propose"):
         asked(facts, model="{family: encoder, params: 300M, layers: 12, hidden: 768}")
     assert json.dumps(asked(facts).model_dump(mode="json")["traffic"]["speculative"])
+
+
+MIXTRAL = "mistralai/Mixtral-8x7B-v0.1"
+
+
+def test_as_many_tokens_are_not_the_same_tokens(facts):
+    """Llama 2 and Mistral have 32,000 each. What is proposed in place of another can be followed."""
+    other = ", speculative: {draft: TinyLlama/TinyLlama-1.1B-Chat-v1.0, acceptance: 70%}"
+    with pytest.raises(SpecError, match=r"has another tokenizer than .*accepts next to nothing") as refused:
+        asked(facts, other, model=MIXTRAL)
+    (fault,) = refused.value.faults
+    meant = fault.fix.partition(", as ")[2].partition(" or ")[0]
+    assert meant.startswith("mistralai/")
+    assert asked(facts, other.replace("TinyLlama/TinyLlama-1.1B-Chat-v1.0", meant), model=MIXTRAL)
+    assert asked(facts, other, model="meta-llama/Llama-2-70b-hf")
+
+
+def test_what_is_proposed_has_the_models_tokenizer_and_is_published(facts):
+    for model in facts.models.values():
+        for name in fitting(model, facts, name=model.key)[:3]:
+            other = facts.model(name)
+            assert (tokenizer(name), other.vocab) == (tokenizer(model.key), model.vocab)
+            assert params_total(other) < params_total(model) / 4
+            assert not name.startswith(("maxtext/", "litgpt/"))
+    assert fitting(facts.model("meta-llama/Llama-3.1-70B"), facts, name="meta-llama/Llama-3.1-70B")
+    assert not fitting(facts.model("meta-llama/Llama-3.1-70B"), facts, name=None)
+
+
+def test_a_draft_reads_what_the_requests_have(facts):
+    long = ", speculative: {draft: TinyLlama/TinyLlama-1.1B-Chat-v1.0, acceptance: 70%}"
+    text = SPEC.format(speculative=long, model="meta-llama/Llama-2-70b-hf", more="", rps=1)
+    with pytest.raises(SpecError, match="reads 2,048 tokens, requests have 3,300"):
+        parse_spec(text.replace("1500", "3000"), catalog=facts)
+    spread = text.replace("input_tokens: 1500", "input_tokens: 1500, input_tokens_p95: 3000")
+    said = " | ".join(requirements(parse_spec(spread, catalog=facts), facts).assumptions)
+    assert "of requests are longer than the 2,048 tokens that TinyLlama" in said
+    assert "are longer than" not in " | ".join(requirements(parse_spec(text, catalog=facts), facts).assumptions)
+
+
+@pytest.mark.parametrize("form", ["fp8", "fp4"])
+def test_a_draft_is_counted_as_it_is_published(facts, form):
+    named = f"nvidia/Llama-3.1-8B-Instruct-{form.upper()}"
+    need = requirements(asked(facts, f", speculative: {{draft: {named}, acceptance: 70%}}"), facts)
+    plain = requirements(
+        asked(facts, ", speculative: {draft: meta-llama/Llama-3.1-8B-Instruct, acceptance: 70%}"), facts
+    )
+    assert need.serving.drafting.weights == form
+    assert weight_bytes(need.serving.drafting) < 0.7 * weight_bytes(plain.serving.drafting)
+    assert f"weights of the draft in {form}, as in its published checkpoint" in need.assumptions
+    decision = decide([asked(facts, f", speculative: {{draft: {named}, acceptance: 70%}}")], facts, stack="", on=ON)
+    assert f"{named} proposes 5" in " | ".join(decision.workloads[0].assumptions)
+
+
+def _on_one(facts, speculative, model="meta-llama/Llama-3.1-8B", machine="g6.xlarge", more=""):
+    text = SPEC.format(
+        speculative=speculative, model=model, rps=0.5, more=f"resources: {{instance_type: [{machine}]}}\n{more}"
+    )
+    return parse_spec(text, catalog=facts)
+
+
+@pytest.mark.parametrize(
+    ("model", "draft", "machine", "more", "says"),
+    [
+        ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.2-3B", "g6.xlarge", "", "6.0 GiB of that is the draft model"),
+        ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.2-1B", "g6e.xlarge", "slo: {tpot: 30ms}", "each token after"),
+        ("Qwen/Qwen3-235B-A22B-FP8", "Qwen/Qwen2.5-0.5B", "p5.48xlarge", "",
+         "the draft model, whose 14 heads divide over no more than 2 of its 8 devices"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_for_its_draft_is_told_so_and_what_helps_does(facts, model, draft, *, machine, more, says):
+    drafting = f", speculative: {{draft: {draft}, acceptance: 30%}}"
+    answer = decide([_on_one(facts, drafting, model, machine, more)], facts, stack="", on=ON)
+    assert isinstance(answer, NothingFits)
+    assert says in " ".join([*answer.impossible, *(each.reason for each in answer.nearest)])
+    ways = " ".join(answer.relax)
+    assert "remove traffic.speculative" in ways
+    assert isinstance(decide([_on_one(facts, "", model, machine, more)], facts, stack="", on=ON), Decision)
+    for other in re.findall(r"use (?:traffic\.speculative\.)?draft: ([\w./-]+)", ways):
+        spec = _on_one(facts, drafting.replace(draft, other), model, machine, more)
+        assert isinstance(decide([spec], facts, stack="", on=ON), Decision), other
+
+
+def test_without_a_draft_nothing_is_said_of_one(facts):
+    answer = decide([_on_one(facts, "", "meta-llama/Llama-3.1-70B")], facts, stack="", on=ON)
+    assert isinstance(answer, NothingFits)
+    assert "draft" not in " ".join([*answer.impossible, *answer.relax, *(each.reason for each in answer.nearest)])
+
+
+def test_what_releases_are_known_to_refuse_of_a_draft_is_said(facts):
+    gemma = ", speculative: {draft: google/gemma-3-1b-it, acceptance: 70%}"
+    said = " | ".join(requirements(asked(facts, gemma, model="google/gemma-3-27b-it"), facts).assumptions)
+    assert "vllm 0.15.x takes no draft with a window in some layers alone" in said
+    assert "takes no draft" not in " | ".join(requirements(asked(facts), facts).assumptions)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from sizewell.launch import reach
 from sizewell.launch.serving import command, engine_of, possible
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError
@@ -64,3 +65,37 @@ def test_an_engine_without_it_is_refused_by_name():
     of = served("ghcr.io/ggml-org/llama.cpp:server-cuda-b6900", more, **ONE_B)
     with pytest.raises(ConfigError, match=r"llama.cpp is not started with speculative decoding"):
         possible(of)
+
+
+def test_a_draft_of_the_hub_needs_the_hub_as_the_model_does():
+    bucket = {"model": "s3://bucket/model"}
+    with pytest.raises(ConfigError) as refused:
+        reach.check(served(more=bucket, **ONE_B), internet=False)
+    (fault,) = refused.value.faults
+    assert fault.path == "run.chat.draft"
+    assert "meta-llama/Llama-3.2-1B is a name on the Hugging Face Hub" in str(refused.value)
+    assert "bucket" not in fault.fix
+    with pytest.raises(ConfigError) as both:
+        reach.check(served(**ONE_B), internet=False)
+    assert {fault.path for fault in both.value.faults} == {"run.chat.model", "run.chat.draft"}
+    reach.check(served(**ONE_B), internet=True)
+    reach.check(served(more=bucket, draft="ngram", draft_tokens=5), internet=False)
+    reach.check(served(more={**bucket, "draft": "/models/draft"}, **ONE_B), internet=False)
+    reach.check(served(more={"env": {"HF_ENDPOINT": "http://hub.internal"}}, **ONE_B), internet=False)
+
+
+def test_the_run_names_where_the_draft_lies():
+    assert config(served(more={"draft": "/models/draft"}, **ONE_B))["model"] == "/models/draft"
+    with pytest.raises(ConfigError, match=r"run\.chat\.draft: s3://bucket/draft: that vllm loads a draft from s3://"):
+        possible(served(more={"draft": "s3://bucket/draft"}, **ONE_B))
+    with pytest.raises(ConfigError, match=r"run\.chat\.draft: is for a decision with a draft model"):
+        possible(served(more={"draft": "/models/draft"}))
+
+
+def test_a_draft_with_two_kinds_of_cache_is_refused_of_releases_that_take_one():
+    gemma = {"draft": "google/gemma-3-1b-it", "draft_tokens": 5}
+    for image in (NEWER, "vllm/vllm-openai:v0.15.1"):
+        with pytest.raises(ConfigError, match="takes no draft with a window in some layers alone"):
+            possible(served(image, **gemma))
+    possible(served("vllm/vllm-openai:v0.16.0", **gemma))
+    possible(served(NEWER, **ONE_B))

@@ -44,7 +44,7 @@ EXAMPLES = """examples:
 exit code: 0 printed, 64 there is no such decision, or the run does not fit it
 """
 FORMATS: Final = ("kubernetes", "slurm", "machine")
-FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
+FLAGS: Final = ("image", "model", "draft", "namespace", "prefix", "output")
 
 
 @click.command(cls=Command, help=DESCRIPTION, epilog=EXAMPLES)
@@ -53,6 +53,7 @@ FLAGS: Final = ("image", "model", "namespace", "prefix", "output")
 @click.option("--image", metavar="IMAGE", help="container image with a tag or digest")
 @click.option("--command", metavar="LINE", help="command line of the containers, instead of the template's")
 @click.option("--model", metavar="MODEL", help="weights instead of the spec's: a name, s3://, gs:// or a path")
+@click.option("--draft", metavar="MODEL", help="weights of the draft instead of the spec's: a name, or a path")
 @click.option("--namespace", metavar="NAME", help="Kubernetes namespace (default)")
 @click.option(
     "--prefix", metavar="NAME", help="name of the run: the same name resumes it, another one starts a second run (main)"

@@ -204,10 +204,11 @@ def _own_code(launch: Launch) -> list[str]:
     run, task, at = launch.run, launch.task, f"run.{launch.plan.name}"
     engine = ENGINES.get(run.engine or task.engine or "") or engine_for(task.family, launch.machine.runtime)
     asks = launch.plan.kind == "inference" and engine.flag_table is not None and TRUST in engine.flag_table.flags
-    code = own_code(launch.task.model or "") or own_code(run.model)
+    names = (task.model or "", run.model, task.draft or "", run.draft)
+    name, code = next(((name, code) for name in names if (code := own_code(name)) is not None), ("", None))
     if code is None or not asks or run.command or any(word.replace("_", "-") == TRUST for word in run.args):
         return []
-    about = f"{launch.task.model or run.model} has code of its own for its {code.part} ({code.source})"
+    about = f"{name} has code of its own for its {code.part} ({code.source})"
     return [f"{about}: {engine.name} ends at start unless it is trusted; read it, and set {at}.args: [{TRUST}]"]
 
 

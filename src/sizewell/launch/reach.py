@@ -6,6 +6,7 @@ from typing import Final
 
 from sizewell.launch import serving
 from sizewell.launch.launch import Launch
+from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.errors import ConfigError, Fault
 
 # Variables of huggingface_hub that say that no download from the Hub is meant
@@ -13,37 +14,43 @@ from sizewell.sizing.errors import ConfigError, Fault
 ELSEWHERE: Final = ("HF_ENDPOINT", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
-def hub_model(launch: Launch) -> str:
-    """The model that the run's own line would download from the Hugging Face Hub; "" where it downloads none.
+def hub_models(launch: Launch) -> dict[str, str]:
+    """What the run's own line would download from the Hugging Face Hub: models by the key that names them otherwise.
 
     A name is what is neither a path nor a URI; with a variable that names a mirror, or none at all, it is not fetched
     from the Hub. A command of the user's own is not looked into.
     """
     if launch.run.command or launch.plan.kind == "notebook" or set(ELSEWHERE) & set(dict(launch.run.env)):
-        return ""
-    served = launch.plan.kind == "inference"
+        return {}
+    served, run, task = launch.plan.kind == "inference", launch.run, launch.task
     engine = serving.engine_of(launch)
     if served and "hub" not in engine.reads:
-        return ""
-    model = launch.run.model or (launch.task.model if not served or engine.hub else "") or ""
-    return "" if model.startswith(("/", "./", "../")) or "://" in model else model
+        return {}
+    models = {"model": run.model or (task.model if not served or engine.hub else "") or ""}
+    if served and task.draft not in (None, NGRAM):
+        models["draft"] = run.draft or task.draft or ""
+    return {
+        key: model
+        for key, model in models.items()
+        if model and not model.startswith(("/", "./", "../")) and "://" not in model
+    }
 
 
 def check(launch: Launch, *, internet: bool) -> None:
-    """ConfigError where the run downloads its model from the Hub and its network does not lead there."""
-    model = "" if internet else hub_model(launch)
-    if not model:
-        return
-    at = f"run.{launch.plan.name}"
-    message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"
-    buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
-    trained = launch.plan.kind in ("training", "fine-tuning")
-    bucket = ", or to a bucket that the run may read" if buckets and not trained else ""
-    fix = (
-        f"set {at}.model to a folder of the image or of a volume{bucket}; "
-        f"or {at}.env.HF_ENDPOINT to a mirror in the network"
-    )
-    raise ConfigError([Fault(path=f"{at}.model", message=message, fix=fix)], subject=f"run {launch.plan.name}")
+    """ConfigError where the run downloads a model from the Hub and its network does not lead there."""
+    faults, at = [], f"run.{launch.plan.name}"
+    for key, model in ({} if internet else hub_models(launch)).items():
+        message = f"{model} is a name on the Hugging Face Hub, which the stack's network cannot reach"
+        buckets = launch.plan.kind == "batch-inference" or serving.engine_of(launch).reads & {"s3", "gs", "az"}
+        trained = launch.plan.kind in ("training", "fine-tuning")
+        bucket = ", or to a bucket that the run may read" if buckets and not trained and key == "model" else ""
+        fix = (
+            f"set {at}.{key} to a folder of the image or of a volume{bucket}; "
+            f"or {at}.env.HF_ENDPOINT to a mirror in the network"
+        )
+        faults.append(Fault(path=f"{at}.{key}", message=message, fix=fix))
+    if faults:
+        raise ConfigError(faults, subject=f"run {launch.plan.name}")
 
 
 def check_form(launch: Launch, *, adopted: bool) -> None:

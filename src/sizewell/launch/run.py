@@ -33,6 +33,7 @@ class Run:
     secrets: tuple[str, ...] = ()  # Secrets whose keys become environment variables; named, never written here
     namespace: str = "default"
     model: str = ""  # weights in place of the spec's: a name on the Hub, s3:// or gs://, a path; taken as they are
+    draft: str = ""  # weights of the draft in place of the spec's: a name on the Hub, or a path
     engine: str = ""  # one of `ENGINES`; "": by the model's family
     form: str = "deployment"  # deployment | kserve, for inference
     metrics: str = "http://prometheus-server.monitoring.svc"  # Prometheus that the autoscaler asks
@@ -114,7 +115,7 @@ def _faults(data: Mapping[str, Any], at: str) -> list[Fault]:
     must(whole and 0 <= restarts <= 1000, "restarts", "0 to 1000")
     for key in ("root", "suspend"):
         must(isinstance(data.get(key, False), bool), key, "true or false")
-    for key in ("model", "metrics", "wake", "output"):
+    for key in ("model", "draft", "metrics", "wake", "output"):
         must(isinstance(data.get(key, ""), str), key, "text")
     priority = data.get("priority", "")
     must(priority == "" or bool(NAME.fullmatch(str(priority))), "priority", "the name of a PriorityClass")

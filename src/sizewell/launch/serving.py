@@ -16,6 +16,7 @@ from sizewell.launch import images, pods
 from sizewell.launch.jobs import packed, queued
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
+from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.engine import MEMORY_SHARE, NGRAM, InferenceEngine, numbers
 from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
@@ -24,7 +25,8 @@ from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once, tokens_taken
 from sizewell.sizing.units import GIB
-from sizewell.sizing.workload.precision import SIXTEEN_BIT, prepared, published_so
+from sizewell.sizing.workload.drafts import mixes_windows
+from sizewell.sizing.workload.precision import SIXTEEN_BIT, known_model, prepared, published_so
 
 PORT: Final = 8000
 MASTER_PORT: Final = 29500
@@ -101,7 +103,7 @@ def _speculative(launch: Launch, engine: InferenceEngine) -> list[str]:
     task = launch.task
     if not task.draft:
         return []
-    said: dict[str, object] = {"method": "draft_model", "model": task.draft}
+    said: dict[str, object] = {"method": "draft_model", "model": launch.run.draft or task.draft}
     said = {"method": NGRAM} if task.draft == NGRAM else said
     config = json.dumps({**said, "num_speculative_tokens": task.draft_tokens})
     return engine.words("speculative", config, runtime=launch.machine.runtime)
@@ -288,6 +290,25 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{run.image} takes no draft model, and the decision has {task.draft}",
         f"name release {engine.drafts_from} or later, or draft: {NGRAM} in the spec",
     )
+    must(
+        own or not inside or not _mixed(task) or not released or not _one_cache(engine, released),
+        "image",
+        f"{run.image} takes no draft with a window in some layers alone, as {task.draft} has",
+        f"name a later release and try whether it starts, or draft: {NGRAM} in the spec",
+    )
+    scheme = run.draft.partition("://")[0] if "://" in run.draft else ""
+    must(
+        own or not scheme,
+        "draft",
+        f"{run.draft}: that {engine.name} loads a draft from {scheme}:// was not read anywhere",
+        f"set {at}.draft to a folder of the image or of a volume, or a name on the Hub",
+    )
+    must(
+        not run.draft or task.draft not in (None, NGRAM),
+        "draft",
+        "is for a decision with a draft model, which this one is not",
+        f"leave {at}.draft out, or state traffic.speculative in the spec",
+    )
     joining = [name for name, other in ENGINES.items() if other.nodes_max is None or other.nodes_max >= nodes]
     must(
         nodes == 1 or engine.name in joining,
@@ -309,6 +330,21 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
     )
     if wrong:
         raise ConfigError(wrong, subject=f"run {launch.plan.name}")
+
+
+def _mixed(task: Task) -> bool:
+    """Whether the draft that was sized has a window in some layers alone."""
+    if task.draft in (None, NGRAM):
+        return False
+    try:
+        return mixes_windows(known_model(task.draft, load()))
+    except KeyError:
+        return False  # of a catalog that was another when it was decided
+
+
+def _one_cache(engine: InferenceEngine, released: tuple[int, ...]) -> bool:
+    """Whether the release is known to keep one kind of cache for a draft."""
+    return any(released[: len(numbers(each))] == numbers(each) for each in engine.one_cache)
 
 
 def _elsewhere(launch: Launch, engine: InferenceEngine, model: str) -> list[Fault]:

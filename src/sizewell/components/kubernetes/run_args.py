@@ -75,6 +75,8 @@ class ContainerArgs(TypedDict):
     """Namespace; default default."""
     model: NotRequired[str]
     """Weights: a name on the Hub, s3:// or gs://, a path."""
+    draft: NotRequired[str]
+    """Weights of the draft in place of the decision's: a name on the Hub, a path."""
     engine: NotRequired[str]
     """vllm or triton; default by the model."""
     form: NotRequired[str]

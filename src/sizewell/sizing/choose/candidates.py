@@ -574,6 +574,8 @@ def _number_format(accelerator: Accelerator, need: Requirements, job: TrainingJo
         return f"{weights} weights have no released kernels for {runtime}", way
     if need.serving is not None and (lacking := _without_kernels(accelerator, need, weights))[0]:
         return lacking
+    if need.serving is not None and (lacking := _draft_without_kernels(accelerator, need, need.serving))[0]:
+        return lacking
     if peak_flop_per_s(accelerator, getattr(job, "precision", weights)) <= 0:
         return (
             f"the catalog has no FLOP/s of {accelerator.name} in {weights}",
@@ -610,6 +612,19 @@ def _without_kernels(accelerator: Accelerator, need: Requirements, weights: str)
     formats = " or ".join(kernels.instead(engine, accelerator.family))
     reason = f"{engine} has no kernels for {weights} weights on {accelerator.name}"
     return reason, f"use model.weights: {formats}, or name a newer accelerator in resources"
+
+
+def _draft_without_kernels(accelerator: Accelerator, need: Requirements, job: ServingJob) -> tuple[str, str]:
+    """As `_runtime`: what the checkpoint of the draft is stored in, which runs beside the model."""
+    drafting = job.drafting
+    if drafting is None or drafting.weights == "bf16":
+        return "", ""
+    reason, way = "", "name a draft in 16 bits, or another accelerator in resources"
+    if accelerator.runtime != "cuda" and drafting.weights not in _FORMATS[accelerator.runtime]:
+        reason = f"{drafting.weights} weights of the draft have no released kernels for {accelerator.runtime}"
+    elif lacking := _without_kernels(accelerator, need, drafting.weights)[0]:
+        reason = lacking.replace("weights", "weights of the draft")
+    return reason, way if reason else ""
 
 
 def _managed(shape: Shape, deals: Iterable[Deal], context: _Context) -> str:

@@ -37,7 +37,7 @@ from sizewell.sizing.predict.performance.serving_replica import replica
 from sizewell.sizing.predict.performance.training_rows import DECODED_BAND, input_facts
 from sizewell.sizing.records.jobs import Cluster, MemoryEstimate, ServingEstimate, ServingJob
 from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, TARGET_LOAD, TOLERANCE
-from sizewell.sizing.units import Range, distinct_figures, plural
+from sizewell.sizing.units import GIB, Range, distinct_figures, plural
 
 if TYPE_CHECKING:
     from sizewell.sizing.choose.fleets_training import TrainingSearches
@@ -406,7 +406,7 @@ def what_it_gives(job: ServingJob, cluster: Cluster, *, tensor: int, sequences: 
         1000 * replica(run, cluster, tensor=tensor).decode_s(sequences, context)
         for run in (job, replace(job, speculation=None))
     )
-    who = of.draft.key if of.draft else "the prompt's own n-grams"
+    who = of.name or of.draft.key if of.draft else "the prompt's own n-grams"
     proposes = f"{who} propose{'s' if of.draft else ''} {of.tokens}, {of.acceptance:.0%} accepted"
     gain = "saves" if each_ms < plain_ms else "costs more than it saves here"
     return (
@@ -523,10 +523,29 @@ def _memory_refusal(machine: Machine, job: ServingJob) -> FleetRefusal:
     refused: ServingRefusal = refusal(job, machine.cluster(1), tensor=tensor)
     return FleetRefusal(
         cause="memory",
-        reason=refused.reason,
+        reason=f"{refused.reason}{_drafts_part(machine, job, tensor)}",
         shortfall=refused.needed_bytes / max(1, refused.usable_bytes),
         relax=SMALLER,
     )
+
+
+def _drafts_part(machine: Machine, job: ServingJob, tensor: int) -> str:
+    """What of it is the draft's doing, in words; "" without one."""
+    drafting = job.drafting
+    if drafting is None:
+        return ""
+    draft_gib = serving_parts(job, tensor=tensor, accelerator=machine.accelerator).draft / GIB
+    return f"; {draft_gib:.1f} GiB of that is the draft model{divided_by_draft(machine, job)}"
+
+
+def divided_by_draft(machine: Machine, job: ServingJob) -> str:
+    """That a replica spans fewer devices because of the draft, which is split as the model is; "" where it does not."""
+    drafting, tensor = job.drafting, tensor_sizes(machine, job)[-1]
+    plain = tensor_sizes(machine, replace(job, speculation=None))[-1]
+    if drafting is None or plain <= tensor:
+        return ""
+    heads = drafting.architecture.heads
+    return f", whose {heads} heads divide over no more than {tensor} of its {machine.count} devices"
 
 
 def _slo_refusal(machine: Machine, job: ServingJob, level: ServiceLevel) -> FleetRefusal:

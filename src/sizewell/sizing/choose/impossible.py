@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
 from sizewell.sizing.choose.choice import Sizing
-from sizewell.sizing.choose.fleets import tensor_sizes
+from sizewell.sizing.choose.fleets import divided_by_draft, tensor_sizes
 from sizewell.sizing.choose.fleets_training import run_flop
 from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S
 from sizewell.sizing.choose.too_fast import prompt_flop, read_bytes
@@ -25,6 +25,7 @@ from sizewell.sizing.units import GIB, short_duration
 if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.choose.fleet import Machine
+    from sizewell.sizing.records.jobs import ServingJob
 
 NOT_TRIED = frozenset({Cause.REGION, Cause.CONSTRAINT, Cause.ACCELERATOR, Cause.RUNTIME, Cause.NO_PRICE, Cause.MARKET})
 
@@ -73,12 +74,18 @@ def _weights(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:
     return [
         Impossible(
             what=f"the weights take {needed / GIB:,.0f} GiB in {job.weights}; the largest machine it allows, "
-            f"{_named(shape, tensor)}, has {room / GIB:,.0f} GiB",
+            f"{_named(shape, tensor)}, has {room / GIB:,.0f} GiB{_of_draft(_machine(sizing, shape), job)}",
             factor=needed / room,
             than="what is available",
             relax="",  # `serving_ways` says what holds them
         )
     ]
+
+
+def _of_draft(machine: Machine, job: ServingJob) -> str:
+    """That its other devices are idle because of the draft; "" where they are not."""
+    divided = divided_by_draft(machine, job)
+    return f" with the draft model{divided}" if divided else ""
 
 
 def _token(sizing: Sizing, shapes: Iterable[Shape]) -> list[Impossible]:

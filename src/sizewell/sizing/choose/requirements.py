@@ -38,7 +38,8 @@ from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
-from sizewell.sizing.workload.precision import Native, block_of, known_model, native_form
+from sizewell.sizing.workload.drafts import mixes_windows
+from sizewell.sizing.workload.precision import Native, block_of, known_model, native_form, weights_of_name
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         base = replace(base, training=job)
     elif spec.kind == "inference" and architecture is not None:
         base = _inference(base, spec, architecture, notes)
-        base = _speculating(base, spec, catalog)
+        base = _speculating(base, spec, catalog, notes)
     elif spec.kind == "batch-inference" and architecture is not None:
         base = _batch(base, spec, architecture, notes)
     else:
@@ -660,12 +661,12 @@ def _cut(mean: tuple[float, float], spread: tuple[float, float], limit: int | No
     )
 
 
-def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog) -> Requirements:
+def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog, notes: list[str]) -> Requirements:
     """The service with what its draft proposes, where the spec states one."""
     stated = spec.traffic.speculative if spec.traffic else None
     if stated is None or need.serving is None:
         return need
-    draft, form = None, Native("bf16")
+    draft, form, block = None, Native("bf16"), 0
     if stated.draft != NGRAM:
         try:
             draft = known_model(stated.draft, catalog)
@@ -674,9 +675,20 @@ def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog) -> Re
                 path="traffic.speculative.draft", message=str(error.args[0]), fix="name a model of the catalog"
             )
             raise SpecError([fault], subject=spec.name) from None
-        form = native_form(stated.draft) or form
+        form = native_form(stated.draft) or Native(weights_of_name(stated.draft) or "bf16")
+        block = block_of(stated.draft, None, form.weights)
+        if form.weights != "bf16":
+            notes.append(f"weights of the draft in {form.weights}, as in its published checkpoint")
+        notes += _beyond_draft(need, spec, stated.draft, draft.max_sequence_length)
+        engine = ENGINES.get(spec.engine.name if spec.engine else "vllm")
+        if engine is not None and engine.one_cache and mixes_windows(draft):
+            releases = " and ".join(f"{each}.x" for each in engine.one_cache)
+            lacks = f"{engine.name} {releases} takes no draft with a window in some layers alone, as {stated.draft} has"
+            notes.append(f"{lacks}: try whether a later release starts with it")
     speculation = Speculation(
         draft=draft,
+        name=stated.draft,
+        block=block,
         weights=form.weights,
         dense_weights=form.dense,
         weights_group=form.group,
@@ -684,6 +696,22 @@ def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog) -> Re
         acceptance=stated.acceptance,
     )
     return replace(need, serving=replace(need.serving, speculation=speculation))
+
+
+def _beyond_draft(need: Requirements, spec: WorkloadSpec, draft: str, reads: int | None) -> list[str]:
+    """How many requests are longer than the draft reads; that their mean is, is refused."""
+    job, arrivals = need.serving, need.arrivals
+    if not reads or job is None or arrivals is None:
+        return []
+    if spec.log is not None:
+        share = len(spec.log.requests.longer_than(reads)) / max(1, len(spec.log.requests))
+    else:
+        spread = (arrivals.input_spread, arrivals.output_spread)
+        share = share_longer((job.input_tokens, job.output_tokens), spread, reads) if any(spread) else 0.0
+    if share < 0.0005:
+        return []
+    says = f"{share:.1%} of requests are longer than the {reads:,} tokens that {draft} reads"
+    return [f"{says}: beyond, it proposes nothing that is right, which is not counted"]
 
 
 def _longest(

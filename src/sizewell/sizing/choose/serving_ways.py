@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog import kernels
+from sizewell.sizing.catalog.engine import NGRAM
 from sizewell.sizing.catalog.engines import engine_for
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.choose.candidates import Cause, Rejection, machine_of
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal
 from sizewell.sizing.choose.fleets import MORE_TIME, SMALLER, FleetSearch, bounds_alone
-from sizewell.sizing.predict.architecture import served_family
+from sizewell.sizing.predict.architecture import params_total, served_family
 from sizewell.sizing.predict.memory.states import bytes_of
+from sizewell.sizing.workload.drafts import fitting
 from sizewell.sizing.workload.precision import block_of
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from sizewell.sizing.catalog.records import Shape
     from sizewell.sizing.choose.choice import Sizing
     from sizewell.sizing.choose.requirements import Requirements
+    from sizewell.sizing.records.jobs import Speculation
 
 FORMATS: Final = ("fp8", "int8", "int4")  # that weights may be stored in, the most bytes first
 FIELDS: Final = {"ttft": "ttft_s", "tpot": "tpot_s", "latency": "e2e_s"}
@@ -42,12 +46,42 @@ def _way(sizing: Sizing, rejection: Rejection) -> str:
     if need.serving is None or shape is None or not shape.accelerator:
         return rejection.relax
     if rejection.relax == SMALLER:
-        return _more_room(sizing, shape)
+        return ", or ".join([*_drafting_less(sizing, shape), _more_room(sizing, shape)])
     if rejection.cause is Cause.SLO and rejection.relax.startswith(MORE_TIME):
-        return _more_time(sizing, shape) or rejection.relax
+        longer = _more_time(sizing, shape) or rejection.relax
+        return ", or ".join([*_drafting_less(sizing, shape), longer])
     if rejection.cause is Cause.MARKET and isinstance(_fleets(sizing, need, shape), FleetRefusal):
         return ""  # whoever sells it, it does not do
     return rejection.relax
+
+
+def _drafting_less(sizing: Sizing, shape: Shape) -> list[str]:
+    """What of speculative decoding to change for the machine to do: another draft of the catalog, n-grams, or none."""
+    need, catalog = sizing.need, sizing.setting.catalog
+    job, named = need.serving, sizing.spec.model.name if sizing.spec.model else None
+    of = job.speculation if job is not None else None
+    if job is None or of is None:
+        return []
+
+    def does(other: Speculation | None) -> bool:
+        tried = replace(need, serving=replace(job, speculation=other))
+        return not isinstance(_fleets(sizing, tried, shape), FleetRefusal)
+
+    ways = []
+    if of.draft is not None:
+        tokens = job.input_tokens + job.output_tokens
+        names = fitting(job.architecture, catalog, tokens=tokens, but=of.draft.key, name=named)
+        least = params_total(of.draft)
+        other = (
+            name
+            for name in names
+            if (params_total(catalog.model(name)) < least or catalog.model(name).heads != of.draft.heads)
+            and does(replace(of, draft=catalog.model(name), name=name, weights="bf16", dense_weights="", block=0))
+        )
+        ways += [f"use traffic.speculative.draft: {name}, with its own acceptance" for name in islice(other, 1)]
+        if does(replace(of, draft=None, name="")):
+            ways.append(f"use draft: {NGRAM}, with its own acceptance")
+    return ways + (["remove traffic.speculative"] if does(None) else [])
 
 
 def _more_room(sizing: Sizing, shape: Shape) -> str:

@@ -105,9 +105,11 @@ class Speculation:
     """Speculative decoding: `tokens` are proposed to each sequence, and one step of the model accepts some of them."""
 
     draft: Architecture | None = None  # that proposes; None: n-grams of the prompt, which take no time of the device
+    name: str = ""  # of its checkpoint; "" as of the draft
     weights: str = "bf16"  # of the draft
     dense_weights: str = ""
     weights_group: int = 0
+    block: int = 0
     tokens: int = 5
     acceptance: float = 0.0  # probability that a proposed token is accepted where those before it were
 
@@ -155,8 +157,17 @@ class ServingJob:
         of = self.speculation
         if of is None or of.draft is None:
             return None
-        weights = {"weights": of.weights, "dense_weights": of.dense_weights, "weights_group": of.weights_group}
-        return replace(self, architecture=of.draft, speculation=None, adapters=0, adapter_rank=0, block=0, **weights)  # type: ignore[arg-type]
+        return replace(
+            self,
+            architecture=of.draft,
+            weights=of.weights,
+            dense_weights=of.dense_weights,
+            weights_group=of.weights_group,
+            block=of.block,
+            speculation=None,
+            adapters=0,
+            adapter_rank=0,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

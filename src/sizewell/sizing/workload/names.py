@@ -14,10 +14,11 @@ from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.records import PROVISIONABLE
 from sizewell.sizing.errors import Fault, SpecError
-from sizewell.sizing.predict.architecture import is_speech_recognizer, params_total, served_family
+from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
 from sizewell.sizing.predict.simulation.requests import P95_MAX, share_longer, spread_of
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import counted, show_range
+from sizewell.sizing.workload import drafts
 from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had, slice_meant
@@ -260,44 +261,37 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
 
 
 def _draft(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
-    """A draft model that is not known, writes no text, or has another vocabulary than the model it proposes to."""
-    stated = spec.traffic.speculative if spec.traffic else None
-    if stated is None or spec.model is None:
+    """A draft model that is not known, writes no text, or does not go with the model that it proposes to."""
+    load = spec.traffic
+    stated = load.speculative if load else None
+    if load is None or stated is None or spec.model is None:
         return []
-    path = "traffic.speculative.draft"
+    try:
+        model = architecture_of(spec.model, spec.name, catalog)
+    except (KeyError, SpecError):
+        model = None  # which is a fault of its own
     try:
         draft = None if stated.draft == NGRAM else known_model(stated.draft, catalog)
     except KeyError:
-        message = f"'{stated.draft}' is not one of the {len(catalog.models)} models in the catalog"
-        meant = _model_meant(stated.draft, None) or _near_models(stated.draft, catalog.models)
-        return [Fault(path=path, found=stated.draft, message=message, fix=meant or f"name one of them, or {NGRAM}")]
+
+        def meant(known: Iterable[str]) -> str:
+            return _model_meant(stated.draft, None) or _near_models(stated.draft, known)
+
+        return [drafts.unknown(stated.draft, model, spec.model, catalog, meant)]
     if draft is not None and draft.kind != "decoder":
         message = (
             f"{stated.draft} generates no text: it is {'an' if draft.kind == 'encoder' else 'a'} {draft.kind} model"
         )
-        return [Fault(path=path, found=stated.draft, message=message, fix=f"name a language model, or {NGRAM}")]
-    try:
-        model = architecture_of(spec.model, spec.name, catalog)
-    except (KeyError, SpecError):
-        return []  # which is a fault of its own
-    if spec.model.name is None and (model.kind != "decoder" or (spec.traffic and spec.traffic.output_tokens == 0)):
+        return [Fault(path=drafts.PATH, found=stated.draft, message=message, fix=f"name a language model, or {NGRAM}")]
+    if model is None:
+        return []
+    if spec.model.name is None and (model.kind != "decoder" or load.output_tokens == 0):
         message = "is for services that generate text: others have no next token to propose"
         return [Fault(path="traffic.speculative", message=message, fix="remove it")]
-    stands = spec.model.dimensions is None or spec.model.dimensions.vocab is not None
-    if draft is None or not (stands and model.vocab and draft.vocab) or model.vocab == draft.vocab:
+    if draft is None:
         return []
-    message = f"{stated.draft} has a vocabulary of {draft.vocab:,} tokens, {spec.model.label} of {model.vocab:,}: "
-    alike = [
-        each
-        for each in catalog.models.values()
-        if each.vocab == model.vocab
-        and each.kind == "decoder"
-        and params_total(each) < params_total(model) / 4
-        and _words(each.key) & _words(spec.model.label) - {"b", "instruct"}
-    ]
-    names = [each.key for each in sorted(alike, key=params_total)[:2]]
-    fix = f"name a draft of the same vocabulary{', as ' + ' or '.join(names) if names else ''}, or draft: {NGRAM}"
-    return [Fault(path=path, found=stated.draft, message=f"{message}engines refuse the pair", fix=fix)]
+    old = drafts.too_old(stated.draft, draft, spec.engine) if spec.engine else []
+    return [*old, *drafts.unfit(stated.draft, draft, model, catalog, of=spec.model, load=load)]
 
 
 def _without_adapters(spec: WorkloadSpec, kind: str, name: str) -> list[Fault]:

@@ -58,5 +58,6 @@ ENGINE = InferenceEngine(
     checked="2026-11-22",
     adapter_ranks=(8, 16, 32, 64, 128, 256, 320, 512),
     drafts_from="0.15.0",  # 0.14.1 raises NotImplementedError (github.com/vllm-project/vllm/pull/24322)
+    one_cache=("0.15",),  # github.com/vllm-project/vllm/issues/33133 and pull/33318, of January 2026; later: not read
     package="vllm",
 )
