@@ -319,12 +319,12 @@ def _as_drafted(spec: WorkloadSpec, job: ServingJob, runs: Sequence[Measured]) -
 
 def _limits(tests: Sequence[_Test], pace: Pace) -> list[str]:
     """Where no speed that the device can have explains what was measured."""
-    pairs = [(pace.steps, max(tests, key=lambda test: test.fastest.steps).fastest)]
-    found = [f"a step is counted no faster than {of.step_says}" for rate, of in pairs if rate < of.steps * NEAR]
-    pairs = [(pace.prompts, max(tests, key=lambda test: test.fastest.prompts).fastest)]
-    found += [f"a prompt is counted no faster than {of.prompt_says}" for rate, of in pairs if rate < of.prompts * NEAR]
+    steps = max(tests, key=lambda test: test.fastest.steps).fastest
+    prompts = max(tests, key=lambda test: test.fastest.prompts).fastest
+    found = [f"a step is: {steps.step_says}"] if pace.steps < NEAR * steps.steps else []
+    found += [f"a prompt is: {prompts.prompt_says}"] if pace.prompts < NEAR * prompts.prompts else []
     why = "other weights, cached prompts or another machine would explain what was measured beyond that"
-    return [f"{'; '.join(found)}: {why}"] if found else []
+    return [f"counted as fast as the device can be and no faster, {'; '.join(found)}; {why}"] if found else []
 
 
 def _spread(mean: float, p95: float | None) -> float:
