@@ -92,6 +92,15 @@ def test_the_run_names_where_the_draft_lies():
         possible(served(more={"draft": "/models/draft"}))
 
 
+def test_a_model_that_reads_images_takes_no_draft_model_in_releases_that_refuse_it():
+    vision = {"model": "google/gemma-3-27b-it", "draft": "google/gemma-2-2b-it", "draft_tokens": 5}
+    for image in (NEWER, "vllm/vllm-openai:v0.20.2"):
+        with pytest.raises(ConfigError, match="takes no draft model beside a model that reads images"):
+            possible(served(image, **vision))
+    possible(served("vllm/vllm-openai:v0.33", **vision))
+    possible(served(NEWER, **{**vision, "draft": "ngram"}))
+
+
 def test_a_draft_with_two_kinds_of_cache_is_refused_of_releases_that_take_one():
     gemma = {"draft": "google/gemma-3-1b-it", "draft_tokens": 5}
     for image in (NEWER, "vllm/vllm-openai:v0.15.1"):

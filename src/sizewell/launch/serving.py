@@ -25,7 +25,7 @@ from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.decision import Task
 from sizewell.sizing.records.launching import AVERAGED_S, LOOK_S, in_flight_target, sequences_at_once, tokens_taken
 from sizewell.sizing.units import GIB
-from sizewell.sizing.workload.drafts import mixes_windows
+from sizewell.sizing.workload.drafts import BARS, bars
 from sizewell.sizing.workload.precision import SIXTEEN_BIT, known_model, prepared, published_so
 
 PORT: Final = 8000
@@ -290,12 +290,13 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         f"{run.image} takes no draft model, and the decision has {task.draft}",
         f"name release {engine.drafts_from} or later, or draft: {NGRAM} in the spec",
     )
-    must(
-        own or not inside or not _mixed(task) or not released or not _one_cache(engine, released),
-        "image",
-        f"{run.image} takes no draft with a window in some layers alone, as {task.draft} has",
-        f"name a later release and try whether it starts, or draft: {NGRAM} in the spec",
-    )
+    for bar in _bars(task) if inside and released and not own else ():
+        must(
+            not any(released[: len(numbers(each))] == numbers(each) for each in engine.undrafted.get(bar, ())),
+            "image",
+            f"{run.image} {BARS[bar].format(draft=task.draft)}",
+            f"name a later release and try whether it starts, or draft: {NGRAM} in the spec",
+        )
     scheme = run.draft.partition("://")[0] if "://" in run.draft else ""
     must(
         own or not scheme,
@@ -332,19 +333,20 @@ def _possible(launch: Launch, engine: InferenceEngine, nodes: int) -> None:
         raise ConfigError(wrong, subject=f"run {launch.plan.name}")
 
 
-def _mixed(task: Task) -> bool:
-    """Whether the draft that was sized has a window in some layers alone."""
-    if task.draft in (None, NGRAM):
-        return False
+def _bars(task: Task) -> list[str]:
+    """What may keep an engine from starting with the draft that was sized."""
+    if task.draft is None or task.draft == NGRAM:
+        return []
+    known = load()
     try:
-        return mixes_windows(known_model(task.draft, load()))
+        draft = known_model(task.draft, known)
     except KeyError:
-        return False  # of a catalog that was another when it was decided
-
-
-def _one_cache(engine: InferenceEngine, released: tuple[int, ...]) -> bool:
-    """Whether the release is known to keep one kind of cache for a draft."""
-    return any(released[: len(numbers(each))] == numbers(each) for each in engine.one_cache)
+        return []  # of a catalog that was another when it was decided
+    try:
+        model = known_model(task.model or "", known)
+    except KeyError:
+        model = None
+    return bars(draft, model)
 
 
 def _elsewhere(launch: Launch, engine: InferenceEngine, model: str) -> list[Fault]:

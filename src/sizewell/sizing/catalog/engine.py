@@ -137,7 +137,9 @@ class InferenceEngine:
     )  # first word of a tag ("" for none) -> the least and the highest compute capability that it runs on, times ten
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
     drafts_from: str = ""  # first release that takes a draft model for speculative decoding
-    one_cache: tuple[str, ...] = ()  # releases, as they begin, that take no draft with a window in some layers alone
+    undrafted: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # what keeps a draft model from starting (`workload.drafts.BARS`) -> releases, as they begin
     lacks: Mapping[str, str] = field(
         default_factory=dict
     )  # family -> the package for it that its own images are without

@@ -38,7 +38,7 @@ from sizewell.sizing.records.launching import beyond, entry_script
 from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
-from sizewell.sizing.workload.drafts import mixes_windows
+from sizewell.sizing.workload.drafts import BARS, bars
 from sizewell.sizing.workload.precision import Native, block_of, known_model, native_form, weights_of_name
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
@@ -680,11 +680,12 @@ def _speculating(need: Requirements, spec: WorkloadSpec, catalog: Catalog, notes
         if form.weights != "bf16":
             notes.append(f"weights of the draft in {form.weights}, as in its published checkpoint")
         notes += _beyond_draft(need, spec, stated.draft, draft.max_sequence_length)
-        engine = ENGINES.get(spec.engine.name if spec.engine else "vllm")
-        if engine is not None and engine.one_cache and mixes_windows(draft):
-            releases = " and ".join(f"{each}.x" for each in engine.one_cache)
-            lacks = f"{engine.name} {releases} takes no draft with a window in some layers alone, as {stated.draft} has"
-            notes.append(f"{lacks}: try whether a later release starts with it")
+        engine = ENGINES.get(spec.engine.name) if spec.engine else engine_for("decoder")
+        for bar in bars(draft, _architecture(spec, catalog)):
+            if engine is not None and (releases := engine.undrafted.get(bar)):
+                to = f" to {releases[-1]}" if len(releases) > 1 else ""
+                lacks = BARS[bar].format(draft=stated.draft)
+                notes.append(f"{engine.name} {releases[0]}{to} {lacks}: try whether a later release starts with it")
     speculation = Speculation(
         draft=draft,
         name=stated.draft,

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 PATH: Final = "traffic.speculative.draft"
 SMALLER: Final = 4  # times smaller than the model is what is proposed as its draft
 NAMED: Final = 2
+BARS: Final = {
+    "windows": "takes no draft with a window in some layers alone, as {draft} has",
+    "images": "takes no draft model beside a model that reads images",
+}
+"""What keeps an engine's release from starting with a draft model, in words; see `InferenceEngine.undrafted`."""
 UNPUBLISHED: Final = ("maxtext/", "litgpt/")  # names of configurations, which no engine loads
 HEADS: Final = frozenset({"eagle", "peagle", "medusa", "mtp", "hydra", "nextn", "dflash", "speculator", "assistant"})
 """Words in the names of heads, and of models that share their target's states, which are trained for one model."""
@@ -54,20 +59,26 @@ def named(names: list[str]) -> str:
     return f", as {' or '.join(names[:NAMED])}" if names else ""
 
 
-def mixes_windows(draft: Architecture) -> bool:
-    """Whether some of its layers keep a window of the cache and others all of it."""
-    return 0 < local_layers(draft) < draft.layers
+def bars(draft: Architecture, model: Architecture | None) -> list[str]:
+    """Which of `BARS` there are for a pair; a model that nobody knows has none of its own."""
+    images = model is not None and model.kind == "decoder" and model.image_tokens > 0
+    found = {"windows": 0 < local_layers(draft) < draft.layers, "images": images}
+    return [bar for bar in BARS if found[bar]]
 
 
-def too_old(name: str, draft: Architecture, engine: Engine) -> list[Fault]:
-    """A release that is known not to take such a draft."""
-    known = ENGINES[engine.name].one_cache if engine.name in ENGINES else ()
-    release = (engine.version or "").lstrip("v")
-    if not mixes_windows(draft) or not any(f"{release}.".startswith(f"{each}.") for each in known):
-        return []
-    message = f"{engine.name} {engine.version} takes no draft with a window in some layers alone, as {name} has"
-    fix = f"write a later release and try whether it starts, or draft: {NGRAM}"
-    return [Fault(path="engine.version", message=message, fix=fix)]
+def too_old(name: str, draft: Architecture, model: Architecture, engine: Engine) -> list[Fault]:
+    """A release that is known not to start with such a pair."""
+    known = ENGINES[engine.name].undrafted if engine.name in ENGINES else {}
+    release = f"{(engine.version or '').lstrip('v')}."
+    return [
+        Fault(
+            path="engine.version",
+            message=f"{engine.name} {engine.version} {BARS[bar].format(draft=name)}",
+            fix=f"write a later release and try whether it starts, or draft: {NGRAM}",
+        )
+        for bar in bars(draft, model)
+        if any(release.startswith(f"{each}.") for each in known.get(bar, ()))
+    ]
 
 
 def unknown(

@@ -290,7 +290,7 @@ def _draft(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
         return [Fault(path="traffic.speculative", message=message, fix="remove it")]
     if draft is None:
         return []
-    old = drafts.too_old(stated.draft, draft, spec.engine) if spec.engine else []
+    old = drafts.too_old(stated.draft, draft, model, spec.engine) if spec.engine else []
     return [*old, *drafts.unfit(stated.draft, draft, model, catalog, of=spec.model, load=load)]
 
 
