@@ -79,7 +79,7 @@ UNPRICED: list[tuple[str, dict[str, Any], str]] = [
     (SQL, cloud_sql("db-perf-optimized-N-2", "POSTGRES_16", "ZONAL", edition="ENTERPRISE_PLUS"), "ENTERPRISE_PLUS"),
     (SQL, cloud_sql("db-custom-4-15360", "SQLSERVER_2019_WEB", "ZONAL"), "SQLSERVER_2019_WEB"),
     (SQL, cloud_sql("db-lightweight-9", "POSTGRES_15", "ZONAL"), "cores are not known"),
-    (PG, flexible("Standard_D96ds_v5", 32), "postgresql.ddsv5.96.hour"),
+    (PG, flexible("Standard_E96ds_v5", 32), "postgresql.edsv5.96.hour"),
     (MY, flexible("Standard_D2ds_v4", 32), "mysql.ddsv4.2.hour"),
     (PG, flexible("odd", 32), "series is not known"),
     *(

@@ -131,3 +131,17 @@ def test_a_notebook_that_stops_itself_has_no_machine_at_the_least(
         made = resource(kind, "nb", {**place, **stated}, property_dependencies=behind)
         machine = next(line for line in lines(config, made) if line.unit == "machine-hour")
         assert hours(machine) == (floor, 1, 1)
+
+
+def test_an_endpoint_of_another_provider_finds_its_configuration_by_name() -> None:
+    variants = [{"variantName": "v", "instanceType": "ml.g5.xlarge", "initialInstanceCount": 1}]
+    config = resource(
+        "aws-native:sagemaker:EndpointConfig", "c", {"endpointConfigName": "chat-a", "productionVariants": variants}
+    )
+    endpoint = resource("aws-native:sagemaker:Endpoint", "e", {"endpointName": "chat", "endpointConfigName": "chat-a"})
+    scaled = resource(
+        "aws:appautoscaling/target:Target", "t",
+        {"serviceNamespace": "sagemaker", "resourceId": "endpoint/chat/variant/v", "minCapacity": 1, "maxCapacity": 4},
+    )  # fmt: skip
+    (line,) = (line for line in lines(config, endpoint, scaled) if line.resource == endpoint.urn)
+    assert hours(line) == (1, 1, 4)
