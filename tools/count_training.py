@@ -16,59 +16,26 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import peft
 import torch
 import torchvision
 import transformers
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import flash_attention_mask
 
+from tools.allocations import Peak
+
 GIB = 2**30
-_BLOCK = 512  # PyTorch's CUDA allocator hands out multiples of it
 _LEARNING_RATE = 1e-3
-
-
-class Peak(TorchDispatchMode):
-    """Bytes of all live storages, and the most that they ever were."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now = self.most = 0
-        self.parameters: set[tuple[int, ...]] = set()
-        self._seen: dict[int, Any] = {}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.ops.aten.add.Tensor and not torch.is_grad_enabled() and args[0].shape in self.parameters:
-            func = torch.ops.aten.add_.Tensor  # autograd sums a parameter's gradients in place, but for subclasses
-        made = func(*args, **(kwargs or {}))
-        for leaf in tree_leaves(made):
-            if isinstance(leaf, torch.Tensor):
-                self._hold(leaf.untyped_storage())
-        return made
-
-    def _hold(self, storage: Any) -> None:
-        key = id(storage)
-        if key in self._seen:
-            return
-        size = -(-storage.nbytes() // _BLOCK) * _BLOCK
-
-        def freed(_: Any) -> None:
-            self.now -= size
-            del self._seen[key]
-
-        self._seen[key] = weakref.ref(storage, freed)
-        self.now += size
-        self.most = max(self.most, self.now)
 
 
 @dataclass(frozen=True, kw_only=True)
