@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sizewell.sizing.choose.decide import decide
@@ -36,7 +38,8 @@ def test_a_reference_is_held_and_asked(facts, method, passes):
     of = job(facts, method)
     parts, time = sized(facts, of)
     held = parts.get("reference model", 0)
-    assert held == pytest.approx(2 * params_total(of.architecture) / 8 if passes else 0, rel=0.01)
+    # TRL loads the reference as it loads the model: in fp32 unless all of it is in 16 bits.
+    assert held == pytest.approx(4 * params_total(of.architecture) / 8 if passes else 0, rel=0.01)
     waterfall = dict(time.waterfall)
     alone = dict(sized(facts, job(facts, "full"))[1].waterfall)
     again = waterfall.get("passes of a reference", 0.0)
@@ -62,6 +65,42 @@ def test_beside_adapters_the_base_is_the_reference(facts):
     of = job(facts, "dpo", lora={"rank": 16})
     assert (of.method, of.reference, of.forwards) == ("lora", False, 1.0)
     assert not sized(facts, of)[0].get("reference model")
+
+
+def test_a_reference_is_in_16_bits_where_all_is_or_other_software_loads_it(facts):
+    of = job(facts, "dpo")
+    for narrow in (replace(of, weights="bf16"), replace(of, engine="axolotl")):
+        held = sized(facts, narrow)[0]["reference model"]
+        assert held == pytest.approx(2 * params_total(of.architecture) / 8, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("method", "engine", "tiled"),
+    [
+        ("full", "trl", True),
+        ("dpo", "trl", True),
+        ("kto", "trl", True),
+        ("orpo", "trl", False),
+        ("dpo", "axolotl", False),
+    ],
+)
+def test_trl_goes_over_the_output_matrix_in_tiles(facts, method, engine, tiled):
+    """16-bit tiles of 4,096 x 32,768 and fp32 sums of gradients, in place of 12 bytes for each logit."""
+    of = replace(job(facts, method), engine=engine)
+    device, layout = facts.accelerators["h100-sxm"], Layout(micro_batch=8, checkpointing="full")
+    [memory] = training_memories(of, [layout], [device])
+    logits = 8 * 2048 * of.architecture.vocab
+    loss = dict(memory.breakdown).get("logits and loss", 0)
+    assert loss < 0.3 * 12 * logits if tiled else loss == pytest.approx(12 * logits, rel=0.01)
+    said = [note for note in memory.assumptions if note.startswith("TRL 1.15 or later")]
+    assert said == (
+        ["TRL 1.15 or later, whose loss never holds all logits: earlier ones take up to 23.5 GiB more"] if tiled else []
+    )
+
+
+def test_a_reward_model_has_no_output_matrix(facts):
+    of = job(facts, "reward")
+    assert params_total(of.architecture) == params_total(job(facts, "full").architecture) - 128256 * 4096
 
 
 def test_a_reward_model_has_no_logits(facts):

@@ -80,6 +80,7 @@ def training_case(case: Case) -> TrainingCase:
         lora_rank=rank_of(case) if method in ("lora", "qlora") else 0,
         lora_targets=targets_of(case) if method in ("lora", "qlora") else (),
         attention=_attention(w, engine),
+        preference=str(w.get("preference") or ""),
         packed=bool(w.get("packed", True)),
         framework="jax" if engine in JAX_ENGINES else "pytorch",
         engine=engine,

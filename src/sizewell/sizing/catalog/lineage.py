@@ -15,6 +15,7 @@ Trait = Literal[
     "wide",  # norms scale in fp32
     "capped",  # logits pass through a tanh
     "one-qkv",  # q, k and v are views of one product, which v keeps
+    "one-gate",  # gate and up are views of one product
 ]
 _NAMED: Final[tuple[tuple[str, tuple[Trait, ...]], ...]] = (
     (r"gemma-?2(?=$|[-_])", ("around", "wide", "capped")),
@@ -22,7 +23,9 @@ _NAMED: Final[tuple[tuple[str, tuple[Trait, ...]], ...]] = (
     (r"(?:code)?gemma(?=$|[-_])", ("wide",)),
     (r"qwen-?3", ("queries",)),
     (r"olmo-?[23](?=$|[-_])", ("queries", "wide")),
-    (r"phi-?3(?=$|[-_])(?!.*moe)|phi-4-mini|pythia|gpt[-_]neox", ("one-qkv",)),
+    (r"phi-?(?:3(?:\.5)?|4)(?=$|[-_])(?!.*moe)", ("one-qkv", "one-gate")),
+    (r"pythia|gpt[-_]neox|dolly-v2|redpajama-incite", ("one-qkv",)),
+    (r"glm4?(?=$)|glm-4-(?:9|32)b", ("one-gate",)),
 )
 _FAMILIES: Final = tuple((re.compile(rf"(?:^|[-_./])(?:{name})", re.IGNORECASE), traits) for name, traits in _NAMED)
 
@@ -32,5 +35,7 @@ def lineage(name: str) -> tuple[Trait, ...]:
 
     >>> lineage("google/gemma-2-2b"), lineage("google/gemma-2b"), lineage("qwen3_moe"), lineage("llama")
     (('around', 'wide', 'capped'), ('wide',), ('queries',), ())
+    >>> lineage("microsoft/phi-4"), lineage("Phi-3.5-mini-instruct"), lineage("Phi-3.5-MoE-instruct")
+    (('one-qkv', 'one-gate'), ('one-qkv', 'one-gate'), ())
     """
     return next((traits for family, traits in _FAMILIES if family.search(name)), ())

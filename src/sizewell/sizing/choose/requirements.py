@@ -25,7 +25,7 @@ from sizewell.sizing.errors import Fault, SpecError
 from sizewell.sizing.predict.architecture import assumptions as model_assumptions
 from sizewell.sizing.predict.architecture import is_speech_recognizer, params_total, served_family
 from sizewell.sizing.predict.denoising import Denoising, denoising
-from sizewell.sizing.predict.memory import adapter_bytes
+from sizewell.sizing.predict.memory import adapter_bytes, reference_bytes
 from sizewell.sizing.predict.performance.serving_level import ServiceLevel
 from sizewell.sizing.predict.simulation.requests import Requests, longest_of, share_longer, spread_of
 from sizewell.sizing.predict.software import as_run
@@ -870,7 +870,8 @@ def _at_once(job: TrainingJob) -> list[str]:
     """What runs beside the model that is trained, where it learns from preferences."""
     if not job.preference:
         return []
-    frozen = "a frozen reference model in 16 bits, sharded as the weights are"
+    held = "fp32, as TRL loads it" if reference_bytes(job) > 2.0 else "16 bits"
+    frozen = f"a frozen reference model in {held}, sharded as the weights are"
     reference = f"{frozen if job.reference else 'the base model without its adapters is the reference'}: a pass forward"
     what = _RUNS_AT_ONCE[job.preference].format(reference=reference)
     return [f"{job.preference}: {what}; counted, not measured: no published run of it stands behind the figures"]

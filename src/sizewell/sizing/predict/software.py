@@ -37,6 +37,7 @@ Trait = Literal[
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "sixteen-bit",  # fine-tunes in 16 bits alone: weights, gradients and states, without a master copy
     "offloads-inputs",  # recomputes every layer, from inputs that wait in the host's memory
+    "tiles-loss",  # goes over the output matrix tile by tile and never holds the logits
     "wide-adapters",  # adapters are in fp32 beside 16-bit weights, and each keeps its own copy of its input
 ]
 
@@ -104,6 +105,8 @@ def as_run(job: TrainingJob) -> TrainingJob:
     computes_so = job.method == "full" and job.precision in ("bf16", "fp16", "fp8")
     if computes_so and not job.weights and job.engine in software_with("sixteen-bit"):
         job = replace(job, weights="fp16" if job.precision == "fp16" else "bf16")
+    if job.scored and not job.architecture.tied_embeddings:  # `AutoModelForSequenceClassification`: no output matrix
+        job = replace(job, architecture=replace(job.architecture, tied_embeddings=True))
     adapted = job.method in ("lora", "qlora", "full")
     if adapted and job.engine in software_with("offloads-inputs") and job.checkpointing in (None, "full"):
         job = replace(job, checkpointing="full", activation_offload=True)

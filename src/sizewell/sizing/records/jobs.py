@@ -57,9 +57,14 @@ class TrainingJob:
     @property
     def forwards(self) -> float:
         """Passes forward of a sequence beside the one that is trained: of the reference, and for KTO's estimate of the
-        divergence one more of both (TRL's DPOTrainer and KTOTrainer, from memory).
+        divergence one more of both (DPOTrainer and KTOTrainer of TRL 1.16).
         """
         return {"dpo": 1.0, "kto": 3.0}.get(self.preference, 0.0)
+
+    @property
+    def scored(self) -> bool:
+        """Whether a sequence gets one number in place of logits."""
+        return self.preference == "reward"
 
     @property
     def paired(self) -> bool:

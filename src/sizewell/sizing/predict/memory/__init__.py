@@ -17,7 +17,7 @@ from sizewell.sizing.predict.memory.serving import (
     serving_usable_bytes,
     weight_bytes,
 )
-from sizewell.sizing.predict.memory.states import ModelStates, adapter_params
+from sizewell.sizing.predict.memory.states import ModelStates, adapter_params, reference_bytes
 from sizewell.sizing.predict.memory.training import (
     Runtimes,
     edges,
@@ -41,6 +41,7 @@ __all__ = [
     "longest_held",
     "model_states",
     "peak_bytes",
+    "reference_bytes",
     "room_bytes",
     "sequence_bytes",
     "serving_budget_bytes",

@@ -23,6 +23,7 @@ from sizewell.sizing.predict.memory.states import (
     TRANSFORMER_ENGINE,
     WIDE_ADAPTERS,
     lora_targets,
+    recipes,
     stream_is_wide,
 )
 from sizewell.sizing.predict.numeric import np
@@ -30,6 +31,7 @@ from sizewell.sizing.predict.software import software_with
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
 FUSED_ENGINES = software_with("keeps-less")
+TILES_LOSS = software_with("tiles-loss")
 _XLA = 2.5  # 16-bit logits written once; XLA fuses the rest into the products around them
 _HUGGING_FACE = 12.0  # fp32 log-probabilities and two fp32 gradients; the logits are freed with the model's output
 _HUGGING_FACE_2024 = (
@@ -49,7 +51,6 @@ LOSS_BYTES: Mapping[str, float] = {
     "transformers-2024": _HUGGING_FACE_2024,
     "peft": _HUGGING_FACE,
     "llama-factory": _HUGGING_FACE,
-    "trl": _HUGGING_FACE,
     "axolotl": _HUGGING_FACE,
 }
 
@@ -141,8 +142,10 @@ def _layer_activations(
     if job.attention == "eager":
         inside += scores
     if wide_stream or (frozen and not quantised and not job.weights and job.engine in WIDE_ADAPTERS):
-        # Each adapter casts its input: q, k, v and gate, up share none, and o keeps one beside the attention's output.
-        again = max(0, sum(m in targets for m in "qkv") - 1) + max(0, sum(m in targets for m in ("gate", "up")) - 1)
+        # Each adapter casts its input: q, k, v and gate, up share none unless they are one matrix, and o keeps one
+        # beside the attention's output.
+        again = 0 if "one-qkv" in model.traits else max(0, sum(m in targets for m in "qkv") - 1)
+        again += 0 if "one-gate" in model.traits else max(0, sum(m in targets for m in ("gate", "up")) - 1)
         outside += size * h * again
         inside += attention_out if "o" in targets else 0.0
     if "scale" in targets:  # the output of every matrix is scaled by something learned, and kept for it
@@ -232,6 +235,8 @@ def _by_layout(job: TrainingJob, layouts: Layouts) -> tuple[Column, Column]:
     return tables[0], tables[-1]
 
 
+# Tokens and columns of a tile of logits: `TOKEN_CHUNK_SIZE` and `_CHUNKED_LOGPROB_CHUNK_SIZE` of TRL 1.16.
+_TILE = (4096.0, 32768.0)
 LOSS_FORWARD = 10.0  # bytes of a logit at the end of the forward pass: in 16 bits, in fp32, its log-probability
 
 
@@ -243,18 +248,37 @@ def loss_bytes_per_token(job: TrainingJob) -> float:
     return 0.0 if wordless else loss_bytes_per_value(job) * model.vocab
 
 
+def tiles_loss(job: TrainingJob) -> bool:
+    """Whether the loss makes logits tile by tile, forward and again backward."""
+    return job.engine in TILES_LOSS and job.preference != "orpo" and job.architecture.kind == "decoder"
+
+
+def tiled_loss_bytes(job: TrainingJob, layouts: Layouts, tokens: Column) -> Column:
+    """What such a loss holds at its fullest: one tile in 16 bits, the states that it reads of the tokens that count,
+    and sums in fp32 of their gradients and of the output matrix', which then become gradients as wide as it is.
+    """
+    model, per = job.architecture, recipes(job, layouts)
+    rows, columns = _TILE
+    hidden = (value_bytes(job) + 4.0) * tokens * model.hidden
+    trained = job.method not in ("lora", "qlora")
+    sums = np.where(np.asarray(per.gradients) < 4.0, 4.0, 0.0) * model.vocab * model.hidden if trained else 0.0
+    return np.asarray(value_bytes(job) * np.minimum(tokens, rows) * columns + hidden + sums / layouts.tensor)
+
+
 def loss_bytes_per_value(job: TrainingJob) -> float:
     """Those of one entry of the logits.
 
     Written out, an entry takes 14: 16-bit logits, fp32 log-probabilities, two fp32 gradients. Compiled 10. A chunked
     loss keeps the 16-bit logits and works on a chunk at a time. Engines with a loss of their own: `LOSS_BYTES`.
     """
+    if tiles_loss(job):
+        return 0.0
     if job.chunked_loss:
         per_value = 2.25
     elif job.framework == "jax":
         per_value = _XLA
-    elif job.engine in LOSS_BYTES:
-        per_value = LOSS_BYTES[job.engine]
+    elif job.engine in LOSS_BYTES or job.engine in TILES_LOSS:
+        per_value = LOSS_BYTES.get(job.engine, _HUGGING_FACE)
     else:
         per_value = 10.0 if is_fused(job) else 14.0
     return per_value + (value_bytes(job) if per_value > _XLA and "capped" in job.architecture.traits else 0.0)

@@ -72,6 +72,7 @@ QUANTISES_HEAD = software_with("quantises-head")
 REPLICATES_TABLES = software_with("replicates-tables")
 CASTS_UP = software_with("casts-up")
 WIDE_ADAPTERS = software_with("wide-adapters")
+TRL = frozenset({"trl"})  # whose `create_model_from_path` loads in fp32 unless told otherwise
 MEGATRON = software_with("megatron")
 FOREACH = software_with("foreach")
 TRAINER = software_with("trainer")
@@ -236,8 +237,15 @@ def stage_states(job: TrainingJob, layouts: Layouts, stage: Stages) -> ModelStat
         adapters=0.0 * gradients,
         gradients=gradients,
         optimizer=optimizer,
-        reference=held(2.0, 3) if job.reference else 0.0 * gradients,
+        reference=held(reference_bytes(job), 3) if job.reference else 0.0 * gradients,
     )
+
+
+def reference_bytes(job: TrainingJob) -> float:
+    """Bytes per value of the frozen copy: TRL loads it as it loads the model (`ref_model_init_kwargs`), in fp32 unless
+    all of it is in 16 bits.
+    """
+    return 4.0 if job.engine in TRL and job.weights not in ("bf16", "fp16") else 2.0
 
 
 def _sent_gradients(layouts: Layouts, sharded: Column) -> Column:

@@ -7,7 +7,7 @@ there yet unless they are accumulated) and its end (all gradients, almost no act
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sizewell.sizing.catalog.records import Accelerator
@@ -27,6 +27,8 @@ from sizewell.sizing.predict.memory.activations import (
     loss_bytes_per_value,
     modes,
     stage_activations,
+    tiled_loss_bytes,
+    tiles_loss,
     value_bytes,
 )
 from sizewell.sizing.predict.memory.columns import Column, Layouts, Stages, fullest_stages
@@ -51,6 +53,7 @@ from sizewell.sizing.predict.memory.states import (
 from sizewell.sizing.predict.numeric import np
 from sizewell.sizing.predict.software import measured_as, software_with
 from sizewell.sizing.records.jobs import Grade, Layout, MemoryEstimate, TrainingJob
+from sizewell.sizing.units import GIB
 
 OPTIMIZER_IN_PLACE = software_with("optimizer-in-place")
 
@@ -234,7 +237,7 @@ def _stage_items(job: TrainingJob, layouts: Layouts, stage: Stages) -> dict[str,
         present, late = of_head, working + 2.0 * (largest_matrix(job.architecture) / layouts.tensor)
     else:
         present = np.where(_gradients_stay(job, layouts), states.gradients, of_head)
-        late = working + states.gradients + _table_gradient_bytes(job, layouts)
+        late = working + states.gradients + _table_gradient_bytes(job, layouts, working)
     copies, copies_late = _cast_bytes(job, layouts, states, loss, present)
     early = kept + np.maximum(loss, working) + present + copies
     late = late + copies_late
@@ -277,24 +280,22 @@ def _gradients_stay(job: TrainingJob, layouts: Layouts) -> Any:
 def _head_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
     """The gradient of the output matrix: the first that the backward pass makes, with every activation still there."""
     model = job.architecture
-    return (
-        recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
-        if model.kind == "decoder"
-        else 0.0
-    )
+    if model.kind != "decoder" or job.scored:
+        return 0.0
+    return recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
 
 
-def _table_gradient_bytes(job: TrainingJob, layouts: Layouts) -> Any:
+def _table_gradient_bytes(job: TrainingJob, layouts: Layouts, working: Column) -> Any:
     """What a tied table's lookup adds at the end of the backward pass: a gradient of its own, before it is summed with
-    the one of the output, which exists since the start.
+    the one of the output, which exists since the start. Where there is no output, the table's only gradient comes after
+    what the first layer needs is gone.
     """
     model = job.architecture
     buffered = job.engine in MEGATRON or job.framework == "jax" or job.method in ("lora", "qlora")
     if not model.tied_embeddings or model.kind != "decoder" or buffered:
         return 0.0
-    return np.where(
-        layouts.pipeline > 1, 0.0, recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
-    )
+    of_table = recipes(job, layouts).gradients * model.vocab * model.hidden / layouts.tensor
+    return np.where(layouts.pipeline > 1, 0.0, -np.minimum(of_table, working) if job.scored else of_table)
 
 
 def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tuple[Column, Column, Column]:
@@ -310,8 +311,10 @@ def _activation_bytes(job: TrainingJob, layouts: Layouts, stage: Stages) -> tupl
     # What was sent on is kept until its gradient comes back.
     sent = model.hidden * value_bytes(job) / np.where(layouts.sequence_parallel > 0, layouts.tensor, 1.0)
     kept = kept + np.where((layouts.pipeline > 1) & ~stage.last, sent, 0.0)
-    scored = job.preference == "reward"  # one number a sequence in place of logits
-    loss = np.where(stage.last, 0.0 if scored else loss_bytes_per_token(job) / layouts.tensor * tokens, 0.0)
+    written = loss_bytes_per_token(job) / layouts.tensor * tokens
+    if tiles_loss(job):
+        written = written + tiled_loss_bytes(job, layouts, tokens)
+    loss = np.where(stage.last, 0.0 if job.scored else written, 0.0)
     return kept * tokens * _in_flight(job, layouts, stage), working * tokens, loss
 
 
@@ -386,6 +389,13 @@ def _assumptions(job: TrainingJob, layout: Layout, accelerator: Accelerator) -> 
         notes.append(f"memory not measured of {unknown}: twice the band")
     if _unmeasured_software(job):
         notes.append(f"memory not measured of {measured_as(job.engine)}: the widest band of other software")
+    if tiles_loss(job) and not job.scored:
+        tokens = layout.micro_batch * job.sequence_length / layout.context
+        written = loss_bytes_per_token(replace(job, engine="transformers")) * tokens / layout.tensor
+        notes.append(
+            "TRL 1.15 or later, whose loss never holds all logits: "
+            f"earlier ones take up to {written / GIB:.1f} GiB more"
+        )
     if job.checkpointing is None and layout.checkpointing == "none":
         notes.append("no activation checkpointing")
     if not job.architecture.layers:
