@@ -75,7 +75,9 @@ def test_gradients_that_are_not_synchronised_are_held_whole(facts):
     ("schedule", "chunks"), [("1f1b", {1}), ("gpipe", {1}), ("interleaved", {2, 4, 8, 16}), ("", {1, 2, 4, 8, 16})]
 )
 def test_a_schedule_leaves_the_layouts_that_it_can_have(facts, schedule, chunks):
-    layouts = space(job_of(facts, f"pipeline_schedule: {schedule}" if schedule else ""), 16, 8, 8).columns
+    """DeepSpeed has stages for a program that is written in them, as a stated schedule says; NeMo always has."""
+    keys, engine = (f"pipeline_schedule: {schedule}", "deepspeed") if schedule else ("", "nemo")
+    layouts = space(job_of(facts, keys, engine=engine), 16, 8, 8).columns
     two_stages = layouts["pp"] == 2
     assert set(layouts["vp"][two_stages]) == chunks
     assert set(layouts["vp"][layouts["pp"] == 1]) == {1}
@@ -120,6 +122,8 @@ def test_what_is_wrong_is_told_where_it_stands(keys, told):
         ),
         ("no_sync: true", {"framework": "jax"}, "training.no_sync: is PyTorch's; jax"),
         ("pipeline_schedule: gpipe", {"framework": "jax"}, "runs of jax are not split into any"),
+        ("pipeline_schedule: 1f1b", {"engine": "transformers"}, "use engine: megatron, nemo or torchtitan"),
+        ("pipeline_schedule: 1f1b", {"engine": "fsdp"}, "runs of fsdp are not split into any"),
     ],
 )
 def test_what_contradicts_itself_is_refused(keys, more, told):

@@ -9,11 +9,13 @@ import pytest
 import yaml
 
 from sizewell.sizing.choose.decide import decide, nothing_fits, size_one
+from sizewell.sizing.choose.requirements import requirements
+from sizewell.sizing.choose.workloads import assumptions
 from sizewell.sizing.predict.layouts.space import space
 from sizewell.sizing.predict.memory import training_memory
 from sizewell.sizing.records.jobs import Layout, TrainingJob
 
-from .conftest import ON, spec
+from .conftest import ON, spec, with_shapes
 
 FULL = {
     "kind": "fine-tuning",
@@ -172,7 +174,7 @@ def test_what_the_host_keeps_of_an_offloaded_optimizer_is_said(facts):
     given = {"engine": "deepspeed", "training": {**FULL["training"], "offload": "optimizer"}}
     workload = decide([spec(**{**FULL, **given})], facts, stack="", on=ON).workloads[0]
     nodes = workload.pools[0].nodes_max
-    said = f"offload keeps {16 * 8.03e9 / 2**30 / nodes:,.0f} GiB of optimizer state and gradients"
+    said = f"offload keeps {1.5 * 16 * 8.03e9 / 2**30 / nodes:,.0f} GiB of optimizer state, gradients and their buffers"
     assert any(note.startswith(said) for note in workload.assumptions)
 
 
@@ -184,6 +186,8 @@ def test_what_the_host_keeps_of_an_offloaded_optimizer_is_said(facts):
         ("torchtune", "full", True, False),
         ("litgpt", "lora", False, False),
         ("torchtitan", "full", True, True),
+        ("deepspeed", "full", False, False),
+        ("transformers", "full", False, False),
     ],
 )
 def test_software_is_given_no_split_that_it_lacks(facts, engine, method, tensor, stages):
@@ -195,6 +199,52 @@ def test_software_is_given_no_split_that_it_lacks(facts, engine, method, tensor,
     assert (legal["tp"].max() > 1) == tensor
     assert (legal["pp"].max() > 1) == stages
     assert (legal["cp"].max() > 1) == stages
+
+
+def test_fsdp_that_is_named_has_no_stages_whatever_runs_it(facts):
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    given = {**FULL, "model": "meta-llama/Llama-3.1-70B", "infra": ["aws"], "resources": {"nodes": 2}}
+    given["training"] = {**FULL["training"], "sequence_length": 8192}
+    assert size_one(spec(**given, engine="fsdp"), few, stack="", on=ON).best() is None
+    staged = size_one(spec(**given, engine="nemo"), few, stack="", on=ON).best()
+    assert staged is not None
+    assert staged.fleet.layout.pipeline > 1
+    vision = {
+        "kind": "training",
+        "model": {"name": "vit-large-16"},
+        "training": {"samples": "1M", "global_batch": 1024},
+    }
+    assert not requirements(spec(**vision, engine="fsdp"), facts).training.stages
+
+
+def test_neuron_shards_the_optimizer_alone_and_divides_no_sequence(facts):
+    job = TrainingJob(
+        architecture=facts.model("meta-llama/Llama-2-7b-hf"), engine="neuron", sequence_length=4096, global_batch=256
+    )
+    legal = space(job, 32, 32, 32).columns
+    assert legal["zero"].max() == 1
+    assert legal["cp"].max() == 1
+    assert legal["tp"].max() == 32
+
+
+def test_a_process_on_trainium_has_a_core_and_its_part_of_the_memory(facts):
+    """16 GiB a core on trn1 (AWS Neuron documentation), and the entry script starts a process on each."""
+    few = with_shapes(facts, {("aws", "trn1.32xlarge")})
+    given = {"kind": "training", "engine": "neuron", "training": {"tokens": "1B", "sequence_length": 4096}}
+    sizing = size_one(spec(**given, model="meta-llama/Llama-3.2-1B"), few, stack="", on=ON)
+    chosen = sizing.best()
+    assert chosen is not None
+    assert chosen.fleet.layout.devices == 32 * chosen.fleet.nodes
+    assert chosen.fleet.usable_bytes == 16 * 2**30
+    assert chosen.fleet.memory.high_bytes <= chosen.fleet.usable_bytes
+    assert any(note.startswith("one process a core: a machine has 32, 16 GiB each") for note in assumptions(chosen))
+
+
+def test_devices_that_do_not_divide_a_batch_are_told_so_by_what_the_software_has(facts):
+    few = with_shapes(facts, {("aws", "p5.48xlarge")})
+    given = {**FULL, "engine": "deepspeed", "infra": ["aws"], "resources": {"nodes": 3}}
+    [refused] = size_one(spec(**given), few, stack="", on=ON).rejections
+    assert refused.reason.startswith("24 devices do not divide a batch of 64 samples, and deepspeed gives each device")
 
 
 def test_a_capacity_block_that_nobody_confirmed_is_said_to_be_set_aside(facts):

@@ -64,7 +64,7 @@ def test_an_offloaded_optimizer_takes_no_room_on_devices_and_some_on_hosts(facts
 def test_hosts_that_do_not_hold_it_are_refused_with_the_numbers(facts):
     [machine] = with_shapes(facts, {("aws", "p5.48xlarge")}).shapes
     for known, said in (
-        (64 * 2**30, "offload needs 120 GiB of host memory on each of 1, 58 GiB usable"),
+        (64 * 2**30, "offload needs 179 GiB of host memory on each of 1, 58 GiB usable"),
         (None, "is not known"),
     ):
         few = replace(facts, shapes=(replace(machine, memory_bytes=known),))

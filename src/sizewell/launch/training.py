@@ -168,8 +168,10 @@ def possible(launch: Launch) -> None:
         must(False, more.path, more.message, f"{fix}: {more.software}")
     if layout is not None:
         most = max(launch.nodes, launch.plan.nodes_max)
-        there, wanted = most * launch.machine.devices, layout.data * layout.tensor * layout.pipeline
-        message = f"is over {wanted} devices, the pool has {there}: {most} machines of {launch.machine.devices}"
+        each, wanted = processes(launch), layout.data * layout.tensor * layout.pipeline
+        there = most * each
+        kind = "devices" if each == launch.machine.devices else "cores"
+        message = f"is over {wanted} {kind}, the pool has {there}: {most} machines of {each}"
         must(wanted <= there, "parallelism", message, again)
     store = "without a checkpoint store a training run is lost with its machines"
     must(

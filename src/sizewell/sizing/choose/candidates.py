@@ -436,6 +436,7 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
         host_vcpus=shape.vcpus if _decodes(need) else None,
         host_memory_bytes=shape.memory_bytes if need.training.cpu_offload else None,
         together_max=buildable.together_max(shape),
+        processes=accelerator.processes_per_device,
     )
 
 

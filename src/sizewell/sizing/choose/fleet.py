@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sizewell.sizing.catalog import buildable
@@ -27,7 +27,35 @@ class Machine:
     slices: tuple[tuple[int, int, str], ...] = ()  # legal TPU slices: (VMs, chips, topology)
     host_vcpus: float | None = None  # of one machine, where the work has images to decode
     host_memory_bytes: int | None = None  # of one machine, where the host keeps state of the work
+    processes: int = 1  # that share an accelerator's memory and units: a training process has one of Neuron's cores
     together_max: int = buildable.NODES_MAX  # most of them that one job runs on
+
+    @property
+    def ranks(self) -> int:
+        """Processes of one machine, between which a layout divides a run."""
+        return self.count * self.processes
+
+    @property
+    def device(self) -> Accelerator:
+        """What one process has of an accelerator.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> chip = load().accelerator("trainium1")
+        >>> Machine(accelerator=chip, count=16, scale_up=16, processes=2).device.memory_bytes // 2**30
+        16
+        """
+        whole, n = self.accelerator, self.processes
+        if n == 1:
+            return whole
+        return replace(
+            whole,
+            memory_bytes=whole.memory_bytes // n,
+            memory_bytes_per_s=whole.memory_bytes_per_s / n,
+            flop_per_s={precision: rate / n for precision, rate in whole.flop_per_s.items()},
+            link_bytes_per_s=whole.link_bytes_per_s / n if whole.link_bytes_per_s else None,
+            scale_up_max=whole.scale_up_max * n,
+            tdp_w=whole.tdp_w / n if whole.tdp_w else None,
+        )
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -41,6 +69,7 @@ class Machine:
             self.host_vcpus,
             self.host_memory_bytes,
             self.together_max,
+            self.processes,
         )
 
     def outside(self, nodes: int) -> tuple[object, ...]:
@@ -54,13 +83,14 @@ class Machine:
             whole = self.count * nodes if topology else self.count
         elif self.accelerator.scale_up_max > self.count > 1 and self.scale_up > self.count:
             whole = min(self.accelerator.scale_up_max, self.count * nodes)
+        device, n = self.device, self.processes
         return Cluster(
-            accelerator=self.accelerator,
-            per_node=self.count,
+            accelerator=device,
+            per_node=self.ranks,
             nodes=nodes,
-            scale_up=max(1, whole),
-            link_bytes_per_s=self.accelerator.link_bytes_per_s,
-            network_bytes_per_s=self.network_bytes_per_s,
+            scale_up=max(1, whole) * n,
+            link_bytes_per_s=device.link_bytes_per_s,
+            network_bytes_per_s=self.network_bytes_per_s / n if self.network_bytes_per_s else None,
             fabric=self.fabric,
             topology=topology,
             host_vcpus=self.host_vcpus,

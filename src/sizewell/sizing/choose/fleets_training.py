@@ -157,12 +157,12 @@ class TrainingSearch:
         """What `_hunt` will ask for up to the number of nodes that is likely to do: a guess that only saves rounds."""
         need = self._need
         usable, state, run_s = (
-            usable_bytes(machine.accelerator),
+            usable_bytes(machine.device),
             least_state_bytes(self._job),
             self.least_run_s(machine),
         )
         for nodes, topology in node_counts(machine, need):
-            room, late = nodes * machine.count * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
+            room, late = nodes * machine.ranks * usable, need.deadline_s is not None and run_s / nodes > need.deadline_s
             if state > room or late:
                 continue
             yield _ask(machine, nodes, topology)
@@ -178,11 +178,11 @@ class TrainingSearch:
         from sizewell.sizing.predict.layouts.search import LayoutRefusal
 
         need, job = self._need, self._job
-        usable = usable_bytes(machine.accelerator)
+        usable = usable_bytes(machine.device)
         drafts: list[Draft] = []
         refusals: list[FleetRefusal] = []
         for nodes, topology in node_counts(machine, need):
-            devices = nodes * machine.count
+            devices = nodes * machine.ranks
             # memory first: where it does not suffice no deadline helps
             least = least_state_bytes(job) / devices
             if least > usable:
@@ -254,7 +254,7 @@ def _fleet(draft: Draft, job: TrainingJob, machine: Machine, plan: Plan) -> Flee
     return Fleet(
         nodes=draft.nodes,
         memory=plan.memory,
-        usable_bytes=usable_bytes(machine.accelerator),
+        usable_bytes=usable_bytes(machine.device),
         topology=draft.topology,
         layout=plan.layout,
         training=plan.time,
@@ -293,16 +293,19 @@ def _state_bytes(job: TrainingJob) -> float:
 
 
 def _no_room(job: TrainingJob, machine: Machine, devices: int) -> FleetRefusal:
-    usable, state = usable_bytes(machine.accelerator), _state_bytes(job) / devices
+    usable, state = usable_bytes(machine.device), _state_bytes(job) / devices
+    on = f"{devices} x {machine.accelerator.name}"
+    if machine.processes > 1:
+        on = f"{devices} cores of {machine.accelerator.name}, each a process of its own"
     return FleetRefusal(
         cause="memory",
-        reason=f"model state alone needs {state / GIB:,.1f} GiB per device on {devices} x {machine.accelerator.name}, "
-        f"{usable / GIB:.1f} GiB usable",
+        reason=f"model state alone needs {state / GIB:,.1f} GiB per device on {on}, {usable / GIB:.1f} GiB usable",
         shortfall=state / usable,
         relax=MORE_MEMORY,
     )
 
 
+HOST_BUFFERS = 1.5  # DeepSpeed's default of additional_buffer_factor (deepspeed.readthedocs.io, memory requirements)
 HOST_SHARE = 0.9  # estimate: of a machine's memory that a run may take; the rest is the system's and the loader's
 
 
@@ -325,12 +328,13 @@ def no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal
 
 def host_bytes(job: TrainingJob, nodes: int) -> float:
     """What an optimizer on the hosts takes of each: gradients are kept there in fp32 beside master weights and moments,
-    16 bytes a parameter with Adam (DeepSpeed's own estimate for ZeRO-2, without its margin of a half).
+    16 bytes a parameter with Adam, and half as much again for pinned buffers and copies, as DeepSpeed's own estimates
+    have it (`additional_buffer_factor` of estimate_zero2_model_states_mem_needs).
     """
     from sizewell.sizing.predict.architecture import params_total
     from sizewell.sizing.predict.memory.states import recipe
 
-    return params_total(job.architecture) * (recipe(job, Layout()).optimizer + 4.0) / nodes
+    return HOST_BUFFERS * params_total(job.architecture) * (recipe(job, Layout()).optimizer + 4.0) / nodes
 
 
 def node_counts(machine: Machine, need: Requirements) -> tuple[tuple[int, str], ...]:

@@ -165,6 +165,7 @@ class Runs:
     engine_assumed: bool
     compiled: bool | None
     entry_script: str  # that is launched; "": a program of one's own
+    stages: bool  # whether what is named has pipelines, sequence and expert parallelism
     software: tuple[str, ...]  # the assumptions about it
 
     def of(self, job: TrainingJob) -> TrainingJob:
@@ -174,6 +175,7 @@ class Runs:
             engine_assumed=self.engine_assumed,
             compiled=self.compiled,
             entry_script=self.entry_script,
+            stages=self.stages,
         )
 
 
@@ -258,8 +260,12 @@ class Requirements:
         return replace(self, serving=replace(self.serving, pace=pace), assumptions=(*self.assumptions, note))
 
     def with_any_layout(self) -> Requirements:
-        """The same work run by a program of one's own, which may have layouts that the entry scripts have not."""
-        return replace(self, training=replace(self.training, entry_script="") if self.training else None)
+        """The same work run by a program of one's own, which may have layouts that the entry scripts have not; as it
+        is where the spec names software that has no others than its entry script.
+        """
+        if self.training is None or not self.training.stages:
+            return self
+        return replace(self, training=replace(self.training, entry_script=""))
 
     def nodes_of(self, count: int) -> Range | None:
         """How many machines of `count` accelerators the spec allows; None for any number. High below low: none do.
@@ -372,6 +378,7 @@ def _runs(spec: WorkloadSpec, architecture: Architecture, runtime: str) -> Runs:
         engine_assumed=named is None,
         compiled=True if runtime in COMPILES else None if both_usual else False,
         entry_script=_entry_script(spec, architecture, runtime),
+        stages=SOFTWARE[named.name].stages if named else True,
         software=tuple(_software(spec, architecture, runtime)),
     )
 

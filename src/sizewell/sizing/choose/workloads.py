@@ -150,7 +150,8 @@ def _on_hosts(chosen: Option) -> tuple[str, ...]:
 
     needed, has = host_bytes(job, fleet.nodes) / 2**30, chosen.candidate.shape.memory_bytes or 0
     of = f" of the {has / 2**30:,.0f} GiB that it has" if has else ""
-    return (f"offload keeps {needed:,.0f} GiB of optimizer state and gradients in each machine's memory{of}",)
+    keeps = f"offload keeps {needed:,.0f} GiB of optimizer state, gradients and their buffers in each machine's memory"
+    return (f"{keeps}{of} (DeepSpeed's own estimate)",)
 
 
 def _block_unbought(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
@@ -635,7 +636,13 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
             sentences.append("sized for up to 1.5 times the stated traffic")
         if need.serving is not None and need.serving.output_tokens:
             sentences.append("price per million tokens counts output tokens at the stated traffic")
-    sentences += [*_without_accelerator(chosen), *_expanded(chosen), *_decoding(chosen), *choices(chosen)]
+    sentences += [
+        *_by_core(chosen),
+        *_without_accelerator(chosen),
+        *_expanded(chosen),
+        *_decoding(chosen),
+        *choices(chosen),
+    ]
     if chosen.deal.market == "spot":
         hours = reclaimed_every_h(accelerators=chosen.candidate.shape.accelerators, advisor=chosen.deal.advisor)
         sentences.append(f"a spot machine is reclaimed every {hours:.0f} h on average (estimate)")
@@ -672,6 +679,16 @@ def assumptions(chosen: Option) -> tuple[str, ...]:
         sentences.append(f"{minutes:.0f} minutes to start a machine and load the weights (estimate)")
     sentences += through_nat(chosen)
     return tuple(dict.fromkeys(sentences))
+
+
+def _by_core(chosen: Option) -> list[str]:
+    """That a training process has one core of an accelerator and its part of the memory, where that is so."""
+    accelerator, fleet = chosen.candidate.accelerator, chosen.fleet
+    if fleet.training is None or accelerator.processes_per_device == 1:
+        return []
+    cores = accelerator.processes_per_device * chosen.candidate.shape.accelerators
+    each = f"{fleet.usable_bytes / 2**30:,.0f} GiB each"
+    return [f"one process a core: a machine has {cores}, {each}; split and memory are those of cores"]
 
 
 def _without_accelerator(chosen: Option) -> list[str]:

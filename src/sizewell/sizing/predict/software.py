@@ -32,7 +32,9 @@ Trait = Literal[
     "trainer",  # Hugging Face's Trainer: PyTorch's allocator as it is, tables' states of 8-bit optimizers in 32 bits
     "launches",  # transformers' modules as they are: Python launches each kernel, one by one
     "shards-alone",  # divides a model by FSDP or ZeRO, never by tensor, pipeline or context parallelism
+    "staged-if-asked",  # divides into stages the program that is written for it: where a schedule of them is stated
     "one-stage",  # divides a model over data and tensor ranks, never into stages, along a sequence or by experts
+    "optimizer-alone",  # shards the optimizer's state and nothing else (ZeRO-1), and divides no sequence
     "adapters-shard-alone",  # divides a model with adapters by FSDP alone
     "flattens",  # gradients go into one flat buffer, and the step into an fp32 copy of it (DeepSpeed)
     "sixteen-bit",  # fine-tunes in 16 bits alone: weights, gradients and states, without a master copy

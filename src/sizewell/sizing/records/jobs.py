@@ -42,6 +42,7 @@ class TrainingJob:
     engine: str = ""  # megatron | nemo | torchtitan | maxtext | llm-foundry | litgpt | ... where known
     engine_assumed: bool = False  # nobody names it, and it is what such work usually runs
     entry_script: str = ""  # that is launched, and whose layouts alone are searched; "": any layout
+    stages: bool = True  # whether what runs it can divide a model into stages, along a sequence and by experts
     compiled: bool | None = False  # by a compiler that fuses kernels; None: not stated, halfway between
     cpu_offload: bool = False
     chunked_loss: bool = False

@@ -21,7 +21,7 @@ from sizewell.sizing.workload.daily import week
 from sizewell.sizing.workload.model import Dimensions, Engine, Speculative, Training, WorkloadSpec
 from sizewell.sizing.workload.model_dimensions import from_dimensions
 from sizewell.sizing.workload.sections import Adapters
-from sizewell.sizing.workload.software import SOFTWARE, named_for, work_of
+from sizewell.sizing.workload.software import SOFTWARE, named_for, staged, work_of
 
 SECTIONS: Final = {
     # kind: (sections it needs, sections that have no meaning for it and what to write instead)
@@ -342,10 +342,15 @@ def _kept(spec: WorkloadSpec, run: Training) -> list[Fault]:
     if run.no_sync and spec.framework != "pytorch":
         message = f"is PyTorch's; {spec.framework} reduces gradients when a step's program says so"
         faults.append(_fault("training.no_sync", message, "remove it, or use framework: pytorch"))
-    unstaged = spec.framework if spec.framework == "jax" else "qlora" if run.method == "qlora" else ""
-    if run.pipeline_schedule and unstaged:
+    if not run.pipeline_schedule:
+        return faults
+    engine = spec.engine.name if spec.engine else ""
+    unstaged: str = spec.framework if spec.framework == "jax" else "qlora" if run.method == "qlora" else ""
+    unstaged = unstaged or (engine if engine in SOFTWARE and not staged(engine) else "")
+    if unstaged:
         message = f"{run.pipeline_schedule} orders pipeline stages, and runs of {unstaged} are not split into any"
-        faults.append(_fault("training.pipeline_schedule", message, "remove it"))
+        other = ", or use engine: megatron, nemo or torchtitan" if unstaged == engine else ""
+        faults.append(_fault("training.pipeline_schedule", message, f"remove it{other}"))
     return faults
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from sizewell.sizing.catalog.engines import ENGINES
+from sizewell.sizing.predict.software import software_with
 
 Work = Literal["serving", "training"]
 
@@ -29,6 +30,7 @@ class Software:
     runtimes: frozenset[str]
     predicted_as: str  # whose fitted constants predict it; "" for plain PyTorch
     methods: frozenset[str] = ALL_METHODS  # of training: what it can do
+    stages: bool = True  # of training: whether it divides a model into stages, along a sequence and by experts
     families: frozenset[str] = frozenset()  # that it serves, where no record of `ENGINES` says it
 
 
@@ -46,7 +48,9 @@ _STATED: Final[Mapping[str, Software]] = {
         work="serving", runtimes=frozenset({"tpu"}), predicted_as="jetstream", families=frozenset({"decoder"})
     ),
     "llama.cpp": Software(work="serving", runtimes=frozenset({"cuda", "rocm", "cpu"}), predicted_as="llama.cpp"),
-    "fsdp": Software(work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as=""),
+    "fsdp": Software(
+        work="training", runtimes=frozenset({"cuda", "rocm", "tpu", "gaudi"}), predicted_as="", stages=False
+    ),
     "megatron": Software(work="training", runtimes=_PYTORCH, predicted_as="megatron-bridge", methods=_SIXTEEN_BIT),
     "nemo": Software(work="training", runtimes=frozenset({"cuda"}), predicted_as="nemo", methods=_SIXTEEN_BIT),
     "transformers": Software(work="training", runtimes=_PYTORCH, predicted_as="transformers"),
@@ -87,6 +91,17 @@ def work_of(kind: str) -> Work | None:
     if kind in ("training", "fine-tuning"):
         return "training"
     return "serving" if kind in ("inference", "batch-inference") else None
+
+
+def staged(name: str) -> bool:
+    """Whether software for training divides a model into stages, at least a program that is written in them.
+
+    >>> [staged(name) for name in ("nemo", "deepspeed", "fsdp", "torchtune", "transformers")]
+    [True, True, False, False, False]
+    """
+    runs = SOFTWARE[name].predicted_as
+    alone = runs in (software_with("shards-alone") | software_with("one-stage"))
+    return SOFTWARE[name].stages and (not alone or runs in software_with("staged-if-asked"))
 
 
 def named_for(work: Work) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sizewell.sizing.catalog.records import Accelerator
 from sizewell.sizing.predict.layouts.bounds import ComputeBound, memory_floor_bytes, runtime_bytes
-from sizewell.sizing.predict.layouts.space import Column, Space
+from sizewell.sizing.predict.layouts.space import Column, Space, context_sizes, pipeline_sizes, tensor_sizes
 from sizewell.sizing.predict.memory import Runtimes, edges, usable_bytes
 from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
 from sizewell.sizing.units import GIB, distinct_figures
@@ -191,7 +191,17 @@ def _simplicity(legal: Space) -> NDArray[np.int64]:
     return code
 
 
+def _divides_batches_alone(job: TrainingJob, cluster: Cluster) -> bool:
+    """Whether what runs the job divides nothing but batches over devices."""
+    devices, fast = cluster.devices, max(1, cluster.scale_up)
+    sizes = (tensor_sizes(job, devices, fast), pipeline_sizes(job, devices), context_sizes(job, devices))
+    return all(size == (1,) for size in sizes)
+
+
 def _why_none(job: TrainingJob, cluster: Cluster) -> str:
+    if _divides_batches_alone(job, cluster):
+        own = f"{job.engine or 'fsdp'} gives each device samples of its own"
+        return f"{cluster.devices} devices do not divide a batch of {job.global_batch} samples, and {own}"
     return (
         f"{cluster.devices} devices divide neither into replicas for a batch of {job.global_batch} samples nor into "
         f"tensor ({cluster.scale_up} share a fast link), pipeline ({job.architecture.layers} layers) and context "

@@ -22,6 +22,8 @@ from sizewell.sizing.records.jobs import Checkpointing, Layout, TrainingJob
 
 SHARDS_ALONE = software_with("shards-alone")
 ONE_STAGE = software_with("one-stage")
+STAGED_IF_ASKED = software_with("staged-if-asked")
+OPTIMIZER_ALONE = software_with("optimizer-alone")
 ADAPTERS_SHARD_ALONE = software_with("adapters-shard-alone")
 FIELDS = ("tp", "pp", "vp", "cp", "dp", "ep", "zero", "shard", "sp", "micro", "recompute")
 MICRO_BATCH_MAX = 64
@@ -97,13 +99,14 @@ def tensor_sizes(job: TrainingJob, devices: int, fast: int) -> tuple[int, ...]:
 
 def _divides_alone(job: TrainingJob) -> bool:
     """Whether what runs the job has neither stages nor groups that share a sequence or experts."""
-    return bool(job.entry_script) or job.engine in SHARDS_ALONE or job.engine in ONE_STAGE
+    return bool(job.entry_script) or not job.stages or job.engine in SHARDS_ALONE or job.engine in ONE_STAGE
 
 
 def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Stages that share the layers out evenly, or nearly: a longest stage at most 8 % over the mean."""
     layers = job.architecture.layers
-    if not layers or job.framework == "jax" or job.method == "qlora" or _divides_alone(job):
+    asked = bool(job.pipeline_schedule) and job.engine in STAGED_IF_ASKED
+    if not layers or job.framework == "jax" or job.method == "qlora" or (_divides_alone(job) and not asked):
         return (1,)
     return tuple(d for d in divisors(devices) if d <= layers and math.ceil(layers / d) * d <= 1.08 * layers)
 
@@ -111,7 +114,7 @@ def pipeline_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
 def context_sizes(job: TrainingJob, devices: int) -> tuple[int, ...]:
     """Powers of two that leave each rank enough of the sequence."""
     seq = job.sequence_length
-    if job.architecture.kind != "decoder" or _divides_alone(job):
+    if job.architecture.kind != "decoder" or _divides_alone(job) or job.engine in OPTIMIZER_ALONE:
         return (1,)
     return tuple(d for d in divisors(devices) if d & (d - 1) == 0 and (d == 1 or seq // d >= CONTEXT_TOKENS_MIN))
 
@@ -139,16 +142,16 @@ def micro_batches(job: TrainingJob, data: int, context: int) -> tuple[int, ...]:
 
 
 def shardings(
-    data: int, pipeline: int, stride: int, domain: int, *, script: str = "", offload: bool = False
+    data: int, pipeline: int, stride: int, domain: int, *, optimizer_alone: bool = False, offload: bool = False
 ) -> tuple[tuple[int, int], ...]:
     """(ZeRO stage, ranks it shards over): nothing sharded, optimizer, all, and all within a domain (hybrid).
 
     `data` counts context-parallel ranks too: they hold the same weights. Where the host steps (`offload`) gradients are
-    sent there as they are reduced, which stages 2 and 3 do.
+    sent there as they are reduced, which stages 2 and 3 do. With `optimizer_alone` the software shards nothing else.
     """
     if data == 1:
         return ((0, 1),)
-    if pipeline > 1 or script == "train_neuron.py":
+    if pipeline > 1 or optimizer_alone:
         return ((0, data), (1, data))
     near = domain // stride
     hybrid = ((3, near),) if 1 < near < data and data % near == 0 else ()
@@ -194,7 +197,14 @@ def _table(job: TrainingJob, devices: int, fast: int, domain: int) -> NDArray[np
                     continue
                 experts, sharded = (
                     expert_sizes(job, dp * cp),
-                    shardings(dp * cp, pp, tp, domain, script=job.entry_script, offload=job.cpu_offload),
+                    shardings(
+                        dp * cp,
+                        pp,
+                        tp,
+                        domain,
+                        optimizer_alone=job.entry_script == "train_neuron.py" or job.engine in OPTIMIZER_ALONE,
+                        offload=job.cpu_offload,
+                    ),
                 )
                 for micro in micro_batches(job, dp, cp):
                     virtual = virtual_sizes(job, pp, job.global_batch // dp // micro)
