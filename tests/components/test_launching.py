@@ -24,7 +24,7 @@ from sizewell.sizing.workload.read import parse_spec
 
 TASK = Task(model="meta-llama/Llama-3.1-8B", family="decoder", weights="bf16", precision="bf16", method="pretrain")
 RUNS = {
-    "pretrain": Run(image="train:2.8", model="/models/llama"),
+    "pretrain": Run(image="train:2.8", model="/models/llama", env=(("SIZEWELL_DATA", "synthetic"),)),
     "chat": Run(image="vllm/vllm-openai:v0.11.0", model="s3://petsnap/llama"),
 }
 
@@ -168,7 +168,9 @@ KUBECONFIG = {
 CONFIG = {
     "sizewell:kubeconfig": json.dumps(KUBECONFIG),
     "sizewell:cluster": json.dumps({"selector": {"gpu.nvidia.com/class": "H100"}, "rdma": "rdma/ib"}),
-    "sizewell:run": json.dumps({"pretrain": {"image": "train:2.8", "namespace": "team"}}),
+    "sizewell:run": json.dumps(
+        {"pretrain": {"image": "train:2.8", "namespace": "team", "env": {"SIZEWELL_DATA": "synthetic"}}}
+    ),
 }
 
 
@@ -218,7 +220,7 @@ def read(monkeypatch):
     ],
 )
 def test_a_priority_class_that_the_stack_does_not_bring_is_read_first(read, queue, priority, looked_up):
-    runs = {"pretrain": {"image": "train:2.8", "priority": priority}}
+    runs = {"pretrain": {"image": "train:2.8", "priority": priority, "env": {"SIZEWELL_DATA": "synthetic"}}}
     cluster = {"selector": {"a": "b"}, **queue}
     resources = adopted(**{"sizewell:cluster": json.dumps(cluster), "sizewell:run": json.dumps(runs)})
     name = f"priority-{priority}-has-to-be-there"

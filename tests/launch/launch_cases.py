@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from decisions import HOURS, decision, pool, serving, training, workload
+from decisions import HOURS, decision, pool, serving, workload
+from decisions import training as trained
 
 from sizewell.launch.launch import launch_of
 from sizewell.launch.run import Run
@@ -63,6 +64,12 @@ WINDOW = Capacity(
         duration_hours=72, start="2026-09-10T11:30:00Z", id="cr-0123456789abcdef0", purchase="confirmed"
     ),
 )
+
+
+def training(name, machines, **changes):
+    """A run that reads its data where its spec says; one without is not launched."""
+    tokens = Storage(kind="object", bytes=10**12, location="s3://corpus/tokens")
+    return trained(name, machines, **{"storage": tokens, **changes})
 
 
 def replicas(low, now, high, devices, concurrency=40):

@@ -122,7 +122,7 @@ def test_an_argument_that_the_release_lacks_is_refused_before_anything_is_submit
         ("v0.11.0", "--no-enable-prefix-caching"),
         ("v0.11.0", "--compilation-config.level=3"),
         ("v0.5.0", "--use-v2-block-manager"),  # a release that nobody has read
-        ("v0.33.0", "-tp=2"),
+        ("v0.27.1", "-tp=2"),
     ],
 )
 def test_an_argument_that_it_may_know_is_taken(image, word):

@@ -15,7 +15,8 @@ from pathlib import Path
 import launch_cases as cases
 import pytest
 import small_disk
-from decisions import decision, pool, training, workload
+from decisions import decision, pool, workload
+from launch_cases import training
 
 from sizewell.launch import files, machines
 from sizewell.launch.launch import launch_of

@@ -8,9 +8,10 @@ import subprocess
 import judging
 import launch_cases as cases
 import pytest
-from decisions import decision, pool, training, workload
+from decisions import decision, pool, workload
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from launch_cases import training
 
 from sizewell.components.aws.eks import charts as eks_charts
 from sizewell.components.aws.eks.args import eks_cluster_args
@@ -626,3 +627,13 @@ def test_every_cloud_s_notebook_names_a_driver_that_its_cluster_is_built_with():
     args = eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [workload("lab", "notebook", g6)])
     assert args["disks"] is True
     assert "disks" not in eks_cluster_args(decision("dev-aws"), "us-east-1", ["us-east-1a"], [training("t", g6)])
+
+
+def test_a_run_without_data_is_not_launched_on_made_up_numbers():
+    of = cases.eks_spot()
+    bare = dataclasses.replace(of, plan=dataclasses.replace(of.plan, data=None))
+    with pytest.raises(ConfigError) as error:
+        manifests(bare)
+    assert "storage.location: is missing: the location of the training data" in str(error.value)
+    for how in (cases.run(env=(("SIZEWELL_DATA", "synthetic"),)), cases.run(command=("python", "mine.py"))):
+        assert manifests(dataclasses.replace(bare, run=how))

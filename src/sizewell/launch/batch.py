@@ -9,12 +9,11 @@ from sizewell.launch import files, images, pods
 from sizewell.launch.jobs import jobset, limited
 from sizewell.launch.launch import Launch
 from sizewell.launch.pods import Manifest
-from sizewell.launch.serving import longest_request, unloaded
+from sizewell.launch.serving import converting, longest_request, unloaded
 from sizewell.launch.training import checkpoint_uri, deadline_s
 from sizewell.sizing.catalog.engines import ENGINES
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.launching import LEAST_ROOM, beyond_batch
-from sizewell.sizing.workload.precision import published_so
 
 ENGINE: Final = ENGINES["vllm"]  # whose Python interface batch_infer.py calls
 PIECE_S: Final = 900  # of work in one piece: what an interruption repeats at most
@@ -66,8 +65,8 @@ def command(launch: Launch) -> list[str]:
     settings["max_tokens"] = task.output_tokens or 16
     if not launch.machine.bf16:
         settings["dtype"] = "half"
-    if not launch.run.model and task.weights in ENGINE.at_load and not published_so(task.model, task.weights):
-        settings["quantization"] = ENGINE.words("quantization", task.weights)[-1]
+    if word := converting(launch, ENGINE):
+        settings["quantization"] = word
     words = [
         "--input",
         data or "",

@@ -21,6 +21,8 @@ from sizewell.sizing.catalog.lifetimes import Release
 from sizewell.sizing.catalog.own_code import own_code
 from sizewell.sizing.errors import Fault
 from sizewell.sizing.providers import CLOUDS
+from sizewell.sizing.units import GIB
+from sizewell.sizing.workload.precision import SIXTEEN_BIT, published_so, weights_of_name
 
 # Repositories whose images are made for one kind of accelerator (catalog.ngc.nvidia.com, hub.docker.com/u/rocm,
 # gallery.ecr.aws/neuron).
@@ -195,8 +197,33 @@ def doubts(launch: Launch) -> list[str]:
         f"`pip install {package}` of the same release, and name that one"
         for package in sorted(lacking)
     ]
-    said += _own_code(launch)
+    said += [*_own_code(launch), *_stored(launch)]
     return [doubt for doubt in (unknown(launch), *said) if doubt]
+
+
+def _stored(launch: Launch) -> list[str]:
+    """What format the weights that a run names have to be in, and which release an image of no known name has to be."""
+    run, task, at = launch.run, launch.task, f"run.{launch.plan.name}"
+    engine = ENGINES.get(run.engine or task.engine or "") or engine_for(task.family, launch.machine.runtime)
+    weights = task.weights or ""
+    if launch.plan.kind not in ("inference", "batch-inference") or run.command or weights in ("", *SIXTEEN_BIT, "fp32"):
+        return []
+    if run.model:
+        if published_so(run.model, weights) or weights_of_name(run.model) == weights:
+            return []
+        sized = f"was sized for weights in {weights}, and {engine.name} loads what lies there as it is"
+        return [f"{at}.model {sized}: {run.model} has to hold a checkpoint in {weights}"]
+    ways = [way for way in engine.conversions if way.weights == weights]
+    if not ways or engine.name in engines_in(run.image) or published_so(task.model, weights):
+        return []
+    asked = engine.converting(weights, ())
+    limit = next((way.until for way in ways if way.word == asked), "")
+    other = next((way.word for way in ways if way.word != asked), "")
+    said = f"which release of {engine.name} is in {run.image} is unknown: it is asked for {weights} by {asked}"
+    said += f", which releases from {limit} on do not know" if limit else ""
+    said += f" ({at}.args: [--quantization, {other}] asks these)" if other else ""
+    held = f"{(task.loading_bytes or 0) / GIB:,.1f} GiB a device" if task.loading_bytes else ""
+    return [f"{said}; before {engine.converts_by_layer} it loads all in 16 bits first, {held}" if held else said]
 
 
 def _own_code(launch: Launch) -> list[str]:

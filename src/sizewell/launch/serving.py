@@ -368,6 +368,7 @@ def unloaded(launch: Launch, engine: InferenceEngine) -> list[Fault]:
         message = f"weights in {weights} have to be prepared beforehand: {engine.name} does not convert them on loading"
         fix = f"set {at}.model to a checkpoint in {weights}"
         faults.append(Fault(path=f"{at}.model", message=message, fix=fix))
+    faults += _conversion(launch, engine)
     row = missing(engine.name, weights or "bf16", launch.machine.family)
     if row is not None and not row.only:
         lacks = "does not run" if row.weights == ANY else f"has no kernels for {weights} weights"
@@ -564,11 +565,47 @@ def _precision(launch: Launch, engine: InferenceEngine) -> list[str]:
         words += engine.words("dtype", "fp16")
     elif task.weights in SIXTEEN_BIT:
         words += engine.words("dtype", task.weights)
-    if not launch.run.model and task.weights in engine.at_load and not published_so(task.model, task.weights):
-        words += engine.words("quantization", task.weights)
+    if word := converting(launch, engine):
+        words += engine.words("quantization", word)
     if task.kv in ("fp8", "int8"):
         words += engine.words("kv_dtype", task.kv)
     return words
+
+
+def converting(launch: Launch, engine: InferenceEngine) -> str:
+    """The word that asks the image's release to make the decision's format while it loads; "" where it need not, or
+    cannot, which `unloaded` says.
+    """
+    task = launch.task
+    if launch.run.model or task.weights not in engine.at_load or published_so(task.model, task.weights):
+        return ""
+    return engine.converting(task.weights or "", _release(launch, engine)) or ""
+
+
+def _release(launch: Launch, engine: InferenceEngine) -> tuple[int, ...]:
+    """The release of the engine that the image is; () where nobody here knows."""
+    return images.release(launch.run.image) if engine.name in images.engines_in(launch.run.image) else ()
+
+
+def _conversion(launch: Launch, engine: InferenceEngine) -> list[Fault]:
+    """Faults of an image that cannot make the decision's format, or holds 16-bit weights first that do not fit."""
+    task, at, image = launch.task, f"run.{launch.plan.name}", launch.run.image
+    release, weights = _release(launch, engine), task.weights or ""
+    wanted = weights in engine.at_load and not launch.run.model and not published_so(task.model, weights)
+    if not wanted or not release:
+        return []
+    own = f"or {at}.model to a checkpoint in {weights}"
+    if engine.converting(weights, release) is None:
+        known = [way.until for way in engine.conversions if way.weights == weights and way.until]
+        message = f"{image}: {engine.name} makes {weights} of 16-bit weights until release {known[-1]}, not from it on"
+        return [Fault(path=f"{at}.image", message=message, fix=f"set {at}.image to a release before {known[-1]}")]
+    newest = (*release, 10**6) if len(release) == 2 else release
+    if task.loading_bytes and engine.converts_by_layer and newest < numbers(engine.converts_by_layer):
+        needs = f"{task.loading_bytes / GIB:,.1f} GiB on each device, which has less"
+        message = f"{image}: loads all weights in 16 bits before it makes {weights} of them: {needs}"
+        fix = f"set {at}.image to release {engine.converts_by_layer} or later, {own}"
+        return [Fault(path=f"{at}.image", message=message, fix=fix)]
+    return []
 
 
 def _drain_s(launch: Launch) -> int:

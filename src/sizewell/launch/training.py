@@ -17,6 +17,7 @@ from sizewell.launch.pods import Manifest
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.launching import Script, beyond, entry_script
 
+DATA: Final = "SIZEWELL_DATA"  # the entry scripts' variable for it (`launch/scripts/README.md`)
 BEFORE_BLOCK_ENDS_S: Final = 40 * 60  # the cloud ends machines half an hour before the window does
 
 
@@ -176,6 +177,14 @@ def possible(launch: Launch) -> None:
     store = "without a checkpoint store a training run is lost with its machines"
     must(
         bool(launch.target.store), "checkpoint", f"is missing: {store}", "add checkpoint: to the spec, and decide again"
+    )
+    variable = f"run.{name}.env: {{{DATA}: ...}}"
+    must(
+        bool(launch.plan.data) or DATA in dict(launch.run.env),
+        "storage.location",
+        "is missing: the location of the training data, without which the entry scripts train on made-up numbers",
+        f"add data: {{location: s3://..., size: ...}} to the spec and decide again, or set {variable} to a folder or "
+        "URI of token shards (to synthetic for a trial of the machines)",
     )
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")

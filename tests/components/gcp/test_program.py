@@ -40,7 +40,8 @@ def test_queued_machines_come_with_the_queue_that_asks_for_them():
 def test_a_job_of_several_machines_gets_all_of_them_or_none_and_reserved_ones_close_together():
     kept = Capacity(mode="reservation", reservation="h200")
     held = pool("gcp", "a3-ultragpu-8g", "h200-sxm", 8, nodes=(0, 4, 4), mode="reservation", capacity=kept)
-    run = {"pretrain": read_run({"image": "train:2.8", "model": "/models/llama"}, "pretrain")}
+    data = {"SIZEWELL_DATA": "synthetic"}
+    run = {"pretrain": read_run({"image": "train:2.8", "model": "/models/llama", "env": data}, "pretrain")}
     one = decision(
         "staging-gcp",
         training("pretrain", held, task=Task(model="meta-llama/Llama-3.1-8B", method="full", precision="bf16")),

@@ -139,6 +139,8 @@ class TaskArgs(TypedDict):
     """Precision of the computation."""
     weights: NotRequired[str]
     """Precision of stored weights: bf16, fp8, int4, ..."""
+    loading_bytes: NotRequired[int]
+    """Bytes of 16-bit weights on a device, where they do not fit while another format is made of them."""
     kv: NotRequired[str]
     """Precision of the KV cache."""
     adapters: NotRequired[int]

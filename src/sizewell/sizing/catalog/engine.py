@@ -104,6 +104,21 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversion:
+    """A word by which releases of an engine are told to make a format of 16-bit weights while they load them."""
+
+    weights: str  # as `at_load` has it
+    word: str  # the value of its flag `quantization`
+    since: str = ""  # the first release that knows it; "" for any
+    until: str = ""  # the first that does not any more; "" for none
+
+    def known_to(self, release: tuple[int, ...]) -> bool:
+        """Whether a release knows it; a tag of two numbers moves with the newest of these."""
+        newest = (*release, 10**6) if len(release) == 2 else release
+        return (not self.since or newest >= numbers(self.since)) and (not self.until or newest < numbers(self.until))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceEngine:
     """One inference engine: how it is started, what it serves on which accelerators, how its load is measured."""
 
@@ -136,6 +151,10 @@ class InferenceEngine:
         default_factory=dict
     )  # first word of a tag ("" for none) -> the least and the highest compute capability that it runs on, times ten
     adapter_ranks: tuple[int, ...] = ()  # that room for LoRA adapters can be reserved in, smallest first
+    conversions: tuple[
+        Conversion, ...
+    ] = ()  # how releases are asked for `at_load`, oldest first; (): as its flag has it
+    converts_by_layer: str = ""  # first release that holds one layer at a time in 16 bits while it does; "": not known
     drafts_from: str = ""  # first release that takes a draft model for speculative decoding
     undrafted: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -164,6 +183,20 @@ class InferenceEngine:
         (False, True, False)
         """
         return family in self.families or (family == "decoder" and not writes and "encoder" in self.families)
+
+    def converting(self, weights: str, release: tuple[int, ...]) -> str | None:
+        """The word that asks a release for a format; the oldest where the release is not known, None where it cannot.
+
+        >>> from sizewell.sizing.catalog.engines import ENGINES
+        >>> [ENGINES["vllm"].converting("fp8", release) for release in ((), (0, 11, 0), (0, 33, 0))]
+        ['fp8', 'fp8', 'fp8_per_tensor']
+        >>> ENGINES["vllm"].converting("nf4", (0, 28))
+        """
+        ways = [way for way in self.conversions if way.weights == weights]
+        if not ways:
+            return weights
+        known = [way.word for way in ways if not release or way.known_to(release)]
+        return known[0] if known else None
 
     def build_for(self, capability: int) -> str | None:
         """The first word of the tags whose image is made for a compute capability; None where nothing says it.

@@ -329,7 +329,7 @@ def no_host_room(job: TrainingJob, machine: Machine, nodes: int) -> FleetRefusal
 def host_bytes(job: TrainingJob, nodes: int) -> float:
     """What an optimizer on the hosts takes of each: gradients are kept there in fp32 beside master weights and moments,
     16 bytes a parameter with Adam, and half as much again for pinned buffers and copies, as DeepSpeed's own estimates
-    have it (`additional_buffer_factor` of estimate_zero2_model_states_mem_needs).
+    have it.
     """
     from sizewell.sizing.predict.architecture import params_total
     from sizewell.sizing.predict.memory.states import recipe

@@ -39,7 +39,14 @@ from sizewell.sizing.units import Range, plural
 from sizewell.sizing.workload.architecture import architecture_of, read_at_most
 from sizewell.sizing.workload.daily import Week, week
 from sizewell.sizing.workload.drafts import BARS, bars
-from sizewell.sizing.workload.precision import Native, block_of, known_model, native_form, weights_of_name
+from sizewell.sizing.workload.precision import (
+    Native,
+    block_of,
+    known_model,
+    native_form,
+    published_so,
+    weights_of_name,
+)
 from sizewell.sizing.workload.software import PREFERENCES, SOFTWARE, work_of
 
 if TYPE_CHECKING:
@@ -904,6 +911,7 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         weights=weights,
         dense_weights=as_published.dense,
         weights_group=as_published.group,
+        made_at_load=_made_at_load(spec, architecture, weights),
         block=block_of(model.name, model.config, weights) if model else 0,
         kv=(model.kv or "") if model else "",
         input_tokens=prompt,
@@ -915,6 +923,13 @@ def _serving_job(spec: WorkloadSpec, architecture: Architecture, prompt: float, 
         adapters=room[0],
         adapter_rank=room[1],
     )
+
+
+def _made_at_load(spec: WorkloadSpec, architecture: Architecture, weights: str) -> bool:
+    """Whether no checkpoint is in such weights, and the engine makes them of the published ones while it loads them."""
+    engine = ENGINES.get(spec.engine.name) if spec.engine else engine_for(served_family(architecture))
+    name = spec.model.name if spec.model else None
+    return engine is not None and weights in engine.at_load and name is not None and not published_so(name, weights)
 
 
 def _seeing(architecture: Architecture, images: Images | None, section: str, notes: list[str]) -> Architecture:

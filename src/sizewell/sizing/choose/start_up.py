@@ -33,9 +33,10 @@ def start_up_s(job: ServingJob | TrainingJob | None) -> float:
 
 def loaded_bytes(job: ServingJob | TrainingJob | None) -> float:
     """Bytes of weights that a machine loads; a model that is trained from nothing has none. What is quantised while it
-    is loaded (nf4) is stored in 16 bits.
+    is loaded is stored in 16 bits.
     """
     if job is None or (isinstance(job, TrainingJob) and job.method == "pretrain"):
         return 0.0
-    own = params_total(job.architecture) * _STORED.get(job.weights, 2.0)
+    stored = "bf16" if isinstance(job, ServingJob) and job.made_at_load else job.weights
+    own = params_total(job.architecture) * _STORED.get(stored, 2.0)
     return own + (loaded_bytes(job.drafting) if isinstance(job, ServingJob) else 0.0)

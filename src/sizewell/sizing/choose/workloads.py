@@ -36,7 +36,7 @@ from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.choose.unpriced_here import cheaper_unpriced
 from sizewell.sizing.money import HOURS_PER_MONTH
 from sizewell.sizing.predict.architecture import is_speech_recognizer, served_family
-from sizewell.sizing.predict.memory import longest_held
+from sizewell.sizing.predict.memory import loading_bytes, longest_held
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
 from sizewell.sizing.predict.spot import FAILURE_DEVICE_HOURS, LOST_BY_HAND, reclaimed_every_h
 from sizewell.sizing.providers import CLOUDS
@@ -59,13 +59,14 @@ from sizewell.sizing.records.decision import (
     Task,
     Workload,
 )
-from sizewell.sizing.records.jobs import Cluster, Layout, TrainingJob
+from sizewell.sizing.records.jobs import Cluster, Layout, ServingJob, TrainingJob
 from sizewell.sizing.records.launching import LEAST_ROOM, beyond, beyond_batch, tokens_taken
-from sizewell.sizing.units import durations_apart, short_duration
+from sizewell.sizing.units import GIB, durations_apart, short_duration
 from sizewell.sizing.workload.architecture import read_at_most
 from sizewell.sizing.workload.precision import prepared
 
 if TYPE_CHECKING:
+    from sizewell.sizing.catalog.records import Accelerator
     from sizewell.sizing.workload.read import WorkloadSpec
 
 IMPORT = "write yours into a table and run: sizewell prices import FILE"
@@ -109,7 +110,8 @@ def workload_record(sizing: Sizing, chosen: Option) -> Workload:
         assumptions=(
             *assumptions(chosen),
             *_on_several(sizing, chosen),
-            *_launched(chosen, task, layout),
+            *(own := _launched(chosen, task, layout)),
+            *(() if any(note.startswith("launched by ") for note in own) else _trained_on(spec, chosen)),
             *_batch_launched(spec, chosen, task),
             *_served_launched(chosen, task),
             *_block_unbought(spec, chosen),
@@ -139,6 +141,17 @@ def _launched(chosen: Option, task: Task | None, layout: Parallelism | None) -> 
     causes = ", ".join(f"{each.path} {each.message.partition(':')[0].partition(',')[0]}" for each in more)
     software = "; ".join(dict.fromkeys(each.software for each in more))
     return (f"launched by run.{name}.command of your own, not by the entry scripts: {causes} ({software})",)
+
+
+def _trained_on(spec: WorkloadSpec, chosen: Option) -> tuple[str, ...]:
+    """What the launch of a run that an entry script does will ask for: where its data are."""
+    kept = _storage(spec, chosen)
+    if chosen.setting.need.training is None or (kept is not None and kept.location):
+        return ()
+    lacks = "data.size" if spec.data is not None and spec.data.location else "data.location"
+    where = "add data: {location: s3://..., size: ...} to the spec and decide again"
+    own = f"run.{spec.name}.env: {{SIZEWELL_DATA: ...}}"
+    return (f"launch needs the place of the training data ({lacks} is not stated): {where}, or set {own}",)
 
 
 def _on_hosts(chosen: Option) -> tuple[str, ...]:
@@ -176,7 +189,20 @@ def _served_launched(chosen: Option, task: Task | None) -> tuple[str, ...]:
     if prepared(engine, task.model, task.weights):
         why = f"{engine.name} does not convert them on loading"
         return (f"weights in {task.weights} are prepared beforehand and named as {run}.model at launch: {why}",)
+    if task.loading_bytes:
+        has = f"{chosen.fleet.usable_bytes / GIB:,.1f} GiB usable"
+        made = f"{engine.name} makes {task.weights} of 16-bit weights while it loads them, and these do not fit"
+        fits = f"launch release {engine.converts_by_layer} or later, which does so layer by layer"
+        fits = fits if engine.converts_by_layer else "launch a release that does so layer by layer"
+        own = f"or name a checkpoint in {task.weights} as {run}.model"
+        return (f"{made} ({task.loading_bytes / GIB:,.1f} GiB a device, {has}): {fits}, {own}",)
     return ()
+
+
+def loading_here(job: ServingJob, tensor: int, accelerator: Accelerator) -> float:
+    """Bytes that 16-bit weights take of a device while another format is made of them, where it has less; else 0."""
+    needed, has = loading_bytes(job, tensor=tensor, accelerator=accelerator)
+    return needed if needed > has else 0.0
 
 
 def _batch_launched(spec: WorkloadSpec, chosen: Option, task: Task | None) -> tuple[str, ...]:
@@ -506,6 +532,7 @@ def _task(sizing: Sizing, chosen: Option) -> Task | None:
         fields |= {
             "precision": model.precision,
             "weights": here.weights,
+            "loading_bytes": round(loading) if (loading := loading_here(here, replica, device)) else None,
             "kv": served.kv or None,
             "expert_parallel": whole_experts(here, replica) or None,
             "adapters": model.adapters.count if model.adapters else None,

@@ -238,6 +238,9 @@ class Task(_Record):
     resolution: int | None = None  # of images: pixels along a side
     precision: str | None = None  # of the computation
     weights: str | None = None  # as they are stored: bf16 | fp8 | int4 | nf4 | ...
+    loading_bytes: int | None = (
+        None  # of 16-bit weights on a device, where they do not fit: made so layer by layer alone
+    )
     kv: str | None = None  # of the KV cache; None: 16 bits
     adapters: int | None = None  # LoRA adapters that are served on the model
     adapters_resident: int | None = None  # of them in device memory at once

@@ -140,6 +140,7 @@ class ServingJob:
     weights: str = "bf16"  # fp32 | bf16 | fp16 | fp8 | int8 | fp4 | int4
     dense_weights: str = ""  # of all that is no routed expert, where the checkpoint stores it otherwise
     weights_group: int = 0  # values that share a scale, where the checkpoint says it; 0: as usual for the format
+    made_at_load: bool = False  # its engine makes `weights` of 16-bit ones, which are what is stored and fetched
     block: int = 0  # rows and columns that share a scale: no device's part of a matrix may cut through one; 0: any
     kv: str = ""  # "" as 16-bit; fp8
     input_tokens: float = 0

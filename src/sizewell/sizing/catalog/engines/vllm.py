@@ -1,6 +1,6 @@
 """vLLM: language models and encoders, on one machine or several."""
 
-from sizewell.sizing.catalog.engine import Flag, InferenceEngine
+from sizewell.sizing.catalog.engine import Conversion, Flag, InferenceEngine
 
 ENGINE = InferenceEngine(
     name="vllm",
@@ -33,7 +33,7 @@ ENGINE = InferenceEngine(
         "sequence_length_max": Flag(name="--max-model-len"),
         "memory_share": Flag(name="--gpu-memory-utilization", only=("cuda", "rocm")),
         "dtype": Flag(name="--dtype", values={"fp16": "half", "bf16": "bfloat16", "fp32": "float32"}),
-        "quantization": Flag(name="--quantization", values={"fp8": "fp8", "nf4": "bitsandbytes"}),
+        "quantization": Flag(name="--quantization", values={"nf4": "bitsandbytes"}),
         "kv_dtype": Flag(name="--kv-cache-dtype", values={"int8": "fp8"}),  # it knows no 8-bit integers there
         "expert_parallel": Flag(name="--enable-expert-parallel", only=("cuda", "rocm")),
         "adapters": Flag(name="--enable-lora", only=("cuda", "rocm")),
@@ -49,6 +49,14 @@ ENGINE = InferenceEngine(
     hub=True,
     reads=frozenset({"hub", "s3", "gs", "az"}),  # by the Run:ai Model Streamer (SUPPORTED_SCHEMES of runai_utils)
     nodes_max=None,
+    # vllm/model_executor/layers/quantization of the wheels: fp8 refuses 16-bit checkpoints from 0.31 on, bitsandbytes
+    # is gone from 0.28 on, and weights of fp8 begin on the meta device, one layer at a time, from 0.16 on (not 0.15.1).
+    conversions=(
+        Conversion(weights="fp8", word="fp8", until="0.31.0"),
+        Conversion(weights="fp8", word="fp8_per_tensor", since="0.20.0"),
+        Conversion(weights="nf4", word="bitsandbytes", until="0.28.0"),
+    ),
+    converts_by_layer="0.16.0",
     at_load=frozenset({"fp8", "nf4"}),  # 4-bit integers are sized as AWQ and GPTQ run, which are prepared beforehand
     predicted_as="vllm",
     cache_env="VLLM_CPU_KVCACHE_SPACE",

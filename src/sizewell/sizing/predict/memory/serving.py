@@ -289,6 +289,18 @@ def weight_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> floa
     return matrices / tensor + sixteen_bit / (1 if job.engine in REPLICATES_TABLES else tensor) + rotary
 
 
+def loading_bytes(job: ServingJob, *, tensor: int, accelerator: Accelerator) -> tuple[float, int]:
+    """Bytes of a device that 16-bit weights take while a format is made of them, and what it has: an engine that loads
+    them all first has to hold them all. (0, ...) where the weights are loaded as they are stored.
+    """
+    whole = usable_bytes(accelerator)
+    if not job.made_at_load:
+        return 0.0, whole
+    loaded = weight_bytes(replace(job, weights="bf16", dense_weights="", weights_group=0), tensor=tensor)
+    loaded *= _band(job, accelerator)[1]
+    return loaded + constants().context_bytes.get(accelerator.runtime, constants().context_bytes["other"]), whole
+
+
 def adapter_bytes(job: ServingJob, *, tensor: int = 1, pipeline: int = 1) -> float:
     """Bytes of the room for LoRA adapters on a device: 16 bits for every matrix and both tables, whatever they adapt.
 

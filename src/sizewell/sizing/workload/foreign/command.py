@@ -98,7 +98,8 @@ _MODEL_VARIABLES: Final = ("MODEL_ID", "MODEL_NAME", "MODEL", "HF_MODEL_ID", "HF
 _HUB_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _WEIGHTS: Final[Mapping[str, str]] = {
     "awq": "int4", "awq-marlin": "int4", "gptq": "int4", "gptq-marlin": "int4", "marlin": "int4", "w4a16": "int4",
-    "fp8": "fp8", "bitsandbytes": "nf4", "bitsandbytes-nf4": "nf4", "eetq": "int8", "w8a8-int8": "int8", "int8": "int8",
+    "fp8": "fp8", "fp8-per-tensor": "fp8", "fp8-per-block": "fp8", "fp8-per-channel": "fp8",
+    "bitsandbytes": "nf4", "bitsandbytes-nf4": "nf4", "eetq": "int8", "w8a8-int8": "int8", "int8": "int8",
 }  # fmt: skip
 _PRECISIONS: Final[Mapping[str, str]] = {
     "half": "fp16",
