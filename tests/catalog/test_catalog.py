@@ -218,6 +218,8 @@ def test_a_fee_of_another_region_is_not_guessed(catalog):
     assert catalog.fee("aws", "nat.hour", "us-east-1", ON).amount == Decimal("0.045")
     unknown = catalog.fee("aws", "efs.standard", "eu-west-1", ON)
     assert unknown == Unpriced("aws efs.standard: no price for eu-west-1; known for us-east-1")
+    early = catalog.fee("aws", "nat.hour", "us-east-1", date(2019, 1, 1))
+    assert early.reason.startswith("aws nat.hour: no price for us-east-1 before 20")
     assert catalog.fee("aws", "ipv4.hour", "eu-west-1", ON).amount == Decimal("0.005")  # one price for all regions
     assert catalog.fee("azure", "managed_disk", "eastus", ON) == Unpriced("azure managed_disk: no price in the catalog")
 

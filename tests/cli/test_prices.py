@@ -188,6 +188,8 @@ def test_a_focus_export_gives_the_contracted_rates_and_counts_the_rest(capsys, p
         ("f.csv", "cloud,instance_type,usd\naws,p5.48xlrge,3\n", ("catalog/rates/f.yaml:3:33: " "rates[0].instance_type: no machine type 'p5.48xlrge' of aws")),
         ("g.csv", "cloud,instance_type,usd\naws,p5.48xlarge,three\n", "g.csv:2:17: rates[0].usd: must be a number"),
         ("h.yaml", "rates: []\n", "has no rates"),
+        ("i.csv", "cloud;instance_type;usd\naws;m5.large;0,08\n", "its columns are separated by a semicolon, must be by a comma"),
+        ("j.csv", FOCUS + f"AWS,Usage,2026,Standard,Hours,0.61,1,EUR,us-east-1,x,{LINUX}\n", "export it in US dollars, or delete the rows"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_message_and_writes_nothing(capsys, project, name, text, fault):

@@ -93,3 +93,13 @@ def test_two_commitments_to_the_same_machines_count_together():
     rates = parse_discounts({"commitments": [COMMITMENT, {**COMMITMENT, "count": 3, "usd_per_hour": 0.7}]})
     (both,) = rates.standing(ON).values()
     assert (both.count, both.usd_per_hour) == (4, Decimal("0.65"))
+
+
+def test_a_machine_of_which_a_plan_pays_a_part_is_one_machine():
+    from sizewell.preview.diff import _what
+
+    half = parse_discounts({"savings_plans": [{**SAVINGS_PLAN, "usd_per_hour": "0.2"}]})
+    lines = price(PLAN, load(), on=ON, discounts=half).items
+    machines = [(line, line.cost()) for line in lines if line.unit == "machine-hour"]
+    assert len(machines) == 2
+    assert _what(machines) == "g6.xlarge, on-demand, us-east-1"

@@ -230,7 +230,7 @@ BLOCKS = {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {"volumeSiz
         ((make("google-native:compute/v1:Instance", {"zone": "us-central1-a", "machineType": "n2-standard-4", "disks": [
             {"boot": True, "initializeParams": {"sourceImage": "projects/windows-cloud/global/images/family/windows-2022",
              "diskSizeGb": "50", "diskType": "zones/us-central1-a/diskTypes/pd-balanced"}}]}),),
-         f"{Decimal('0.194236') * HOURS + WINDOWS + 5:.2f}"),
+         f"{Decimal('0.194236') * HOURS * Decimal('0.8') + WINDOWS + 5:.2f}"),
     ],
 )  # fmt: skip
 def test_the_native_providers_are_billed_as_the_others(resources: tuple[RecordedResource, ...], expected: str) -> None:

@@ -192,7 +192,23 @@ STREAM = "aws:kinesis/stream:Stream"
          {"expressroute.standard.metereddata.1000.month": "436"}, "0.00 + ?"),
         # scale units above two
         ("azure-native:network:BastionHost", {"scaleUnits": 4},
-         {"bastion.hour": "0.29", "bastion.unit.hour": "0.14"}, "416.10"),
+         {"bastion.standard.hour": "0.29", "bastion.unit.hour": "0.14"}, "416.10"),
+        ("azure-native:network:BastionHost", {"sku": {"name": "Basic"}}, {"bastion.standard.hour": "0.29"}, "0.00 + ?"),
+        # 2 vCPUs at 0.0405 and 4 GB at 0.00445 by the hour
+        ("azure-native:containerinstance:ContainerGroup", {"containers": [
+            {"name": "a", "resources": {"requests": {"cpu": 2, "memoryInGB": 4}}}]},
+         {"container_instances.vcpu_hour": "0.0405", "container_instances.memory_gb_hour": "0.00445"}, "72.12"),
+        ("aws:ec2/dedicatedHost:DedicatedHost", {"instanceType": "m5.large"}, {"dedicated_host.m5.large.hour": "5"},
+         "3650.00"),
+        ("aws:ec2/dedicatedHost:DedicatedHost", {"instanceFamily": "c5"}, {"dedicated_host.m5.hour": "5"}, "0.00 + ?"),
+        ("aws:fsx/windowsFileSystem:WindowsFileSystem", {"storageCapacity": 1000, "storageType": "HDD",
+                                                         "deploymentType": "MULTI_AZ_1", "throughputCapacity": 8},
+         {"fsx.windows.multi_az_1.hdd.gb_month": "0.025", "fsx.windows.multi_az_1.mbps_month": "4.5"}, "61.00"),
+        # 8 vCPUs and 32 GB, at 0.02 and 0.003 by the hour
+        ("gcp:compute/regionCommitment:RegionCommitment", {"plan": "TWELVE_MONTH", "type": "GENERAL_PURPOSE_N2",
+         "resources": [{"type": "VCPU", "amount": "8"}, {"type": "MEMORY", "amount": "32768"}]},
+         {"commitment.general_purpose_n2.twelve_month.vcpu.hour": "0.02",
+          "commitment.general_purpose_n2.twelve_month.memory.hour": "0.003"}, "186.88"),
         # 4 shards at 0.015 and 0.02 by the hour
         (STREAM, {"shardCount": 4, "retentionPeriod": 168},
          {"kinesis.shard.hour": "0.015", "kinesis.extended_retention.shard_hour": "0.02"}, "102.20"),
@@ -237,6 +253,14 @@ def test_a_serverless_endpoint_that_stays_ready_bills_around_the_clock() -> None
     assert monthly(*endpoint, {}, endpointConfigName=configuration) == "0.00 + ?"
 
 
+def test_sole_tenant_nodes_bill_the_type_of_their_template() -> None:
+    template = make("gcp:compute/nodeTemplate:NodeTemplate", {"nodeType": "n2-node-80-640"}, "t")
+    group = ("gcp:compute/nodeGroup:NodeGroup", {"initialSize": 2, "zone": "us-central1-a"})
+    rates = {"sole_tenant.n2-node-80-640.hour": "4"}
+    assert monthly(*group, rates, nodeTemplate=template) == "5840.00"
+    assert monthly(*group, rates) == "0.00 + ?"
+
+
 SSD = {"bootDiskSizeGb": 1000, "bootDiskType": "pd-ssd"}
 N2 = {"numInstances": 1, "machineType": "n2-standard-4"}
 VOLUMES = [{"size": 500, "type": "gp3", "volumesPerInstance": 2}]
@@ -246,11 +270,11 @@ VOLUMES = [{"size": 500, "type": "gp3", "volumesPerInstance": 2}]
     ("kind", "inputs", "rates", "usd"),
     [
         # 12 vCPUs at 0.01; a master with 500 GB of pd-standard at 0.04, two workers with 1,000 GB of pd-ssd at 0.17
-        # and a local SSD of 375 GB at 0.08 each
+        # and a local SSD of 375 GB at 0.08 each; machines less 20 % for sustained use
         ("gcp:dataproc/cluster:Cluster", {"clusterConfig": {
             "masterConfig": {**N2, "diskConfig": {"bootDiskSizeGb": 500}},
             "workerConfig": {**N2, "numInstances": 2, "diskConfig": {**SSD, "numLocalSsds": 1}}}},
-         {"dataproc.vcpu_hour": "0.01", "local_ssd": "0.08"}, "932.97"),
+         {"dataproc.vcpu_hour": "0.01", "local_ssd": "0.08"}, "847.90"),
         # m5.xlarge at 0.192 and 0.048 by the hour: a master with 100 GB, two nodes with 1,000 GB each at 0.08
         ("aws:emr/cluster:Cluster", {
             "keepJobFlowAliveWhenNoSteps": True, "releaseLabel": "emr-7.5.0",

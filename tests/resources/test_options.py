@@ -34,7 +34,7 @@ from tests.resources.test_meters import (
 from tests.resources.test_meters import CONFIG as SETTINGS
 
 G6, G2 = Decimal("0.8048") * 730, Decimal("0.706832") * 730
-N2 = Decimal("0.194236") * 730
+N2 = Decimal("0.194236") * 730 * Decimal("0.8")  # less 20 % for sustained use
 D4 = Decimal("0.192") * 730
 RESERVATION = "aws:ec2/capacityReservation:CapacityReservation"
 AKS = "azure-native:containerservice:ManagedCluster"
@@ -326,7 +326,7 @@ NODES = {"machineType": "g2-standard-4", "diskSizeGb": 50, "diskType": "pd-ssd"}
         ((make("gcp:workbench/instance:Instance", {"location": "us-central1-a", "gceSetup": {
             "machineType": "n1-standard-8", "acceleratorConfigs": [{"type": "NVIDIA_TESLA_T4", "coreCount": "1"}],
             "bootDisk": {"diskSizeGb": "150", "diskType": "PD_SSD"}}}),),
-         usd(Decimal("0.379998") * 730 + Decimal("255.5") + Decimal("25.5") + 10 + Decimal("3.65"))),
+         usd((Decimal("0.379998") * 730 + Decimal("255.5")) * Decimal("0.7") + Decimal("25.5") + 10 + Decimal("3.65"))),
         ((make("gcp:workbench/instance:Instance", {"location": "us-central1-a", "desiredState": "STOPPED", "gceSetup": {
             "machineType": "n1-standard-8"}}),), "25.00"),
         ((make(SQL, {"databaseVersion": "MYSQL_5_7", "region": "us-central1", "settings": {"tier": "db-g1-small"}}),),

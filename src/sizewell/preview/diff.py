@@ -454,7 +454,9 @@ def _same(was: _Group, now: _Group) -> bool:
 
 def _what(lines: Sequence[Costed]) -> str:
     """The dearest lines in words."""
-    counts = Counter(line.what for line, _ in lines)
+    # Parts of one machine's hours (by a plan, on demand) are one machine; two disks of one resource are two.
+    machines = {(line.what, line.resource): line.what for line, _ in lines if line.unit == "machine-hour"}
+    counts = Counter([*machines.values(), *(line.what for line, _ in lines if line.unit != "machine-hour")])
     words = [
         f"{counts[what]} x {what}" if counts[what] > 1 else what
         for what in dict.fromkeys(line.what for line, _ in sorted(lines, key=_weight, reverse=True))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from sizewell.resources import sustained
 from sizewell.resources.values import cloud_of
 from sizewell.sizing.catalog.rates import SavingsPlan
 from sizewell.sizing.money import Interval, LineItem, Priced
@@ -50,7 +51,7 @@ def rate_of(plan: SavingsPlan, line: LineItem) -> Decimal | None:
         return None
     kind = line.resource.split("::")[2:3]  # the types of a URN, parents first
     percent = plan.percent(cloud_of("".join(kind).rpartition("$")[2]), named[1], named[2])
-    return None if percent is None else line.price.amount * (100 - percent) / 100
+    return None if percent is None else sustained.listed(line.price).amount * (100 - percent) / 100
 
 
 def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Iterator[LineItem]:
@@ -60,9 +61,10 @@ def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Ite
     demand stands, which is never too little.
     """
     lines = list(items)
+    listed = [sustained.listed(line.price) if isinstance(line.price, Priced) else line.price for line in lines]
     rates = {number: rate for number, line in enumerate(lines) if (rate := rate_of(plan, line)) is not None}
     covered: dict[int, Decimal] = {}
-    for number in sorted(rates, key=lambda number: rates[number] / lines[number].price.amount):  # type: ignore[union-attr]
+    for number in sorted(rates, key=lambda number: rates[number] / listed[number].amount):  # type: ignore[union-attr]
         hours = lines[number].quantity.expected
         if rates[number]:
             hours = min(hours, usd / rates[number])
@@ -73,10 +75,14 @@ def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Ite
         if not hours or not isinstance(line.price, Priced):
             yield line
             continue
-        floor = min(whole.floor, hours)
+        floor, before = min(whole.floor, hours), listed[number]
         price = Priced(rates[number], f"own {plan.shown}", line.price.date)
-        how = f"{rates[number].normalize():f}/h in the savings plan, {line.price.amount.normalize():f}/h on demand"
+        how = f"{rates[number].normalize():f}/h in the savings plan, {before.amount.normalize():f}/h on demand"  # type: ignore[union-attr]
         yield replace(line, quantity=Interval(floor, hours, hours), price=price, how=how)
         rest = Interval(whole.floor - floor, whole.expected - hours, whole.ceiling - hours)
         if rest.ceiling > 0:
-            yield replace(line, quantity=rest, how=f"{line.how}; beyond the savings plan")
+            how = f"{line.how}; beyond the savings plan"
+            if before == line.price:
+                yield replace(line, quantity=rest, how=how)
+            else:  # what is left of a machine has no discount for sustained use: it is not there for the whole month
+                yield from sustained.less([replace(line, quantity=rest, price=before, how=how)])

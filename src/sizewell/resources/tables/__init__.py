@@ -40,7 +40,15 @@ TABLES: Final = PerCloud[Tables](
         data_clusters.AWS,
         sized.AWS,
     ),
-    gcp=(gcp_compute.TABLE, gcp_other.TABLE, gcp_managed.TABLE, databases.GCP, caches.GCP, data_clusters.GCP),
+    gcp=(
+        gcp_compute.TABLE,
+        gcp_other.TABLE,
+        gcp_managed.TABLE,
+        databases.GCP,
+        caches.GCP,
+        data_clusters.GCP,
+        sized.GCP,
+    ),
     azure=(
         azure_compute.TABLE,
         azure_managed.TABLE,

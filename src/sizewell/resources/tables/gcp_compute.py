@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from sizewell.resources import gcp_nodes, pools
+from sizewell.resources import gcp_nodes, pools, sustained
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -73,7 +73,14 @@ def machine_hours(
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     beside = _local_disks(resource, context, machine, hours)
     beside += attached(resource, context, machine, size)
-    return [rest, *reserved.likewise(beside, line, rest)]
+    return _sustained(resource, context, machine, [rest, *reserved.likewise(beside, line, rest)])
+
+
+def _sustained(resource: RecordedResource, context: Context, machine: Machine, lines: list[LineItem]) -> list[LineItem]:
+    """The lines with the discount for sustained use, where they are of machines on demand."""
+    if machine.market != "on-demand" or context.graph.registration(resource) is not None:
+        return lines
+    return list(sustained.less(lines))
 
 
 def _more_disks(
@@ -326,6 +333,7 @@ def _reservation(resource: RecordedResource, context: Context) -> Outcome:
     machine = replace(gcp_nodes.reserved_machine(context.graph, resource), market="on-demand")
     lines = [pools.machines(resource, context, instance_type=machine.kind, market="on-demand", size=size)]
     lines += attached(resource, context, machine, size)
+    lines = _sustained(resource, context, machine, lines)
     return (*lines, *_local_disks(resource, context, machine, size.hours()))
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.resources.context import Context, Free, Outcome, Pricer
-from sizewell.resources.recorded import RecordedResource, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import get, items, number, text
 from sizewell.sizing.billing.costing import amount
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem
@@ -124,11 +124,89 @@ def _protocols(resource: RecordedResource, context: Context) -> Outcome:
     return (context.standing(resource, what=what, key="transfer.protocol.hour", count=max(len(listed), 1)),)
 
 
+_NODE_TEMPLATE: Final = "gcp:compute/nodeTemplate:NodeTemplate"
+
+
+def _sole_tenant(resource: RecordedResource, context: Context) -> Outcome:
+    """Sole-tenant nodes bill the type that their template names."""
+    templates = context.graph.referenced(resource, "nodeTemplate", _NODE_TEMPLATE)
+    nodes = number(get(resource.inputs, "initialSize", default=get(resource.inputs, "autoscalingPolicy", "minNodes")))
+    kind = UNKNOWN if isinstance(templates, Unknown) or len(templates) != 1 else templates[0].inputs.get("nodeType")
+    what = "sole-tenant nodes"
+    if not isinstance(kind, str) or not isinstance(nodes, Decimal):
+        return (context.unpriced(resource, what, "their type or number is not in this plan"),)
+    if not nodes:
+        return Free("nothing of it is ordered")
+    return (_hourly(resource, context, f"{what}, {kind}", f"sole_tenant.{kind}.hour".lower(), Interval.exactly(nodes)),)
+
+
+def _commitment(resource: RecordedResource, context: Context) -> Outcome:
+    """A commitment bills the vCPUs, gigabytes and accelerators that it is to, used or not."""
+    plan, family = (text(resource.inputs.get(key), default) for key, default in (("plan", ""), ("type", "general")))
+    lines: list[LineItem] = []
+    for each in _listed(resource.inputs.get("resources")):
+        kind, many = text(get(each, "type")), number(get(each, "amount"))
+        what = f"commitment to {kind}"
+        if not isinstance(many, Decimal) or isinstance(kind, Unknown) or isinstance(plan, Unknown) or family is UNKNOWN:
+            lines.append(context.unpriced(resource, what, "how much is known only after deployment"))
+            continue
+        accelerator = text(get(each, "acceleratorType")) if kind.upper() == "ACCELERATOR" else ""
+        units = many / 1024 if kind.upper() == "MEMORY" else many  # megabytes
+        named = f"{kind}.{accelerator}" if accelerator else kind
+        key = f"commitment.{family}.{plan}.{named}.hour".lower()
+        lines.append(_hourly(resource, context, what, key, Interval.exactly(units)))
+    return tuple(lines) or (context.unpriced(resource, "commitment", "what it is to is known only after deployment"),)
+
+
+def _containers(resource: RecordedResource, context: Context) -> Outcome:
+    """A container group bills the CPU, memory and GPUs that its containers request, as long as it runs."""
+    what = "container group"
+    amounts: dict[tuple[str, str], Decimal] = {}
+    for container in _listed(resource.inputs.get("containers")):
+        requests = get(
+            container, "resources", "requests", default=get(container, "properties", "resources", "requests")
+        )
+        gpu = text(get(requests, "gpu", "sku"))
+        for name, key, stated in (
+            ("vCPUs", "vcpu_hour", get(requests, "cpu", default=1)),
+            ("memory", "memory_gb_hour", get(requests, "memoryInGB", default=Decimal("1.5"))),
+            (f"{gpu} GPUs", f"gpu.{gpu}.hour".lower(), get(requests, "gpu", "count", default=0)),
+        ):
+            each = number(stated)
+            if not isinstance(each, Decimal) or isinstance(gpu, Unknown):
+                return (context.unpriced(resource, what, "how much is known only after deployment"),)
+            amounts[name, key] = amounts.get((name, key), Decimal(0)) + each
+    if not amounts:
+        return (context.unpriced(resource, what, "its containers are known only after deployment"),)
+    sku, priority = (text(resource.inputs.get(part)) for part in ("sku", "priority"))
+    if isinstance(sku, Unknown) or isinstance(priority, Unknown):
+        return (context.unpriced(resource, what, "its SKU or priority is known only after deployment"),)
+    kinds = (each.lower() for each in (sku, priority) if each.lower() not in ("", "standard", "regular"))
+    prefix = ".".join(("container_instances", *kinds))
+    ends = str(resource.inputs.get("restartPolicy", "Always")) != "Always"
+    lines = []
+    for (name, key), each in amounts.items():
+        if each:
+            hours = Interval(Decimal(0), each, each) if ends else Interval.exactly(each)
+            lines.append(_hourly(resource, context, f"{what}, {name}", f"{prefix}.{key}", hours))
+    return tuple(lines)
+
+
+def _listed(value: object) -> tuple[object, ...]:
+    listed = items(value)
+    return () if isinstance(listed, Unknown) else tuple(listed)
+
+
 AWS: Final[Mapping[str, Pricer]] = {
     "aws:lambda/provisionedConcurrencyConfig:ProvisionedConcurrencyConfig": _kept_ready,
     "aws:transfer/server:Server": _protocols,
 }
+GCP: Final[Mapping[str, Pricer]] = {
+    "gcp:compute/nodeGroup:NodeGroup": _sole_tenant,
+    "gcp:compute/regionCommitment:RegionCommitment": _commitment,
+}
 AZURE: Final[Mapping[str, Pricer]] = {
+    "azure-native:containerinstance:ContainerGroup": _containers,
     "azure-native:network:PublicIPPrefix": _prefix,
     "azure-native:network:ApplicationGateway": _gateway,
     "azure-native:network:ExpressRouteCircuit": _circuit,

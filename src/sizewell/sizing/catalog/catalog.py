@@ -417,6 +417,9 @@ class Catalog:
         if tiers:
             return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
         elsewhere = sorted({fee.region for fee in self.fees_of(cloud, key)})
+        if region in elsewhere:
+            first = min(fee.effective_from for fee in self.fees_of(cloud, key) if fee.region == region)
+            return Unpriced(f"{cloud} {key}: no price for {region} before {first}")
         if elsewhere:
             return Unpriced(f"{cloud} {key}: no price for {region}; known for {', '.join(elsewhere)}")
         return Unpriced(f"{cloud} {key}: no price in the catalog")

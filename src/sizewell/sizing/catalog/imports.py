@@ -116,6 +116,7 @@ class _Rows(csv.DictReader):  # type: ignore[type-arg]  # Python 3.11 refuses th
         )
 
 
+_IN_DOLLARS: Final = "export it in US dollars, or delete the rows in other currencies"
 _FREE: Final = re.compile(r"0*\.?0+")  # of a free tier, or by a credit: no rate
 
 
@@ -148,6 +149,12 @@ def read_rates(path: Path, known: Collection[tuple[str, str]] | None = None) -> 
     text = read_text(path).removeprefix("\ufeff")  # which spreadsheets write in front of "CSV UTF-8"
     reader = _Rows(path, text.splitlines())
     header = tuple(reader.fieldnames or ())
+    separator = next((mark for mark in (";", "\t") if len(header) == 1 and mark in header[0]), "")
+    if separator:
+        shown = "a semicolon" if separator == ";" else "a tab"
+        message = f"its columns are separated by {shown}, must be by a comma"
+        fix = "write it with commas, and with points in numbers (0.08)"
+        raise ConfigError([Fault(path=f"{path} line 1", message=message, fix=fix)])
     if set(FOCUS) <= set(header):
         return _of_known(_bill(reader, _focus), known)
     if set(CUR) <= set(columns := [_column(name) for name in header]):
@@ -273,7 +280,8 @@ def _bill(reader: _Rows, charge_of: Callable[[Mapping[str, str]], _Charge | str]
             imported.left_out[charge] = imported.left_out.get(charge, 0) + 1
             continue
         if charge.currency != "USD":
-            faults.append(reader.fault(charge.currency_column, found=charge.currency, allowed="USD"))
+            fault = reader.fault(charge.currency_column, found=charge.currency, allowed="USD")
+            faults.append(replace(fault, fix=_IN_DOLLARS))
             break
         try:
             usd = Decimal(charge.usd)
@@ -343,7 +351,8 @@ def _sheet(reader: _Rows) -> Imported:
             imported.left_out[reason] = imported.left_out.get(reason, 0) + 1
             continue
         if row[currency] != "USD":
-            faults.append(reader.fault(currency, shown="Currency", found=row[currency], allowed="USD"))
+            fault = reader.fault(currency, shown="Currency", found=row[currency], allowed="USD")
+            faults.append(replace(fault, fix=_IN_DOLLARS))
             break
         try:
             listed, own = Decimal(row[market]), Decimal(row[unit_price])
