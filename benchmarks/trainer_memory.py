@@ -14,7 +14,8 @@ altogether (`device`: with the context and libraries). `step_s` is the median of
 2.11.0+cu130, transformers 5.17.0, peft 0.21.0, accelerate 1.15.0, bitsandbytes 0.50.2 and DeepSpeed 0.19.8.
 
 `--unseen` has runs of other models, of TRL's trainers and of Liger's kernels, for predictions to be judged by: what it
-writes goes into no fit. They need trl, datasets and liger-kernel too, and were tried on a CPU alone so far.
+writes goes into no fit. They need trl, datasets and liger-kernel too. `benchmarks/measured/unseen_h100.jsonl` is what
+they took on the same machine on 2026-11-27, with TRL 1.16.0.
 """
 
 from __future__ import annotations

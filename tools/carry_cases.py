@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.trainer_memory import SHAPES
+from benchmarks.trainer_memory import EXPERTS, SHAPES, UNGATED
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "src/sizewell/accuracy/published"
@@ -53,11 +53,11 @@ def weighted(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "weight": round(1 / of[row["group"]], 4)} for row in rows]
 
 
-def measured() -> Iterator[dict[str, Any]]:
+def measured(path: Path, family: str) -> Iterator[dict[str, Any]]:
     """Two cases of each run of the Trainer: what it took of the device at its peak, and the seconds of a step."""
     seen: set[tuple[str, ...]] = set()
     written: set[str] = set()
-    for line in MEASURED.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
         if "error" in run or run["case"] in written:
             continue
@@ -87,12 +87,12 @@ def measured() -> Iterator[dict[str, Any]]:
                 "workload": _workload(run),
                 "source": {
                     "title": "Runs of transformers' Trainer on one H100",
-                    "path": str(MEASURED.relative_to(ROOT)),
+                    "path": str(path.relative_to(ROOT)),
                 },
                 "uncertainty": "seconds on a shared host, whose processors launch the kernels" if unit == "s" else "",
-                "source_family": "trainer-h100",
+                "source_family": family,
                 "hw_family": "nvidia-hopper",
-                "group": f"trainer-h100-{run['method']}-{metric}",
+                "group": f"{family}-{run['method']}-{metric}",
             }
             seen.add(first)
 
@@ -100,19 +100,22 @@ def measured() -> Iterator[dict[str, Any]]:
 def _model(name: str) -> dict[str, Any]:
     if name == "gpt2-xl":
         return {"name": name}
-    _, hidden, layers, heads, kv_heads, head_dim, ffn, vocab, tied = SHAPES[name]
-    experts = {"num_experts": 64, "experts_per_tok": 8, "moe_ffn": ffn} if name.startswith("olmoe") else {}
+    family, hidden, layers, heads, kv_heads, head_dim, ffn, vocab, tied = SHAPES[name]
+    many, chosen = EXPERTS.get(name, (0, 0))
+    experts = {"num_experts": many, "experts_per_tok": chosen, "moe_ffn": ffn} if many else {}
+    gated = family not in UNGATED
     shape = {"layers": layers, "hidden": hidden, "heads": heads, "kv_heads": kv_heads, "head_dim": head_dim}
-    return {"name": name, **shape, "ffn": ffn, "ffn_gated": True, "vocab": vocab, "tied_embeddings": tied, **experts}
+    return {"name": name, **shape, "ffn": ffn, "ffn_gated": gated, "vocab": vocab, "tied_embeddings": tied, **experts}
 
 
 def _workload(run: dict[str, Any]) -> dict[str, Any]:
+    by = run.get("by", "trainer")
     every = run["targets"] is None or isinstance(run["targets"], str)
     adapter = {"lora_rank": run["rank"], "lora_targets": "all linear" if every else "q and v"} if run["rank"] else {}
     return {
         "method": {"full": "Full finetune", "lora": "LoRA", "qlora": "QLoRA"}[run["method"]],
         "seq_len": run["seq"],
-        "micro_batch": run["batch"],
+        "micro_batch": run["batch"] * (2 if by in ("dpo", "reward") else 1),
         "grad_accum": run["accum"],
         "precision": _precision(run),
         "parallelism": {"zero": run["zero"]} if run["zero"] else {},
@@ -121,11 +124,23 @@ def _workload(run: dict[str, Any]) -> dict[str, Any]:
         **({"quantization": "nf4-dq"} if run["method"] == "qlora" else {}),
         **adapter,
         **({"attention": "eager"} if run["attn"] == "eager" else {}),
-        "engine": "deepspeed" if run["zero"] else "transformers",
+        **({"preference": by} if by not in ("trainer", "sft") else {}),
+        **({"packed": False} if run.get("varying") else {}),
+        **({"compile": True} if run.get("compiled") else {}),
+        "engine": _engine(run, by),
     }
 
 
+def _engine(run: dict[str, Any], by: str) -> str:
+    if run["zero"]:
+        return "deepspeed"
+    return "trl" if by != "trainer" else "liger" if run.get("liger") else "transformers"
+
+
 def _precision(run: dict[str, Any]) -> str:
+    computes = run.get("computes", "bf16")
+    if computes != "bf16":
+        return "autocast to fp16" if computes == "fp16" else "fp32"
     if run["zero"] or run["method"] == "qlora":
         return "bf16"
     if run["weights"] == "fp32":
@@ -136,7 +151,7 @@ def _precision(run: dict[str, Any]) -> str:
 def main(folder: str = "") -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     if not folder:
-        write("trainer.json", list(measured()))
+        write("trainer.json", list(measured(MEASURED, "trainer-h100")))
         return
     for path in sorted(Path(folder).glob("*.json")):
         rows = json.loads(path.read_text(encoding="utf-8"))
