@@ -19,12 +19,16 @@ for window and grace, and nobody is told until then (without it 0.04 % in place 
 stops fell in the minute in which somebody began, and no sample had shown it yet. What the clouds' answers take is in
 `benchmarks/teardown.py`.
 
+Seen on 27 November 2026 with 200 stacks: 3.58 % over the oracle, 2.13 % by the outages alone, nothing in use stopped in
+4,667 stops. That the word "it stays" ends a notice costs 0.04 of these 3.58.
+
 `at_most_stacks` is 200: the default of 5 in a run is less than such a fleet falls idle in an hour.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import resource
 import subprocess
@@ -33,7 +37,7 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -41,7 +45,21 @@ import numpy as np
 
 from benchmarks.measure import PYTHON, ROOT, report
 from sizewell.teardown.decide import decide
-from sizewell.teardown.records import Contradiction, Counted, Episode, GuardLimits, Limits, Pool, Series, Stack, Told
+from sizewell.teardown.records import (
+    DAILY_S,
+    KEPT,
+    Contradiction,
+    Counted,
+    Episode,
+    GuardLimits,
+    Limits,
+    Pool,
+    Series,
+    Stack,
+    Told,
+    ends_notice,
+    unannounced,
+)
 
 STACKS, DAYS = 1000, 60
 EVERY_DAYS = 30  # between two outages of a source
@@ -111,6 +129,7 @@ class Simulated:
     episode: Episode | None = None
     contradictions: tuple[Contradiction, ...] = ()
     uncounted: list[float] = field(default_factory=list)
+    words: dict[tuple[bool, str], float] = field(default_factory=dict)  # what is said daily, and when it was last
     machine: int = 0
     next_session: int = 0
     destroyed: bool = False
@@ -228,6 +247,11 @@ def look(fleet: Sequence[Simulated], at: float, out: Sources, seen: Counter[str]
             due.append((of.usd_per_hour, of, acts))
         told += [(of.notices, pool)] if pool.tell and acts != "destroy" else []
         told += [(of.stack_notices, verdict)] if verdict.tell else []
+        stands = {(each is verdict, each.clause): each for each in unannounced(verdict, (pool,))}
+        if heard and any(at - of.words.get(key, -math.inf) >= DAILY_S for key in stands):
+            of.words |= dict.fromkeys(stands, at)
+            kept = [each for each in stands.values() if ends_notice(each)]
+            told += [(of.stack_notices if each is verdict else of.notices, replace(each, about=KEPT)) for each in kept]
     if blind >= max(3, 0.45 * len(fleet)):  # the run halts, and tells nobody
         seen["halted"] += 1
         return []

@@ -67,7 +67,7 @@ ENGINE = InferenceEngine(
     adapter_ranks=(8, 16, 32, 64, 128, 256, 320, 512),
     drafts_from="0.15.0",  # 0.14.1 raises NotImplementedError (github.com/vllm-project/vllm/pull/24322)
     # Windows: github.com/vllm-project/vllm/issues/33133 and pull/33318, of January 2026; of later releases not read.
-    # Images: its draft model refuses them (_raise_if_multimodal), still in 0.20.2 (github.com/vllm-project/vllm/issues/42005).
+    # Images: its draft model refuses them, still in 0.20.2 (github.com/vllm-project/vllm/issues/42005).
     undrafted={"windows": ("0.15",), "images": ("0.15", "0.16", "0.17", "0.18", "0.19", "0.20")},
     package="vllm",
 )
