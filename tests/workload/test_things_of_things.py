@@ -149,6 +149,28 @@ CASES = {  # (kind, model, load): what the model does in a second, or in a batch
     ("inference", READER, "documents_per_second: 5, chunks_per_document: 40, chunk_size: 512"): {"in": 5 * 40 * 512},
     ("inference", WRITER, "queries_per_second: 5, passages_per_query: 10, tokens_per_query: 900, output_tokens: 9"):
         {"in": 5 * 900},
+    ("inference", WRITER, ("developers: 250, completions_per_developer_per_hour: 60, prompt_tokens: 2000, "
+     "completion_tokens: 60")): {"in": 250 * 60 * 2000 / 3600, "out": 250 * 60 * 60 / 3600},
+    ("inference", WRITER, "employees: 9, answers_per_employee_per_day: 20, input_tokens: 90, answer_tokens: 300"):
+        {"in": 9 * 20 * 90 / 86_400, "out": 9 * 20 * 300 / 86_400},
+    ("inference", WRITER, "summaries_per_hour: 60, prompt_tokens: 2000, summary_tokens: 60"):
+        {"in": 60 * 2000 / 3600, "out": 60 * 60 / 3600},
+    ("inference", WRITER, "reports_per_day: 60, prompt_tokens: 2000, words_per_report: 600"):
+        {"in": 60 * 2000 / 86_400, "out": 60 * 800 / 86_400},
+    ("inference", READER, "captions_per_hour: 60, tokens_per_caption: 30"): {"in": 60 * 30 / 3600, "out": 0},
+    ("inference", WRITER, "rps: 2, input_tokens: 800, reasoning_tokens: 3000, answer_tokens: 500"): {"out": 2 * 3500},
+    ("inference", WRITER, "rps: 2, input_tokens: 800, output_tokens: 500, thinking_tokens: 3000"): {"out": 2 * 3500},
+    ("inference", WRITER, "rps: 2, input_tokens: 800, output_tokens: 500, thought_tokens_per_request: 3000"):
+        {"out": 2 * 3500},
+    ("batch-inference", WRITER, ("documents_per_day: 2500, words_per_document: 1200, output_words_per_document: 1200")):
+        {"in": 2500 * 1600, "out": 2500 * 1600},
+    ("batch-inference", WRITER, "books: 25, pages_per_book: 6, words_per_page: 300, translated_words_per_page: 600"):
+        {"in": 25 * 6 * 400, "out": 25 * 6 * 800},
+    ("batch-inference", WRITER, "contracts: 12000, pages_per_contract: 25, words_per_page: 450, answer_words: 300"):
+        {"in": 12_000 * 15_000, "out": 12_000 * 400},
+    ("batch-inference", WRITER, "emails: 1M, words_per_email: 300, words_per_reply: 90"): {"in": 4e8, "out": 12e7},
+    ("batch-inference", WRITER, "tickets: 1M, tokens_per_ticket: 300, verdict_tokens: 5"): {"in": 3e8, "out": 5e6},
+    ("batch-inference", WRITER, "summaries: 10k, summary_tokens: 300"): {"in": 3e6, "out": 0},
     ("batch-inference", READER, "documents: 2M, chunks_per_document: 25, chunk_size: 512"): {"in": 2e6 * 25 * 512},
     ("batch-inference", WRITER, "rows: 5M, columns_per_row: 12, tokens_per_row: 80"): {"in": 5e6 * 80},
     ("batch-inference", EYES, "documents: 30k, pages_per_document: 4, output_tokens_per_page: 700"):

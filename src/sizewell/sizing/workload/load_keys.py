@@ -48,8 +48,18 @@ _NO_LENGTH: Final = re.compile(
 )
 PICTURES: Final = re.compile(r"images|pictures|photos|photographs|frames|screenshots|scans|figures|diagrams|slides")
 SIZE: Final = re.compile(r"(?:(?:image|picture|photo|frame|output)_)?(?:size|resolution|side)")
-_WRITES: Final = ("output", "completion", "answer", "response", "reply", "summary", "generated", "written")
-TOKENS_OF: Final = re.compile(rf"(?:(?:input|prompt|context|({'|'.join(_WRITES)}))_)?tokens")
+TOKENS_OF: Final = re.compile(r"(?:(?:input|prompt|context|(output))_)?tokens")
+# A size of what a model writes: by a word that says so, or by that of a text which is most often written for somebody.
+_MADE: Final = re.compile(
+    r"(?!max_|min_)(?:[a-z_]+_)?(?:outputs?|generated|generation|written|decode|decoded|translated|reasoning|thinking|"
+    r"thoughts?|cot|chain_of_thought)"
+)
+_TEXT_MADE: Final = re.compile(
+    r"(?!max_|min_)(?:[a-z_]+_)?(?:completion|answer|response|reply|summary|report|translation|caption|verdict|description|"
+    r"explanation|rationale|draft|abstract|headline|rewrite|conclusion|diagnosis|assessment|suggestion|"
+    r"recommendation|extract|extraction)"
+)
+THOUGHT: Final = re.compile(r".*(?:reasoning|thinking|thought|cot|chain_of_thought).*")
 # Tokens of what texts are counted in: English in the usual vocabularies, a page of 500 words (estimates); the residues
 # of a protein and the bases of a genome are a token each.
 TEXT: Final = {
@@ -57,6 +67,7 @@ TEXT: Final = {
     "characters": (Fraction(1, 4), "a token for 4 characters"), "chars": (Fraction(1, 4), "a token for 4 characters"),
     "residues": (Fraction(1), ""), "amino_acids": (Fraction(1), ""), "bases": (Fraction(1), ""),
 }  # fmt: skip
+_SIZES: Final = ("tokens", *TEXT)
 # What one request reads several of, where the model writes an answer to all of them; else each is read on its own.
 READ_TOGETHER: Final = re.compile(
     r"(?:[a-z]+_)?(?:documents|docs|passages|candidates|pairs|chunks|snippets|paragraphs|sections|contexts|excerpts|"
@@ -137,12 +148,52 @@ def part_of(key: str, value: object) -> Part:
     return Part(key, what, per, period, at_once is not None, _shown(value), number_of(value) or 0.0)
 
 
-def parts_of(section: Mapping[str, object], known: tuple[str, ...]) -> list[Part]:
-    """The keys of a section that no spec has, as far as they count or measure something."""
+def parts_of(section: Mapping[str, object], known: tuple[str, ...], kind: str = "") -> list[Part]:
+    """The keys of a section that no spec has, as far as they count or measure something; `kind`: that of the model."""
     parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in known]
     parts = [part for part in parts if part.number or seconds_of(part)]
     things = {thing for part in parts for thing in (part.per, "" if measures(part) else singular(part.what)) if thing}
-    return [_of_a_thing(part, things) for part in parts]
+    writes = kind in ("", "decoder")
+    made = [_of_what_is_written(part, parts, section) if writes else part for part in parts]
+    return [_of_a_thing(part, things) for part in made]
+
+
+def _of_what_is_written(part: Part, parts: list[Part], section: Mapping[str, object]) -> Part:
+    """A size of what the model writes, under its usual name: answer_words and words_per_answer are words of output.
+
+    Things that are counted themselves and of which alone a size is known are what is read: summaries may be, too.
+
+    >>> [each.what for each in parts_of({"completions_per_hour": 60, "prompt_tokens": 9, "completion_tokens": 6}, ())]
+    ['completions', 'prompt_tokens', 'output_tokens']
+    >>> [each.what for each in parts_of({"summaries": 1000, "summary_tokens": 300}, ())]
+    ['summaries', 'tokens']
+    """
+    before, _, size = part.what.rpartition("_")
+    if size not in _SIZES or seconds_of(part):
+        return part
+    if _MADE.fullmatch(before) or _MADE.fullmatch(_named(part)):
+        return replace(part, what=f"output_{size}")
+    noun = before or part.per
+    if not any(_TEXT_MADE.fullmatch(each) for each in (before, _named(part))) or size == "pages":
+        return part
+    counted = any(singular(each.what) == singular(noun) for each in parts if each is not part)
+    asked = noun in ("completion", "answer", "response", "reply") and any(each.period for each in parts)
+    if counted and not asked and not _reads_other(part, parts, section):
+        return part
+    return replace(part, what=f"output_{size}")
+
+
+def _named(part: Part) -> str:
+    """The thing of a key as it is written, in the singular: words_per_summary are of a summary."""
+    return part.key.rpartition("_per_")[2] if part.per else ""
+
+
+def _reads_other(part: Part, parts: list[Part], section: Mapping[str, object]) -> bool:
+    """Whether a section says beside a size how much is read."""
+    if any(home in section for home in ("input_tokens", "tokens_per_record")):
+        return True
+    others = (each.what.rpartition("_") for each in parts if each is not part)
+    return any(size in _SIZES and not _MADE.fullmatch(of) and not _TEXT_MADE.fullmatch(of) for of, _, size in others)
 
 
 def _of_a_thing(part: Part, things: set[str]) -> Part:
@@ -184,7 +235,7 @@ def several(what: str) -> bool:
     (True, False, False, False, False)
     """
     plural = re.fullmatch(r"[a-z_]*[^s]s", what)
-    return bool(plural) and not _OTHER.fullmatch(what) and what not in TEXT
+    return bool(plural) and not _OTHER.fullmatch(what) and what.removeprefix("output_") not in TEXT
 
 
 def singular(word: str) -> str:
@@ -231,7 +282,12 @@ def length_of(part: Part) -> str:
 def measures(part: Part) -> bool:
     """Whether a part says how large a thing is, and not how many there are."""
     what = part.what
-    return bool(what in TEXT or TOKENS_OF.fullmatch(what) or AUDIO.fullmatch(what) or PICTURES.fullmatch(what))
+    return bool(
+        what.removeprefix("output_") in TEXT
+        or TOKENS_OF.fullmatch(what)
+        or AUDIO.fullmatch(what)
+        or PICTURES.fullmatch(what)
+    )
 
 
 def number_of(value: object) -> float | None:

@@ -9,7 +9,17 @@ from typing import Final
 
 from sizewell.sizing.predict.denoising import denoising
 from sizewell.sizing.units import show_count, show_duration, show_share
-from sizewell.sizing.workload.load_keys import AUDIO, PICTURES, SIZE, Known, Part, number_of, part_of, seconds_of
+from sizewell.sizing.workload.load_keys import (
+    AUDIO,
+    PICTURES,
+    SIZE,
+    THOUGHT,
+    Known,
+    Part,
+    number_of,
+    part_of,
+    seconds_of,
+)
 from sizewell.sizing.workload.load_things import Load, exact, is_one, tokens_each
 from sizewell.sizing.workload.ways_out import way_out
 
@@ -53,13 +63,19 @@ def size_lines(load: Load, section: Mapping[str, object], homes: Mapping[str, st
             [first, *others] = sizes
             as_it_is = not others and whole == first.each == exact(first.part.number)
             shown = first.part.value if as_it_is else show_count(max(round(whole), 1))
-        if home in section:
+        thought = sum((load.of_request(size) for size in sizes if THOUGHT.fullmatch(size.part.key)), Fraction(0))
+        stated = number_of(section.get(home)) or 0
+        if thought and stated:
+            shown, said = show_count(round(exact(stated) + thought)), f" (in place of {section[home]})"
+        elif home in section:
             shown, said = section[home], ""
         else:
             said = next((f" ({size.said}: with the tokens of your own)" for size in sizes if size.said), "")
         left = f"leave it out: it is in {home}: {shown}"
         for index, size in enumerate(sizes):
-            lines[size.part.key] = left if index or home in section else f"write {home}: {shown}{said}"
+            lines[size.part.key] = (
+                left if index or (home in section and not thought) else f"write {home}: {shown}{said}"
+            )
         for size in sizes:
             for part in load.chain[load.request + 1 : load.place(size) + 1]:
                 lines.setdefault(part.key, left)

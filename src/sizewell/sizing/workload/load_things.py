@@ -144,6 +144,9 @@ def _size(part: Part, parts: list[Part], known: Known) -> Size | None:
     read = any(is_one(part, each.per) and (_reads(each) or PICTURES.fullmatch(each.what)) for each in parts)
     if PICTURES.fullmatch(what) or (what == "pages" and known.sees and part.per and not read):
         return Size(part, "images", exact(part.number)) if part.per or part.period or not own else None
+    if (written := what.removeprefix("output_")) != what and written in TEXT:
+        factor, said = TEXT[written]
+        return Size(part, "output", exact(part.number) * factor, said)
     if what in TEXT and not own and (part.per or part.period):
         factor, said = TEXT[what]
         return Size(part, "input", exact(part.number) * factor, said)

@@ -112,7 +112,7 @@ def _home(spec: Mapping[str, object]) -> str:
 def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
     stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
-    parts = parts_of(section, stands)
+    parts = parts_of(section, stands, known.kind)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
     own = None if counted else own_of(parts, unknown=True)
@@ -197,7 +197,7 @@ def _heard(unit: str, value: object, number: float, each: Fraction) -> tuple[obj
 
 def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
-    parts = parts_of(section, ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch"))
+    parts = parts_of(section, ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch"), "training")
     own = own_of(parts, unknown=False)
     number = number_of(section.get("samples")) or 0.0
     root = own or Part("samples", "samples", value=section.get("samples"), number=number)
@@ -223,7 +223,7 @@ _REQUEST: Final = ("request", "query", "question", "prompt", "call", "message", 
 
 def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
-    parts = parts_of(section, _STANDS)
+    parts = parts_of(section, _STANDS, known.kind)
     rate = next((name for name in _RATES if name in section), "")
     if rate:
         return _beside_a_rate(rate, section, parts, known)
