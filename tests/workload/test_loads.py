@@ -392,3 +392,58 @@ def test_no_value_in_the_place_of_another_is_an_internal_error(seed: int) -> Non
                 raw[key] = chance.choice(VALUES)
         with contextlib.suppress(SpecError):
             parse_spec(yaml.safe_dump(raw, allow_unicode=True), "x.yaml", catalog=load())
+
+
+def _faults(text: str) -> dict[str, Fault]:
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    return {fault.path: fault for fault in refused.value.faults}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("finish_in", "3 days"), ("must_finish_within", "72h"), ("deadline", "3d"), ("within", "3 days"),
+        ("done_in", "3d"), ("time_limit", "3 d"), ("max_duration", "3 days"), ("ready_in_days", 3),
+        ("max_runtime_hours", 72), ("completion_window", "72h"), ("turnaround_time", "3 days"),
+    ],
+)  # fmt: skip
+def test_the_time_of_a_batch_is_its_window_whatever_it_is_called(key: str, value: object) -> None:
+    batch = {"records": 5200, "tokens_per_record": 900, key: value}
+    text = yaml.safe_dump({"name": "x", "kind": "batch-inference", "model": TEXT, "batch": batch})
+    raw = load_mapping(text, "x.yaml")
+    for fault in _faults(text).values():
+        assert "8h" not in fault.fix
+        raw = repaired(raw, fault)
+        assert raw is not None
+    spec = parse_spec(yaml.safe_dump(raw), "x.yaml", catalog=load())
+    assert spec.batch
+    assert spec.batch.window_s == 3 * 86_400
+
+
+def test_a_deadline_beside_a_batch_without_window_is_its_window() -> None:
+    batch = {"records": 5200, "tokens_per_record": 900}
+    raw = {"name": "x", "kind": "batch-inference", "model": TEXT, "batch": batch, "deadline": "5 days"}
+    for _ in range(2):
+        for fault in _faults(yaml.safe_dump(raw)).values():
+            raw = repaired(raw, fault) or raw
+        if "deadline" not in raw:
+            break
+    spec = parse_spec(yaml.safe_dump(raw), "x.yaml", catalog=load())
+    assert spec.batch
+    assert spec.batch.window_s == 5 * 86_400
+
+
+@pytest.mark.parametrize("kind", ["embedding", "rag", "chat", "llm", "serving"])
+def test_a_batch_under_a_kind_of_service_is_batch_inference(kind: str) -> None:
+    batch = {"records": "4M", "tokens_per_record": 180, "window": "6h"}
+    raw = {"name": "x", "kind": kind, "model": "BAAI/bge-m3", "batch": batch}
+    faults = _faults(yaml.safe_dump(raw))
+    assert {path: fault.fix for path, fault in faults.items()} == {"kind": "write batch-inference"}
+
+
+@pytest.mark.parametrize("hours", ["weekdays 10-19 Europe/Warsaw", {"on": "Mon-Fri 10am-7pm Europe/Warsaw"}])
+def test_a_days_load_is_of_the_hours_that_the_schedule_means(hours: object) -> None:
+    traffic = {"artists": 30, "images_per_artist_per_day": 120}
+    raw = {"name": "x", "kind": "inference", "model": PICTURES, "traffic": traffic, "schedule": hours}
+    assert _faults(yaml.safe_dump(raw))["traffic.artists"].fix.startswith("write rps: 400/h")

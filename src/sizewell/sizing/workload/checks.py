@@ -434,7 +434,7 @@ def _times(spec: WorkloadSpec) -> list[Fault]:
         )
         faults.append(_fault("batch.window", message, "shorten window or lengthen every"))
     if spec.batch and spec.deadline_s is not None:
-        faults.append(_fault("deadline", "batch.window already says how long it may take", "remove one of them"))
+        faults.append(_fault("deadline", "batch.window already says how long it may take", "remove it"))
     faults += _idle(spec)
     interval_s = spec.checkpoint.interval_s if spec.checkpoint else None
     if interval_s and spec.deadline_s and interval_s > spec.deadline_s:

@@ -15,7 +15,7 @@ from sizewell.sizing.errors import Fault
 from sizewell.sizing.units import UnitError, count
 from sizewell.sizing.workload.areas import kept_there, residency_meant
 from sizewell.sizing.workload.kind_defaults import TRAINS
-from sizewell.sizing.workload.loads import load_meant, rate_meant
+from sizewell.sizing.workload.loads import load_meant, rate_meant, window_of
 from sizewell.sizing.workload.model import Dimensions, Model, Section, WorkloadSpec, place_written
 from sizewell.sizing.workload.precision import STORED, understood
 from sizewell.sizing.workload.ways_out import in_place, named, way_out
@@ -53,7 +53,9 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         section = _section(loc[:-1], root)
         given = _at(raw, loc[:-1])
         have = f"; it has only {', '.join(map(str, given))}" if isinstance(given, Mapping) and given else ""
-        return Fault(path=path, message=f"is missing{have}", fix=_example(section, str(loc[-1])))
+        window = window_of(raw.get("deadline")) if path == "batch.window" else ""
+        fix = f"add: window: {window}, in place of deadline" if window else _example(section, str(loc[-1]))
+        return Fault(path=path, message=f"is missing{have}", fix=fix)
     value = error["input"]
     if kind == "literal_error":
         allowed = [str(option) for option in _literals(_annotation(loc, root))]
@@ -67,6 +69,8 @@ def _fault_of(error: Mapping[str, Any], raw: Mapping[str, object], root: type[Se
         meant_by = alias("kind" if path == "kind" else f"value {path}", str(value).lower())
         if meant_by is not None and meant_by.meant in allowed:
             fix = f"write {meant_by.meant}"
+        if path == "kind" and fix == "write inference" and "batch" in raw and "traffic" not in raw:
+            fix = "write batch-inference"
         if path == "data.residency" and isinstance(value, str):
             fix = residency_meant(value, raw.get("infra"), load()) or fix
         if path == "kind" and isinstance(value, str):

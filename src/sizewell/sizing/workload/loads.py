@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from sizewell.sizing.units import UnitError, period_s, rate_parts, show_count, show_duration
+from sizewell.sizing.units import UnitError, duration_s, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.load_keys import (
     AUDIO,
@@ -57,7 +57,8 @@ from sizewell.sizing.workload.load_things import (
     product,
     tokens_each,
 )
-from sizewell.sizing.workload.schedule import parse_schedule
+from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
+from sizewell.sizing.workload.ways_out import way_out
 
 _PER: Final = {"second": "", "minute": "/min", "hour": "/h", "day": "/d"}  # as a rate is written
 _LIVE: Final = ("streams", "channels", "lines")
@@ -112,17 +113,19 @@ def _home(spec: Mapping[str, object]) -> str:
 def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
     stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
+    within = _within(section)
+    section = {key: value for key, value in section.items() if key not in within}
     parts = parts_of(section, stands, known.kind)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
     own = None if counted else own_of(parts, unknown=True)
     if own is None and not counted:
-        return _measured(parts, section, known)
+        return within | _measured(parts, section, known)
     number = number_of(section.get("records")) or 0.0
     root = own or Part("records", "records", value=section["records"], number=number)
     load = load_of(root, parts, known, section, named=own is not None, splits=False)
     pictures = pictures_of(section, load, known)
-    lines = unheard(parts, known) | _inside(load, section, "tokens_per_record")
+    lines = within | unheard(parts, known) | _inside(load, section, "tokens_per_record")
     lines |= size_lines(load, section, homes) | pictures
     whole = "leave it out: each record of a batch is sized as read whole"
     lines |= {
@@ -139,6 +142,47 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     line = f"records: {rounded(float(load.number), whole=True)}{more}"
     lines |= {part.key: f"leave it out: it is in {line}" for part in load.chain[1 : load.request + 1]}
     return {**lines, own.key: f"write {line}"}
+
+
+_TIME_OF_ALL: Final = re.compile(
+    r"(?:must_|should_|has_to_|to_)?(?:be_)?(?:finish|finished|done|complete|completed|ready|due|end|run)_(?:in|within)|"
+    r"within|(?:time|run_?time|wall_?time|duration)_(?:limit|budget)|max(?:imum)?_(?:duration|time|run_?time|wall_?time)|"
+    r"turnaround(?:_time)?|completion_window|(?:time|batch|run)_window|wall_?time|sla|timeout|time_?out|deadline"
+)
+
+
+def _within(section: Mapping[str, object]) -> dict[str, str]:
+    """How long a batch may take, under a name of somebody's own.
+
+    >>> _within({"finish_in": "3 days"}), _within({"max_duration_hours": 6}), _within({"done_within": "soon"})
+    ({'finish_in': 'write window: 3d'}, {'max_duration_hours': 'write window: 6h'}, {})
+    """
+    lines: dict[str, str] = {}
+    for key, value in section.items():
+        name, _, unit = key.rpartition("_")
+        timed = period_s(unit) and number_of(value) and _TIME_OF_ALL.fullmatch(name)
+        if not timed and not _TIME_OF_ALL.fullmatch(key):
+            continue
+        window = window_of(f"{value}{unit[0]}" if timed else value)
+        if "window" in section:
+            lines[key] = f"leave it out: how long it may take stands in window: {section['window']}"
+        elif window:
+            lines[key] = f"write window: {window}"
+    return lines
+
+
+def window_of(value: object) -> str:
+    """How long a batch may take, as it is read; "" for what is no length of time.
+
+    >>> window_of("5d"), window_of("3 days"), window_of("by friday")
+    ('5d', '3d', '')
+    """
+    meant = re.fullmatch(r"write (\w+)", way_out("batch.window", value))
+    try:
+        duration_s(meant[1] if meant else value)
+    except UnitError:
+        return ""
+    return meant[1] if meant else str(value)
 
 
 def _measured(parts: list[Part], section: Mapping[str, object], known: Known) -> dict[str, str]:
@@ -422,6 +466,8 @@ def per_period(part: Part, spec: Mapping[str, object]) -> tuple[str, str]:
     ('rps: 6k/h', ', in the 10 hours of a day in which it runs')
     >>> per_period(part_of("requests_per_week", 7000), {}), per_period(part_of("requests_per_hour", 90), hours)
     (('rps: 1000/d', ''), ('rps: 90/h', ''))
+    >>> per_period(part_of("requests_per_day", 3600), {"schedule": "weekdays 10-19 Europe/Warsaw"})
+    ('rps: 400/h', ', in the 9 hours of a day in which it runs')
     """
     days = Fraction(period_s(part.period)) / 86_400
     hours = open_hours(spec) if days >= 1 else None
@@ -449,10 +495,14 @@ def rounded(number: float, *, shorter: bool = True, whole: bool = False) -> str:
 def open_hours(spec: Mapping[str, object]) -> tuple[float, int] | None:
     """Hours of a week and days of it in which a schedule lets a service run; None where none is stated."""
     stated = spec.get("schedule")
+    stated = stated.get("on") if isinstance(stated, Mapping) else stated
     try:
-        hours = parse_schedule(stated.get("on") if isinstance(stated, Mapping) else stated).open_hours
+        hours = parse_schedule(stated).open_hours
     except UnitError:
-        return None
+        meant, said = hours_meant(stated) if isinstance(stated, str) else ("", "hours")
+        if "hours" in said:  # which are an example
+            return None
+        hours = parse_schedule(meant).open_hours
     return math.fsum(hours), sum(any(hours[day * 24 : day * 24 + 24]) for day in range(7))
 
 
