@@ -41,6 +41,10 @@ schedule: {on: "Mon-Fri 08:00-18:00 Europe/London"}
 """,
 }
 
+SPECS["tpu"] = (
+    SPECS["day"].replace("L4", "V5E").replace("aws/us-east-1", "gcp/us-central1").replace("name: day", "name: tpu")
+)
+
 
 @cache
 def option_of(name: str, rates: tuple[Rate, ...] = ()):

@@ -92,6 +92,8 @@ def test_a_file_states_figures_with_their_source(tmp_path):
         ("usd_per_kwh: -0.1\n", ":1:14: usd_per_kwh: must be from 0 to 100, got -0.1"),
         ("pue: 0.5\n", "pue: must be from 1 to 10, got 0.5"),
         ("resale_percent: 120\n", "resale_percent: must be from 0 to 100, got 120"),
+        ("resale_new_percent: 20\n", "resale_new_percent: a server is worth 20 % new and 25 % at the end"),
+        ("resale_percent: 80\n", "fix: state resale_new_percent too, at least 80"),
         ("accelerators: 2.5\n", "accelerators: must be a whole number from 1 to 1024, got 2.5"),
         ("lifetime_months: 35.5\n", "lifetime_months: must be a whole number from 1 to 240, got 35.5"),
         ("machine_usd: yes\n", "machine_usd: must be a number, or {value: 150000"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from sizewell.economics.own import OWN
 from sizewell.economics.payments import last_month, paid_by
 from sizewell.economics.ways import ways_of
 from sizewell.preview.ownership import BUY, ownership_of
-from sizewell.sizing.catalog.rates import Rate
+from sizewell.sizing.catalog.rates import Commitment, Discounts, Rate, SavingsPlan
 from sizewell.sizing.choose.decide import decide
 from sizewell.sizing.choose.elsewhere import by_the_token
 
@@ -188,6 +189,30 @@ def test_a_price_that_nobody_states_is_a_question_and_a_rate_of_ones_own_an_answ
     assert "no price for" in row.way.reason
     own = Rate(market="reserved-1y", usd=Decimal(20))
     assert rows_of(work("train", own))["reserved-1y"].usd is not None
+
+
+def test_an_accelerator_that_its_maker_rents_out_alone_is_in_no_server_of_ones_own(work):
+    row = rows_of(work("tpu"))[OWN]
+    assert (row.usd, row.way.reason) == (None, "TPU v5e is rented from Google Cloud alone")
+
+
+def test_own_commitments_in_force_for_the_machines_are_named(work):
+    made = work("day")
+    assert made.own_commitments == ()
+    option = made.option
+    kind, region = made.instance_type, option.deal.region
+    bought = Commitment(
+        cloud="aws", instance_type=kind, region=region, count=2, usd_per_hour=Decimal("2.5"), until=date(2027, 6, 30)
+    )
+    elsewhere = replace(bought, region="eu-west-1")
+    over = replace(bought, until=date(2026, 6, 30))
+    plan = SavingsPlan(cloud="aws", usd_per_hour=Decimal(3), percents=(("*", Decimal(27)),), until=date(2027, 1, 31))
+    rates = Discounts(commitments=(bought, elsewhere, over), savings_plans=(plan,))
+    setting = replace(option.setting, catalog=replace(option.setting.catalog, rates=rates))
+    assert replace(made, option=replace(option, setting=setting)).own_commitments == (
+        f"2 x {kind} in {region} at 2.5 USD an hour until 2027-06-30",
+        "a savings plan of 3 USD an hour until 2027-01-31",
+    )
 
 
 def test_a_market_that_does_not_sell_the_machine_has_no_price_by_a_rate_of_everything(work):

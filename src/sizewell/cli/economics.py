@@ -204,4 +204,5 @@ def _document(comparison: Comparison) -> dict[str, Any]:
             for each in comparison.effects
         ],
         "in_no_figure": comparison.unpriced,
+        "own_commitments": work.own_commitments,
     }

@@ -46,6 +46,9 @@ def facts(comparison: Comparison) -> list[str]:
         if rented and rented.usd and rented is not best and best.usd < rented.usd:
             saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than on demand"
         lines.append(f"cheapest today: {best.way.name} for {best.usd:,.2f} USD{saved}")
+    lines += [
+        f"yours already, and in no figure, as it is paid whatever is chosen: {each}" for each in work.own_commitments
+    ]
     lines += [f"in no figure, as it has no price: {each}" for each in comparison.unpriced]
     return lines
 

@@ -60,11 +60,20 @@ def _figures(data: object, origin: str) -> dict[str, Figure]:
                     path=key,
                     found=value,
                     allowed=f"{'a whole number ' if key in _WHOLE else ''}from {usual.low:f} to {usual.high:f}",
-                    fix=f"state {usual.what} in {usual.unit}" if usual.unit else f"state {usual.what}",
+                    fix=f"write it within these bounds{f', in {usual.unit}' if usual.unit else ''}",
                 )
             )
         else:
             stated[key] = usual._replace(value=number, source=source)
+    resale = {key: stated.get(key, USUAL[key]) for key in ("resale_new_percent", "resale_percent")}
+    new, old = resale.values()
+    if not faults and new.value < old.value:
+        key = next(each for each in resale if each in stated)
+        other = next(each for each in resale if each != key)
+        bound = "least" if other == "resale_new_percent" else "most"
+        message = f"a server is worth {new.value:f} % new and {old.value:f} % at the end of its lifetime, which is more"
+        fix = f"state {other} too, at {bound} {stated[key].value:f}"
+        faults.append(Fault(path=key, message=message, fix=fix))
     if faults:
         raise ConfigError(faults, subject=origin)
     return stated

@@ -26,6 +26,7 @@ from sizewell.sizing.choose.elsewhere import by_the_token
 from sizewell.sizing.choose.pricing import Option, make_option
 from sizewell.sizing.choose.workloads import tokens_of
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 
 if TYPE_CHECKING:
@@ -85,6 +86,23 @@ class Work:
     @property
     def instance_type(self) -> str:
         return self.option.instance_type
+
+    @property
+    def own_commitments(self) -> tuple[str, ...]:
+        """Own commitments and savings plans that are in force for these machines, in words: no way counts them."""
+        rates, on = self.option.setting.catalog.rates, self.option.setting.on
+        region, kind = self.option.deal.region, self.instance_type
+        commitments = [
+            f"{each.shown} at {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
+            for each in rates.standing(on).values()
+            if (each.cloud, each.instance_type, each.region) == (self.option.cloud, kind, region)
+        ]
+        plans = [
+            f"a savings plan of {each.usd_per_hour.normalize():f} USD an hour until {each.until}"
+            for each in rates.plans(on)
+            if each.percent(self.option.cloud, kind, region) is not None
+        ]
+        return (*commitments, *plans)
 
     @property
     def machines(self) -> str:
@@ -265,6 +283,10 @@ def _in_blocks(work: Work, times: Decimal, demand: Demand) -> tuple[Payment, ...
 
 def _own(work: Work) -> Way:
     figures, shape = work.figures, work.option.candidate.shape
+    device = work.option.setting.catalog.accelerators.get(shape.accelerator or "")
+    cloud = CLOUDS[work.option.cloud]
+    if device is not None and device.vendor in cloud.seller.lower().split():  # nobody sells a server with one
+        return Way(key=OWN, name=OWN, reason=f"{device.name} is rented from {cloud.seller} alone", bound="")
     if missing := [key for key in OF_A_SERVER if key not in figures]:
         what = shape.accelerator or "no accelerator"
         reason = f"the catalog has no server with {what}: state {', '.join(missing)} in a file for --hardware"
