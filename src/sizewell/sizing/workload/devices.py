@@ -99,11 +99,11 @@ def slice_meant(name: str, catalog: Catalog) -> str:
     >>> from sizewell.sizing.catalog import load
     >>> slice_meant("v5litepod-64", load()), slice_meant("tpu-v5p-128", load())
     ('tpu: {type: v5e, topology: 8x8}, 64 chips', 'tpu: {type: v5p, topology: 4x4x4}, 64 chips')
-    >>> slice_meant("v6e-17", load()), slice_meant("h100-80", load())
-    ('tpu: {type: v6e, topology: 4x8}, 32 chips: the next larger slice', '')
+    >>> slice_meant("v6e-17", load()), slice_meant("h100-80", load()), slice_meant("5090", load())
+    ('tpu: {type: v6e, topology: 4x8}, 32 chips: the next larger slice', '', '')
     """
     family, _, size = re.sub(r"[\s_]+", "-", name.strip().lower()).rpartition("-")
-    if not size.isdigit():
+    if not family or not size.isdigit():
         return ""
     sizes = {
         int(item.api_type.rpartition("-")[2]): item
