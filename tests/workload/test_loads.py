@@ -447,3 +447,52 @@ def test_a_days_load_is_of_the_hours_that_the_schedule_means(hours: object) -> N
     traffic = {"artists": 30, "images_per_artist_per_day": 120}
     raw = {"name": "x", "kind": "inference", "model": PICTURES, "traffic": traffic, "schedule": hours}
     assert _faults(yaml.safe_dump(raw))["traffic.artists"].fix.startswith("write rps: 400/h")
+
+
+def _trained(training: dict[str, object], **more: object) -> dict[str, object]:
+    """A training as all fixes of one message make it."""
+    raw: dict[str, object] = {"name": "x", "kind": "fine-tuning", "model": TEXT, "training": training} | more
+    for fault in _faults(yaml.safe_dump(raw)).values():
+        made = repaired(raw, fault)
+        assert made is not None, (fault.path, fault.fix)
+        raw = made
+    parse_spec(yaml.safe_dump(raw), "x.yaml", catalog=load())
+    return raw
+
+
+@pytest.mark.parametrize("key", ["total_tokens", "train_tokens", "token_budget", "corpus_tokens"])
+def test_the_tokens_of_a_whole_run_are_no_sequence(key: str) -> None:
+    made = _trained({"method": "full", key: "26B", "context_length": 2048})
+    assert made["training"] == {"method": "full", "tokens": "26B", "sequence_length": 2048}
+
+
+@pytest.mark.parametrize("key", ["max_seq_length", "cutoff_len", "seq_len", "context_length"])
+def test_a_training_has_one_length_of_a_sequence(key: str) -> None:
+    training = {"method": "lora", "conversations": "120k", "tokens_per_conversation": 900, key: 2048}
+    faults = _faults(yaml.safe_dump({"name": "x", "kind": "fine-tuning", "model": TEXT, "training": training}))
+    assert faults["training.tokens_per_conversation"].fix == "leave it out: it is in sequence_length: 2048"
+    assert _trained(training)["training"] == {"method": "lora", "samples": "120k", "sequence_length": 2048}
+
+
+@pytest.mark.parametrize("key", ["preference_pairs", "comparisons", "preference_examples", "pairs", "prompts"])
+def test_what_a_method_is_shown_are_its_samples(key: str) -> None:
+    made = _trained({"method": "dpo", key: "60k", "sequence_length": 1536})
+    assert made["training"] == {"method": "dpo", "samples": "60k", "sequence_length": 1536}
+
+
+def test_the_accelerators_of_each_machine_are_those_of_all() -> None:
+    training = {"method": "continued-pretraining", "tokens": "5B", "sequence_length": 8192}
+    made = _trained(training, resources={"nodes": 4, "gpus_per_node": 8, "gpu_type": "H100"})
+    assert made["resources"] == {"nodes": 4, "accelerators": {"H100": 32}}
+    assert made["training"] == training | {"method": "full"}
+
+
+def test_a_budget_of_a_run_is_per_run_by_any_name_of_the_kind() -> None:
+    training = {"method": "lora", "samples": 1000, "sequence_length": 1024}
+    assert _trained(training, kind="finetune", budget="500 USD")["budget"] == {"per_run": "500 USD"}
+
+
+def test_a_model_by_the_names_of_a_config() -> None:
+    model = {"params": "1.3B", "num_layers": 24, "d_model": 2048, "num_heads": 16, "vocab_size": "50k"}
+    made = _trained({"method": "full", "samples": 1000, "sequence_length": 1024}, model=model)
+    assert made["model"] == {"params": "1.3B", "layers": 24, "hidden": 2048, "heads": 16, "vocab": "50k"}

@@ -25,9 +25,35 @@ def fault_of(error: Mapping[str, object], raw: Mapping[str, object], root: type[
     """One pydantic error as a fault; `root` is the record that was read."""
     fault = _fault_of(error, raw, root)
     meant = way_out(fault.path, fault.found) if root is WorkloadSpec and fault.found is not None else ""
-    if fault.path == "budget" and raw.get("kind") in TRAINS and "mo" not in str(fault.found):
-        meant = meant.replace("monthly", "per_run", 1)  # which is what people set a limit for
-    return replace(fault, fix=_over_machines(meant or fault.fix, raw))
+    if fault.path == "budget" and _trains(raw) and "mo" not in str(fault.found):
+        meant = meant.replace(", or per_run", ", or monthly").replace("{monthly", "{per_run")  # what people limit
+    fix = meant or fault.fix
+    return replace(fault, fix=fix if " over all " in fix else _over_machines(fix, raw))
+
+
+def _trains(raw: Mapping[str, object]) -> bool:
+    """Whether a spec is of a run, also by a kind that is called otherwise."""
+    meant = alias("kind", str(raw.get("kind")).lower())
+    return raw.get("kind") in TRAINS or (meant is not None and meant.meant in TRAINS)
+
+
+_A_MACHINE: Final = re.compile(
+    r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)"
+)
+_TYPE: Final = re.compile(r"(?:gpu|accelerator|device|card)(?:_(?:type|name|model|kind))?")
+
+
+def _of_each_machine(key: str, given: object) -> str:
+    """The accelerators of all machines, of their type and how many of them one machine has."""
+    section = given if isinstance(given, Mapping) else {}
+    types = [each for each in section if _TYPE.fullmatch(str(each)) and isinstance(section[each], str)]
+    numbers = [each for each in section if _A_MACHINE.fullmatch(str(each)) and type(section[each]) is int]
+    nodes = section.get("nodes", 1)
+    if len(types) != 1 or len(numbers) != 1 or type(nodes) is not int or key not in (types[0], numbers[0]):
+        return ""
+    line = f"accelerators: {{{named(section[types[0]])[1:-1]}: {section[numbers[0]] * nodes}}}"
+    line += f", the number over all {nodes} machines" if nodes > 1 else ""
+    return f"leave it out: it is in {line}" if key == numbers[0] else f"write {line}"
 
 
 def _over_machines(fix: str, raw: Mapping[str, object]) -> str:
@@ -200,6 +226,7 @@ def _unknown_key(loc: tuple[str | int, ...], value: object, root: type[Section],
         value = "/".join(parts) if len(parts) > 1 else value
     fix = (
         load_meant(where, key, value, given, raw)
+        or (_of_each_machine(key, given) if where == "resources" else "")
         or way_out(path, value)
         or (_bound(key, value) if where == "slo" else "")
         or _meant_by_key(path, value)

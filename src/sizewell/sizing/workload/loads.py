@@ -16,6 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from sizewell.sizing.aliases import alias
 from sizewell.sizing.units import UnitError, duration_s, period_s, rate_parts, show_count, show_duration
 from sizewell.sizing.workload.kind_defaults import TRAINS
 from sizewell.sizing.workload.load_keys import (
@@ -241,8 +242,12 @@ def _heard(unit: str, value: object, number: float, each: Fraction) -> tuple[obj
 
 def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
+    section = {"sequence_length" if _is_length(key) else key: value for key, value in section.items()}
     parts = parts_of(section, ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch"), "training")
-    own = own_of(parts, unknown=False)
+    in_all = [part for part in parts if _is_all_that_is_read(part)]
+    parts = [part for part in parts if part not in in_all]
+    shown = [part for part in parts if not part.per and part.number and _EXAMPLES.fullmatch(part.what)]
+    own = own_of(parts, unknown=False) or next(iter(shown), None)
     number = number_of(section.get("samples")) or 0.0
     root = own or Part("samples", "samples", value=section.get("samples"), number=number)
     load = load_of(root, parts, known, section, named=own is not None, splits=False)
@@ -255,7 +260,35 @@ def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict
         value = rounded(float(load.number), whole=True) if load.request else own.value
         lines |= {part.key: f"leave it out: it is in samples: {value}" for part in load.chain[1 : load.request + 1]}
         lines[own.key] = f"write samples: {value}"
+    for part in in_all:
+        lines[part.key] = (
+            f"leave it out: how long the run is stands in {length}" if length else f"write tokens: {part.value}"
+        )
     return lines
+
+
+# What a method of training is shown, as people call it, and no part of it that is kept for judging.
+_EXAMPLES: Final = re.compile(
+    r"(?!eval|valid|test|max|log)(?:[a-z]+_)*(?:examples|pairs|samples|comparisons|preferences|demonstrations|dialogues|"
+    r"dialogs|instructions|trajectories)"
+)
+
+
+def _is_length(key: str) -> bool:
+    """Whether a key is how long a sequence of a training is, under any of its names."""
+    row = alias("key", f"training.{key}")
+    return key == "sequence_length" or (row is not None and row.meant == "training.sequence_length: $")
+
+
+def _is_all_that_is_read(part: Part) -> bool:
+    """Tokens of a whole run, which no sequence has.
+
+    >>> [_is_all_that_is_read(part_of(*each)) for each in (("total_tokens", "26B"), ("avg_tokens", 900))]
+    [True, False]
+    """
+    named = re.fullmatch(r"(?:total|train|training|num|n|dataset|corpus)_tokens|tokens?_(?:budget|total)", part.key)
+    bare = not part.per and not part.period and TOKENS_OF.fullmatch(part.what)
+    return named is not None or (bool(bare) and part.number > IN_ALL)
 
 
 _STANDS: Final = (

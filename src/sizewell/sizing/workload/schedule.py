@@ -174,9 +174,13 @@ def _plain(text: str) -> str:
 
     >>> _plain("weekdays 9am-5pm"), _plain("Mon-Fri 9-17"), _plain("Mon-Fri 9am-5"), _plain("0 8 * * 1-5")
     ('Mon-Fri 09:00-17:00', 'Mon-Fri 09:00-17:00', '', '')
+    >>> _plain("Mon to Fri, 9am to 6pm"), _plain("Monday through Friday from 8 to 17"), _plain("Mon-Fri, 9-18")
+    ('Mon-Fri 09:00-18:00', 'Monday-Friday 08:00-17:00', 'Mon-Fri 09:00-18:00')
     >>> _plain("weekdays"), _plain("Sat,Sun")
     ('Mon-Fri 00:00-24:00', 'Sat,Sun 00:00-24:00')
     """
+    text = re.sub(r"([A-Za-z]+) (?:to|through|thru|until) ([A-Za-z]+)", r"\1-\2", text)
+    text = re.sub(r"([A-Za-z]),? (?:from )?(?=\d)", r"\1 ", text)
     windows = []
     if _DAYS_ALONE.fullmatch(text):
         windows.append(f"{_WORDS.get(text.lower(), text)} 00:00-24:00")
