@@ -38,6 +38,10 @@ FIXED = {
     "1.0.0.0": "contentVersion of a Logic App, which is the writer's own",
     "2026-12-28": "a day whose length is taken",
     "0.15.0": "first release of vLLM that takes a draft model, which it stays",
+    "0.16.0": "first release of vLLM that makes fp8 weights one layer at a time",
+    "0.20.0": "first release of vLLM that knows fp8_per_tensor",
+    "0.28.0": "first release of vLLM without bitsandbytes",
+    "0.31.0": "first release of vLLM that takes no 16-bit checkpoint for fp8",
 }
 EXAMPLES = ("myregistry.azurecr.io/", "registry.example/", "mirror.example/")
 

@@ -59,7 +59,7 @@ def test_the_rates_and_the_table_of_own_rates_are_read(project):
     (project / "catalog/offers/aws.csv").write_text(blocks("own-rates.md", "csv")[0])
     known = catalog.load()
     assert str(known.price("aws", "p5.48xlarge", "eu-north-1").amount) == "52.1"  # the rate, over the table's 50.5
-    assert len(known.rates.rates) == 6
+    assert len(known.rates.rates) == 7
     assert len(known.rates.commitments) == 1
 
 

@@ -126,7 +126,7 @@ def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_pri
     guide = (Path(__file__).resolve().parents[2] / "docs/howto/own-rates.md").read_text()
     block = re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)[0]
     discounts = parse_discounts(yaml.safe_load(block))
-    assert len(discounts.rates) == 6
+    assert len(discounts.rates) == 7
     own = discounts.machine(Unpriced("no price"), "aws", "p5.48xlarge", "eu-north-1", "on-demand")
     assert own == Priced(Decimal("52.10"), "own rate", "")
     listed = Priced(Decimal(100), "list", "2026-09-01")

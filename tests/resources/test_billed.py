@@ -186,7 +186,8 @@ def test_what_only_configures_or_bills_by_use_is_no_gap(kind: str, state: str) -
 )
 def test_what_an_input_of_it_bills_is_not_free(kind: str, inputs: dict[str, object]) -> None:
     found = priced(make(kind, inputs))
-    assert found.unpriced
+    assert found.items
+    assert not found.free
     assert not found.unknown
 
 
