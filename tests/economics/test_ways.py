@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from sizewell.cli.economics_text import facts
 from sizewell.economics.compare import compare, curve_of
 from sizewell.economics.demand import Demand, demand_of
 from sizewell.economics.own import OWN
@@ -194,6 +195,36 @@ def test_a_price_that_nobody_states_is_a_question_and_a_rate_of_ones_own_an_answ
 def test_an_accelerator_that_its_maker_rents_out_alone_is_in_no_server_of_ones_own(work):
     row = rows_of(work("tpu"))[OWN]
     assert (row.usd, row.way.reason) == (None, "TPU v5e is rented from Google Cloud alone")
+
+
+def test_spot_that_the_spec_rules_out_has_no_price_and_what_size_would_not_take_is_no_headline(work):
+    made = work("train")
+    ruled_out = replace(made, spec=made.spec.model_copy(update={"spot_policy": "on-demand"}))
+    row = rows_of(ruled_out)["spot"]
+    assert (row.usd, row.way.reason) == (None, "spot_policy: on-demand in the spec rules it out")
+    service = compare(work("day"))
+    by_key = {row.way.key: row for row in service.rows}
+    assert by_key["spot"].usd < by_key["on-demand"].usd
+    assert by_key["spot"].way.left_out
+    assert service.cheapest.way.key == "api"
+    without = replace(service, rows=tuple(row for row in service.rows if row.way.key != "api"))
+    assert without.cheapest.way.key == "commit+on-demand"
+    assert any(line.startswith("spot would cost ") for line in facts(without))
+
+
+def test_commitments_of_later_months_are_named_with_the_first(work):
+    made = compare(work("day", months=48))
+    (row,) = [row for row in made.rows if row.way.key == "commit+on-demand"]
+    later = {each.month + 1 for each in row.way.plan if each.month}
+    assert later
+    assert all(f"from month {month} on" in row.way.bound for month in later)
+
+
+def test_the_end_of_the_stack_is_said_where_it_comes_before_the_months_do(work):
+    made = work("notebook")
+    ending = replace(made, spec=made.spec.model_copy(update={"ttl_s": 90 * 86_400.0}))
+    assert any("ends 90 days after it is built: --months 3" in line for line in facts(compare(ending)))
+    assert not any("it is built" in line for line in facts(compare(made)))
 
 
 def test_own_commitments_in_force_for_the_machines_are_named(work):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Table = tuple[list[str], list[list[str]]]
 UNKNOWN = "?"
 ROUNDING = Decimal("0.05")  # what the cents of a month's lines may come to
+SECONDS_PER_MONTH = 730 * 3600
 SHOWN = 5  # lines of a chart that can be told apart
 
 
@@ -45,7 +46,17 @@ def facts(comparison: Comparison) -> list[str]:
         saved = ""
         if rented and rented.usd and rented is not best and best.usd < rented.usd:
             saved = f", {100 * (1 - best.usd / rented.usd):.0f} % less than on demand"
-        lines.append(f"cheapest today: {best.way.name} for {best.usd:,.2f} USD{saved}")
+        known = "" if rented is None or rented.usd is not None else ", of the ways that have a price"
+        lines.append(f"cheapest today{known}: {best.way.name} for {best.usd:,.2f} USD{saved}")
+        lines += [
+            f"{row.way.name} would cost {row.usd:,.2f} USD: {row.way.left_out}"
+            for row in comparison.priced
+            if row.way.left_out and row.usd is not None and row.usd < best.usd
+        ]
+    ends_s = work.spec.ttl_s
+    if ends_s is not None and ends_s < work.months * SECONDS_PER_MONTH:
+        months = max(1, round(ends_s / SECONDS_PER_MONTH))
+        lines.append(f"the stack of this spec ends {ends_s / 86_400:.0f} days after it is built: --months {months}")
     lines += [
         f"yours already, and in no figure, as it is paid whatever is chosen: {each}" for each in work.own_commitments
     ]

@@ -89,7 +89,8 @@ class Comparison:
 
     @property
     def cheapest(self) -> Row | None:
-        return min(self.priced, key=lambda row: row.usd or 0, default=None)
+        """Of the ways that `size` would take for the spec."""
+        return min((row for row in self.priced if not row.way.left_out), key=lambda row: row.usd or 0, default=None)
 
 
 def compare(work: Work) -> Comparison:

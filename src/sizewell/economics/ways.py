@@ -61,6 +61,7 @@ class Way:
     bound: str = "nothing"  # what is bound, and for how long
     notes: tuple[str, ...] = ()
     estimated: bool = False  # a price of it is no list price
+    left_out: str = ""  # why `size` would not take it for this spec, though it has a price
     plan: tuple[Purchase, ...] = ()  # of a mix: what is committed
 
 
@@ -210,6 +211,11 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
             continue
         if market == "flex-start" and work.runs is None:
             continue
+        if market == "spot" and work.spec.spot_policy == "on-demand":
+            yield Way(
+                key=market, name=NAMES[market], reason="spot_policy: on-demand in the spec rules it out", bound=""
+            )
+            continue
         option = in_market(work.chosen, market) if market != work.option.deal.market else work.option
         if option is None:
             yield Way(
@@ -222,8 +228,10 @@ def _by_the_hour(work: Work) -> Iterator[Way]:
         pay = partial(_hourly, work, option, rework)
         more = f"{100 * (rework - 1):.1f} % more hours for rework" if rework > 1 else ""
         taken = "it may be reclaimed at any time" if market == "spot" else ""
-        notes = tuple(filter(None, (taken, more)))
-        yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes))
+        loses = market == "spot" and work.spec.spot_policy == "auto" and not option.setting.need.interruptible
+        kept = "an interruption loses work, and `size` takes it with spot_policy: spot alone" if loses else ""
+        notes = tuple(filter(None, (kept or taken, more)))
+        yield _priced(work, Way(key=market, name=NAMES[market], pay=pay, notes=notes, left_out=kept))
 
 
 def _hourly(work: Work, option: Option, rework: Decimal, demand: Demand) -> tuple[Payment, ...]:
@@ -284,6 +292,9 @@ def _in_blocks(work: Work, times: Decimal, demand: Demand) -> tuple[Payment, ...
 def _own(work: Work) -> Way:
     figures, shape = work.figures, work.option.candidate.shape
     device = work.option.setting.catalog.accelerators.get(shape.accelerator or "")
+    if not shape.accelerators:
+        reason = "servers are counted by their accelerators, and the work needs none"
+        return Way(key=OWN, name=OWN, reason=reason, bound="")
     cloud = CLOUDS[work.option.cloud]
     if device is not None and device.vendor in cloud.seller.lower().split():  # nobody sells a server with one
         return Way(key=OWN, name=OWN, reason=f"{device.name} is rented from {cloud.seller} alone", bound="")
@@ -373,11 +384,13 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
     committed = {held(plan, month) for month in range(work.months)}
     if committed in ({0}, {work.demand.machines}):
         return
-    said = {market: sum(p.machines for p in plan if p.term.market == market and p.month == 0) for market in COMMITTED}
+    bought: dict[tuple[int, str], int] = {}
+    for each in plan:
+        bought[each.month, each.term.market] = bought.get((each.month, each.term.market), 0) + each.machines
     parts = [
         f"{plural(count, 'machine')} for {NAMES[market].removeprefix('commit ')}"
-        for market, count in said.items()
-        if count
+        + (f" from month {month + 1} on" if month else "")
+        for (month, market), count in sorted(bought.items())
     ]
     for way in plain:
         if way.key in ("on-demand", "spot") and way.pay is not None:
@@ -385,12 +398,13 @@ def _mixed(work: Work, plain: Sequence[Way]) -> Iterator[Way]:
                 key=f"commit+{way.key}",
                 name=f"commit + {way.name}",
                 pay=partial(with_plan, work, way.pay, plan),
-                bound=f"{' and '.join(parts)}, every hour" if parts else "commitments of later months",
+                bound=f"{', '.join(parts)}, in every hour",
                 notes=(
                     f"of {work.demand.machines} machines, those that cost less committed than on demand",
                     *way.notes,
                 ),
                 estimated=way.estimated,
+                left_out=way.left_out,
                 plan=plan,
             )
 
