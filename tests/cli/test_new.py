@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,9 @@ def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: S
         ("chatt", "did you mean chat?"),
         ("chat --load 100users", "100users who ask once a minute each are --load 1.67"),
         ("transcribe --load 100h", "100h of audio a day are --load 0.139"),
+        ("transcribe --load '2 hours of audio per hour'", "per hour are --load 0.0667"),
+        ("transcribe --load '500 hours per week'", "500 hours per week are --load 0.0992"),
+        ("transcribe --load '90 minutes a minute'", "90 minutes a minute are --load 3"),
         ("chat --infra aws-us-east-1", "fix: write aws/us-east-1"),
         ("--example petsnap-vlm", "did you mean petsnap-vlm-"),
     ],
@@ -83,7 +87,7 @@ def test_nothing_is_written_of_a_wrong_answer(
     line: str, says: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = sizewell("new", *line.split())
+    done = sizewell("new", *shlex.split(line))
     assert done.code == 64
     assert says in done.err
     assert list(tmp_path.iterdir()) == []

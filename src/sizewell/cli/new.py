@@ -169,7 +169,8 @@ def counted_load(workload: str, stated: str) -> str:
         fix = f"who ask once a minute each are --load {share:.3g}; those who wait stand in the spec as concurrent_users"
     elif workload == "transcribe" and (heard := re.match(r"(h|hours?|m|min|minutes?)\b", unit)):
         of_audio = whole * (3600 if heard[1][0] == "h" else 60)
-        fix = f"of audio a day are --load {of_audio / _HEARD_S / _DAY_S:.3g}"
+        every_s = seconds or _DAY_S
+        fix = f"{'' if seconds else 'of audio a day '}are --load {of_audio / _HEARD_S / every_s:.3g}"
     else:
         return stated
     raise UsageError(f"new: --load counts {WORKLOADS[workload].counts}, got {stated!r}\n  fix: {stated} {fix}")
