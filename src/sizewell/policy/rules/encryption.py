@@ -44,14 +44,18 @@ def machine_disk_unencrypted(pool: Pool, _: Parameters) -> Verdict:
 
     >>> from sizewell.policy.examples import pool
     >>> machine_disk_unencrypted(pool(disks_encrypted=False), {}).fix
-    'set encrypted on every disk of the machines, or encryption at host'
+    'set encrypted on every disk of the machines'
     """
     if pool.type == "azure-native:machinelearningservices:Compute" or pool.type.startswith("aws:batch/"):
         return None
+    # Azure encrypts managed disks by keys of its own whatever is stated: not what stands on the machine's host.
+    on_host = pool.type.startswith("azure")
     return require(
         pool.disks_encrypted,
-        message="the disks and their snapshots are not encrypted",
-        fix="set encrypted on every disk of the machines, or encryption at host",
+        message="temporary disks and caches on the machines' hosts are not encrypted; managed disks are"
+        if on_host
+        else "the disks and their snapshots are not encrypted",
+        fix="set encryption at host" if on_host else "set encrypted on every disk of the machines",
         unknown="the disks",
     )
 
