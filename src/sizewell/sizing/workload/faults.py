@@ -40,13 +40,17 @@ def _trains(raw: Mapping[str, object]) -> bool:
 _A_MACHINE: Final = re.compile(
     r"(?:gpus|devices|accelerators|cards)_(?:per|a)_(?:node|machine|instance|host|server|vm)"
 )
-_TYPE: Final = re.compile(r"(?:gpu|accelerator|device|card)(?:_(?:type|name|model|kind))?")
+_TYPE: Final = frozenset(
+    f"{thing}{of}"
+    for thing in ("gpu", "accelerator", "device", "card")
+    for of in ("", "_type", "_name", "_model", "_kind")
+)
 
 
 def _of_each_machine(key: str, given: object) -> str:
     """The accelerators of all machines, of their type and how many of them one machine has."""
     section = given if isinstance(given, Mapping) else {}
-    types = [each for each in section if _TYPE.fullmatch(str(each)) and isinstance(section[each], str)]
+    types = [each for each in section if str(each) in _TYPE and isinstance(section[each], str)]
     numbers = [each for each in section if _A_MACHINE.fullmatch(str(each)) and type(section[each]) is int]
     nodes = section.get("nodes", 1)
     if len(types) != 1 or len(numbers) != 1 or type(nodes) is not int or key not in (types[0], numbers[0]):
