@@ -1222,6 +1222,7 @@ def training():
             },
             "identity": {"account": "train", "annotations": {}},
             "store": "s3://petsnap-ckpt",
+            "data": "s3://petsnap-data/tokens",
             "figures": {"run_time_s": 86400, "run_time_s_at_most": 172800},
         },
     )

@@ -183,8 +183,9 @@ def possible(launch: Launch) -> None:
         bool(launch.plan.data) or DATA in dict(launch.run.env),
         "storage.location",
         "is missing: the location of the training data, without which the entry scripts train on made-up numbers",
-        f"add data: {{location: s3://..., size: ...}} to the spec and decide again, or set {variable} to a folder or "
-        "URI of token shards (to synthetic for a trial of the machines)",
+        "add data: {location: s3://..., size: ...} to the spec and decide again, or state data: s3://... where the "
+        f"component is used without a decision; or set {variable} to a folder or URI of token shards (to synthetic for "
+        "a trial of the machines)",
     )
     if wrong:
         raise ConfigError(wrong, subject=f"run {name}")
