@@ -15,7 +15,7 @@ altogether (`device`: with the context and libraries). `step_s` is the median of
 
 `--unseen` has runs of other models, of TRL's trainers and of Liger's kernels, for predictions to be judged by: what it
 writes goes into no fit. They need trl, datasets and liger-kernel too. `benchmarks/measured/unseen_h100.jsonl` is what
-they took on the same machine on 2026-11-27, with TRL 1.16.0.
+they took on another H100 of that kind on 2026-11-27, with TRL 1.16.0.
 """
 
 from __future__ import annotations
