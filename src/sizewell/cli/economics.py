@@ -103,7 +103,9 @@ def _share(text: str | None) -> Decimal | None:
     try:
         stated = Decimal(repr(share(text)))
     except UnitError as error:
-        raise UsageError(f"--utilization: {error}, got {text!r}") from None
+        raise UsageError(
+            f"--utilization: {error}, got {text!r}\n  fix: state the share of hours that is used, such as 40%"
+        ) from None
     if not stated:
         raise UsageError(
             "--utilization: 0% needs no machine\n  fix: state the share of hours that is used, such as 40%"

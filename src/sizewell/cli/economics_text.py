@@ -36,7 +36,8 @@ def facts(comparison: Comparison) -> list[str]:
     used = f"used {percent(demand.utilization)} of all hours today ({hours(demand.utilization)} a day)"
     lines = [f"{used}, {demand.hours:,.0f} machine-hours a month"]
     if work.runs is not None:
-        lines[0] += f", {_number(work.runs)} runs"
+        shown = _number(work.runs)
+        lines[0] += f", {shown} {'run' if shown == '1' else 'runs'}"
     if len(demand.steps) > 1:
         base = sum(step.machines for step in demand.steps if step.hours >= 729)
         lines.append(f"{base} of them in every hour, {demand.machines} in the busiest")
