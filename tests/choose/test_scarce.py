@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from sizewell.sizing.choose.blocks import duration_text
 from sizewell.sizing.choose.candidates import NEARLY, WORTH_THE_WAIT
 from sizewell.sizing.choose.choice import alternatives, ordered, why_not
 from sizewell.sizing.choose.decide import NothingFits, decide, size_one
 from sizewell.sizing.choose.explain import on_half
-from sizewell.sizing.choose.pricing import SPOT_GANG_DEVICES, block_text
+from sizewell.sizing.choose.pricing import SPOT_GANG_DEVICES
 from sizewell.sizing.choose.workloads import scarce
 from sizewell.sizing.errors import SpecError
 from sizewell.sizing.records.decision import Decision
@@ -89,7 +90,7 @@ def test_what_stands_in_for_spot_is_what_such_work_can_use(facts):
     assert option is not None
     (line, *_) = scarce(option)
     assert "left over to sell as spot, so the request may wait for hours or days" in line
-    duration = block_text(option.run_s * option.fleet.training.high_s / option.fleet.training.step_s)
+    duration = duration_text(option.run_s * option.fleet.training.high_s / option.fleet.training.step_s)
     assert f"capacity: {{block: {{duration: {duration}}}}}" in line
     service = replace(option, setting=replace(option.setting, need=replace(option.setting.need, kind="inference")))
     (line, *_) = scarce(service)

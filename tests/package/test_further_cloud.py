@@ -91,8 +91,8 @@ def test_a_record_without_a_part_is_named_with_the_part(tmp_path, monkeypatch):
 
         NIMBUS = Cloud(
             name="nimbus", seller="Nimbus", bills_as=(), data_schemes=(), services=(), clock="", client="",
-            capacity=Capacity(forms=(), block_days_ahead=None, ends="", stays="a reservation", announced_on_machines=True,
-                              ends_when_acknowledged=False),
+            capacity=Capacity(forms=(), block_days_ahead=None, block_nodes_max=None, ends="", stays="a reservation",
+                              announced_on_machines=True, ends_when_acknowledged=False),
         )
         """)
     )

@@ -312,9 +312,9 @@ WRONG: dict[str, tuple[str | bytes, tuple[str, ...]]] = {
         ("capacity.block: only aws sells it, infra has gcp",),
     ),
     "a block of hours": (having(TRAINING, capacity="{block: {duration: 5h}}"), ("capacity.block.duration: 5h", "whole days")),
-    "a purchase without a limit": (
-        having(TRAINING, capacity="{block: {duration: 72h, purchase: confirmed}}"),
-        ("capacity.block.max_price: is missing", "add max_price"),
+    "a block of days that are sold in weeks": (
+        having(TRAINING, capacity="{block: {duration: 15d}}"),
+        ("capacity.block.duration: 15d: blocks of more than 14 days are sold in whole weeks", "use 21d"),
     ),
     "a block whose start nobody knows": (
         having(TRAINING, capacity="{block: {duration: 72h, id: cr-0123456789abcdef0}}"),

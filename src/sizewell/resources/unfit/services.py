@@ -103,9 +103,6 @@ def of_units(resource: RecordedResource) -> Iterator[tuple[str, str]]:
         yield f"capacity {units} is refused: {sells}", f"state capacity {nearest}"
 
 
-BLOCK_MACHINES: Final = 64
-"""Instances of one capacity block (docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html, read on
-2026-11-27)."""
 BLOCK_SIZES: Final = (1, 2, 4, 8, 16, 32, 64)
 """Machines of Azure's block (learn.microsoft.com/javascript/api/@azure/arm-compute/capacityreservation, 2026-11-27)."""
 OFFERING: Final = "aws:ec2/getCapacityBlockOffering:getCapacityBlockOffering"
@@ -124,9 +121,9 @@ def of_window(resource: RecordedResource, on: date) -> Iterator[tuple[str, str]]
                 f"capacity_duration_hours {hours} is not sold: blocks last whole days up to 14, or whole weeks up to 26"
             )
             yield said, f"state {min(max(24, -(-hours // 24) * 24), 336) if hours <= 336 else -(-hours // 168) * 168}"
-        machines = inputs.get("instanceCount")
-        if isinstance(machines, int) and not 1 <= machines <= BLOCK_MACHINES:
-            yield f"instance_count {machines} is refused: a block has up to {BLOCK_MACHINES}", "ask for several blocks"
+        machines, most = inputs.get("instanceCount"), CLOUDS[cloud_of(type_)].capacity.block_nodes_max
+        if isinstance(machines, int) and most is not None and not 1 <= machines <= most:
+            yield f"instance_count {machines} is refused: a block has up to {most}", "ask for several blocks"
     elif type_ == RESERVATION and get(inputs, "scheduleProfile", "end") is not None:
         start, end = (_day(get(inputs, "scheduleProfile", key)) for key in ("start", "end"))
         yield from _ahead(type_, "the start of the block", get(inputs, "scheduleProfile", "start"), on)

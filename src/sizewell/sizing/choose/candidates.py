@@ -24,7 +24,7 @@ from sizewell.sizing.catalog.managed import RAW, TITLES
 from sizewell.sizing.catalog.rates import Discounts
 from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE, Accelerator, Offer, Shape, Slice
 from sizewell.sizing.catalog.spot import FAR_BELOW, UsualSpot
-from sizewell.sizing.choose import orchestration, services
+from sizewell.sizing.choose import blocks, orchestration, services
 from sizewell.sizing.choose.fleet import Fleet, FleetRefusal, Machine
 from sizewell.sizing.choose.fleets import FleetSearch
 from sizewell.sizing.choose.requirements import Requirements
@@ -32,6 +32,7 @@ from sizewell.sizing.money import Priced
 from sizewell.sizing.predict.architecture import served_family
 from sizewell.sizing.predict.performance import processors
 from sizewell.sizing.predict.performance.serving_replica import peak_flop_per_s
+from sizewell.sizing.providers import CLOUDS, market_sold
 from sizewell.sizing.records.jobs import ServingJob, TrainingJob
 from sizewell.sizing.workload.software import SOFTWARE, named_for
 
@@ -292,7 +293,8 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
         return rejected(shape, Cause.RUNTIME, unfit, relax=way_out)
     offers = context.catalog.offers(shape.cloud, shape.instance_type, on=context.on)
     estimated = _estimated(shape, context)
-    if context.unpriced and (not offers or _adopted(shape, context)):
+    sells = shape.cloud not in CLOUDS or any(market_sold(shape.cloud, market) for market in need.markets)
+    if context.unpriced and sells and (not offers or _adopted(shape, context)):
         machine = machine_of(shape, accelerator, context.slices.get(shape.instance_type, ()), need)
         return _Open(index, shape, accelerator, machine, (_unknown(shape, accelerator, context),), 0.0)
     if not offers:
@@ -321,7 +323,7 @@ def _admit(index: int, shape: Shape, context: _Context) -> _Open | Rejection:
     return _Open(index, shape, accelerator, machine, deals, floor)
 
 
-BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: confirmed, max_price: ... USD}}}}"
+BUY_A_BLOCK = "buy a block of it: capacity: {{block: {{duration: {}, purchase: confirmed}}}}"
 
 
 def _other_market(sold: str, need: Requirements) -> str:
@@ -330,9 +332,7 @@ def _other_market(sold: str, need: Requirements) -> str:
         "on-demand": "spot_policy: on-demand, and no capacity",
         "spot": "spot_policy: spot" if need.interruptible else "",
         "flex-start": "capacity: {flex_start: true}" if need.kind != "inference" else "",
-        "capacity-block": "capacity: {block: {duration: 24h, purchase: confirmed, max_price: ... USD}}"
-        if need.kind != "inference"
-        else "",
+        "capacity-block": "capacity: {block: {duration: 24h, purchase: confirmed}}" if need.kind != "inference" else "",
         "reserved-1y": "capacity: {savings_plan: {term: 1y}}",
         "reserved-3y": "capacity: {savings_plan: {term: 3y}}",
     }
@@ -435,9 +435,17 @@ def machine_of(shape: Shape, accelerator: Accelerator, slices: Iterable[Slice], 
         slices=tuple((item.vms, item.chips, item.topology) for item in legal),
         host_vcpus=shape.vcpus if _decodes(need) else None,
         host_memory_bytes=shape.memory_bytes if need.training.cpu_offload else None,
-        together_max=buildable.together_max(shape),
+        together_max=_together_max(shape, need),
         processes=accelerator.processes_per_device,
     )
+
+
+def _together_max(shape: Shape, need: Requirements) -> int:
+    """Most machines of one job: as many as one network has and, for a capacity block alone, as many as one block."""
+    bounds = [blocks.nodes_max(market, shape.cloud) for market in need.markets]
+    known = [bound for bound in bounds if bound is not None]
+    most = buildable.together_max(shape)
+    return min(most, *known) if len(known) == len(bounds) else most
 
 
 def _decodes(need: Requirements) -> bool:

@@ -13,7 +13,7 @@ from sizewell.sizing.billing.tariff import COMMITTED
 from sizewell.sizing.catalog.catalog import EVERYWHERE
 from sizewell.sizing.catalog.managed import RAW, STANDING, TITLES
 from sizewell.sizing.catalog.records import EDGE, PROVISIONABLE
-from sizewell.sizing.choose import services
+from sizewell.sizing.choose import blocks, services
 from sizewell.sizing.choose.bill import unpriced_lines
 from sizewell.sizing.choose.candidates import (
     ELSEWHERE_MARKETS,
@@ -560,9 +560,27 @@ def significant(value: float, digits: int = 6) -> float:
     return float(f"{value:.{digits}g}")
 
 
+def _over_the_limit(candidate: Candidate, setting: Setting) -> Rejection | None:
+    """That the block which a spec confirms costs more than it allows, with both figures."""
+    need, limit = setting.need, setting.need.block_usd_max
+    if limit is None or need.markets != (blocks.MARKET,):
+        return None
+    unlimited = replace(setting, need=replace(need, block_usd_max=None))
+    usd = min(
+        (float(o.hours.expected) * o.usd_per_hour for o in options_of(candidate, unlimited, need.markets)), default=None
+    )
+    if usd is None:
+        return None
+    reason = f"the block costs {usd:,.2f} USD, capacity.block.max_price is {limit:,.2f} USD"
+    way = f"use capacity.block.max_price: {blocks.limit_text(usd)}, or leave capacity out"
+    return rejected(candidate.shape, Cause.MARKET, reason, shortfall=usd / max(limit, 1.0), relax=way)
+
+
 def _no_option(candidate: Candidate, setting: Setting) -> Rejection:
     """Why a machine that does the work has no option: the service's charge for it is not stated, or runs break off."""
     need, shape = setting.need, candidate.shape
+    if (over := _over_the_limit(candidate, setting)) is not None:
+        return over
     deals = [deal for deal in candidate.deals if deal.market in need.markets]
     ways = [(deal, way) for deal in deals for way in ways_of(candidate, deal, setting)]
     priced = any(usd_per_hour(candidate, deal, way, setting) is not None for deal, way in ways)

@@ -15,7 +15,7 @@ from sizewell import logs
 from sizewell.sizing.billing.fees_compared import ComparedFees
 from sizewell.sizing.catalog import host
 from sizewell.sizing.catalog.records import PROVISIONABLE
-from sizewell.sizing.choose import serving_ways
+from sizewell.sizing.choose import blocks, serving_ways
 from sizewell.sizing.choose.bill import standing_items
 from sizewell.sizing.choose.candidates import Cause, Rejection
 from sizewell.sizing.choose.choice import Sizing, rejection_groups, size
@@ -172,6 +172,7 @@ def size_one(
 
         return size_for_bursts(spec, setting, apart=apart, clouds=tuple(PROVISIONABLE))
     sizing = size(spec, setting, apart=apart)
+    _check_limit(spec, sizing)
     if sizing.best() is None and (sizing.need.names_hardware or _adopts(sizing)):
         # Of machines that the spec names the price is one answer of several: the others do not wait for it.
         unpriced = size(spec, setting, apart=apart, unpriced=True)
@@ -194,6 +195,21 @@ def _check_start(spec: WorkloadSpec, on: date) -> None:
             fix=f"name a day until {latest.isoformat()}, or leave start out for the earliest that is offered",
         )
         raise SpecError([fault], subject=spec.name)
+
+
+def _check_limit(spec: WorkloadSpec, sizing: Sizing) -> None:
+    """A purchase that is confirmed has a maximum price. Only here, as the figure to state is of this run's block."""
+    block, best = spec.capacity.block if spec.capacity else None, sizing.best()
+    stated = block is None or block.max_price_usd is not None or block.id is not None
+    if block is None or best is None or stated or block.purchase != "confirmed":
+        return
+    usd = float(best.hours.expected) * best.usd_per_hour
+    fault = Fault(
+        path="capacity.block.max_price",
+        message=f"is missing; a confirmed purchase needs a maximum price, this run's block costs {usd:,.2f} USD",
+        fix=f"add max_price: {blocks.limit_text(usd)}",
+    )
+    raise SpecError([fault], subject=spec.name)
 
 
 def nothing_fits(sizing: Sizing, cloud: str | None) -> NothingFits:

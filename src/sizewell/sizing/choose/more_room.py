@@ -8,10 +8,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.catalog.records import PROVISIONABLE
+from sizewell.sizing.choose import blocks
 from sizewell.sizing.choose.candidates import BUY_A_BLOCK, Cause, Rejection, machine_of
 from sizewell.sizing.choose.fleet import LATER, FleetRefusal
 from sizewell.sizing.choose.fleets_training import MORE_MEMORY, TrainingSearches, no_host_room, run_time_s
-from sizewell.sizing.choose.pricing import block_text
 from sizewell.sizing.choose.start_up import start_up_s
 from sizewell.sizing.predict.spot import interruptions
 from sizewell.sizing.workload.software import SOFTWARE
@@ -44,8 +44,10 @@ def _block(sizing: Sizing, rejection: Rejection) -> str:
     need, machine = _on(sizing, _shape(sizing, rejection))
     found = TrainingSearches(need).fleets((machine,))[0]
     fleets = () if isinstance(found, FleetRefusal) else found
-    longest = (f.run_s * f.training.high_s / f.training.step_s for f in fleets if f.training and f.run_s)
-    duration = next((text for run_s in longest if (text := block_text(run_s))), "")
+    most = blocks.nodes_max(blocks.MARKET, rejection.cloud) or math.inf
+    sold = (f for f in fleets if f.nodes <= most)
+    longest = (f.run_s * f.training.high_s / f.training.step_s for f in sold if f.training and f.run_s)
+    duration = next((text for run_s in longest if (text := blocks.duration_text(run_s))), "")
     return BUY_A_BLOCK.format(duration) if duration else rejection.relax
 
 
@@ -60,9 +62,12 @@ def _more_time(sizing: Sizing, rejection: Rejection) -> str:
         fewest = min(taken)  # more than are allowed, where these do not hold it
         days = MARGIN * taken[fewest] / 86_400
         later = f"{math.ceil(days)}d" if days > 3 else f"{math.ceil(24 * days)}h"
-        block = block_text(MARGIN * taken[fewest]) if need.block_s is not None else ""
+        block = blocks.duration_text(MARGIN * taken[fewest]) if need.block_s is not None else ""
         until = f"capacity: {{block: {{duration: {block}}}}}" if block else f"deadline: {later}"
-        ways.append(f"use {until}" if fewest == most else f"{_allow(need, machine, fewest)} and use {until}")
+        if block or need.markets != (blocks.MARKET,):
+            ways.append(f"use {until}" if fewest == most else f"{_allow(need, machine, fewest)} and use {until}")
+        else:  # no block is sold for so long
+            ways.append(f"leave capacity.block out, which has at most {machine.together_max} machines")
     in_time = (n for n, run_s in taken.items() if n > most and MARGIN * run_s <= (need.deadline_s or 0.0))
     if enough := next(in_time, 0):
         ways.append(_allow(need, machine, enough))

@@ -21,7 +21,7 @@ from sizewell.sizing.billing.standing import Footing, target_of
 from sizewell.sizing.billing.tariff import COMMITTED, PREPAID, Tariff, with_premium
 from sizewell.sizing.catalog.managed import RAW, STANDING
 from sizewell.sizing.catalog.records import PROVISIONABLE, Shape
-from sizewell.sizing.choose import bill, orchestration, services
+from sizewell.sizing.choose import bill, blocks, orchestration, services
 from sizewell.sizing.choose.candidates import Candidate, Deal
 from sizewell.sizing.choose.fleet import Fleet
 from sizewell.sizing.choose.requirements import BLOCK_DRAIN_S, Requirements
@@ -33,10 +33,6 @@ from sizewell.sizing.predict.spot import Interruptions, interruptions
 from sizewell.sizing.providers import CLOUDS
 
 ALWAYS_ON = (("vertex", "inference"), ("azureml", "inference"))  # endpoints that keep one machine at the least
-BLOCK_DAY_S = 86_400.0
-BLOCK_DAYS_MAX = 182
-BLOCK_SINGLE_DAYS = 14  # up to which a block has any number of days; beyond it has whole weeks
-"""docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html (the weeks from memory)."""
 SPOT_GANG_DEVICES = 64  # estimate: how many devices one run keeps on spot machines without being told to
 SPOT_GANG_S = (
     3 * 86_400.0
@@ -265,26 +261,6 @@ def _least_usd(option: Option, deal: Deal) -> float:
     return hours / stretch * option.usd_per_hour * float(deal.usd_per_hour / option.deal.usd_per_hour)
 
 
-def block_days(run_s: float) -> int:
-    """Days of the capacity block that a run of so many seconds fits in, the end that the block is drained for included.
-
-    >>> block_days(2.4 * 3600), block_days(23.4 * 86_400), block_days(13.99 * 86_400)
-    (1, 28, 21)
-    """
-    days = max(1, math.ceil((run_s + BLOCK_DRAIN_S) / BLOCK_DAY_S))
-    return days if days <= BLOCK_SINGLE_DAYS else 7 * math.ceil(days / 7)
-
-
-def block_text(run_s: float) -> str:
-    """The duration of that block as a spec has it; "" where none is sold for so long.
-
-    >>> block_text(2.4 * 3600), block_text(19 * 86_400), block_text(200 * 86_400)
-    ('24h', '21d', '')
-    """
-    days = block_days(run_s)
-    return "" if days > BLOCK_DAYS_MAX else "24h" if days == 1 else f"{days}d"
-
-
 def ways_of(candidate: Candidate, deal: Deal, setting: Setting) -> tuple[str, ...]:
     """Who may run a candidate that is bought this way."""
     if not candidate.provisioned:
@@ -328,7 +304,10 @@ def make_option(
             interval_s=60.0,
         )
         run_s *= broken.stretch
-    if deal.market == "capacity-block" and need.block_s is not None and (run_s or 0.0) > need.block_s - BLOCK_DRAIN_S:
+    block = deal.market == "capacity-block"
+    if block and need.block_s is not None and (run_s or 0.0) > need.block_s - BLOCK_DRAIN_S:
+        return None
+    if block and fleet.nodes > (blocks.nodes_max(deal.market, candidate.shape.cloud) or fleet.nodes):
         return None
     # Interruptions come whole: on spot the deadline has room for one more than the share that is expected.
     spare_s = broken.restart_s + broken.interval_s if broken is not None and deal.market == "spot" else 0.0
@@ -337,6 +316,8 @@ def make_option(
         return None
     served = "async" if _waits(need, managed) else ""
     hours = _hours(need, fleet, counts, deal, run_s, managed=managed, served=served)
+    if block and need.block_usd_max is not None and float(hours.expected) * rate > need.block_usd_max:
+        return None
     reads = _reads(need, fleet, run_s)
     if managed != RAW and reads is not None and not reads.streams and need.team.managed == "auto":
         return None  # no file system of ours stands beside a service's machines
@@ -507,7 +488,7 @@ def _hours(
         month = costing.amount(counts.initial * HOURS_PER_MONTH)
         return Interval(month, month, costing.amount(counts.maximum * HOURS_PER_MONTH))
     if run_s is not None and deal.market in PREPAID:
-        days = math.ceil(need.block_s / BLOCK_DAY_S) if need.block_s else block_days(run_s)
+        days = math.ceil(need.block_s / blocks.DAY_S) if need.block_s else blocks.days(run_s)
         return Interval.exactly(costing.amount(fleet.nodes * days * 24))
     if run_s is not None:
         runs = 1.0

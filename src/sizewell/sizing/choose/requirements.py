@@ -224,6 +224,9 @@ class Requirements:
     hours_per_week: Decimal = Decimal(168)
     utilization: Decimal | None = None
     block_s: float | None = None  # length of the capacity block that the spec asks for
+    block_usd_max: float | None = (
+        None  # the most that it may cost; None where it is bought already, or nothing is stated
+    )
     budget: Mapping[str, Decimal] = field(default_factory=dict)  # usd_per_month, usd_per_run: those that are stated
     team: Team = field(default_factory=Team)
     scheduler: str = "auto"
@@ -306,7 +309,9 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
     interruptible = spec.kind in ("training", "fine-tuning", "batch-inference")
     limits = spec.resources
     location = spec.data.location if spec.data else None
-    block_s = spec.capacity.block.duration_s if spec.capacity and spec.capacity.block else None
+    block = spec.capacity.block if spec.capacity else None
+    block_s = block.duration_s if block else None
+    limit_usd = block.max_price_usd if block is not None and block.id is None else None
     base = Requirements(
         name=spec.name,
         kind=spec.kind,
@@ -328,6 +333,7 @@ def requirements(spec: WorkloadSpec, catalog: Catalog) -> Requirements:
         utilization=Decimal(str(spec.utilization)) if spec.utilization is not None else None,
         deadline_s=min((end for end in (spec.deadline_s, block_s and block_s - BLOCK_DRAIN_S) if end), default=None),
         block_s=block_s,
+        block_usd_max=None if limit_usd is None else float(limit_usd),
         budget=_budget(spec),
         team=Team(managed=spec.managed, platform_engineers=spec.team.platform_engineers if spec.team else 1),
         scheduler=spec.scheduler,

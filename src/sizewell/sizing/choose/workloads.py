@@ -11,7 +11,7 @@ from sizewell.sizing.catalog.engines import ENGINES, engine_for
 from sizewell.sizing.catalog.host import RUNTIME
 from sizewell.sizing.catalog.kernels import missing
 from sizewell.sizing.catalog.managed import STANDING, TITLES
-from sizewell.sizing.choose import orchestration, services
+from sizewell.sizing.choose import blocks, orchestration, services
 from sizewell.sizing.choose.assumed_level import beside_the_price
 from sizewell.sizing.choose.bill import DISK_BYTES, unpriced_lines
 from sizewell.sizing.choose.candidates import machine_of
@@ -28,7 +28,7 @@ from sizewell.sizing.choose.choice import (
 from sizewell.sizing.choose.fleets import BATCH_EFFICIENCY, job_on, whole_experts
 from sizewell.sizing.choose.nat_traffic import through_nat
 from sizewell.sizing.choose.over_the_week import over_the_week
-from sizewell.sizing.choose.pricing import Option, block_text, leaving_usd
+from sizewell.sizing.choose.pricing import Option, leaving_usd
 from sizewell.sizing.choose.quantized import quantized
 from sizewell.sizing.choose.requirements import dimensions_of, divisible, not_built_in
 from sizewell.sizing.choose.shared_storage import OBJECT_BYTES_PER_S_PER_NODE
@@ -797,9 +797,13 @@ def scarce(chosen: Option) -> list[str]:
     capacity = CLOUDS[shape.cloud].capacity if shape.cloud in CLOUDS else None
     ends, stays = (capacity.ends, capacity.stays) if capacity else ("", "a reservation")  # a service outlasts `ends`
     lasting = f"{stays} (capacity: {{reservation: ID}})"
-    duration = block_text(performance(chosen).high) if chosen.run_s is not None else ""
-    ends = ends.format(duration=duration) if duration or "{duration}" not in ends else ""
+    duration = blocks.duration_text(performance(chosen).high) if chosen.run_s is not None else ""
+    most = blocks.nodes_max(blocks.MARKET, shape.cloud) or nodes
+    sold = "{duration}" not in ends or (duration and nodes <= most)
+    ends = ends.format(duration=duration) if sold else ""
     instead = f"{ends}, or {lasting}" if ends and chosen.setting.need.kind != "inference" else lasting
+    if nodes > most and chosen.setting.need.training is not None:
+        instead += f" (a capacity block has at most {most} machines)"
     block = chosen.setting.need.block_s is not None
     instead = "the block that capacity.block asks for, once its purchase is confirmed" if block else instead
     why = WHY_SCARCE[market].format(machines=f"{nodes} x {shape.instance_type}")

@@ -35,6 +35,18 @@ def cloud_of_service(service: str) -> str:
     return next(iter(clouds_where(lambda cloud: service in cloud.services)), "")
 
 
+FORMS: Final = {"capacity-block": "block", "flex-start": "flex_start"}  # markets that a cloud may lack, by their keys
+
+
+def market_sold(cloud: str, market: str) -> bool:
+    """Whether a cloud sells machines in a market at all.
+
+    >>> market_sold("aws", "capacity-block"), market_sold("gcp", "capacity-block"), market_sold("gcp", "spot")
+    (True, False, True)
+    """
+    return market not in FORMS or FORMS[market] in CLOUDS[cloud].capacity.forms
+
+
 def machine_type(cloud: str, name: str) -> str:
     """A machine type by the name under which a managed service may sell it.
 

@@ -175,6 +175,7 @@ AWS: Final = Cloud(
     capacity=Capacity(
         forms=("block",),
         block_days_ahead=56,  # docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html, read on 2026-11-27
+        block_nodes_max=64,  # capacity-blocks-purchase.html of the same guide, read on 2026-11-27
         ends="a capacity block (capacity: {{block: {{duration: {duration}}}}})",
         stays="an on-demand capacity reservation",
         spot_notice_s=120,

@@ -167,6 +167,7 @@ AZURE: Final = Cloud(
     capacity=Capacity(
         forms=(),
         block_days_ahead=56,  # learn.microsoft.com (scheduleProfile.start of capacity reservations), 2026-11-27
+        block_nodes_max=64,  # learn.microsoft.com/javascript/api/@azure/arm-compute/capacityreservation, 2026-11-27
         ends="",
         stays="an on-demand capacity reservation",
         spot_notice_s=30,

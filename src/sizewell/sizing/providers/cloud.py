@@ -154,6 +154,7 @@ class Capacity:
 
     forms: tuple[str, ...]  # keys of `capacity` that only this cloud sells
     block_days_ahead: int | None  # within how many days a block of capacity starts; None where none is sold
+    block_nodes_max: int | None  # machines of one such block; None where none is sold, or no number is published
     ends: str  # what people buy for a run instead of on-demand machines; "" where nothing is
     stays: str
     spot_notice_s: int  # between the word that a spot machine goes, and its end

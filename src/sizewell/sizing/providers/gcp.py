@@ -159,6 +159,7 @@ GCP: Final = Cloud(
     capacity=Capacity(
         forms=("flex_start",),
         block_days_ahead=None,
+        block_nodes_max=None,
         ends="flex-start (capacity: {{flex_start: true}})",
         stays="a reservation",
         spot_notice_s=30,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection
 from typing import Any, Final
@@ -495,9 +496,10 @@ def _capacity(spec: WorkloadSpec) -> list[Fault]:
         if block.duration_s > 182 * 86_400:
             message = f"{show_duration(block.duration_s)}: blocks are sold for up to 182 days"
             faults.append(_fault("capacity.block.duration", message, "use 182d or less"))
-        if block.purchase == "confirmed" and block.max_price_usd is None and block.id is None:
-            message = "is missing; a confirmed purchase needs a maximum price"
-            faults.append(_fault("capacity.block.max_price", message, "add max_price: 9100 USD"))
+        weeks = math.ceil(block.duration_s / (7 * 86_400))
+        if block.id is None and block.duration_s > 14 * 86_400 and block.duration_s % (7 * 86_400) and weeks <= 26:
+            message = f"{show_duration(block.duration_s)}: blocks of more than 14 days are sold in whole weeks"
+            faults.append(_fault("capacity.block.duration", message, f"use {7 * weeks}d"))
         if block.id is not None and block.start is None:
             message = "is missing; machines of a purchased block start when it begins and are drained before it ends"
             faults.append(
