@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "reconcile": "find resources with a stack's tag that are in no state; adopt or delete them",
     "validate": "compare predictions with published measurements",
     "doctor": "check the installation, the project and, with --cloud, the account",
+    "mcp": "the read-only commands as tools of an agent (Model Context Protocol)",
     "completion": "print a completion script for bash, zsh or fish",
 }
 FIRST: Final = tuple(COMMANDS)[:6]  # the help shows them before the others

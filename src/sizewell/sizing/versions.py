@@ -59,6 +59,7 @@ PRINTED: Final[Mapping[str, int]] = {
     "simulation": 1,
     "teardown-status": 1,
     "wake": 1,
+    "tools": 1,
     "why": 1,
 }
 # Those that had no version at first.

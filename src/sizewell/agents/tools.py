@@ -1,0 +1,319 @@
+"""The tools: what each takes, the command line that answers it, what a first answer leaves out, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sizewell.agents import projects
+from sizewell.agents.projects import Line
+from sizewell.sizing.errors import UsageError
+
+Word = Annotated[str, Field(pattern=r"^([^-\n][^\n]*)?$", max_length=300)]  # so that no value is read as an option
+Spec = Annotated[
+    str,
+    Field(min_length=1, pattern=r"^([^-]|---)", description="path of a spec inside the project, or its text as YAML"),
+]
+Stack = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", description="name of a stack, such as dev")]
+AnyStack = Annotated[str, Field(pattern=r"^([a-z][a-z0-9-]{0,62})?$", description="name of a stack; all without")]
+Day = Annotated[
+    str,
+    Field(pattern=r"^(\d{4}-\d\d-\d\d)?$", description="prices of this date, such as 2026-11-20; today without"),
+]
+Changes = Annotated[
+    dict[str, str],
+    Field(
+        description="try a change, on a copy: path of a spec (stacks/specs/STACK/NAME.yaml) or of a configuration "
+        "(stacks/config/Pulumi.STACK.yaml) to its new text, empty to take the file away; stacks whose specs change are "
+        "decided again"
+    ),
+]
+
+
+class Arguments(BaseModel):
+    """What every tool takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    part: Annotated[
+        Word,
+        Field(
+            description="part of the whole answer, by its path as `cut` names it: workloads[0].rejections, rows[20:40]"
+        ),
+    ] = ""
+
+
+class OfSpec(Arguments):
+    """A tool that reads one spec."""
+
+    spec: Spec
+
+
+class Dated(OfSpec):
+    """And prices it."""
+
+    on: Day = ""
+
+
+class Explained(Dated):
+    why: Annotated[
+        Word, Field(description="why this machine type, or each one with this accelerator, was chosen or not: h100")
+    ] = ""
+
+
+class Simulated(Dated):
+    replicas: Annotated[int, Field(ge=0, le=1024, description="instead of as many as are decided; 0: as decided")] = 0
+    burstiness: Annotated[float, Field(ge=0, le=100, description="1 random, 4 bursts; the spec's without")] = -1
+
+
+class Compared(Dated):
+    months: Annotated[int, Field(ge=1, le=120, description="over how long")] = 36
+    utilization: Annotated[Word, Field(description="share of all hours that is used, such as 40%")] = ""
+
+
+class Offered(Arguments):
+    accelerator: Annotated[Word, Field(description="such as H100, or H100:8 for machines with eight; all without")] = ""
+    cloud: Annotated[Word, Field(description="aws, gcp or azure")] = ""
+    region: Annotated[Word, Field(description="only in this region")] = ""
+
+
+class Begun(Arguments):
+    workload: Literal["chat", "rag", "embed", "transcribe", "image", "finetune", "pretrain", "batch", "notebook"]
+    model: Annotated[Word, Field(description="a model by its name on Hugging Face; the usual one without")] = ""
+    load: Annotated[
+        Word, Field(description="how much there is to do: requests a second, examples, tokens or records")
+    ] = ""
+    infra: Annotated[Word, Field(description="where, such as aws/us-east-1 or gcp; the cheapest place without")] = ""
+
+
+class OfStack(Arguments):
+    stack: AnyStack = ""
+
+
+class Tried(Arguments):
+    stack: Stack
+    changes: Changes = {}
+    on: Day = ""
+
+
+class Ruled(Arguments):
+    rule: Annotated[Word, Field(description="part of the name of a rule or of its area, such as idle or security")] = ""
+
+
+class Paged(Arguments):
+    topic: Annotated[Word, Field(description="a page, such as tear-down or spec; the list of pages without")] = ""
+    search: Annotated[Word, Field(description="only the paragraphs that have these words")] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool. `line` makes the command line of its arguments; `shape` what is shown of the answer."""
+
+    name: str
+    command: str  # that it runs, as a person types it
+    what: str
+    takes: type[Arguments]
+    line: Callable[[Path, Any], Line] | None
+    shape: Callable[[Path, Any, Any], Any] = lambda _root, _args, document: document
+    left_out: frozenset[str] = frozenset()
+    after: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # exit code -> next steps
+
+
+def _options(args: Arguments, *names: str) -> list[str]:
+    """`--name=value` for what is stated: in one word, so that no value is read as an option."""
+    return [f"--{name}={value}" for name in names if (value := getattr(args, name)) not in ("", 0, -1)]
+
+
+def _of_spec(*words: str, options: tuple[str, ...] = ("on",)) -> Callable[[Path, Any], Line]:
+    return lambda root, args: projects.spec(root, args.spec, [*words, "--json", *_options(args, *options)])
+
+
+def _of_stack(*words: str) -> Callable[[Path, Any], Line]:
+    return lambda _root, args: Line(words=[*words, "--json", *(["--", args.stack] if args.stack else [])])
+
+
+def _tried(command: str) -> Callable[[Path, Any], Line]:
+    def line(_root: Path, args: Tried) -> Line:
+        return Line(words=[command, "--json", *_options(args, "on"), "--", args.stack], changes=args.changes)
+
+    return line
+
+
+def _simulate(root: Path, args: Simulated) -> Line:
+    # A burstiness of 0 is a fixed pace, and no burstiness the spec's own.
+    burstiness = [f"--burstiness={args.burstiness}"] if args.burstiness >= 0 else []
+    return projects.spec(root, args.spec, ["simulate", "--json", *_options(args, "on", "replicas"), *burstiness])
+
+
+def _offers(_root: Path, args: Offered) -> Line:
+    asked = ["--", args.accelerator] if args.accelerator else []
+    return Line(words=["offers", "--json", *_options(args, "cloud", "region"), *asked])
+
+
+def _new(_root: Path, args: Begun) -> Line:
+    words = ["new", args.workload, "--no-input", "--json", *_options(args, "model", "load", "infra")]
+    return Line(words=words, writes=True)
+
+
+def _page(_root: Path, args: Paged, document: Any) -> Any:
+    if not args.search or isinstance(document, list):
+        return document
+    words = args.search.lower().split()
+    paragraphs = str(document["text"]).split("\n\n")
+    kept = [each for each in paragraphs if all(word in each.lower() for word in words)]
+    if not kept:
+        raise UsageError(
+            f"search: {document['topic']} has no paragraph with {args.search!r}\n  fix: search for fewer words"
+        )
+    return {**document, "text": "\n\n".join(kept)}
+
+
+def _rules(_root: Path, args: Ruled, document: Any) -> Any:
+    kept = [row for row in document if args.rule.lower() in f"{row['area']} {row['rule']}"]
+    if not kept:
+        raise UsageError(
+            f"rule: no rule has {args.rule!r} in its name or area\n  fix: leave `rule` out: all are listed"
+        )
+    return kept if args.rule else [{"rule": row["rule"], "prevents": row["prevents"]} for row in kept]
+
+
+_WRITE_IT: Final = (
+    "write the tried texts into the same files of the project, run `sizewell size --stack STACK` there, and commit "
+    "specs and decision together"
+)
+_PUT_IT: Final = (
+    "preview with changes {stacks/specs/STACK/NAME.yaml: TEXT} says what a stack costs with this spec, policy with "
+    "the same changes whether it may be built"
+)
+TOOLS: Final = (
+    Tool(
+        name="project", command="", takes=Arguments, line=None,
+        what="What lies where: the stacks with their specs, decision and configuration. Begin here.",
+        shape=lambda root, _args, _document: projects.overview(root),
+        after={0: ("check_decisions: is each decision still what its specs give?", "preview: what a stack costs")},
+    ),
+    Tool(
+        name="new_spec", command="new", takes=Begun, line=_new,
+        what="The text of a first spec of a usual workload, with comments. Writes no file of the project.",
+        after={0: ("size with spec set to this text, edited as needed", "docs with topic spec has every key")},
+    ),
+    Tool(
+        name="validate_spec", command="size --show-spec", takes=OfSpec,
+        line=_of_spec("size", "--show-spec", options=()),
+        what="Check a spec: every fault with its fix, or every key with its value and where that comes from.",
+        after={0: ("size: what it runs on",)},
+    ),
+    Tool(
+        name="size", command="size", takes=Dated, line=_of_spec("size"),
+        what="What a workload runs on: machines, how many, where, memory, speed and cost, and the alternatives.",
+        left_out=frozenset(f"workloads.{key}" for key in ("rejections", "line_items", "assumptions", "guard", "task")),
+        after={
+            0: ("explain: why this, and what would change it", "simulate, economics: more about this spec", _PUT_IT),
+            2: ("the budget of the spec is exceeded: raise `budget`, or lower the load or the service level",),
+            3: ("something has no price: offers shows which machines have one",),
+            5: ("change what `relax` and `nearest` name, then size again", "explain with why set to a machine type"),
+        },
+    ),
+    Tool(
+        name="explain", command="explain", takes=Explained, line=_of_spec("explain", options=("on", "why")),
+        what="Why the choice is what it is: memory per device, what limits the speed, what would change it.",
+        left_out=frozenset({"compared", "by_the_token", "alternatives.managed", "alternatives.weights"}),
+        after={0: ("explain with why set to a machine type or accelerator, for one that was not chosen", _PUT_IT)},
+    ),
+    Tool(
+        name="offers", command="offers", takes=Offered, line=_offers,
+        what="Which accelerators can be had, on which machines, where and at which price by the hour.",
+        after={0: ("name one in a spec: resources: {accelerators: {H100: 8}}; then size",)},
+    ),
+    Tool(
+        name="simulate", command="simulate", takes=Simulated, line=_simulate,
+        what="Requests one by one over the fleet of a service: waits by percentile, and the fewest replicas that hold.",
+        after={0: (_PUT_IT,), 5: ("raise the replicas, loosen `slo` of the spec, or size anew with another machine",)},
+    ),
+    Tool(
+        name="economics", command="economics", takes=Compared,
+        line=_of_spec("economics", options=("on", "months", "utilization")),
+        what="Rent, commit, buy or call an API: what each costs over months, and which is the cheapest when.",
+        left_out=frozenset({"ways.usd_by_month", "own_hardware"}),
+        after={0: ("economics with another utilization or months", "docs with topic rent-commit-buy")},
+    ),
+    Tool(
+        name="check_decisions", command="size --check", takes=OfStack,
+        line=lambda _root, args: Line(words=["size", "--check", "--json", *_options(args, "stack")]),
+        what="Would the committed decision of a stack, or of each, come out differently from its specs as they stand?",
+        after={
+            0: ("preview: what the stack costs",),
+            4: ("to accept: run `sizewell size --stack STACK`, review the change and commit it",),
+        },
+    ),
+    Tool(
+        name="preview", command="preview", takes=Tried, line=_tried("preview"),
+        what="What a stack costs a month (floor, expected, ceiling), by its rows; purchases, what has no price.",
+        left_out=frozenset(
+            {"stacks.rows.lines", "stacks.free", "stacks.choices", "stacks.evidence", "stacks.coverage", "provenance"}
+        ),
+        after={
+            0: ("policy: may it be built?",),
+            1: ("policy: which findings, and the fix of each",),
+            2: ("a budget or guardrail is exceeded: stacks/config/guardrails.yaml, or a smaller change",),
+            3: ("something has no price: `unpriced` names it; `sizewell docs refresh-prices`",),
+            4: ("check_decisions: what would change",),
+        },
+    ),
+    Tool(
+        name="policy", command="policy", takes=Tried, line=_tried("policy"),
+        what="Judge a stack by the policies: idle spend, lost checkpoints, open access, ownership; with fixes.",
+        after={
+            0: ("preview: what it costs",),
+            1: ("do what `fix` says of each mandatory result: in a spec or the configuration, tried with `changes`",),
+            4: ("check_decisions: what would change",),
+        },
+    ),
+    Tool(
+        name="policy_rules", command="policy --list", takes=Ruled, shape=_rules,
+        line=lambda _root, _args: Line(words=["policy", "--list", "--json"]),
+        what="The policies: what each rule prevents, how strict it is in dev, staging and prod, its parameters.",
+        after={0: ("policy: judge a stack by them", "docs with topic set-the-policies")},
+    ),
+    Tool(
+        name="teardown_plan", command="teardown plan", takes=OfStack, line=_of_stack("teardown", "plan"),
+        what="What of the backend's stacks is idle, empty or expired, why, and what would be done. Needs the backend.",
+        after={0: ("a person decides: `sizewell teardown run`, or `sizewell keep STACK --until DATE` to exempt one",)},
+    ),
+    Tool(
+        name="teardown_status", command="teardown status", takes=OfStack, line=_of_stack("teardown", "status"),
+        what="The fleet: state, use, next act, leases and cost of each stack. Needs the backend.",
+        after={0: ("teardown_plan: what would be done, and why",)},
+    ),
+    Tool(
+        name="docs", command="docs", takes=Paged, shape=_page,
+        line=lambda _root, args: Line(words=["docs", "--json", *(["--", args.topic] if args.topic else [])]),
+        what="A page of the documentation, or the paragraphs of one that have some words.",
+        after={0: ("docs with search, for a part of a long page",)},
+    ),
+)  # fmt: skip
+BY_NAME: Final = {tool.name: tool for tool in TOOLS}
+
+
+def next_steps(tool: Tool, code: int, args: Arguments) -> tuple[str, ...]:
+    """What an agent does with an answer of this exit code."""
+    steps = tool.after.get(code, ())
+    changes = getattr(args, "changes", {})
+    return (*steps, _WRITE_IT.replace("STACK", args.stack)) if changes and isinstance(args, Tried) else steps
+
+
+def described(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of what a tool takes, without what says nothing."""
+    schema = tool.takes.model_json_schema()
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for each in schema["properties"].values():
+        each.pop("title", None)
+        each.pop("pattern", None)  # how a value is checked, which a refusal says
+        if each.get("default") in ("", {}, -1):
+            each.pop("default")
+    return dict(schema)

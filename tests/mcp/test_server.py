@@ -1,0 +1,257 @@
+"""The server as a client meets it: what it offers, what it refuses, that it writes nothing, and how fast it answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizewell.agents import fitting
+from sizewell.agents.tools import BY_NAME, TOOLS
+from sizewell.cli import mcp
+from sizewell.cli.main import COMMANDS
+from sizewell.sizing.errors import UsageError
+
+from .clients import Client
+
+CHAT = """name: chat
+kind: inference
+model: meta-llama/Llama-3.1-8B-Instruct
+traffic: {rps: 4, input_tokens: 1500, output_tokens: 300}
+slo: {ttft: 1s, tpot: 50ms, percentile: p95}
+infra: [aws/us-east-1]
+"""
+OWNED = "ttl: 30d\nowner: ml\ncost_center: ml\n"
+SPEC = "stacks/specs/dev/chat.yaml"
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sizewell", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_each_tool_is_typed_reads_alone_and_runs_a_command(client: Client) -> None:
+    tools = client.portal.call(client.session.list_tools).tools
+    assert [tool.name for tool in tools] == list(BY_NAME)
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        schema = tool.input_schema
+        assert schema["additionalProperties"] is False
+        assert all(each.get("description") or each.get("enum") for each in schema["properties"].values()), tool.name
+    assert {tool.command.partition(" ")[0] for tool in TOOLS} - {""} <= set(COMMANDS)
+    listed = sum(len(tool.model_dump_json(exclude_none=True)) for tool in tools)
+    assert listed < 16_000  # which every session of a client carries
+
+
+def test_next_steps_name_tools_and_commands_that_exist() -> None:
+    for tool in TOOLS:
+        for step in (each for steps in tool.after.values() for each in steps):
+            for word in re.findall(r"`sizewell (\w+)", step):
+                assert word in COMMANDS, step
+            for word in re.findall(r"\b[a-z]+_[a-z]+\b", step.replace("cost_center", "")):
+                assert word in BY_NAME, step
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_from_a_workload_to_a_stack_that_passes_the_policies(client: Client, shop: Path, tmp_path: Path) -> None:
+    """Spec, size, stack, preview, policy, fix: then the texts are the project's, and the commands say the same."""
+    (stack,) = (each for each in client.ask("project").data["answer"]["stacks"] if each["stack"] == "dev")
+    text = client.ask("new_spec", workload="chat", load="4", infra="aws/us-east-1").data["answer"]["text"]
+    mistyped = text.replace("traffic:", "trafic:")
+    refused = client.ask("validate_spec", spec=mistyped)
+    assert refused.failed
+    assert "did you mean 'traffic'?" in refused.text
+    assert not client.ask("validate_spec", spec=text).failed
+    sized = client.ask("size", spec=text).data
+    machine = sized["answer"]["workloads"][0]["pools"][0]["instance_type"]
+    alone = {stack["specs"][0]: "", SPEC: text}
+    judged = client.ask("policy", stack="dev", changes=alone).data
+    assert judged["exit_code"] == 1
+    fix = judged["answer"]["dev"]["results"][0]["fix"]
+    assert "set owner and expires" in fix or "set owner and ttl" in fix
+    fixed = {**alone, SPEC: f"{text}{OWNED}"}
+    assert client.ask("policy", stack="dev", changes=fixed).data["answer"]["dev"]["ok"]
+    previewed = client.ask("preview", stack="dev", changes=fixed).data
+    assert machine in json.dumps(previewed["answer"]["stacks"][0]["rows"])
+    assert "sizewell size --stack dev" in previewed["next"][-1]
+
+    own = tmp_path / "shop"
+    subprocess.run(["cp", "-r", str(shop), str(own)], check=True)
+    (own / stack["specs"][0]).unlink()
+    (own / SPEC).write_text(fixed[SPEC])
+    assert run(own, "size", "--stack", "dev").returncode == 0
+    assert run(own, "policy", "dev").returncode == 0
+    after = json.loads(run(own, "preview", "dev", "--json").stdout)["after"]
+    assert after["usd_per_month"] == previewed["answer"]["after"]["usd_per_month"]
+
+
+def test_an_answer_is_the_json_of_the_command(client: Client, shop: Path) -> None:
+    decided = json.loads(run(shop, "size", "stacks/specs/dev/notebook.yaml", "--json").stdout)
+    for path in ("workloads[0].pools", "workloads[0].cost", "seal"):
+        part = client.ask("size", spec="stacks/specs/dev/notebook.yaml", part=path).data["answer"]
+        assert part == fitting.part(decided, path)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("size", {"spec": CHAT}), ("explain", {"spec": CHAT}), ("preview", {"stack": "dev"}), ("policy_rules", {}), ("docs", {"topic": "tear-down"}), ("economics", {"spec": CHAT})]
+)  # fmt: skip
+def test_what_is_cut_can_be_asked_for(client: Client, tool: str, arguments: dict[str, Any]) -> None:
+    data = client.ask(tool, **arguments).data
+    paths = [line.partition(":]: ")[0] + ":]" if ":]: " in line else line.partition(": ")[0] for line in data["cut"]]
+    assert paths
+    for path in paths:
+        if not path.startswith("and "):
+            reply = client.ask(tool, **arguments, part=path)
+            assert not reply.failed, f"{path}: {reply.text}"
+            assert reply.data["answer"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("sise", {}, r"sise: is not a tool; choose from project, .*\n  fix: did you mean size\?"),
+        ("destroy", {}, r"destroy: is not a tool; .*\n  fix: none of them changes anything"),
+        ("size", {"spec": CHAT, "stak": "dev"}, r"size: stak: unknown argument; size takes part, spec, on\n  fix: leave it"),
+        ("preview", {"stak": "dev"}, r"preview: stack: is missing\n  fix: .*\nstak: unknown argument.*\n  fix: did you mean stack\?"),
+        ("economics", {"spec": CHAT, "months": "many"}, r"months: must be a valid integer.*, got 'many'\n  fix: write over how long"),
+        ("economics", {"spec": CHAT, "months": 0}, r"months: must be greater than or equal to 1, got '0'"),
+        ("simulate", {"spec": CHAT, "burstiness": -2}, r"burstiness: must be greater than or equal to 0"),
+        ("new_spec", {"workload": "game"}, r"workload: must be 'chat', .*, got 'game'"),
+        ("size", {"spec": "/etc/passwd"}, r"size: spec: /etc/passwd is outside of the project .*\n  fix: name a file inside it"),
+        ("size", {"spec": "../../shop.yaml"}, r"spec: \.\./\.\./shop\.yaml is outside of the project"),
+        ("size", {"spec": "nothing.yaml"}, r"spec: nothing\.yaml: no such file\n  fix: name a file of the project, or give the text"),
+        ("size", {"spec": "stacks"}, r"spec: stacks: no such file"),
+        ("size", {"spec": "--show-spec"}, r"spec: is not such a value, got '--show-spec'"),
+        ("size", {"spec": "name: chat\nkind: inference\nmodel: {config: /etc/hostname}\n"}, r"spec: model\.config: /etc/hostname is outside of the project"),
+        ("size", {"spec": CHAT.replace("rps: 4", "requests: ../../log.csv")}, r"traffic\.requests"),
+        ("size", {"spec": "name: [chat\n"}, r"spec"),
+        ("size", {"spec": CHAT.replace("rps: 4", "rps: many")}, r"spec:\d+:\d+: traffic\.rps: .*many"),
+        ("size", {"spec": CHAT, "on": "tomorrow"}, r"on: is not such a value, got 'tomorrow'\n  fix: write use the prices|on: .*tomorrow"),
+        ("size", {"spec": CHAT, "part": "workloads[9]"}, r"part: workloads has no \[9\]\n  fix: it is a list of 1"),
+        ("size", {"spec": CHAT, "part": "work"}, r"part: the answer has no 'work'\n  fix: it has schema, "),
+        ("policy", {"stack": "--pack=here"}, r"policy: stack: must be a name without blanks or options, got '--pack=here'"),
+        ("preview", {"stack": "nothing"}, r"no stack 'nothing'\n  fix: name one of dev"),
+        ("preview", {"stack": "dev", "changes": {"stacks/__main__.py": "import os"}}, r"changes: stacks/__main__\.py: is not a file that can be tried\n  fix: name stacks/specs"),
+        ("preview", {"stack": "dev", "changes": {"stacks/specs/../../x.yaml": "a"}}, r"is not a file that can be tried"),
+        ("preview", {"stack": "dev", "changes": {SPEC: CHAT.replace("model: meta-llama/Llama-3.1-8B-Instruct", "model: {config: /etc/hostname}")}}, r"chat\.yaml: model\.config: /etc/hostname is outside"),
+        ("preview", {"stack": "dev", "changes": {SPEC: "name: [chat\n"}}, r"stacks/specs/dev/chat\.yaml"),
+        ("docs", {"topic": "tear-down", "search": "zebra"}, r"has no paragraph with 'zebra'"),
+        ("docs", {"topic": "no-such-page"}, r"no page is called 'no-such-page'\n  fix: "),
+        ("policy_rules", {"rule": "zebra"}, r"no rule has 'zebra'"),
+        ("explain", {"spec": CHAT, "why": "-h"}, r"why: is not such a value, got '-h'"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("unchanged")
+def test_it_refuses_with_path_and_way_out(client: Client, tool: str, arguments: dict[str, Any], says: str) -> None:
+    reply = client.ask(tool, **arguments)
+    assert reply.failed, reply.text
+    assert re.search(says, reply.text), reply.text
+    assert "/sizewell-" not in reply.text
+    assert "standard input" not in reply.text
+
+
+def test_a_link_out_of_the_project_is_refused(client: Client, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "chat.yaml").write_text(CHAT)
+    links = {shop / "linked.yaml": tmp_path / "chat.yaml", shop / "stacks/specs/linked": tmp_path}
+    for link, target in links.items():
+        link.symlink_to(target)
+    try:
+        reply = client.ask("size", spec="linked.yaml")
+        assert reply.failed
+        assert "linked.yaml is outside of the project" in reply.text
+        assert "by a symbolic link" in reply.text
+        reply = client.ask("preview", stack="dev", changes={"stacks/specs/linked/new.yaml": CHAT})
+        assert reply.failed
+        assert "outside of the project" in reply.text
+        assert not (tmp_path / "new.yaml").exists()
+    finally:
+        for link in links:
+            link.unlink()
+
+
+def test_a_program_that_ends_its_process_ends_its_call_alone(client: Client, shop: Path) -> None:
+    program = shop / "stacks/__main__.py"
+    own = program.read_text()
+    try:
+        program.write_text(
+            "import os, signal\nprint('{')\nos.system('echo into the wire')\nos.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        reply = client.ask("preview", stack="dev")
+        assert reply.failed
+        assert "ended without an answer\n  fix: run it in a terminal" in reply.text
+        program.write_text(f"import os\nprint('{{')\nos.write(1, b'into the wire')\n{own}")
+        assert client.ask("preview", stack="dev").data["exit_code"] == 0
+    finally:
+        program.write_text(own)
+    assert client.ask("policy", stack="dev").data["exit_code"] == 0
+
+
+def test_an_edit_between_two_calls_counts(client: Client, shop: Path) -> None:
+    path = shop / "stacks/specs/dev/notebook.yaml"
+    own = path.read_text()
+    assert client.ask("check_decisions", stack="dev").data["exit_code"] == 0
+    path.write_text(own.replace("16GB..", "40GB.."))
+    try:
+        assert client.ask("check_decisions", stack="dev").data["exit_code"] == 4
+    finally:
+        path.write_text(own)
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"), [("size", ("size", "stacks/specs/dev/notebook.yaml")), ("preview", ("preview", "dev"))]
+)
+def test_a_warm_answer_takes_less_than_the_command(
+    client: Client, shop: Path, tool: str, line: tuple[str, ...]
+) -> None:
+    """Under a second where nothing else runs; a loaded machine slows the command as well, so the two are compared."""
+    arguments = {"stack": "dev"} if tool == "preview" else {"spec": line[1]}
+    client.ask(tool, **arguments)
+    warm = min(client.ask(tool, **arguments).seconds for _ in range(4))
+    begun = time.monotonic()
+    assert run(shop, *line, "--json").returncode == 0
+    assert warm < max(1.0, 0.8 * (time.monotonic() - begun)), warm
+
+
+def test_without_the_extra_it_names_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "find_spec", lambda _name: None)
+    monkeypatch.setattr(mcp.source, "install", lambda extra: f'pip install "sizewell[{extra}]"')
+    with pytest.raises(
+        UsageError, match=r'the package mcp is not installed in .*\n  fix: pip install "sizewell\[mcp\]"'
+    ):
+        mcp.command.callback(mcp.Arguments(list=False, json=False, project=None))
+
+
+def test_outside_of_a_project_what_needs_none_answers(tmp_path: Path) -> None:
+    from .clients import connected
+
+    with connected(tmp_path, {}) as client:
+        assert client.ask("size", spec=CHAT).data["exit_code"] == 0
+        assert client.ask("project").data["answer"]["is_project"] is False
+        reply = client.ask("preview", stack="dev")
+        assert reply.failed
+        assert "is not in a Pulumi project\n  fix: " in reply.text
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"a": "x" * 40_000},
+        [{"k": "v" * 100}] * 1_000,
+        {str(n): n for n in range(5_000)},
+        {"a": {"b": {"c": list(range(9_000))}}},
+        [["y" * 30_000]],
+        "z" * 50_000,
+    ],
+)
+def test_any_document_is_cut_to_the_room_and_the_rest_has_a_path(document: Any) -> None:
+    kept, cut = fitting.fitted(document)
+    assert len(fitting.text(kept)) <= fitting.CHARACTERS + 200
+    assert cut
+    for line in cut:
+        fitting.part(document, line.partition(":]: ")[0] + ":]" if ":]: " in line else line.partition(": ")[0])
