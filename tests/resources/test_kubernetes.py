@@ -121,7 +121,7 @@ def test_an_object_that_starts_nothing_is_free_with_its_reason(kind, inputs):
         (CPU_POOL, {}, False),
         (GPU_POOL, GPUS, False),
         (UNKNOWN_POOL, GPUS, False),  # the pool says that its type is not known
-        (KARPENTER, GPUS, False),  # and this one that it starts machines
+        (KARPENTER, GPUS, True),  # which it starts for them, nobody knows
         (CPU_POOL, GPUS, True),  # no machine here has any
     ],
 )

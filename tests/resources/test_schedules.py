@@ -319,3 +319,94 @@ def test_the_shutdown_of_an_azure_machine_costs_nothing(kind: str) -> None:
 
 def stack(*resources: RecordedResource) -> Plan:
     return Plan(project="t", stack="prod", resources=resources)
+
+
+EC2 = make("aws:ec2/instance:Instance", "box", {"instanceType": "g6.xlarge", "ami": "ami-1"})
+NOTEBOOK = make("aws:sagemaker/notebookInstance:NotebookInstance", "nb", {"instanceType": "ml.g5.xlarge"})
+GCE = make(
+    "gcp:compute/instance:Instance", "box", {"name": "box", "machineType": "g2-standard-8", "zone": "us-central1-a"}
+)
+AZURE_VM = make(
+    "azure-native:compute:VirtualMachine", "box", {"hardwareProfile": {"vmSize": "Standard_NC24ads_A100_v4"}}
+)
+FULL = Decimal(730)
+
+
+def schedule(of: RecordedResource, name: str, when: str, call: str, **more: Any) -> RecordedResource:
+    target = {"arn": f"arn:aws:scheduler:::aws-sdk:{call}", "input": UNKNOWN, **more.pop("target", {})}
+    return make(
+        "aws:scheduler/schedule:Schedule", name, {"scheduleExpression": when, "target": target, **more}, target=of
+    )
+
+
+def event(of: RecordedResource, name: str, when: str, document: str) -> tuple[RecordedResource, ...]:
+    rule = make("aws:cloudwatch/eventRule:EventRule", name, {"scheduleExpression": when})
+    arn = f"arn:aws:ssm:us-east-1::automation-definition/{document}:$DEFAULT"
+    inputs = {"rule": UNKNOWN, "arn": arn, "input": UNKNOWN}
+    return rule, make("aws:cloudwatch/eventTarget:EventTarget", name, inputs, rule=rule, input=of)
+
+
+def job(name: str, when: str, ending: str) -> RecordedResource:
+    uri = f"https://compute.googleapis.com/compute/v1/projects/p/zones/us-central1-a/{ending}"
+    return make("gcp:cloudscheduler/job:Job", name, {"schedule": when, "httpTarget": {"uri": uri}})
+
+
+EVENING, MORNING = "cron(0 21 ? * MON-FRI *)", "cron(0 7 ? * MON-FRI *)"
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        (EC2, schedule(EC2, "off", EVENING, "ec2:stopInstances"), schedule(EC2, "on", MORNING, "ec2:startInstances")),
+        (EC2, *event(EC2, "off", EVENING, "AWS-StopEC2Instance"), *event(EC2, "on", MORNING, "AWS-StartEC2Instance")),
+        (
+            NOTEBOOK,
+            schedule(NOTEBOOK, "off", EVENING, "sagemaker:stopNotebookInstance"),
+            schedule(NOTEBOOK, "on", MORNING, "sagemaker:startNotebookInstance"),
+        ),
+        (GCE, job("off", "0 21 * * 1-5", "instances/box/stop"), job("on", "0 7 * * 1-5", "instances/box/start")),
+    ],
+)
+def test_what_policies_take_for_a_stop_by_the_clock_counts_in_the_hours(
+    resources: tuple[RecordedResource, ...],
+) -> None:
+    hours, confidence = machine_hours(*resources)
+    assert hours.expected.quantize(Decimal("0.01")) == OFFICE.quantize(Decimal("0.01")), confidence
+    assert hours.floor <= hours.expected < hours.ceiling == FULL
+
+
+def test_a_call_of_eventbridge_resizes_a_group() -> None:
+    of = group(minSize=0, desiredCapacity=1)
+    sizes = [
+        schedule(
+            of, name, when, "autoscaling:updateAutoScalingGroup", target={"input": f'{{"DesiredCapacity": {size}}}'}
+        )
+        for name, when, size in (("off", EVENING, 0), ("on", MORNING, 2))
+    ]
+    assert machine_hours(of, *sizes)[0].expected == (2 * OFFICE).quantize(Decimal("0.0001"))
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        (EC2, schedule(EC2, "off", EVENING, "ec2:stopInstances")),
+        (EC2, *event(EC2, "off", EVENING, "AWS-StopEC2Instance")),
+        (EC2, make("aws:ssm/association:Association", "off", {
+            "name": "AWS-StopEC2Instance", "scheduleExpression": EVENING, "parameters": UNKNOWN}, parameters=EC2)),
+        (AZURE_VM, make("azure-native:devtestlab:GlobalSchedule", "off", {
+            "status": "Enabled", "taskType": "ComputeVmShutdownTask", "dailyRecurrence": {"time": "1900"},
+            "targetResourceId": UNKNOWN}, targetResourceId=AZURE_VM)),
+    ],
+)  # fmt: skip
+def test_a_machine_that_is_only_stopped_has_no_floor(resources: tuple[RecordedResource, ...]) -> None:
+    hours, confidence = machine_hours(*resources)
+    assert (hours.floor, hours.expected, hours.ceiling) == (0, FULL, FULL)
+    assert "when it starts again is not stated" in confidence
+
+
+@pytest.mark.parametrize(
+    "more", [{"state": "DISABLED"}, {"endDate": "2025-01-01T00:00:00Z"}, {"scheduleExpression": "cron(0 21 1 * ? *)"}]
+)
+def test_a_schedule_that_does_not_go_on_stops_nothing(more: dict[str, Any]) -> None:
+    hours, _ = machine_hours(EC2, schedule(EC2, "off", EVENING, "ec2:stopInstances", **more))
+    assert hours.expected == FULL

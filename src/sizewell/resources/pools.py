@@ -46,6 +46,15 @@ def pool_hours(
     return size.hours() if schedule is None else schedule.hours(size)
 
 
+def kept_hours(
+    resource: RecordedResource, context: Context, size: Size, instance_type: str
+) -> tuple[Interval, str] | None:
+    """Hours of what one machine keeps while it is stopped, as its disks: a schedule of the plan saves none of them."""
+    if context.usage.of(resource, "machine_hours") is None and context.graph.registration(resource) is None:
+        return size.hours()
+    return pool_hours(resource, context, size, instance_type)
+
+
 def machines(
     resource: RecordedResource,
     context: Context,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from sizewell.resources.readers import guards
+from sizewell.resources.readers import clocks, guards
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.values import Count, Flag, canonical, count, flag, get, items, text
 from sizewell.sizing.billing.costing import amount
@@ -183,7 +183,35 @@ def least_size(graph: Graph, resource: RecordedResource, size: Size) -> Size:
 def schedule_of(graph: Graph, resource: RecordedResource) -> Schedule | None:
     """The schedule that other resources of the plan give this one; None where there is none."""
     reader = _READERS.get(canonical(resource.type))
-    return reader(graph, resource) if reader is not None else None
+    own = reader(graph, resource) if reader is not None else None
+    called = _called(graph, resource)
+    if called is None and (by := clocks.at_other_times(graph, resource)):
+        called = Schedule(unread=by)
+    if own is None or called is None:
+        return own or called
+    reach = _largest((_reach(own), _reach(called)))
+    return Schedule(unread=own.unread or called.unread or "schedules of two services", most=reach)
+
+
+def _called(graph: Graph, resource: RecordedResource) -> Schedule | None:
+    """What something calls by the clock: the same calls that a policy takes for a guard."""
+    listed = [
+        each for each in clocks.calls(graph, resource)
+        if each.live is not False and each.ours is not False and each.named
+    ]  # fmt: skip
+    parts: list[Schedule] = []
+    for call in listed:
+        minutes = weekly(call.when) if isinstance(call.when, str) else None
+        if not call.known or UNKNOWN in (call.live, call.ours):
+            parts.append(Schedule(unread="a call by the clock, of which not all is known"))
+        elif minutes is None or UNKNOWN in (call.least, call.wanted, call.most):
+            parts.append(Schedule(unread=f"a call by the clock ({call.when})", most=call.most))
+        else:
+            sizes = [each if isinstance(each, int) else None for each in (call.least, call.wanted, call.most)]
+            parts.append(Schedule(events=tuple(Event(minute, *sizes) for minute in minutes)))
+    if parts and all(each.wanted == 0 or each.most == 0 for each in listed if each.known):
+        parts.append(Schedule(unread="it is stopped by the clock, and when it starts again is not stated"))
+    return _joined(parts, [each.zone for each in listed])
 
 
 def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None:
@@ -193,7 +221,8 @@ def _scheduled_actions(graph: Graph, group: RecordedResource) -> Schedule | None
     live = [
         each
         for each in actions
-        if _runs(graph, each.inputs) is not False and not guards.refused(each.inputs, group.inputs)
+        if _runs(graph, each.inputs) is not False
+        and not guards.refused(each.inputs, group.inputs.get("scalingConfig", group.inputs))
     ]
     parts = [_ACTIVE_UNREAD if _runs(graph, each.inputs) is UNKNOWN else _action(each.inputs) for each in live]
     return _joined(parts, [each.inputs.get("timeZone") for each in live])
@@ -363,6 +392,7 @@ def _largest(sizes: Iterable[Count]) -> Count:
 
 _READERS: Final = {
     "aws:autoscaling/group:Group": _scheduled_actions,
+    "aws:eks/nodeGroup:NodeGroup": _scheduled_actions,  # by the group behind it
     "aws:sagemaker/endpoint:Endpoint": _scaling_actions,
     "gcp:compute/instanceGroupManager:InstanceGroupManager": _autoscaler_windows,
     "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": _autoscaler_windows,

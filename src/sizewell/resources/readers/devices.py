@@ -135,6 +135,24 @@ def uses_unasked(spec: object) -> bool:
     return placed_beside_some(spec)
 
 
+def shared(spec: object) -> bool:
+    """Whether a pod takes a part of a device, of which several fit on one: how many, only the cluster knows.
+
+    >>> shared({"containers": [{"resources": {"limits": {"nvidia.com/mig-1g.5gb": 1}}}]})
+    True
+    """
+    own = containers(spec)
+    listed = (spec,) if isinstance(own, Unknown) else (*own, spec)
+    amounts = [get(each, "resources", part) for each in listed for part in ("limits", "requests")]
+    names = [str(name) for each in amounts if isinstance(each, Mapping) for name in each]
+    return any(_kind(name) == "share" or "/mig-" in name or name.endswith(".shared") for name in names)
+
+
+def names_accelerators(label: str) -> bool:
+    """Whether a label of machines is set where they have accelerators."""
+    return label.startswith(_LABELS)
+
+
 def labelled(spec: object) -> tuple[str, ...]:
     """Labels of a cluster's own that speak of accelerators, where a pod asks for none and may run only there.
 

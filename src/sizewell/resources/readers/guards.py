@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
-from sizewell.resources.values import Flag, canonical, count, either, every, flag, get, items, negated, number, text
+from sizewell.resources.values import Flag, count, either, every, flag, get, items, negated, number, text
 
 SOON: Final = timedelta(days=31)  # a single stop later than that is no guard against a month's bill
 LONGEST_IDLE_MINUTES: Final = 24 * 60
@@ -213,79 +213,6 @@ def _stops(policy: object, on: date | None) -> Flag:
     return every(stops_often(get(policy, "vmStopSchedule", "schedule")), runs(start, end, on))
 
 
-SCHEDULER: Final = "aws:scheduler/schedule:Schedule"
-EVENT_RULE: Final = "aws:cloudwatch/eventRule:EventRule"
-_EVENT_TARGET: Final = "aws:cloudwatch/eventTarget:EventTarget"
-# What EventBridge calls to stop each kind of machine: an API of AWS, an automation of its own, an old built-in target.
-_STOPS: Final = {
-    "aws:ec2/instance:Instance": (
-        "aws-sdk:ec2:stopInstances",
-        "aws-sdk:ec2:terminateInstances",
-        "automation-definition/AWS-StopEC2Instance",
-        "automation-definition/AWS-TerminateEC2Instance",
-        "target/stop-instance",
-        "target/terminate-instance",
-    ),
-    "aws:autoscaling/group:Group": (
-        "aws-sdk:autoscaling:updateAutoScalingGroup",
-        "aws-sdk:autoscaling:setDesiredCapacity",
-        "aws-sdk:autoscaling:deleteAutoScalingGroup",
-    ),
-    "aws:eks/nodeGroup:NodeGroup": (
-        "aws-sdk:eks:updateNodegroupConfig",
-        "aws-sdk:eks:deleteNodegroup",
-        "automation-definition/AWS-UpdateEKSManagedNodeGroup",
-    ),
-    "aws:sagemaker/notebookInstance:NotebookInstance": ("aws-sdk:sagemaker:stopNotebookInstance",),
-}
-_RATE: Final = re.compile(r"^rate\((\d+) (minute|hour|day)s?\)$")
-_RESIZES: Final = ("AutoScalingGroup", "setDesiredCapacity", "updateNodegroupConfig", "ManagedNodeGroup")
-_EMPTIES: Final = re.compile(r'"(DesiredCapacity|(NodeGroup)?DesiredSize)"\s*:\s*\[?\s*"?0\b')
-
-
-def stop_event(graph: Graph, machine: RecordedResource) -> Flag:
-    """Whether a rule or schedule of EventBridge stops this machine, or empties this group, every week at least."""
-    flags: list[Flag] = []
-    for schedule in graph.of(SCHEDULER):
-        state = schedule.inputs.get("state")
-        on: Flag = UNKNOWN if state is UNKNOWN else bool(state != "DISABLED")
-        often = every(on, _recurs(schedule.inputs, graph.expiries.on))
-        flags.append(every(often, _calls(graph, schedule, "target", schedule.inputs.get("target"), machine)))
-    for target in graph.of(_EVENT_TARGET):
-        rules = graph.referenced(target, "rule", EVENT_RULE)
-        if isinstance(rules, Unknown):
-            often = UNKNOWN
-        else:
-            often = either(
-                False,
-                *(
-                    every(rule.inputs.get("state") != "DISABLED", _recurs(rule.inputs, graph.expiries.on))
-                    for rule in rules
-                ),
-            )
-        flags.append(every(often, _calls(graph, target, "input", target.inputs, machine)))
-    return either(False, *flags)
-
-
-_ASSOCIATION: Final = "aws:ssm/association:Association"
-_STOP_DOCUMENTS: Final = ("AWS-StopEC2Instance", "AWS-TerminateEC2Instance")
-
-
-def stop_association(graph: Graph, machine: RecordedResource) -> Flag:
-    """Whether an association of Systems Manager runs the automation that stops this machine, every week at least."""
-    flags: list[Flag] = []
-    for association in graph.of(_ASSOCIATION):
-        name = text(association.inputs.get("name"))
-        called: Flag = UNKNOWN if isinstance(name, Unknown) else name.rsplit("/", 1)[-1] in _STOP_DOCUMENTS
-        named = [
-            graph.referenced(association, prop, canonical(machine.type))
-            for prop in ("parameters", "targets", "instanceId")
-        ]
-        ours = either(*(UNKNOWN if isinstance(each, Unknown) else machine in each for each in named))
-        flags.append(every(called, _recurs(association.inputs, graph.expiries.on), ours))
-    return either(False, *flags)
-
-
 _STACK: Final = "aws:cloudformation/stack:Stack"
 _SCHEDULER_TEMPLATE: Final = "instance-scheduler"  # in the address of the solution's template
 
@@ -311,75 +238,6 @@ def obeyed_tag(graph: Graph, tags: object) -> Flag:
         value = get(tags, str(tag or "Schedule"))
         flags.append(UNKNOWN if works and value is UNKNOWN else works and value not in (None, ""))
     return either(False, *flags)
-
-
-def _recurs(inputs: Any, on: date | None) -> Flag:
-    stated = inputs.get("scheduleExpression")
-    live = runs(inputs.get("startDate"), inputs.get("endDate"), on)
-    if stated is UNKNOWN or live is not True:
-        return UNKNOWN if stated is UNKNOWN else live
-    rate = _RATE.match(str(stated or ""))
-    if rate:
-        return int(rate[1]) * {"minute": 1, "hour": 60, "day": 1440}[rate[2]] <= 7 * 1440
-    return stops_often(stated)
-
-
-def _calls(graph: Graph, schedule: RecordedResource, prop: str, target: object, machine: RecordedResource) -> Flag:
-    """Whether the target is a call that stops this machine, named by the input `prop`."""
-    calls = _STOPS[canonical(machine.type)]
-    arn, said = text(get(target, "arn")), text(get(target, "input"))
-    if isinstance(arn, Unknown):
-        return UNKNOWN
-    if not any(call in str(arn) for call in calls):
-        return False
-    if any(word in str(arn) for word in _RESIZES) and "delete" not in str(arn):
-        if isinstance(said, Unknown):
-            return UNKNOWN
-        if not _EMPTIES.search(str(said)):
-            return False
-    named = graph.referenced(schedule, prop, canonical(machine.type))
-    if isinstance(named, Unknown):
-        return UNKNOWN
-    own = [machine.inputs.get("name"), *(machine.outputs.get(key) for key in ("id", "name", "arn"))]
-    return machine in named or any(isinstance(name, str) and name and name in str(said) for name in own)
-
-
-_CLOUD_SCHEDULER: Final = "gcp:cloudscheduler/job:Job"
-
-
-def stop_call(graph: Graph, machine: RecordedResource) -> Flag:
-    """Whether a job of Cloud Scheduler stops this machine of Compute Engine, or empties this group."""
-    name = machine.inputs.get("name")
-    flags: list[Flag] = []
-    for job in graph.of(_CLOUD_SCHEDULER):
-        uri, paused = get(job.inputs, "httpTarget", "uri"), flag(job.inputs.get("paused"))
-        often = every(negated(paused), stops_often(job.inputs.get("schedule")))
-        if uri is UNKNOWN:
-            sources = job.property_dependencies.get("httpTarget", ())
-            flags.append(every(often, UNKNOWN if machine.urn in sources else False))
-            continue
-        ends = str(uri).endswith((f"/instances/{name}/stop", f"/instanceGroupManagers/{name}/resize?size=0"))
-        flags.append(every(often, isinstance(name, str) and ends))
-    return either(False, *flags)
-
-
-def shutdown_task(graph: Graph, machine: RecordedResource) -> Flag:
-    """Whether Azure's own auto-shutdown stops a virtual machine every day or every week."""
-    tasks = graph.referring(machine, "azure-native:devtestlab:GlobalSchedule", "targetResourceId")
-    return any_of(tasks, _shuts_down)
-
-
-def _shuts_down(schedule: RecordedResource) -> Flag:
-    inputs = schedule.inputs
-    status, task = flag(inputs.get("status")), text(inputs.get("taskType"))
-    if UNKNOWN in (status, task):
-        return UNKNOWN
-    days = items(get(inputs, "weeklyRecurrence", "weekdays"))
-    recurs = either(
-        UNKNOWN if inputs.get("dailyRecurrence") is UNKNOWN else get(inputs, "dailyRecurrence", "time") is not None,
-        UNKNOWN if isinstance(days, Unknown) else bool(days),
-    )
-    return every(status, task == "ComputeVmShutdownTask", recurs)
 
 
 def azure_scales_in(setting: RecordedResource) -> Flag:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sizewell.resources.graph import Graph
 from sizewell.resources.readers import devices
 from sizewell.resources.readers.common import base
+from sizewell.resources.readers.workloads import Standing, standing, times
 from sizewell.resources.recorded import INAPPLICABLE, UNKNOWN, Hidden, RecordedResource, Unknown
 from sizewell.resources.stackfacts import Job, Pods
 from sizewell.resources.values import (
@@ -312,18 +313,22 @@ def accelerators_asked(resource: RecordedResource, graph: Graph) -> Count:
     """
     if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
         return 0
-    spec = resource.inputs.get("spec")
-    model = get(spec, "predictor", "model")
+    wanted = [
+        (devices.asked(each.spec, graph, everywhere=each.everywhere), each) for each in workloads(resource, graph)
+    ]
+    amounts = [number if each.everywhere else times(number, each.running) for number, each in wanted if number != 0]
+    return sum(amounts) if all(isinstance(amount, int) for amount in amounts) else UNKNOWN  # type: ignore[arg-type]
+
+
+def workloads(resource: RecordedResource, graph: Graph) -> tuple[Standing, ...]:
+    """The pods of a Kubernetes resource with their numbers; a model that a service starts counts as its container."""
+    if not resource.type.startswith("kubernetes:") or resource.type.startswith(_OTHERS):
+        return ()
+    specs = _all(resource)
+    predictor = get(resource.inputs, "spec", "predictor")
+    model = get(predictor, "model")
     if canonical(resource.type).endswith(":InferenceService") and model is not None:
-        least = count(get(spec, "predictor", "minReplicas", default=1))
-        each = devices.asked({**get(spec, "predictor"), "containers": [model]}, graph)
-        return each * max(least or 0, 1) if isinstance(each, int) and not isinstance(least, Unknown) else UNKNOWN
-    pods_wanted = count(get(spec, "replicas", default=get(spec, "parallelism", default=1)))
-    everywhere = _is_everywhere(resource)
-    wanted = [devices.asked(each, graph, everywhere=everywhere) for _, each in _all(resource)]
-    if not any(each is UNKNOWN or each for each in wanted):
-        return 0
-    numbers = [each for each in wanted if isinstance(each, int)]
-    if len(numbers) < len(wanted) or not isinstance(pods_wanted, int):
-        return UNKNOWN
-    return sum(numbers) * pods_wanted
+        specs = iter(
+            [("spec.predictor", UNKNOWN if UNKNOWN in (predictor, model) else {**predictor, "containers": [model]})]
+        )
+    return tuple(standing(resource, graph, specs))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sizewell.resources import aws_nodes, controlled
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import guards
+from sizewell.resources.readers import clocks, guards
 from sizewell.resources.readers.autoscalers import eks_autoscaler
 from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -123,7 +123,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
                             schedules, lambda action: guards.scheduled_stop(action, resource.inputs, graph.expiries.on)
                         ),
                     ),
-                    guards.stop_event(graph, resource),
+                    clocks.stops(graph, resource),
                     guards.obeyed_tag(graph, tags_of(resource)),
                 ),
             ),
@@ -265,8 +265,7 @@ def _stopped(graph: Graph, machine: RecordedResource) -> Flag:
         guards.any_of(
             graph.referring(machine, "aws:cloudwatch/metricAlarm:MetricAlarm", "dimensions"), guards.stop_alarm
         ),
-        guards.stop_event(graph, machine),
-        guards.stop_association(graph, machine),
+        clocks.stops(graph, machine),
         guards.obeyed_tag(graph, tags_of(machine)),
     )
 
@@ -319,7 +318,7 @@ def _node_group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]
                 guards.any_of(
                     schedules, lambda action: guards.scheduled_stop(action, scaling or {}, graph.expiries.on)
                 ),
-                guards.stop_event(graph, resource),
+                clocks.stops(graph, resource),
             ),
             "zones": _own_zones(graph, resource) if isinstance(subnets, Unknown) else (len(subnets) or None),
         }

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sizewell.resources import azure_nodes
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import guards
+from sizewell.resources.readers import clocks, guards
 from sizewell.resources.readers.common import ONE_MACHINE, decoded, tags_within
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
@@ -141,7 +141,7 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
             **_profile(resource.inputs, azure_nodes.vm_machine(resource), apart),
             **ONE_MACHINE,
             "zones": 1,
-            "scheduled": guards.shutdown_task(graph, resource),
+            "scheduled": clocks.stops(graph, resource),
             "reserved": _reserved(
                 graph,
                 resource,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sizewell.resources import gcp_nodes
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import guards
+from sizewell.resources.readers import clocks, guards
 from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF, tags_within
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import least_size
@@ -187,7 +187,7 @@ def _instance(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             **details,
             **(ONE_MACHINE if gcp_nodes.instance_machine(resource.inputs).runs else SWITCHED_OFF),
             "zones": 1,
-            "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
+            "scheduled": either(details["scheduled"], clocks.stops(graph, resource)),
         }
     ]
 
@@ -209,7 +209,7 @@ def _copied(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
             **details,
             **(ONE_MACHINE if gcp_nodes.instance_machine(inputs).runs else SWITCHED_OFF),
             "zones": 1,
-            "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
+            "scheduled": either(details["scheduled"], clocks.stops(graph, resource)),
         }
     ]
 
@@ -230,7 +230,7 @@ def _group(graph: Graph, resource: RecordedResource) -> list[dict[str, Any]]:
     return [
         {
             **details,
-            "scheduled": either(details["scheduled"], guards.stop_call(graph, resource)),
+            "scheduled": either(details["scheduled"], clocks.stops(graph, resource)),
             "nodes_min": size.least,
             "nodes_wanted": size.wanted,
             "nodes_max": size.most,

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from sizewell.resources import aws_nodes, azure_nodes, controlled, standing
 from sizewell.resources.gcp_nodes import last_part, run_size
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import guards
+from sizewell.resources.readers import clocks, guards
 from sizewell.resources.readers.cloud import Reader, Readers
 from sizewell.resources.readers.common import base, decoded, is_accelerated_name
 from sizewell.resources.readers.network import is_world
@@ -276,7 +276,7 @@ def notebook_instance(graph: Graph, resource: RecordedResource) -> dict[str, obj
     return {
         "accelerated": _ml_accelerated(inputs.get("instanceType")),
         "kind": _bare(text(inputs.get("instanceType"))),
-        "stops_itself": either(stops, guards.stop_event(graph, resource)),
+        "stops_itself": either(stops, clocks.stops(graph, resource)),
         "public": _is_not(inputs.get("directInternetAccess"), "Disabled"),
         "root": _is_not(inputs.get("rootAccess"), "Disabled"),
         "own_key": inputs.get("kmsKeyId") is not None,

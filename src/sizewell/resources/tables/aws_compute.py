@@ -10,6 +10,7 @@ from typing import Final
 from sizewell.resources import aws_nodes, pools
 from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.readers import pod_machines
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Size, Weighted, fixed, weighed
 from sizewell.resources.tables import disks, gaps, reserved
@@ -49,6 +50,7 @@ def _node_group(resource: RecordedResource, context: Context) -> Outcome:
         wanted=count(get(scaling, "desiredSize")),
         most=count(get(scaling, "maxSize")),
     )
+    size = pod_machines.raised(context.graph, resource, size)
     lines = _pool(resource, context, nodes, size)
     if nodes.template is None and isinstance(lines, tuple):
         windows = str(resource.inputs.get("amiType")).startswith("WINDOWS")
@@ -380,7 +382,7 @@ def _instance(resource: RecordedResource, context: Context) -> Outcome:
     if market == "on-demand" and resource.inputs.get("launchTemplate") is not None:
         market = aws_nodes.template_market(inherited)
     size = fixed(1)
-    hours = pools.pool_hours(resource, context, size, kind if isinstance(kind, str) else "")
+    hours = pools.kept_hours(resource, context, size, kind if isinstance(kind, str) else "")
     machine = {**inherited, **resource.inputs} if isinstance(inherited, Mapping) else resource.inputs
     held = resource if reserved.STANDS in resource.inputs or not isinstance(template, RecordedResource) else template
     image = get(machine, "ami", default=get(machine, "imageId"))

@@ -9,13 +9,15 @@ from typing import Any, Final
 from sizewell.resources import azure_nodes, pools
 from sizewell.resources.azure_nodes import Machine
 from sizewell.resources.context import Context, Free, Outcome, Pricer
-from sizewell.resources.readers import services
+from sizewell.resources.readers import pod_machines, services
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import disks, reserved
-from sizewell.resources.values import Text, count, get, items, number, text
+from sizewell.resources.values import Text, canonical, count, get, items, number, text
 from sizewell.sizing.billing.tariff import ONE
 from sizewell.sizing.money import Interval, LineItem
+
+_MACHINE: Final = "azure-native:compute:VirtualMachine"
 
 
 def disk_key(kind: Text) -> Text:
@@ -61,6 +63,7 @@ def _machines(
     lines += licences(resource, context, machine, hours, lines)
     if machine.ephemeral is True:
         return lines
+    hours = _disk_hours(resource, context, size, machine)
     if machine.ephemeral is UNKNOWN:
         lines.append(context.unpriced(resource, "OS disks", "the disk is known only after deployment"))
     elif machine.disk_gigabytes is None:
@@ -127,12 +130,20 @@ def _standby(resource: RecordedResource, context: Context) -> Outcome:
     return tuple(lines) or Free("its machines do not run, and their disks are not stated")
 
 
+def _disk_hours(
+    resource: RecordedResource, context: Context, size: Size, machine: Machine
+) -> tuple[Interval, str] | None:
+    """Hours of the disks of machines: a virtual machine keeps its own while it is stopped."""
+    hours_of = pools.kept_hours if canonical(resource.type) == _MACHINE else pools.pool_hours
+    return hours_of(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+
+
 def _data_disks(
     resource: RecordedResource, context: Context, attached: Any, size: Size, machine: Machine
 ) -> list[LineItem]:
     if isinstance(attached, Unknown):
         return [context.unpriced(resource, "data disks", "the disks are known only after deployment")]
-    hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
+    hours = _disk_hours(resource, context, size, machine)
     lines: list[LineItem] = []
     for disk in attached:
         owned = get(disk, "managedDisk", "id") is not None or get(disk, "diskSizeGB") is None
@@ -182,8 +193,8 @@ def _managed_cluster(resource: RecordedResource, context: Context) -> Outcome:
             context.unpriced(resource, "machines of AKS Automatic", "the service starts them as pods need them")
         )
         return tuple(lines)
-    for profile in pools_inside:
-        size = azure_nodes.agent_size(profile)
+    for index, profile in enumerate(pools_inside):
+        size = pod_machines.raised(context.graph, resource, azure_nodes.agent_size(profile), index)
         lines.extend(_machines(resource, context, azure_nodes.agent_machine(profile, resource.inputs), size))
     return tuple(lines) or Free("the free control plane")
 
@@ -221,7 +232,8 @@ def _agent_pool(resource: RecordedResource, context: Context) -> Outcome:
     clusters = context.graph.referenced(resource, "resourceName", azure_nodes.MANAGED_CLUSTER)
     cluster = clusters[0].inputs if isinstance(clusters, tuple) and clusters else None
     machine = azure_nodes.agent_machine(resource.inputs, cluster)
-    return tuple(_machines(resource, context, machine, azure_nodes.agent_size(resource.inputs)))
+    size = pod_machines.raised(context.graph, resource, azure_nodes.agent_size(resource.inputs))
+    return tuple(_machines(resource, context, machine, size))
 
 
 _ATTACHED: Final = frozenset(  # kinds of a Compute that stand elsewhere: the API's ComputeType
@@ -307,7 +319,7 @@ def _lustre(resource: RecordedResource, context: Context) -> Outcome:
 
 TABLE: Final[dict[str, Pricer]] = {
     "azure-native:compute:VirtualMachineScaleSet": _scale_set,
-    "azure-native:compute:VirtualMachine": _vm,
+    _MACHINE: _vm,
     azure_nodes.STANDBY_POOL: _standby,
     "azure-native:containerservice:ManagedCluster": _managed_cluster,
     "azure-native:containerservice:AgentPool": _agent_pool,

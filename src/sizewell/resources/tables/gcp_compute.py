@@ -9,6 +9,7 @@ from typing import Final
 from sizewell.resources import gcp_nodes, pools, sustained
 from sizewell.resources.context import Context, Free, Outcome, Pricer
 from sizewell.resources.gcp_nodes import CLUSTER, Machine
+from sizewell.resources.readers import pod_machines
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Size, fixed
@@ -180,7 +181,9 @@ def _node_pool(resource: RecordedResource, context: Context) -> Outcome:
     machine = gcp_nodes.node_machine(
         resource.inputs.get("nodeConfig"), queued=flag(get(resource.inputs, "queuedProvisioning", "enabled"))
     )
-    size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    size = pod_machines.raised(
+        context.graph, resource, gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    )
     private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
     return tuple(_machines(resource, context, machine, size, public=negated(private), cluster=cluster))
 
@@ -197,13 +200,14 @@ def _cluster(resource: RecordedResource, context: Context) -> Outcome:
         if isinstance(inline, Unknown):
             lines.append(context.unpriced(resource, "node pools", "the pools are known only after deployment"))
         elif inline:
-            for pool in inline:
+            for index, pool in enumerate(inline):
                 if isinstance(pool, Unknown):
                     reason = "the pool is known only after deployment"
                     lines.append(context.unpriced(resource, "node pool", reason))
                     continue
                 alone = replace(resource, inputs=pool)
                 size = gcp_nodes.pool_size(alone, gcp_nodes.pool_zones(alone, resource))
+                size = pod_machines.raised(context.graph, resource, size, index)
                 inside = gcp_nodes.node_machine(pool.get("nodeConfig"))
                 lines.extend(_machines(resource, context, inside, size, public=public))
         else:
@@ -285,7 +289,9 @@ def _private_pool(resource: RecordedResource, context: Context) -> tuple[Machine
     clusters = context.graph.referenced(resource, "cluster", CLUSTER)
     cluster = clusters[0] if isinstance(clusters, tuple) and clusters else None
     private = gcp_nodes.private_nodes(resource, UNKNOWN if isinstance(clusters, Unknown) else cluster)
-    size = gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    size = pod_machines.raised(
+        context.graph, resource, gcp_nodes.pool_size(resource, gcp_nodes.pool_zones(resource, cluster))
+    )
     return (gcp_nodes.node_machine(resource.inputs.get("nodeConfig")) if private is True else None), size
 
 

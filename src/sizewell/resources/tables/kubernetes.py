@@ -13,6 +13,7 @@ from sizewell.resources.context import Context, Free, Outcome
 from sizewell.resources.hidden import renders
 from sizewell.resources.kinds import kind_of, named
 from sizewell.resources.kubernetes import Nodes, nodes_of
+from sizewell.resources.readers import pod_machines
 from sizewell.resources.readers.pods import accelerators_asked
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.values import Count, flag, get, items, text
@@ -51,6 +52,15 @@ def _machines_of_pods(resource: RecordedResource, context: Context) -> tuple[Lin
     asks = isinstance(wanted, Unknown) or bool(wanted)
     nodes = _nodes(context)
     if nodes.here(resource, context.graph):
+        placed = pod_machines.placement(context.graph)
+        if resource.urn in placed.jobs:
+            component = context.graph.component(resource)
+            context.outside.append(f"{component}: machines while it runs ({resource.name}): not stated, not in totals")
+            return ()
+        if resource.urn in placed.left and (starter := pod_machines.starters(context.graph)):
+            with_some = f" with {_accelerators(wanted)}" if asks else ""
+            why = f"{starter} starts them as pods need them, and which it takes is not known"
+            return (context.unpriced(resource, f"machines{with_some} for its pods", why),)
         if not asks or nodes.accelerated:
             return ()
         started = any(flag(each.inputs.get("enableAutopilot")) is True for each in context.graph.of(_GKE))
