@@ -160,3 +160,51 @@ def test_a_node_group_is_emptied_by_what_acts_on_it(kind: str, inputs: dict[str,
     (pool,) = facts(Plan(project="p", stack="dev", resources=(group, cluster, other)), load()).pools
     assert either(pool.scales, pool.scheduled) is bool(stops)
     assert pool.autoscaler_elsewhere is (stops == "elsewhere")
+
+
+VARIANT = {"variantName": "a", "instanceType": "ml.g5.2xlarge", "initialInstanceCount": 1}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "variant", "least"),
+    [
+        ({}, {"modelName": "m"}, 1),  # the service refuses a minimum of 0
+        ({"asyncInferenceConfig": {"outputConfig": {}}}, {"modelName": "m"}, 0),
+        ({}, {"managedInstanceScaling": {"status": "ENABLED", "minInstanceCount": 0, "maxInstanceCount": 2}}, 0),
+    ],
+)
+def test_a_real_time_variant_keeps_an_instance(
+    configuration: dict[str, Any], variant: dict[str, Any], least: int
+) -> None:
+    stated = {**configuration, "productionVariants": [{**VARIANT, **variant}]}
+    config = resource("aws:sagemaker/endpointConfiguration:EndpointConfiguration", "c", {"name": "c", **stated})
+    host = resource("aws:sagemaker/endpoint:Endpoint", "e", {"name": "e", "endpointConfigName": "c"})
+    bounds = {"minCapacity": 0, "maxCapacity": 4, "scalableDimension": "sagemaker:variant:DesiredInstanceCount"}
+    address = {"serviceNamespace": "sagemaker", "resourceId": "endpoint/e/variant/a"}
+    target = resource("aws:appautoscaling/target:Target", "t", {**address, **bounds})
+    follows = {"resourceId": address["resourceId"], "targetTrackingScalingPolicyConfiguration": {"targetValue": 5}}
+    policy = resource("aws:appautoscaling/policy:Policy", "p", follows)
+    plan = Plan(project="p", stack="dev", resources=(config, host, target, policy), config={"aws:region": "us-east-1"})
+    (endpoint,) = facts(plan, load()).endpoints
+    assert (endpoint.nodes_min, "asyncInferenceConfig" in endpoint.keeps_one) == (least, bool(least))
+    line = next(each for each in price(plan, load(), on=date(2026, 11, 27)).items if each.unit == "machine-hour")
+    assert line.quantity.floor == 730 * least
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        ("azure-native:containerservice:AgentPool", {"mode": "System", **(SYSTEM := {
+            "vmSize": "Standard_NC4as_T4_v3", "enableAutoScaling": True, "minCount": 0, "maxCount": 3, "count": 0})}),
+        ("azure-native:containerservice:ManagedCluster", {"agentPoolProfiles": [{"mode": "System", **SYSTEM}]}),
+        ("azure:containerservice/kubernetesCluster:KubernetesCluster", {"defaultNodePool": {
+            "vmSize": "Standard_NC4as_T4_v3", "autoScalingEnabled": True, "minCount": 0, "maxCount": 3}}),
+    ],
+)  # fmt: skip
+def test_a_system_pool_of_aks_keeps_a_machine(kind: str, inputs: dict[str, Any]) -> None:
+    made = resource(kind, "k", {"location": "eastus", **inputs})
+    plan = Plan(project="p", stack="dev", resources=(made,), config={})
+    (pool,) = facts(plan, load()).pools
+    assert (pool.nodes_min, "mode User" in pool.keeps_one) == (1, True)
+    line = next(each for each in price(plan, load(), on=date(2026, 11, 27)).items if each.unit == "machine-hour")
+    assert line.quantity.floor == 730

@@ -168,6 +168,14 @@ def agent_machine(profile: object, cluster: object = None) -> Machine:
     )
 
 
+def is_system(profile: object) -> bool:
+    """Whether an AKS pool is for the cluster's own pods: such a pool has a machine at least.
+
+    Source: Microsoft Learn, "Manage system node pools in Azure Kubernetes Service", from memory.
+    """
+    return str(get(profile, "mode")).lower() == "system"
+
+
 def agent_size(profile: object) -> Size:
     if get(profile, "powerState", "code") == "Stopped":
         return fixed(0)
@@ -176,6 +184,8 @@ def agent_size(profile: object) -> Size:
     if scaled is False:
         return fixed(wanted)
     least, most = count(get(profile, "minCount", default=0)), count(get(profile, "maxCount"))
+    if is_system(profile):
+        least, wanted = (max(each, 1) if isinstance(each, int) else each for each in (least, wanted))
     return Size(least=UNKNOWN if scaled is UNKNOWN else least, wanted=wanted, most=most)
 
 

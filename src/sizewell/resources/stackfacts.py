@@ -90,6 +90,7 @@ class Pool(Fact):
     nodes_min: Count = None
     nodes_wanted: Count = None
     nodes_max: Count = None
+    keeps_one: str = ""  # the way out where its service refuses a minimum of 0
     scales: Flag = False  # something moves the size, down to the minimum, by load
     autoscaler_elsewhere: bool = False  # it scales only where another program brings its cluster's autoscaler
     moved: Flag = False  # something moves the size in some direction, whether or not it ever takes machines away
@@ -195,6 +196,7 @@ class Endpoint(Fact):
     scales: Flag = False
     nodes_min: Count = None
     nodes_max: Count = None
+    keeps_one: str = ""  # the way out where its service refuses a minimum of 0
     kinds: tuple[str, ...] | Unknown = ()  # machine types, as their machines are called outside of the service
 
 

@@ -81,6 +81,8 @@ def idle_exposure(pool: Pool, parameters: Parameters) -> Verdict:
     )
     if pool.type == _NODE_GROUP and least == 0:
         return Violation(message, _AUTOSCALER)
+    if pool.keeps_one:
+        return Violation(message, f"{pool.keeps_one}; or add an expiry that something acts on")
     return Violation(
         message,
         "set the minimum to 0 with an autoscaler, or add a schedule, an idle guard or an expiry that something acts on",
@@ -306,7 +308,8 @@ def endpoint_keeps_machines(endpoint: Endpoint, parameters: Parameters) -> Verdi
     return Violation(
         f"at least {plural(least, 'machine')} of a model endpoint {'is' if least == 1 else 'are'} billed every night"
         f"{endpoint.expiry.also()}",
-        _NEVER_ZERO.get(endpoint.type, "set its minimum to 0, or serve from a service that starts on demand"),
+        endpoint.keeps_one
+        or _NEVER_ZERO.get(endpoint.type, "set its minimum to 0, or serve from a service that starts on demand"),
     )
 
 

@@ -87,7 +87,7 @@ def minimum_above_zero_in_dev(pool: Pool, parameters: Parameters) -> Verdict:
     kept = plural(pool.nodes_min or 0, f"{pool.accelerator} machine")
     return Violation(
         f"a {pool.environment} stack is billed for at least {kept} every night",
-        _FLEETS.get(pool.type, "set the minimum size to 0"),
+        pool.keeps_one or _FLEETS.get(pool.type, "set the minimum size to 0"),
     )
 
 

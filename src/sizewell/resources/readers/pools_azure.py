@@ -152,6 +152,12 @@ def _vm(graph: Graph, resource: RecordedResource) -> list[dict[str, object]]:
     ]
 
 
+_SYSTEM: Final = (
+    "run the accelerators in a node pool of their own, an agent pool with mode User, enableAutoScaling and minCount 0: "
+    "a system pool keeps a machine"
+)
+
+
 def _agent(profile: object, resource: RecordedResource, cluster: object) -> dict[str, object]:
     machine = azure_nodes.agent_machine(profile)
     size = azure_nodes.agent_size(profile)
@@ -164,6 +170,7 @@ def _agent(profile: object, resource: RecordedResource, cluster: object) -> dict
         "kinds": _kinds(machine.kind),
         "market": machine.market,
         "kubernetes": True,
+        "keeps_one": _SYSTEM if azure_nodes.is_system(profile) else "",
         "nodes_min": size.least,
         "nodes_wanted": size.wanted,
         "nodes_max": size.most,

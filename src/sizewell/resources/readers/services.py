@@ -89,7 +89,9 @@ def _sagemaker_variants(
     for scaling, variant, (moved, fewest) in zip(managed, live, outside, strict=True):
         initial = get(variant, "initialInstanceCount", default=1)
         below: object = UNKNOWN if moved is UNKNOWN else fewest if moved else initial
-        least.append(count(get(scaling, "minInstanceCount", default=below)))
+        fewest_stated = count(get(scaling, "minInstanceCount", default=below))
+        kept = at_least(resource.inputs, variant)
+        least.append(max(fewest_stated, kept) if isinstance(fewest_stated, int) else fewest_stated)
     return {
         "accelerated": either(*(_ml_accelerated(get(variant, "instanceType")) for variant in live)),
         "scales": either(
@@ -97,8 +99,25 @@ def _sagemaker_variants(
         ),
         "nodes_min": UNKNOWN if UNKNOWN in least else sum(value for value in least if isinstance(value, int)),
         "nodes_max": None,
+        "keeps_one": _REAL_TIME if any(at_least(resource.inputs, variant) for variant in live) else "",
         "kinds": _kinds([get(variant, "instanceType") for variant in live]),
     }
+
+
+_REAL_TIME: Final = (
+    "add asyncInferenceConfig to its configuration, with a scaling target of minCapacity 0 and a policy, or an expiry "
+    "that something acts on: a real-time variant of a model keeps an instance"
+)
+
+
+def at_least(configuration: object, variant: object) -> int:
+    """Instances that a variant always has: one, unless it is asynchronous, or made for inference components, which
+    names no model.
+
+    Source: AWS, "Scale an endpoint to zero instances", SageMaker AI Developer Guide, from memory.
+    """
+    asynchronous = get(configuration, "asyncInferenceConfig") is not None
+    return 0 if asynchronous or get(variant, "modelName") is None else 1
 
 
 def _scaled_outside(graph: Graph, config: RecordedResource, variant: object) -> tuple[Flag, Count]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
@@ -35,6 +36,7 @@ def _machines(resource: RecordedResource, context: Context, ml_type: Any, size: 
 
 def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
     configurations = context.graph.referenced(resource, "endpointConfigName", ENDPOINT_CONFIGURATION)
+    inputs: Mapping[str, object] = {}
     if isinstance(configurations, Unknown) or not configurations:
         variants = _controlled_variants(resource, context)
         if variants is None:
@@ -52,6 +54,8 @@ def _endpoint(resource: RecordedResource, context: Context) -> Outcome:
             lines.extend((*_kept_ready(resource, context, serverless), *_serverless(resource, context)))
             continue
         size = variant_size(context, variant)
+        if isinstance(size.least, int):
+            size = replace(size, least=max(size.least, services.at_least(inputs, variant)))
         lines.append(_machines(resource, context, get(variant, "instanceType", default=UNKNOWN), size))
         gigabytes = number(get(variant, "volumeSizeInGb"))
         if gigabytes is not None:
