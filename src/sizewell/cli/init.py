@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from sizewell.cli.questions import Answers
 
 DESCRIPTION = """Make a Pulumi project: specs, decisions, configuration of the stacks dev and prod,
-policies, the pull-request workflow, CODEOWNERS, and a README that says what each file is.
+policies, the pull-request workflow, CODEOWNERS, a README that says what each file is, and an
+AGENTS.md for agents.
 
 Prompts for what no flag gives. Writes only files that are missing and overwrites none, so an
 interrupted run is completed by running it again. Works without a network.

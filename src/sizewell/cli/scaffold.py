@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
@@ -171,6 +171,7 @@ def _texts(answers: Answers, folder: Path) -> dict[str, str]:
     owned = "\n".join(f"/{path.removeprefix(place.up)} {values['reviewer']}" for path in forge)
     for path, name in forge.items():
         texts[path] = _answer(name, {**values, "forge_files": owned})
+    texts["AGENTS.md"] = _answer("AGENTS.md", {**values, **_for_agents(answers, [*forge])})
     texts["requirements.txt"] = _answer("requirements.txt", values)
     texts["stacks/requirements.txt"] = _answer("requirements-stacks.txt", values)
     for path, text in _static(files("sizewell") / "templates" / "project"):
@@ -178,6 +179,20 @@ def _texts(answers: Answers, folder: Path) -> dict[str, str]:
     from sizewell.policy.pack import FILES
 
     return {**texts, **{f"policy/{name}": text for name, text in FILES.items()}}
+
+
+def _for_agents(answers: Answers, forge: Sequence[str]) -> dict[str, str]:
+    """What differs in the file for agents: the place, the forge's files, and exit codes."""
+    from sizewell.cli.reference import EXITS
+
+    paths = ", ".join(f"`{path}`" for path in forge)
+    row = "the cost preview in pull requests, and who approves" if forge else "what is not committed"
+    return {
+        "project": answers.name,
+        "place": f"{answers.cloud}/{answers.region}",
+        "forge_row": f"| {paths or '`.gitignore`'} | {row} | a person |",
+        "exits": "\n".join(f"| {code} | {EXITS[code]} |" for code in (0, 1, 2, 3, 4, 5, 64, 69)),
+    }
 
 
 def _asked(answers: Answers) -> str:
