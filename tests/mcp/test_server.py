@@ -127,6 +127,8 @@ def test_what_is_cut_can_be_asked_for(client: Client, tool: str, arguments: dict
         ("size", {"spec": "../../shop.yaml"}, r"spec: \.\./\.\./shop\.yaml is outside of the project"),
         ("size", {"spec": "nothing.yaml"}, r"spec: nothing\.yaml: no such file\n  fix: name a file of the project, or give the text"),
         ("size", {"spec": "stacks"}, r"spec: stacks: no such file"),
+        ("size", {"spec": "a\0b"}, r"size: embedded null byte\n  fix: name another file"),
+        ("size", {"spec": "x" * 5_000}, r"File name too long.*\n  fix: name another file"),
         ("size", {"spec": "--show-spec"}, r"spec: is not such a value, got '--show-spec'"),
         ("size", {"spec": "name: chat\nkind: inference\nmodel: {config: /etc/hostname}\n"}, r"spec: model\.config: /etc/hostname is outside of the project"),
         ("size", {"spec": CHAT.replace("rps: 4", "requests: ../../log.csv")}, r"traffic\.requests"),

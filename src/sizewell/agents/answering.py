@@ -39,9 +39,13 @@ def answer(call: Caller, exits: Mapping[int, str], name: str, arguments: Mapping
         if done.code >= FAILED_FROM and not done.out.strip():
             return Answer(_said(done, arguments), failed=True)
         document = tool.shape(call.root, args, json.loads(done.out)) if done.out.strip() else {}
-        return _answered(tool, args, document, code=done.code, means=exits[done.code], said=_said(done, arguments))
+        return _answered(
+            tool, args, document, code=done.code, means=exits.get(done.code, "unknown"), said=_said(done, arguments)
+        )
     except SizewellError as error:
         return Answer(f"{name}: {error}"[:WAYS], failed=True)
+    except (OSError, ValueError) as error:  # a path that no system takes, a file that cannot be read
+        return Answer(f"{name}: {error}"[:WAYS] + "\n  fix: name another file, or correct what is stated", failed=True)
 
 
 def _tool(name: str) -> Tool:

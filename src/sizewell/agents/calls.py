@@ -7,6 +7,7 @@ import io
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -85,6 +86,8 @@ def _child(answer: Connection, run: Run, lines: list[list[str]], stdin: str, fol
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1):
         os.dup2(nowhere, descriptor)
+    if hasattr(signal, "alarm"):
+        signal.alarm(round(SECONDS_MAX) + 5)  # where the server is gone, nobody else ends a program that hangs
     os.chdir(folder)
     sys.dont_write_bytecode = True  # of the project's own modules, into its folders
     done = Done(code=70, out="", err="")
