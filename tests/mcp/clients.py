@@ -17,7 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-# Never fewer than a model's tokenizer makes of JSON: a few letters, up to three figures or one sign each.
+# More than a model's tokenizer makes of JSON, as a rule: up to six letters, three figures or two signs each.
 TOKEN = re.compile(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]{1,2}")
 TOKENS_MAX = 4_000
 

@@ -229,6 +229,31 @@ def test_without_the_extra_it_names_the_line_that_installs_it(monkeypatch: pytes
         mcp.command.callback(mcp.Arguments(list=False, json=False, project=None))
 
 
+def test_a_change_is_tried_where_the_settings_name_a_base(shop: Path, tmp_path: Path) -> None:
+    from .clients import connected
+
+    own = tmp_path / "shop"
+    subprocess.run(["cp", "-r", str(shop), str(own)], check=True)
+    (own / "sizewell.toml").write_text('base = "main"\n')
+    git = ("git", "-C", str(own), "-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "a")):
+        subprocess.run([*git, *words], check=True)
+    with connected(own, {}) as client:
+        data = client.ask("preview", stack="dev", changes={SPEC: f"{CHAT}{OWNED}"}).data
+        assert data["exit_code"] == 0
+        assert data["answer"]["before"] is None
+        data = client.ask("preview", stack="dev").data
+        assert data["answer"]["before"]["usd_per_month"] == data["answer"]["after"]["usd_per_month"]
+        assert client.ask("policy", stack="dev", base="main").data["answer"]["dev"]["ok"]
+        reply = client.ask("preview", stack="dev", base="nowhere")
+        assert reply.failed
+        assert "nowhere" in reply.text
+        reply = client.ask("preview", stack="dev", base="main", changes={SPEC: CHAT})
+        assert "fix: leave base or changes out" in reply.text
+    listed = subprocess.run([*git, "worktree", "list"], capture_output=True, text=True, check=True).stdout
+    assert len(listed.splitlines()) == 1
+
+
 def test_outside_of_a_project_what_needs_none_answers(tmp_path: Path) -> None:
     from .clients import connected
 

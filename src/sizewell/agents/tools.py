@@ -97,6 +97,7 @@ class OfStack(Arguments):
 class Tried(Arguments):
     stack: Stack
     changes: Changes = {}
+    base: Annotated[Word, Field(description="compare with this git revision, such as main; not with changes")] = ""
     on: Day = ""
 
 
@@ -138,7 +139,12 @@ def _of_stack(*words: str) -> Callable[[Path, Any], Line]:
 
 def _tried(command: str) -> Callable[[Path, Any], Line]:
     def line(_root: Path, args: Tried) -> Line:
-        return Line(words=[command, "--json", *_options(args, "on"), "--", args.stack], changes=args.changes)
+        if args.changes and args.base:
+            raise UsageError("base: a change that is tried is compared with nothing\n  fix: leave base or changes out")
+        # A copy has no history, so that the base which a project's settings name is not there.
+        against = ["--base="] if args.changes and command == "preview" else _options(args, "base")
+        words = [command, "--json", *against, *_options(args, "on"), "--", args.stack]
+        return Line(words=words, changes=args.changes)
 
     return line
 
