@@ -23,6 +23,7 @@ from sizewell.clouds.prices.meters import KeptByHand
 from sizewell.components.azure.scale_sets import WindowsZone
 from sizewell.components.names import NameLimit
 from sizewell.launch.gpudirect import TcpxVariable
+from sizewell.policy.terms import OwnTerm
 from sizewell.preview.fixed import FixedInputs
 from sizewell.preview.needs import HoldsData
 from sizewell.reconcile.adoption import IdentityForm
@@ -74,6 +75,7 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "components/data/names.csv": (NameLimit, ("type",)),
     "components/data/windows_zones.csv": (WindowsZone, ("zone",)),
     "launch/data/tcpx.csv": (TcpxVariable, ("variable",)),
+    "policy/data/own_terms.csv": (OwnTerm, ("type", "term")),
     "preview/data/fixed_inputs.csv": (FixedInputs, ("type",)),
     "preview/data/holds_data.csv": (HoldsData, ("type",)),
     "reconcile/data/identities.csv": (IdentityForm, ("type",)),

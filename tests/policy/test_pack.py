@@ -134,7 +134,7 @@ def test_a_purchase_is_refused_before_it_is_made(pack: Pack) -> None:
     said = next(d for d in found if d.policyName == "purchase-unconfirmed")
     assert said.enforcementLevel == pack.proto.MANDATORY
     assert said.urn == block.urn
-    assert "fix: state purchase: confirmed, a maximum price and a start date" in said.message
+    assert "fix: tag it sizewell-purchase: confirmed, with sizewell-max-price-usd and sizewell-start" in said.message
 
 
 def test_a_group_is_judged_with_its_template_at_the_end(pack: Pack) -> None:

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from sizewell.policy.config import Config, Waiver
 from sizewell.policy.rule import Level, Rule, Undetermined, Verdict, Violation
+from sizewell.policy.terms import in_own_terms
 from sizewell.resources import standing
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Fact, StackFacts
@@ -229,9 +230,9 @@ def _results(
                 message=verdict.message or f"cannot be checked before {verdict.what} {_verb(verdict.what)} known"
                 if isinstance(verdict, Undetermined)
                 else verdict.message,
-                fix=verdict.fix or (_LATER if unsure != level else _NOW)
+                fix=in_own_terms(verdict.fix, resource) or (_LATER if unsure != level else _NOW)
                 if isinstance(verdict, Undetermined)
-                else verdict.fix,
+                else in_own_terms(verdict.fix, resource),
                 prevents=rule.prevents,
             )
         )

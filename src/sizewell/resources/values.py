@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, Final, TypeGuard, TypeVar
 
-from sizewell.resources.recorded import UNKNOWN, Unknown
+from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.sizing.providers import CLOUDS
 
 T = TypeVar("T")
@@ -187,6 +187,17 @@ def canonical(token: str) -> str:
         token = token.replace(":insights:", ":monitor:")
     match = _AWS_S3_V2.match(token)
     return f"aws:s3/{match[1]}:{match[2]}" if match else token
+
+
+def declared_type(resource: RecordedResource) -> str:
+    """The type that a program declares, as its URN has it: readers may know the resource by another one.
+
+    >>> urn = "urn:pulumi:dev::p::my:index:Part$aws-native:ec2:Instance::box"
+    >>> declared_type(RecordedResource(urn=urn, type="aws:ec2/instance:Instance", name="box", inputs={}))
+    'aws-native:ec2:Instance'
+    """
+    parts = resource.urn.split("::")
+    return parts[2].rsplit("$", 1)[-1] if len(parts) > 3 else resource.type
 
 
 def cloud_of(token: str) -> str:

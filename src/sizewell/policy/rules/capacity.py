@@ -46,7 +46,7 @@ def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
     >>> from sizewell.policy.examples import purchase
     >>> usual = {"baseline": ["prod"]}
     >>> purchase_unconfirmed(purchase(), usual).fix
-    'state purchase: confirmed, a maximum price and a start date'
+    'tag it sizewell-purchase: confirmed, with sizewell-max-price-usd and sizewell-start'
     >>> purchase_unconfirmed(purchase(confirmed=True, price_stated=True, date_stated=True), usual) is None
     True
     """
@@ -73,7 +73,9 @@ def purchase_unconfirmed(purchase: Purchase, parameters: Parameters) -> Verdict:
     )
     return Violation(
         f"`up` {spends}, without {' and '.join(missing)}",
-        "state purchase: confirmed, a maximum price and a start date",
+        "state purchase: confirmed, a maximum price and a start date"
+        if purchase.registration is not None
+        else "tag it sizewell-purchase: confirmed, with sizewell-max-price-usd and sizewell-start",
     )
 
 

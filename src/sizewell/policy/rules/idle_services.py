@@ -338,7 +338,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "gcp:workbench/instance:Instance": (_workbench, "set the metadata idle-timeout-seconds to 3600"),
     "azure-native:app:ContainerApp": (_container_app, "set template.scale.minReplicas to 0"),
     "azure-native:app:ManagedEnvironment": (_environment, "set minimumCount of the profile to 0"),
-    "azure-native:machinelearningservices:Compute": (_ml_compute, "set the idle time to PT30M"),
+    "azure-native:machinelearningservices:Compute": (_ml_compute, "set idleTimeBeforeShutdown to PT30M"),
 }
 _SERVING: Final = (  # what answers users may keep accelerators where users are
     "aws:bedrock/provisionedModelThroughput:ProvisionedModelThroughput",

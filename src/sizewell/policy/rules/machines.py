@@ -183,14 +183,15 @@ def machine_ssh_key(pool: Pool, _: Parameters) -> Verdict:
     if pool.machine is None or pool.type.startswith("aws:batch/") or pool.cloud != "aws":
         return None
     name = get(pool.machine, "keyName", default=pool.inputs.get("keyName"))
-    name = get(pool.inputs, "remoteAccess", "ec2SshKey", default=name)
+    remote = get(pool.inputs, "remoteAccess", "ec2SshKey")
+    name = name if remote is None else remote
     if name is UNKNOWN:
         return Undetermined("the key pair")
     if not name:
         return None
     return Violation(
         "a shared key pair gives access to every machine without a trace of who used it",
-        "drop keyName and use Session Manager",
+        f"drop {'keyName' if remote is None else 'remoteAccess.ec2SshKey'} and use Session Manager",
     )
 
 

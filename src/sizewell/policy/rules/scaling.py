@@ -9,7 +9,7 @@ from sizewell.resources.readers.devices import is_device
 from sizewell.resources.readers.guards import minutes
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Pool, StackFacts, Thing
-from sizewell.resources.values import contains_unknown, count, either, get, items, text
+from sizewell.resources.values import contains_unknown, count, declared_type, either, get, items, text
 from sizewell.sizing.units import plural
 
 
@@ -177,6 +177,8 @@ def capacity_wait(thing: Thing, _: Parameters) -> Verdict:
     >>> capacity_wait(thing(type=group, inputs={"waitForCapacityTimeout": "0"}), {}) is None
     True
     """
+    if not declared_type(thing.resource).startswith("aws:"):
+        return None  # CloudFormation waits for no machine
     waits = text(thing.inputs.get("waitForCapacityTimeout"), "10m")
     if isinstance(waits, Unknown):
         return Undetermined("the capacity timeout")
