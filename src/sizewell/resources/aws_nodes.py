@@ -56,15 +56,21 @@ def is_stopped(graph: Graph, instance: RecordedResource) -> bool:
     return isinstance(states, tuple) and any(each.inputs.get("state") == "stopped" for each in states)
 
 
-def on_fargate(service: object) -> Flag:
-    """Whether a service runs on Fargate: by its launch type, or by a capacity provider."""
+def on_fargate(graph: Graph, resource: RecordedResource) -> Flag:
+    """Whether a service runs on Fargate: by its launch type, or by a capacity provider, which is of a group's machines
+    where this program makes it.
+    """
+    service = resource.inputs
     strategies = items(get(service, "capacityProviderStrategies"))
     if isinstance(strategies, Unknown):
         return UNKNOWN
     named = [get(service, "launchType"), *(get(each, "capacityProvider") for each in strategies)]
     kinds = [text(each) for each in named]
     known = [each for each in kinds if isinstance(each, str)]
-    return any(each.upper().startswith("FARGATE") for each in known) or (UNKNOWN if UNKNOWN in kinds else False)
+    if any(each.upper().startswith("FARGATE") for each in known):
+        return True
+    made = graph.referenced(resource, "capacityProviderStrategies", "aws:ecs/capacityProvider:CapacityProvider")
+    return UNKNOWN if UNKNOWN in kinds and not (isinstance(made, tuple) and made) else False
 
 
 def template_market(inputs: object) -> Text:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sizewell.resources import aws_nodes, controlled
 from sizewell.resources.graph import Graph
-from sizewell.resources.readers import clocks, guards
+from sizewell.resources.readers import clocks, guards, task_machines
 from sizewell.resources.readers.autoscalers import eks_autoscaler
 from sizewell.resources.readers.common import ONE_MACHINE, SWITCHED_OFF, decoded, tags_of
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
@@ -171,18 +171,10 @@ def _always(group: RecordedResource) -> Count:
     return max(least or 0, ready or 0)
 
 
-_PROVIDER: Final = "aws:ecs/capacityProvider:CapacityProvider"
-
-
 def _follows_tasks(graph: Graph, group: RecordedResource) -> Flag:
     """Whether a capacity provider of ECS keeps the group as large as its tasks need."""
-    providers = graph.referring(group, _PROVIDER, "autoScalingGroupProvider")
-    return guards.any_of(providers, _managed)
-
-
-def _managed(provider: RecordedResource) -> Flag:
-    status = get(provider.inputs, "autoScalingGroupProvider", "managedScaling", "status", default="DISABLED")
-    return UNKNOWN if status is UNKNOWN else bool(status == "ENABLED")
+    providers = graph.referring(group, task_machines.PROVIDER, "autoScalingGroupProvider")
+    return guards.any_of(providers, task_machines.managed)
 
 
 def _reserved(graph: Graph, template: Any, stated: Text) -> Text:

@@ -180,7 +180,7 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
     tasks = graph.referenced(resource, "taskDefinition", _TASK)
     definitions = [task.inputs.get("containerDefinitions") for task in tasks] if isinstance(tasks, tuple) else []
     gpu = either(False, *(UNKNOWN if isinstance(text(each), Unknown) else '"GPU"' in str(each) for each in definitions))
-    if gpu is False or (gpu is UNKNOWN and _fargate_alone(resource, tasks)):
+    if gpu is False or (gpu is UNKNOWN and _fargate_alone(graph, resource, tasks)):
         return None
     targets = graph.referring(resource, _TARGET, "resourceId")
     wanted = count(resource.inputs.get("desiredCount", 0))
@@ -206,9 +206,9 @@ def ecs_service(graph: Graph, resource: RecordedResource) -> dict[str, object] |
     }
 
 
-def _fargate_alone(service: RecordedResource, tasks: tuple[RecordedResource, ...] | Unknown) -> bool:
+def _fargate_alone(graph: Graph, service: RecordedResource, tasks: tuple[RecordedResource, ...] | Unknown) -> bool:
     """Whether tasks run on Fargate, which has no accelerators: by their service, or by what all of them are for."""
-    if aws_nodes.on_fargate(service.inputs) is True:
+    if aws_nodes.on_fargate(graph, service) is True:
         return True
     kinds = [items(task.inputs.get("requiresCompatibilities")) for task in tasks] if isinstance(tasks, tuple) else []
     return bool(kinds) and all(kind == ("FARGATE",) for kind in kinds)

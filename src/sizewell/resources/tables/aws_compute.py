@@ -10,7 +10,7 @@ from typing import Final
 from sizewell.resources import aws_nodes, pools
 from sizewell.resources.aws_nodes import Nodes
 from sizewell.resources.context import Context, Free, Outcome, Pricer
-from sizewell.resources.readers import pod_machines
+from sizewell.resources.readers import pod_machines, task_machines
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import MIXED, Size, Weighted, fixed, weighed
 from sizewell.resources.tables import disks, gaps, reserved
@@ -39,6 +39,7 @@ def _group(resource: RecordedResource, context: Context) -> Outcome:
         wanted=count(resource.inputs.get("desiredCapacity")),
         most=count(resource.inputs.get("maxSize")),
     )
+    size = task_machines.raised(context.graph, resource, size, nodes.types)
     return _pool(resource, context, *_weighted(resource, context, nodes, size))
 
 

@@ -377,6 +377,14 @@ def _tasks(resource: RecordedResource, context: Context) -> Outcome:
     return (*lines, *_beside_tasks(resource, inputs, hours, context))
 
 
+def _service(resource: RecordedResource, context: Context) -> Outcome:
+    fargate = aws_nodes.on_fargate(context.graph, resource)
+    if isinstance(fargate, Unknown):
+        why = "whether its tasks run on Fargate or on machines is known only after deployment"
+        return (context.unpriced(resource, "tasks", why),)
+    return (_tasks if fargate else _ON_MACHINES)(resource, context)
+
+
 def _tasks_by_market(service: RecordedResource, counts: Sequence[Decimal]) -> dict[str, Interval] | None:
     """Task-hours on demand, "", and on spot, "spot.": the base of a strategy first, then by weight, with half a
     task on demand. None where the strategy is not known.
@@ -562,7 +570,7 @@ TABLE: Final[dict[str, Pricer]] = {
     "aws:ecs/taskDefinition:TaskDefinition": _when(
         _says(("requiresCompatibilities", 0), "fargate"), _task, _ON_MACHINES
     ),
-    "aws:ecs/service:Service": _when(aws_nodes.on_fargate, _tasks, _ON_MACHINES),
+    "aws:ecs/service:Service": _service,
     "aws:dynamodb/table:Table": _when(
         _says(("billingMode",), "pay_per_request"),
         by_use("table requests", requests="dynamodb.request", stored_gigabytes="dynamodb.gb_month"),
