@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -376,3 +377,31 @@ def test_a_machine_type_is_one_row_in_one_file(tmp_path):
     assert added.shape("aws", "p9.48xlarge").accelerators == 8
     price = added.price("aws", "p9.48xlarge", "us-east-1", "on-demand", ON)
     assert price == Unpriced("no price for p9.48xlarge in us-east-1, on-demand, on 2026-09-20")
+
+
+def test_no_limit_of_a_context_is_a_window_or_another_than_the_name_says():
+    """An attention window says nothing of how much is read; a model called 32k reads 32,768 or 32,000 tokens."""
+    limits = {key: m.max_sequence_length for key, m in load().models.items() if m.max_sequence_length}
+    windows = {key for key, limit in limits.items() if load().models[key].sliding_window == limit}
+    assert not windows
+    for key, limit in limits.items():
+        if named := re.search(r"[-_](\d{1,3})k(?:[-_]|$)", key, re.IGNORECASE):
+            thousands = int(named[1])
+            assert limit in (thousands * 1000, thousands * 1024), key
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        ("google/gemma-2b", 8192),
+        ("google/gemma-7b-it", 8192),
+        ("google/codegemma-7b-it", 8192),
+        ("mistralai/Mistral-7B-v0.1", 32_768),
+        ("mistralai/Mistral-7B-Instruct-v0.1", 32_768),
+        ("microsoft/Phi-3.5-mini-instruct", 131_072),
+        ("codellama/CodeLlama-13b-Instruct-hf", 16_384),
+    ],
+)
+def test_a_context_is_that_of_the_model_s_own_configuration(model, limit):
+    """What a source leaves at its own default is no fact: 4,096 stood for these."""
+    assert load().models[model].max_sequence_length == limit
