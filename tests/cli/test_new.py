@@ -12,6 +12,7 @@ import pytest
 
 from sizewell.cli.new import WORKLOADS
 from sizewell.sizing.catalog import load
+from sizewell.sizing.predict.architecture import is_speech_recognizer
 from sizewell.sizing.workload.read import read_spec
 
 from .conftest import ROOT, Sizewell
@@ -80,6 +81,10 @@ def test_a_spec_of_a_stack_has_the_owner_and_the_place_of_the_others(sizewell: S
         ("transcribe --load '500 hours per week'", "500 hours per week are --load 0.0992"),
         ("transcribe --load '90 minutes a minute'", "90 minutes a minute are --load 3"),
         ("chat --infra aws-us-east-1", "fix: write aws/us-east-1"),
+        ("chat --load '10 tps'", "10 tps of 1,800 a request are --load 0.00556; if they are transactions: --load 10"),
+        ("chat --load '1M tokens a day'", "1M tokens a day of 1,800 a request are --load 0.00643"),
+        ("batch --load '9M tokens'", "9M tokens of 900 each are --load 10k"),
+        ("video", "one that watches is sizewell new batch"),
         ("--example petsnap-vlm", "did you mean petsnap-vlm-"),
     ],
 )
@@ -101,6 +106,45 @@ def test_an_amount_with_what_it_counts_is_taken(
     assert sizewell("new", "batch", "--load", "10k per night").code == 0
     assert "samples: 5k" in Path("finetune.yaml").read_text()
     assert "records: 10k" in Path("batch.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (("chat", "50 concurrent users"), "concurrent_users: 50"),
+        (("rag", "2k users at the same time"), "concurrent_users: 2k"),
+        (("transcribe", "40 live streams"), "rps: 1.33 "),
+        (("notebook", "1 A100"), "resources: {accelerators: {A100: 1}, nodes: 1}"),
+        (("notebook", "2x L4"), "resources: {accelerators: {L4: 2}, nodes: 1}"),
+        (("notebook", "A100-80GB"), "resources: {accelerators: {A100-80GB: 1}, nodes: 1}"),
+    ],
+)
+def test_a_load_of_another_key_stands_under_it(
+    answer: tuple[str, str], line: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workload, stated = answer
+    done = sizewell("new", workload, "--load", stated)
+    assert done.code == 0, done.err
+    assert line in Path(f"{workload}.yaml").read_text()
+
+
+@pytest.mark.parametrize("workload", ["chat", "rag", "embed", "batch", "finetune", "pretrain"])
+def test_no_length_is_longer_than_the_model_reads(workload: str, tmp_path: Path) -> None:
+    from sizewell.cli.new import WORKLOADS, fitted, spec_text
+    from sizewell.sizing.workload.read import parse_spec
+
+    catalog = load()
+    kinds = {"embed": ("encoder",), "batch": ("decoder", "encoder")}.get(workload, ("decoder",))
+    for name, model in catalog.models.items():
+        small = (model.max_sequence_length or 10**6) < 8192 and not is_speech_recognizer(model)
+        if model.kind in kinds and small:
+            answers = {"model": name, "load": WORKLOADS[workload].load}
+            text = fitted(spec_text(workload, "x", answers, []), name, catalog)
+            spec = parse_spec(text, "x.yaml", catalog=catalog)
+            if spec.traffic:
+                assert spec.traffic.input_tokens
+                assert spec.traffic.input_tokens > (spec.traffic.output_tokens or 0)
 
 
 def test_pictures_get_no_length_in_tokens(sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sizewell.cli import environment
+from sizewell.cli.amounts import counted_load
 from sizewell.cli.main import main
-from sizewell.cli.new import counted_load
 from sizewell.preview.base import must_be_a_revision
 from sizewell.sizing.errors import UsageError
 from tests.preview.test_run import git

@@ -237,7 +237,7 @@ def _spec(draft: Draft, source: _Source, args: Arguments, siblings: list[dict[st
     if draft.figures and "vocab" not in draft.figures and (read := catalog.models.get(draft.tokenizer)):
         draft.figures["vocab"] = read.vocab
     answers = {"model": _model_line(draft, model), "load": kind.load}
-    text = fitted(spec_text(workload, name, answers, more), catalog.models.get(model))
+    text = fitted(spec_text(workload, name, answers, more), model, catalog)
     if draft.figures and not model:
         text = re.sub(r"(?m)^(model: .*?\}) # or .*$", r"\1", text)
     _known_draft(draft, catalog)

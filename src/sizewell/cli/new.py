@@ -20,7 +20,6 @@ from sizewell.sizing.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
-    from sizewell.sizing.catalog.records import Architecture
     from sizewell.sizing.workload.read import WorkloadSpec
 
 
@@ -96,8 +95,10 @@ def command(args: Arguments) -> int:
         for key, (what, usual) in questions.items()
     }
     wrong: list[UsageError] = []
+    from sizewell.cli.amounts import counted_load
+
     try:
-        answers["load"] = counted_load(args.workload, answers["load"])
+        answers["load"] = counted_load(args.workload, answers["load"], kind.counts, template_of(args.workload))
     except UsageError as error:  # named together with what else is wrong
         answers["load"] = kind.load
         wrong.append(error)
@@ -111,7 +112,7 @@ def command(args: Arguments) -> int:
     path = folder / f"{name}.yaml"
     with output.progress("reading the catalog"):
         catalog = load()
-        text = fitted(text, catalog.models.get(answers["model"]))
+        text = fitted(text, answers["model"], catalog)
         try:
             check(text, catalog, folder)
         except UsageError as error:
@@ -121,59 +122,6 @@ def command(args: Arguments) -> int:
     write(path, text)
     _say(path, args)
     return 0
-
-
-# What people write behind a load, each as what `--load` counts.
-_COUNTS: Final[Mapping[str, str]] = {
-    "chat": "rps|requests|messages", "rag": "rps|requests|questions", "embed": "rps|texts|requests",
-    "image": "images|pictures|rps|requests", "transcribe": "half minutes", "finetune": "examples|samples|rows|pairs",
-    "pretrain": "tokens", "batch": "records|rows|documents|prompts|images|texts", "notebook": "",
-}  # fmt: skip
-_MINUTE_S, _DAY_S, _HEARD_S = 60, 86_400, 30
-
-
-def counted_load(workload: str, stated: str) -> str:
-    """The amount that `--load` takes, of one with what it counts behind it. UsageError where it counts another thing.
-
-    >>> counted_load("finetune", "5k examples"), counted_load("batch", "10k per night"), counted_load("chat", "600/min")
-    ('5k', '10k', '600/min')
-    >>> counted_load("batch", "50 thousand"), counted_load("pretrain", "1.5 trillion tokens"), counted_load("chat", "50k a day")
-    ('50k', '1.5T', '50k/d')
-    """  # noqa: E501
-    from sizewell.sizing.units import UnitError, amount, count, rate_parts, show_count
-    from sizewell.sizing.workload.loads import rate_meant
-
-    stated = stated.strip()
-    number, things, seconds = rate_parts(stated)
-    serves = workload in ("chat", "rag", "embed", "image", "transcribe")
-    own = things == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", things.lower())
-    if own and serves and seconds and not re.fullmatch(r"\S+", stated):
-        return rate_meant(stated, {}).removeprefix("write ") or stated
-    figures = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z])", stated)
-    if own and not seconds and number == int(number) and amount(figures[0] if figures else "")[0] != number:
-        return show_count(int(number)) if number else stated
-    match = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z]*/)", stated)
-    unit = stated[match.end() :].strip().lower() if match else ""
-    if match is None or not unit:
-        return stated
-    every = "second" if serves else "night"
-    bare = re.sub(rf" ?(?:(?:a|per|each) {every}|/ ?{every[0]}|nightly)$", "", unit)
-    if bare == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", bare):
-        return match[0]
-    try:
-        whole = count(match[0])
-    except UnitError:
-        return stated
-    if every == "second" and re.match(r"users?\b|people", unit):
-        share = whole / _MINUTE_S
-        fix = f"who ask once a minute each are --load {share:.3g}; those who wait stand in the spec as concurrent_users"
-    elif workload == "transcribe" and (heard := re.match(r"(h|hours?|m|min|minutes?)\b", unit)):
-        of_audio = whole * (3600 if heard[1][0] == "h" else 60)
-        every_s = seconds or _DAY_S
-        fix = f"{'' if seconds else 'of audio a day '}are --load {of_audio / _HEARD_S / every_s:.3g}"
-    else:
-        return stated
-    raise UsageError(f"new: --load counts {WORKLOADS[workload].counts}, got {stated!r}\n  fix: {stated} {fix}")
 
 
 def _example(args: Arguments) -> int:
@@ -232,17 +180,54 @@ def of_the_stack(siblings: list[dict[str, Any]]) -> list[str]:
 
 
 def spec_text(workload: str, name: str, answers: Mapping[str, str], more: list[str]) -> str:
-    """The first spec of a workload, with the lines of `more` at its end."""
-    template = (files("sizewell") / f"templates/specs/{workload}.yaml").read_text(encoding="utf-8")
+    """The first spec of a workload, with the lines of `more` at its end; a load of another key has it before it."""
+    template = template_of(workload)
+    if re.match(r"\w+: ", answers["load"]):
+        template = re.sub(r"\w+: \$load(?: #(?! memory).*)?", "$load", template)
     values = {"name": name, "model": answers["model"], "load": answers["load"], "more": "\n".join(more)}
     return Template(template).substitute(values).rstrip() + "\n"
 
 
-def fitted(text: str, model: Architecture | None) -> str:
-    """The text without what a model does not have: pictures are not read as tokens."""
-    if model is None or model.kind not in ("vision", "diffusion"):
+def template_of(workload: str) -> str:
+    return (files("sizewell") / f"templates/specs/{workload}.yaml").read_text(encoding="utf-8")
+
+
+def fitted(text: str, named: str, catalog: Catalog) -> str:
+    """The text without what a model does not have, and with lengths that it reads: pictures are not read as tokens."""
+    model = catalog.models.get(catalog.model_names.get(named.lower(), named))
+    if model is None:
         return text
-    return re.sub(r"(?m)^  sequence_length: .*\n", "", text)
+    if model.kind in ("vision", "diffusion"):
+        return re.sub(r"(?m)^  sequence_length: .*\n", "", text)
+    if model.kind == "encoder":
+        text = re.sub(r"(?m)^  output_tokens_per_record: .*$", "  output_tokens_per_record: 0 # it writes none", text)
+    limit = model.max_sequence_length
+    if not limit:
+        return text
+    for written, read in (
+        ("output_tokens", "input_tokens"),
+        ("output_tokens_per_record", "tokens_per_record"),
+        ("", "sequence_length"),
+    ):
+        each = [int(found[1]) if (found := _stated(key, text)) else 0 for key in (written, read)]
+        if sum(each) <= limit:
+            continue
+        most = min(each[0], limit // 4)  # an answer is rarely longer than a quarter of the whole
+        for key, number in ((written, most), (read, limit - most)):
+            text = _lowered(text, key, number, f"# {'with the output ' if most else ''}as long as {named} reads")
+    return text
+
+
+def _stated(key: str, text: str) -> re.Match[str] | None:
+    return re.search(rf"(?m)^  {key}: (\d+)(?: #.*)?$", text) if key else None
+
+
+def _lowered(text: str, key: str, number: int, said: str) -> str:
+    """The text with a lower number under a key, and why; as it is where it says no more."""
+    found = _stated(key, text)
+    if found is None or int(found[1]) <= number:
+        return text
+    return text.replace(found[0], f"  {key}: {number} {said}")
 
 
 def check(text: str, catalog: Catalog, folder: Path) -> WorkloadSpec:

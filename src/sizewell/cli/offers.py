@@ -145,6 +145,8 @@ def _keys(catalog: Catalog, name: str) -> set[str]:
         if carried := _carried(catalog, name):
             raise UsageError(f"offers: {name} is a machine type, not an accelerator\n  fix: {carried}")
         fix = device_meant(name, catalog) or f"name one of {', '.join(families(catalog))}"
+        if name.lower().endswith((".yaml", ".yml")):
+            fix = f"what a spec needs and costs: sizewell size {name}"
         raise UsageError(f"offers: no accelerator {name!r} in the catalog\n  fix: {fix}")
     return keys
 

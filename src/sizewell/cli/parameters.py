@@ -35,7 +35,9 @@ class Choice(click.Choice[str]):
         from sizewell.sizing.aliases import alias
 
         row = alias(self.of, str(value)) if self.of else None
-        meant = f"\n  fix: write {row.meant}" if row else nearest(str(value), self.choices)
+        meant = (
+            f"\n  fix: {f'write {row.meant}' if row.meant else row.why}" if row else nearest(str(value), self.choices)
+        )
         return f"must be one of {', '.join(self.choices)}, got '{value}'{meant}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 import click
@@ -27,9 +28,10 @@ def message(error: click.UsageError, arguments: Sequence[str] = ()) -> str:
     actions = command.list_commands(context) if isinstance(command, click.Group) else []
     where = f"{path.partition(' ')[2]}: ".removeprefix(": ")
     if isinstance(error, click.NoSuchCommand):
+        behind = _spec_behind(error.command_name, context, arguments)
         kind = f"an action of `{path}`" if context.parent else "a command"
         text = f"'{error.command_name}' is not {kind}; choose from {', '.join(actions)}"
-        text += (not context.parent and _meant(error.command_name)) or nearest(error.command_name, actions)
+        text += behind or (not context.parent and _meant(error.command_name)) or nearest(error.command_name, actions)
     elif isinstance(error, click.NoSuchOption):
         fix = _option_meant(error.option_name, context, arguments)
         text = f"{where}unknown option {error.option_name}" + (f"\n  fix: {fix}" if fix else "")
@@ -44,6 +46,15 @@ def message(error: click.UsageError, arguments: Sequence[str] = ()) -> str:
     else:
         text = where + error.message[0].lower() + error.message[1:].removesuffix(".")
     return text if "\n  fix:" in text else f"{text}\n  fix: see `{path} --help`"
+
+
+def _spec_behind(word: str, context: click.Context, arguments: Sequence[str]) -> str:
+    """The line for a word of another tool, or for a command with actions, that has a spec behind it; else ""."""
+    said = context.info_name or "" if context.parent else word
+    rest = arguments[arguments.index(said) + 1 :] if said in arguments else []
+    spec = next((each for each in rest if each.lower().endswith((".yaml", ".yml", ".json"))), "")
+    row = alias("command SPEC", said)
+    return f"\n  fix: use `{row.meant.replace('SPEC', shlex.quote(spec))}`" if spec and row else ""
 
 
 def _meant(word: str) -> str:

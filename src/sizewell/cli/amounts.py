@@ -1,0 +1,122 @@
+"""The amounts that `sizewell new --load` takes, with what they count behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from sizewell.sizing.errors import UsageError
+
+# What people write behind a load, each as what `--load` counts.
+_COUNTS: Final[Mapping[str, str]] = {
+    "chat": "rps|requests|messages", "rag": "rps|requests|questions", "embed": "rps|texts|requests",
+    "image": "images|pictures|rps|requests", "transcribe": "half minutes", "finetune": "examples|samples|rows|pairs",
+    "pretrain": "tokens", "batch": "records|rows|documents|prompts|images|texts", "notebook": "",
+}  # fmt: skip
+_MINUTE_S, _DAY_S, _HEARD_S = 60, 86_400, 30
+_LENGTHS: Final = re.compile(r"(?m)^  (?:(?:in|out)put_tokens|(?:output_)?tokens_per_record|sequence_length): (\d+)")
+_AT_ONCE: Final = re.compile(
+    r"(?:concurrent|simultaneous|parallel|live) ?([a-z ]*)|([a-z]+) (?:online|at once|at (?:the same|a|one) time|"
+    r"in parallel|concurrently|simultaneously)"
+)
+
+
+def counted_load(workload: str, stated: str, counts: str = "", template: str = "") -> str:
+    """The amount that `--load` takes, of one with what it counts behind it; with its key where that is another one.
+
+    UsageError where it counts another thing; `counts` says what it should, `template` is the spec to be written.
+
+    >>> counted_load("finetune", "5k examples"), counted_load("batch", "10k per night")
+    ('5k', '10k')
+    >>> counted_load("batch", "50 thousand"), counted_load("pretrain", "1.5 trillion tokens")
+    ('50k', '1.5T')
+    >>> counted_load("chat", "50k a day"), counted_load("chat", "600/min")
+    ('50k/d', '600/min')
+    >>> counted_load("chat", "50 concurrent users"), counted_load("transcribe", "40 live streams")
+    ('concurrent_users: 50', '1.33')
+    >>> counted_load("notebook", "2x L4"), counted_load("notebook", "A100-80GB"), counted_load("notebook", "24GB")
+    ('accelerators: {L4: 2}', 'accelerators: {A100-80GB: 1}', '24GB')
+    """
+    stated = stated.strip()
+    if workload == "notebook":
+        return _device(stated)
+    if at_once := _waiting(workload, stated):
+        return at_once
+    return _in_a_time(workload, stated, counts, template)
+
+
+def _device(stated: str) -> str:
+    """A GPU by its name, with how many of it."""
+    from sizewell.sizing.catalog import load
+    from sizewell.sizing.units import counted
+
+    name, number = counted(re.sub(r"^(\d+) (?=[A-Za-z])", r"\1x ", stated))
+    known = load().accelerators_named(name)
+    return f"accelerators: {{{name}: {number or 1}}}" if known else stated
+
+
+def _waiting(workload: str, stated: str) -> str:
+    """Those who wait for an answer, or are heard, at the same time."""
+    from sizewell.sizing.units import amount, show_count
+
+    number, rest = amount(stated)
+    if not number or number != int(number) or _AT_ONCE.fullmatch(rest.lower()) is None:
+        return ""
+    if workload == "transcribe":
+        return f"{int(number) / _HEARD_S:.3g}"
+    return f"concurrent_users: {show_count(int(number))}" if workload in ("chat", "rag", "embed", "image") else ""
+
+
+def _in_a_time(workload: str, stated: str, counts: str, template: str) -> str:
+    """So many of what is counted, or so many in a time."""
+    from sizewell.sizing.units import UnitError, amount, count, rate_parts, show_count
+    from sizewell.sizing.workload.loads import rate_meant
+
+    number, things, seconds = rate_parts(stated)
+    serves = workload in ("chat", "rag", "embed", "image", "transcribe")
+    own = things == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", things.lower())
+    if own and serves and seconds and not re.fullmatch(r"\S+", stated):
+        return rate_meant(stated, {}).removeprefix("write ") or stated
+    figures = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z])", stated)
+    if own and not seconds and number == int(number) and amount(figures[0] if figures else "")[0] != number:
+        return show_count(int(number)) if number else stated
+    match = re.match(r"\d[\d,.]*[kMBT]?(?![A-Za-z]*/)", stated)
+    unit = stated[match.end() :].strip().lower() if match else ""
+    if match is None or not unit:
+        return stated
+    every = "second" if serves else "night"
+    bare = re.sub(rf" ?(?:(?:a|per|each) {every}|/ ?{every[0]}|nightly)$", "", unit)
+    if bare == "" or re.fullmatch(rf"(?:{_COUNTS[workload]})", bare):
+        return match[0]
+    try:
+        whole = count(match[0])
+    except UnitError:
+        return stated
+    if every == "second" and re.match(r"users?\b|people", unit):
+        share = whole / _MINUTE_S
+        fix = f"who ask once a minute each are --load {share:.3g}; "
+        fix += f"those who wait at the same time: --load '{whole:g} concurrent users'"
+    elif workload == "transcribe" and (heard := re.match(r"(h|hours?|m|min|minutes?)\b", unit)):
+        of_audio = whole * (3600 if heard[1][0] == "h" else 60)
+        every_s = seconds or _DAY_S
+        fix = f"{'' if seconds else 'of audio a day '}are --load {of_audio / _HEARD_S / every_s:.3g}"
+    elif workload != "pretrain" and re.match(r"(?:t|tok(?:en)?s?)\b|tps|tpm", unit):
+        each = sum(int(number) for number in _LENGTHS.findall(template))
+        if not each:
+            return stated
+        fix = _of_tokens(each, whole, unit, seconds if serves else None)
+    else:
+        return stated
+    raise UsageError(f"new: --load counts {counts}, got {stated!r}\n  fix: {stated} {fix}")
+
+
+def _of_tokens(each: int, whole: int, unit: str, seconds: float | None) -> str:
+    """The load of so many tokens, by those of one request or record of the spec that is written."""
+    from sizewell.sizing.units import show_count
+
+    if seconds is None:
+        return f"of {each:,} each are --load {show_count(max(round(whole / each), 1))}"
+    a_second = whole / (seconds or (_MINUTE_S if unit.startswith("tpm") else 1))
+    rate = f"of {each:,} a request are --load {a_second / each:.3g}"
+    return f"{rate}; if they are transactions: --load {whole:g}" if unit.startswith("tps") else rate
