@@ -14,6 +14,7 @@ from sizewell.sizing.workload.read import parse_spec
 from sizewell.sizing.workload.repair import repaired
 from sizewell.sizing.workload.text import load_mapping
 
+READER = "BAAI/bge-m3"
 WHISPER, TEXT, CLIP = "openai/whisper-large-v3", "Qwen/Qwen3-8B", "openai/clip-vit-large-patch14"
 PICTURES, FLUX = "stabilityai/stable-diffusion-xl-base-1.0", "black-forest-labs/FLUX.1-dev"
 TOKENS = "input_tokens: 400, output_tokens: 20"
@@ -70,6 +71,9 @@ LOADS = {
     (TEXT, f"{{rps: 4-10, {TOKENS}}}"): {"rps": 7},
     (TEXT, f"{{rps: “4”, {TOKENS}}}"): {"rps": 4},
     (PICTURES, "{images_per_second: 0.5, size: 1024x1024}"): {"rps": 0.5, "images": {"resolution": 1024}},
+    (PICTURES, "{images_per_second: 0.5, resolution: 1080p}"): {"images": {"resolution": 1440}},
+    (PICTURES, "{images_per_second: 0.5, size: 4MP}"): {"images": {"resolution": 2000}},
+    (PICTURES, "{images_per_second: 0.5, size: 512 px}"): {"images": {"resolution": 512}},
     (PICTURES, "{fps: 200, image_size: 640}"): {"rps": 200, "images": {"resolution": 640}},
     (PICTURES, "{rps: 1, images: 4}"): {"images": {"per_request": 4}},
     (WHISPER, "{minutes_per_day: 600k}"): {"rps": "600k/d", "audio": "1m"},
@@ -154,6 +158,49 @@ def test_a_batch_keeps_the_number_that_was_written(model: str, batch: str) -> No
     faults, raw = mended("batch-inference", model, "batch", batch)
     assert BATCHES[model, batch].items() <= raw["batch"].items()
     assert "50M" not in str(faults)
+
+
+@pytest.mark.parametrize(
+    "write", [str.title, str.upper, lambda key: key.replace("_", "-"), lambda key: key.title().replace("_", " ")]
+)
+def test_capitals_dashes_and_blanks_of_keys_are_named_in_one_message(write) -> None:
+    stated = {
+        "name": "x",
+        "kind": "inference",
+        "model": TEXT,
+        "traffic": {"rps": 3, "input_tokens": 90},
+        "spot_policy": "auto",
+    }
+    written = {
+        write(key): {write(k): v for k, v in each.items()} if isinstance(each, dict) else each
+        for key, each in stated.items()
+    }
+    with pytest.raises(SpecError) as refused:
+        parse_spec(yaml.safe_dump(written), "x.yaml", catalog=load())
+    meant = {fault.path.rpartition(".")[2]: fault.fix for fault in refused.value.faults}
+    named = [*stated, "rps", "input_tokens"]
+    assert meant == {write(key): f"did you mean '{key}'?" for key in named if write(key) != key}
+    assert all(fault.at for fault in refused.value.faults)
+
+
+def test_names_below_a_key_keep_their_capitals() -> None:
+    text = f"name: x\nkind: inference\nmodel: {TEXT}\nTraffic: {{rps: 1, {TOKENS}}}\nresources: {{accelerators: {{H100: 8}}}}\n"
+    with pytest.raises(SpecError) as refused:
+        parse_spec(text, "x.yaml", catalog=load())
+    assert [fault.path for fault in refused.value.faults] == ["Traffic"]
+
+
+def test_pictures_that_are_counted_beside_their_size_stay_samples() -> None:
+    stated = "{method: lora, images: 20k, image_size: 1024x768, caption_length: 120 tokens, epochs: 3}"
+    _, raw = mended("fine-tuning", EYES, "training", stated)
+    assert {"samples": "20k", "images": {"resolution": 887}, "sequence_length": 120}.items() <= raw["training"].items()
+
+
+@pytest.mark.parametrize("key", ["finish_by: 06:00", "ready_by_morning: true", "start_time: 22:00"])
+def test_when_a_batch_is_ready_is_no_window(key: str) -> None:
+    stated = f"{{records: 1M, tokens_per_record: 90, window: 4h, every: weekday, {key}}}"
+    _, raw = mended("batch-inference", READER, "batch", stated)
+    assert raw["batch"] == {"records": "1M", "tokens_per_record": 90, "window": "4h", "every": "1d"}
 
 
 @pytest.mark.parametrize(("model", "traffic"), LOADS)
@@ -306,6 +353,9 @@ def test_a_slice_keeps_its_chips(line: str) -> None:
         ("hexgrad/Kokoro-82M", "makes speech of text"),
         ("coqui/XTTS-v2", "makes speech of text"),
         ("suno/bark", "makes speech of text"),
+        ("Wan-AI/Wan2.1-T2V-14B", "makes video"),
+        ("tencent/HunyuanVideo", "makes video"),
+        ("zai-org/CogVideoX-5b", "makes video"),
     ],
 )
 @pytest.mark.parametrize(
@@ -313,6 +363,8 @@ def test_a_slice_keeps_its_chips(line: str) -> None:
     [
         ("inference", "traffic: {documents_per_day: 40, words_per_document: 900}\nslo: {latencies: 2s}\n"),
         ("batch-inference", "batch: {sentences: 2M, minutes_of_speech: 20, window: 8h}\n"),
+        ("inference", "traffic: {videos_per_day: 300, seconds_per_video: 6, fps: 24}\n"),
+        ("batch", "batch: {clips: 500, seconds_per_clip: 5, resolution: 720p, window: 24h}\n"),
     ],
 )
 def test_what_cannot_be_sized_has_one_way_out(model: str, says: str, kind: str, load_of: str) -> None:

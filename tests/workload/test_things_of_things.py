@@ -171,6 +171,31 @@ CASES = {  # (kind, model, load): what the model does in a second, or in a batch
     ("batch-inference", WRITER, "emails: 1M, words_per_email: 300, words_per_reply: 90"): {"in": 4e8, "out": 12e7},
     ("batch-inference", WRITER, "tickets: 1M, tokens_per_ticket: 300, verdict_tokens: 5"): {"in": 3e8, "out": 5e6},
     ("batch-inference", WRITER, "summaries: 10k, summary_tokens: 300"): {"in": 3e6, "out": 0},
+    ("inference", WRITER, "translations_per_minute: 40, source_words: 300, target_words: 330"):
+        {"in": 40 / 60 * 400, "out": 40 / 60 * 440},
+    ("inference", WRITER, "players: 5000, requests_per_player_per_minute: 0.2, context: 1200, response: 80"):
+        {"in": 5000 * 0.2 / 60 * 1200, "out": 5000 * 0.2 / 60 * 80},
+    ("inference", WRITER, "emails_per_day: 12000, tokens_per_email: 600, reply_length: 150 words"):
+        {"in": 12_000 * 600 / 86_400, "out": 12_000 * 200 / 86_400},
+    ("inference", WRITER, "rps: 2, prompt: 900 tokens, answer: 300 words"): {"in": 1800, "out": 800},
+    ("inference", WRITER, "questions_per_hour: 600, question_tokens: 40, context_tokens: 2000, answer_length: 200"):
+        {"in": 2040 / 6, "out": 200 / 6},
+    ("inference", READER, "searches_per_second: 9, prompt_tokens: 40"): {"in": 360},
+    ("inference", WRITER, "requests_per_hour: 600, system_prompt_tokens: 500, input_tokens: 2000, output_tokens: 200"):
+        {"in": 2000 / 6},
+    ("batch-inference", EARS, "calls_per_day: 9000, average_call_length: 4min 30s"): {"heard": 9000 * 270},
+    ("batch-inference", EARS, "calls: 90, call_length: 1 hour and 5 minutes"): {"heard": 90 * 3900},
+    ("batch-inference", EARS, "videos: 900, minutes_per_video: 12"): {"heard": 900 * 720},
+    ("batch-inference", EYES, "videos: 3000, seconds_per_video: 30, frames_per_second: 1, caption_tokens: 150"):
+        {"pictures": 3000 * 30, "out": 3000 * 150},
+    ("batch-inference", EYES, "clips: 3000, clip_length: 30s, fps: 2, caption_tokens: 150"): {"pictures": 3000 * 60},
+    ("batch-inference", EYES, "videos: 3000, minutes_per_video: 2, frames_per_minute: 4"): {"pictures": 3000 * 8},
+    ("batch-inference", EYES, "videos: 3000, minutes_per_video: 2, frames_per_video: 16"): {"pictures": 3000 * 16},
+    ("batch-inference", EYES, "videos: 3000, video_length: 20s, frame_rate: 0.5"): {"pictures": 3000 * 10},
+    ("inference", EYES, ("cameras: 40, clips_per_camera_per_hour: 6, seconds_per_clip: 10, fps: 2, input_tokens: 100, "
+     "output_tokens: 50")): {"pictures": 40 * 6 * 20 / 3600, "out": 40 * 6 * 50 / 3600},
+    ("inference", EYES, "videos_per_day: 4000, video_duration: 15s, input_tokens: 100"):  # a frame a second, as it says
+        {"pictures": 4000 * 15 / 86_400},
     ("batch-inference", READER, "documents: 2M, chunks_per_document: 25, chunk_size: 512"): {"in": 2e6 * 25 * 512},
     ("batch-inference", WRITER, "rows: 5M, columns_per_row: 12, tokens_per_row: 80"): {"in": 5e6 * 80},
     ("batch-inference", EYES, "documents: 30k, pages_per_document: 4, output_tokens_per_page: 700"):

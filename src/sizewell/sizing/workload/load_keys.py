@@ -6,16 +6,24 @@ that are listed here are the ones that say a size (words, pages, minutes) or no 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Final
 
 from sizewell.sizing.catalog import load
 from sizewell.sizing.predict.architecture import is_speech_recognizer
-from sizewell.sizing.units import UnitError, amount, count, duration_s, period_s, show_count
+from sizewell.sizing.units import UnitError, count, period_s, show_count
+from sizewell.sizing.workload.load_words import (
+    COUNTED,
+    TEXT,
+    Text,
+    in_unit,
+    length_s,
+    number_of,
+    of_text,
+    text_of,
+)
 
 _EVERY: Final = {"hourly": "hour", "daily": "day", "nightly": "day", "weekly": "week", "monthly": "month",
                  "quarterly": "quarter", "yearly": "year", "annual": "year"}  # fmt: skip
@@ -24,6 +32,7 @@ _ABBREVIATED: Final = {
     "tps": "tokens_per_second", "tpm": "tokens_per_minute", "tpd": "tokens_per_day", "dau": "users_per_day",
     "mau": "users_per_month", "daily_active_users": "users_per_day", "monthly_active_users": "users_per_month",
     "weekly_active_users": "users_per_week", "wau": "users_per_week", "aht": "handle_time",
+    **dict.fromkeys(("frame_rate", "sampled_fps", "sample_fps", "sampling_fps", "video_fps"), "frames_per_second"),
 }  # fmt: skip
 THINGS: Final = re.compile(
     r"articles|calls|chats|clips|conversations|documents|docs|emails|episodes|examples|files|frames|images|inputs|"
@@ -42,32 +51,12 @@ _LENGTH: Final = re.compile(
     r"((?!per)[a-z]+)_(seconds|secs|minutes|mins|hours)"
 )
 _NO_LENGTH: Final = re.compile(
-    r"(?:.*_)?(?:seq|sequence|context|input|output|prompt|max|min|think|thinking|response|reply|answer|wait|waiting|"
+    r"(?:.*_)?(?:seq|sequence|max|min|think|wait|waiting|"
     r"queue|queueing|hold|start|first|cold|warm|idle|processing|run|end|window|up|down|lead|latency|token|of|over|off|"
     r"on|boot|round_trip|real)"
 )
 PICTURES: Final = re.compile(r"images|pictures|photos|photographs|frames|screenshots|scans|figures|diagrams|slides")
 SIZE: Final = re.compile(r"(?:(?:image|picture|photo|frame|output)_)?(?:size|resolution|side)")
-TOKENS_OF: Final = re.compile(r"(?:(?:input|prompt|context|(output))_)?tokens")
-# A size of what a model writes: by a word that says so, or by that of a text which is most often written for somebody.
-_MADE: Final = re.compile(
-    r"(?!max_|min_)(?:[a-z_]+_)?(?:outputs?|generated|generation|written|decode|decoded|translated|reasoning|thinking|"
-    r"thoughts?|cot|chain_of_thought)"
-)
-_TEXT_MADE: Final = re.compile(
-    r"(?!max_|min_)(?:[a-z_]+_)?(?:completion|answer|response|reply|summary|report|translation|caption|verdict|description|"
-    r"explanation|rationale|draft|abstract|headline|rewrite|conclusion|diagnosis|assessment|suggestion|"
-    r"recommendation|extract|extraction)"
-)
-THOUGHT: Final = re.compile(r".*(?:reasoning|thinking|thought|cot|chain_of_thought).*")
-# Tokens of what texts are counted in: English in the usual vocabularies, a page of 500 words (estimates); the residues
-# of a protein and the bases of a genome are a token each.
-TEXT: Final = {
-    "words": (Fraction(4, 3), "4 tokens for 3 words"), "pages": (Fraction(2000, 3), "a page of 500 words"),
-    "characters": (Fraction(1, 4), "a token for 4 characters"), "chars": (Fraction(1, 4), "a token for 4 characters"),
-    "residues": (Fraction(1), ""), "amino_acids": (Fraction(1), ""), "bases": (Fraction(1), ""),
-}  # fmt: skip
-_SIZES: Final = ("tokens", *TEXT)
 # What one request reads several of, where the model writes an answer to all of them; else each is read on its own.
 READ_TOGETHER: Final = re.compile(
     r"(?:[a-z]+_)?(?:documents|docs|passages|candidates|pairs|chunks|snippets|paragraphs|sections|contexts|excerpts|"
@@ -89,6 +78,7 @@ class Part:
     at_once: bool = False
     value: object = None  # as it is written
     number: float = 0.0
+    guessed: bool = False  # a round number, which nobody has said
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +114,14 @@ def known_of(spec: Mapping[str, object]) -> Known:
 def part_of(key: str, value: object) -> Part:
     """What a key counts.
 
-    >>> part_of("requests_per_developer_per_day", 200)
-    Part(key='requests_per_developer_per_day', what='requests', per='developer', period='day', at_once=False, value=200, number=200)
+    >>> part = part_of("requests_per_developer_per_day", "2k")
+    >>> part.what, part.per, part.period, part.value, part.number
+    ('requests', 'developer', 'day', '2k', 2000)
     >>> part_of("monthly_requests", 1).period, part_of("num_documents", 1).what, part_of("players_online", 1).at_once
     ('month', 'documents', True)
-    """  # noqa: E501
+    """
     name = re.sub(r"^(?:number_of|no_of|num|n|total|avg|average|mean|typical|expected)_|_(?:count|in_all)$", "", key)
-    name = _ABBREVIATED.get(name, name)
+    name, value = in_unit(_ABBREVIATED.get(name, name), value)
     first, _, rest = name.partition("_")
     period = ""
     if rest and first in _EVERY:
@@ -148,36 +139,75 @@ def part_of(key: str, value: object) -> Part:
     return Part(key, what, per, period, at_once is not None, _shown(value), number_of(value) or 0.0)
 
 
-def parts_of(section: Mapping[str, object], known: tuple[str, ...], kind: str = "") -> list[Part]:
-    """The keys of a section that no spec has, as far as they count or measure something; `kind`: that of the model."""
-    parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in known]
+def parts_of(section: Mapping[str, object], stands: tuple[str, ...], known: Known) -> list[Part]:
+    """The keys of a section that no spec has, as far as they count or measure something; `stands`: those of a spec."""
+    parts = [part_of(str(key), value) for key, value in section.items() if str(key) not in stands]
     parts = [part for part in parts if part.number or seconds_of(part)]
     things = {thing for part in parts for thing in (part.per, "" if measures(part) else singular(part.what)) if thing}
-    writes = kind in ("", "decoder")
-    made = [_of_what_is_written(part, parts, section) if writes else part for part in parts]
-    return [_of_a_thing(part, things) for part in made]
+    writes = known.kind in ("", "decoder")
+    made = [_of_a_text(part, parts, section, writes=writes) for part in parts]
+    return _watched([_of_a_thing(part, things) for part in made], known)
 
 
-def _of_what_is_written(part: Part, parts: list[Part], section: Mapping[str, object]) -> Part:
-    """A size of what the model writes, under its usual name: answer_words and words_per_answer are words of output.
+_RATE_OF_FRAMES_PER_S: Final = 1  # a round number to begin with, where it is not stated how many frames are looked at
+
+
+def _watched(parts: list[Part], known: Known) -> list[Part]:
+    """The frames of a recording in place of its length, for a model that sees them; the rate of frames is in them.
+
+    >>> eyes, parts = Known(kind="decoder", sees=True), {"videos": 9, "seconds_per_video": 30, "fps": 2}
+    >>> [(part.what, part.per, part.number) for part in parts_of(parts, (), eyes)]
+    [('videos', '', 9), ('frames', 'video', 60.0), ('frames', 'video', 0.0)]
+    """
+    length = next(filter(is_length, parts), None)
+    if not known.sees or known.hears or length is None:
+        return parts
+    thing = length.per or length_of(length)
+    if any(part.per == thing and PICTURES.fullmatch(part.what) for part in parts):
+        return parts  # so many of each, however long it is
+    rate = next((part for part in parts if is_rate_of_frames(part)), None)
+    a_second = rate.number / period_s(rate.period) if rate else _RATE_OF_FRAMES_PER_S
+    seconds = seconds_of(length) or length.number * period_s(AUDIO.fullmatch(length.what)[1])  # type: ignore[index]
+    frames = max(round(seconds * a_second), 1)
+    shown = Part(length.key, "frames", thing, value=frames, number=float(frames), guessed=rate is None)
+    parts = [shown if part is length else part for part in parts]
+    return [Part(part.key, "frames", thing) if part is rate else part for part in parts]
+
+
+def is_length(part: Part) -> bool:
+    """Whether a part says how long one of a thing is: seconds_per_clip, call_length."""
+    return bool(seconds_of(part) or (part.per and AUDIO.fullmatch(part.what)))
+
+
+def is_rate_of_frames(part: Part) -> bool:
+    """Whether a part is how many frames a time has, which says something of videos where their length is known."""
+    return part.what == "frames" and bool(part.period) and not part.per
+
+
+def _of_a_text(part: Part, parts: list[Part], section: Mapping[str, object], *, writes: bool) -> Part:
+    """A size of a text by its side of the model: answer_words and words_per_answer are words of output.
 
     Things that are counted themselves and of which alone a size is known are what is read: summaries may be, too.
 
-    >>> [each.what for each in parts_of({"completions_per_hour": 60, "prompt_tokens": 9, "completion_tokens": 6}, ())]
-    ['completions', 'prompt_tokens', 'output_tokens']
-    >>> [each.what for each in parts_of({"summaries": 1000, "summary_tokens": 300}, ())]
+    >>> parts = {"completions_per_hour": 6, "prompt_tokens": 9, "answer_tokens": 6}
+    >>> [each.what for each in parts_of(parts, (), Known())]
+    ['completions', 'input_tokens', 'output_tokens']
+    >>> [each.what for each in parts_of({"summaries": 1000, "summary_tokens": 300}, (), Known())]
     ['summaries', 'tokens']
     """
     before, _, size = part.what.rpartition("_")
-    if size not in _SIZES or seconds_of(part):
+    if size not in COUNTED or seconds_of(part):
         return part
-    if _MADE.fullmatch(before) or _MADE.fullmatch(_named(part)):
+    if text_of(before) is Text.READ and "_" not in before.removesuffix("_text"):
+        return replace(part, what=f"input_{size}")
+    sides = {text_of(before), text_of(_named(part))} if writes else set()
+    if sides & {Text.WRITTEN, Text.THOUGHT}:
         return replace(part, what=f"output_{size}")
-    noun = before or part.per
-    if not any(_TEXT_MADE.fullmatch(each) for each in (before, _named(part))) or size == "pages":
+    if not sides & {Text.ANSWER, Text.OFTEN_WRITTEN} or size == "pages":
         return part
+    noun = before or part.per
     counted = any(singular(each.what) == singular(noun) for each in parts if each is not part)
-    asked = noun in ("completion", "answer", "response", "reply") and any(each.period for each in parts)
+    asked = Text.ANSWER in sides and any(each.period for each in parts)
     if counted and not asked and not _reads_other(part, parts, section):
         return part
     return replace(part, what=f"output_{size}")
@@ -193,7 +223,7 @@ def _reads_other(part: Part, parts: list[Part], section: Mapping[str, object]) -
     if any(home in section for home in ("input_tokens", "tokens_per_record")):
         return True
     others = (each.what.rpartition("_") for each in parts if each is not part)
-    return any(size in _SIZES and not _MADE.fullmatch(of) and not _TEXT_MADE.fullmatch(of) for of, _, size in others)
+    return any(size in COUNTED and text_of(of) in (None, Text.READ) for of, _, size in others)
 
 
 def _of_a_thing(part: Part, things: set[str]) -> Part:
@@ -235,7 +265,7 @@ def several(what: str) -> bool:
     (True, False, False, False, False)
     """
     plural = re.fullmatch(r"[a-z_]*[^s]s", what)
-    return bool(plural) and not _OTHER.fullmatch(what) and what.removeprefix("output_") not in TEXT
+    return bool(plural) and not _OTHER.fullmatch(what) and not of_text(what)[0]
 
 
 def singular(word: str) -> str:
@@ -257,20 +287,15 @@ def seconds_of(part: Part) -> float:
     [240.0, 240.0, 0.0]
     """  # noqa: E501
     match = _LENGTH.fullmatch(part.what) if not part.per and not part.period else None
-    if match is None or (match[1] and _NO_LENGTH.fullmatch(match[1])) or (match[3] and _NO_LENGTH.fullmatch(match[3])):
+    of = (match[1] or match[3] or "") if match else ""
+    if match is None or _NO_LENGTH.fullmatch(of) or text_of(of):
         return 0.0
-    unit, stated = match[2] or match[4] or "", str(part.value).strip()
+    unit = match[2] or match[4] or ""
     if unit and not period_s(unit):
         return 0.0
     if unit:
         return part.number * period_s(unit)
-    if clock := re.fullmatch(r"(\d+):([0-5]\d)", stated):
-        return int(clock[1]) * 60.0 + int(clock[2])
-    try:
-        return duration_s(part.value)
-    except UnitError:
-        number, rest = amount(stated)
-        return float(number) * period_s(rest.strip()) if rest else 0.0
+    return length_s(part.value)
 
 
 def length_of(part: Part) -> str:
@@ -282,24 +307,7 @@ def length_of(part: Part) -> str:
 def measures(part: Part) -> bool:
     """Whether a part says how large a thing is, and not how many there are."""
     what = part.what
-    return bool(
-        what.removeprefix("output_") in TEXT
-        or TOKENS_OF.fullmatch(what)
-        or AUDIO.fullmatch(what)
-        or PICTURES.fullmatch(what)
-    )
-
-
-def number_of(value: object) -> float | None:
-    """The number that a value is, also in words; None for what is none, or no load."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = value if isinstance(value, float) else count(value)
-    except UnitError:
-        figures, rest = amount(str(value)) if isinstance(value, str) else (0, "")
-        number = float(figures) if not rest else 0.0
-    return number if 0 < number < math.inf else None
+    return bool(of_text(what)[0] or AUDIO.fullmatch(what) or PICTURES.fullmatch(what))
 
 
 def _period(word: str) -> str:

@@ -10,29 +10,31 @@ from typing import Final
 from sizewell.sizing.predict.denoising import denoising
 from sizewell.sizing.units import show_count, show_duration, show_share
 from sizewell.sizing.workload.load_keys import (
-    AUDIO,
     PICTURES,
     SIZE,
-    THOUGHT,
     Known,
     Part,
-    number_of,
+    is_length,
+    is_rate_of_frames,
+    length_of,
     part_of,
-    seconds_of,
+    singular,
 )
 from sizewell.sizing.workload.load_things import Load, exact, is_one, tokens_each
+from sizewell.sizing.workload.load_words import is_thought, number_of
 from sizewell.sizing.workload.ways_out import way_out
 
 
 def unheard(parts: list[Part], known: Known) -> dict[str, str]:
     """Lengths of recordings or videos, of a model that is sized by something else."""
     lines: dict[str, str] = {}
+    of_video = any("video" in (part.per, length_of(part), singular(part.what)) for part in parts)
+    films = of_video and not known.hears and known.kind in ("", "diffusion")
     for part in parts:
-        if not seconds_of(part) and not (part.per and AUDIO.fullmatch(part.what)):
-            continue
-        if part.per == "video" and known.kind in ("", "diffusion"):
+        long = is_length(part)
+        if films and (long or is_rate_of_frames(part) or (part.per and part.what == "frames")):
             lines[part.key] = "leave it out: how long a video is stands in the forward_flop_per_sample of its model"
-        elif known.kind in ("decoder", "encoder") and not known.hears:
+        elif long and known.kind in ("decoder", "encoder") and not known.hears:
             lines[part.key] = f"leave it out: {known.name or 'the model'} hears nothing; it is sized by tokens"
     return lines
 
@@ -63,7 +65,7 @@ def size_lines(load: Load, section: Mapping[str, object], homes: Mapping[str, st
             [first, *others] = sizes
             as_it_is = not others and whole == first.each == exact(first.part.number)
             shown = first.part.value if as_it_is else show_count(max(round(whole), 1))
-        thought = sum((load.of_request(size) for size in sizes if THOUGHT.fullmatch(size.part.key)), Fraction(0))
+        thought = sum((load.of_request(size) for size in sizes if is_thought(size.part.key)), Fraction(0))
         stated = number_of(section.get(home)) or 0
         if thought and stated:
             shown, said = show_count(round(exact(stated) + thought)), f" (in place of {section[home]})"
@@ -108,7 +110,10 @@ def pictures_of(section: Mapping[str, object], load: Load, known: Known) -> dict
     if not stated:
         return dict.fromkeys(keys, f"leave it out: {_OWN_WAY}")
     line = f"images: {{{', '.join(f'{key}: {value}' for key, value in written.items())}}}"
-    lines = {key: f"leave it out: it is in {line}" if index else f"write {line}" for index, key in enumerate(keys)}
+    said = " (a frame a second: with as many as you look at)" if any(size.part.guessed for size in sizes) else ""
+    lines = {
+        key: f"leave it out: it is in {line}" if index else f"write {line}{said}" for index, key in enumerate(keys)
+    }
     for size in sizes:
         for part in load.chain[load.request + 1 : load.place(size) + 1]:
             lines.setdefault(part.key, f"leave it out: it is in {line}")

@@ -15,17 +15,17 @@ from sizewell.sizing.workload.load_keys import (
     AUDIO,
     PICTURES,
     READ_TOGETHER,
-    TEXT,
     THINGS,
-    TOKENS_OF,
     Known,
     Part,
+    is_length,
+    is_rate_of_frames,
     length_of,
     measures,
-    number_of,
     seconds_of,
     singular,
 )
+from sizewell.sizing.workload.load_words import TEXT, number_of, of_text
 
 IN_ALL: Final = 2_000_000  # more tokens than a model reads at once
 HEARD_IN_ALL_S: Final = 12 * 3600  # longer than what is recorded in one piece
@@ -135,28 +135,28 @@ def _size(part: Part, parts: list[Part], known: Known) -> Size | None:
         return Size(part, "audio", exact(seconds)) if known.hears or not known.kind else None
     if part.period and part.per:
         return None
-    tokens, own = TOKENS_OF.fullmatch(what), any(is_one(part, each.per) for each in parts)
-    if tokens:
-        return Size(part, "output" if tokens[1] else "input", exact(part.number))
+    (of, side), own = of_text(what), any(is_one(part, each.per) for each in parts)
+    if of == "tokens":
+        return Size(part, side or "input", exact(part.number))
     if audio := AUDIO.fullmatch(what):
-        heard = (known.hears or not known.kind) and part.per != "video"
+        heard = known.hears or (not known.kind and part.per != "video")
         return Size(part, "audio", exact(part.number) * int(period_s(audio[1]))) if heard else None
+    made_of = known.kind == "diffusion" or (not known.kind and is_rate_of_frames(part) and any(map(is_length, parts)))
+    if what == "frames" and made_of:
+        return None  # of a video that a model makes
     read = any(is_one(part, each.per) and (_reads(each) or PICTURES.fullmatch(each.what)) for each in parts)
     if PICTURES.fullmatch(what) or (what == "pages" and known.sees and part.per and not read):
         return Size(part, "images", exact(part.number)) if part.per or part.period or not own else None
-    if (written := what.removeprefix("output_")) != what and written in TEXT:
-        factor, said = TEXT[written]
-        return Size(part, "output", exact(part.number) * factor, said)
-    if what in TEXT and not own and (part.per or part.period):
-        factor, said = TEXT[what]
-        return Size(part, "input", exact(part.number) * factor, said)
+    if of and (side or (not own and (part.per or part.period))):  # else so many pages
+        factor, said = TEXT[of]
+        return Size(part, side or "input", exact(part.number) * factor, said)
     return None
 
 
 def _reads(part: Part) -> bool:
     """Whether a part says how much text is read of a thing."""
-    tokens = TOKENS_OF.fullmatch(part.what)
-    return (tokens is not None and not tokens[1]) or part.what in TEXT
+    of, side = of_text(part.what)
+    return bool(of) and side != "output"
 
 
 def _of_one(size: Size, root: Part) -> Size:

@@ -23,14 +23,11 @@ from sizewell.sizing.workload.load_keys import (
     AUDIO,
     PICTURES,
     READ_TOGETHER,
-    TEXT,
     THINGS,
-    TOKENS_OF,
     Known,
     Part,
     known_of,
     measures,
-    number_of,
     own_of,
     part_of,
     parts_of,
@@ -58,6 +55,7 @@ from sizewell.sizing.workload.load_things import (
     product,
     tokens_each,
 )
+from sizewell.sizing.workload.load_words import TEXT, number_of, of_text
 from sizewell.sizing.workload.schedule import hours_meant, parse_schedule
 from sizewell.sizing.workload.ways_out import way_out
 
@@ -116,7 +114,7 @@ def _batch(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[st
     stands = ("records", "tokens_per_record", "output_tokens_per_record", "window", "every", "audio_per_record")
     within = _within(section)
     section = {key: value for key, value in section.items() if key not in within}
-    parts = parts_of(section, stands, known.kind)
+    parts = parts_of(section, stands, known)
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     counted = "records" in section
     own = None if counted else own_of(parts, unknown=True)
@@ -152,6 +150,12 @@ _TIME_OF_ALL: Final = re.compile(
 )
 
 
+_WHEN_DONE: Final = re.compile(
+    r"(?:must_|should_|has_to_|to_)?(?:be_)?(?:finish|finished|done|complete|completed|ready|due|end|start|starts|run)_"
+    r"(?:by|before|at|after|until)(?:_[a-z_]+)?|(?:start|end|finish|delivery)_time|overnight|due"
+)
+
+
 def _within(section: Mapping[str, object]) -> dict[str, str]:
     """How long a batch may take, under a name of somebody's own.
 
@@ -163,6 +167,8 @@ def _within(section: Mapping[str, object]) -> dict[str, str]:
         name, _, unit = key.rpartition("_")
         timed = period_s(unit) and number_of(value) and _TIME_OF_ALL.fullmatch(name)
         if not timed and not _TIME_OF_ALL.fullmatch(key):
+            if _WHEN_DONE.fullmatch(key):
+                lines[key] = "leave it out: window says how long it may take, whenever it starts"
             continue
         window = window_of(f"{value}{unit[0]}" if timed else value)
         if "window" in section:
@@ -190,7 +196,7 @@ def _measured(parts: list[Part], section: Mapping[str, object], known: Known) ->
     """A batch of which nothing is counted: all that is measured of it, as records of the stated or of a usual size."""
     homes = {"input": "tokens_per_record", "output": "output_tokens_per_record", "audio": "audio_per_record"}
     whole = [part for part in parts if not part.per and not part.period]
-    tokens = [part for part in whole if TOKENS_OF.fullmatch(part.what) and part.number > IN_ALL]
+    tokens = [part for part in whole if of_text(part.what)[0] == "tokens" and part.number > IN_ALL]
     heard = [part for part in whole if AUDIO.fullmatch(part.what) and (known.hears or not known.kind)]
     rest = [part for part in parts if part not in tokens and part not in heard[:1]]
     load = load_of(Part("", "records"), rest, known, section, named=False, splits=False)
@@ -210,7 +216,7 @@ def _in_all(tokens: list[Part], load: Load, section: Mapping[str, object]) -> di
     """Tokens of a whole batch as records, by the tokens of one where those are stated."""
     all_of = {"input": 0, "output": 0}
     for part in tokens:
-        all_of["output" if (of := TOKENS_OF.fullmatch(part.what)) and of[1] else "input"] += int(part.number)
+        all_of[of_text(part.what)[1] or "input"] += int(part.number)
     read, written = all_of["input"], all_of["output"]
     each = tokens_each(load, section, ("tokens_per_record", "output_tokens_per_record"))
     usual = (RECORD_TOKENS, WRITTEN_TOKENS)
@@ -242,8 +248,9 @@ def _heard(unit: str, value: object, number: float, each: Fraction) -> tuple[obj
 
 def _training(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
-    section = {"sequence_length" if _is_length(key) else key: value for key, value in section.items()}
-    parts = parts_of(section, ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch"), "training")
+    section = {"sequence_length" if _is_sequence_length(key) else key: value for key, value in section.items()}
+    stands = ("tokens", "samples", "epochs", "steps", "sequence_length", "global_batch")
+    parts = parts_of(section, stands, replace(known, sees=False))  # a video of a sample is no text
     in_all = [part for part in parts if _is_all_that_is_read(part)]
     parts = [part for part in parts if part not in in_all]
     shown = [part for part in parts if not part.per and part.number and _EXAMPLES.fullmatch(part.what)]
@@ -274,7 +281,7 @@ _EXAMPLES: Final = re.compile(
 )
 
 
-def _is_length(key: str) -> bool:
+def _is_sequence_length(key: str) -> bool:
     """Whether a key is how long a sequence of a training is, under any of its names."""
     row = alias("key", f"training.{key}")
     return key == "sequence_length" or (row is not None and row.meant == "training.sequence_length: $")
@@ -287,7 +294,7 @@ def _is_all_that_is_read(part: Part) -> bool:
     [True, False]
     """
     named = re.fullmatch(r"(?:total|train|training|num|n|dataset|corpus)_tokens|tokens?_(?:budget|total)", part.key)
-    bare = not part.per and not part.period and TOKENS_OF.fullmatch(part.what)
+    bare = not part.per and not part.period and of_text(part.what)[0] == "tokens"
     return named is not None or (bool(bare) and part.number > IN_ALL)
 
 
@@ -300,7 +307,7 @@ _REQUEST: Final = ("request", "query", "question", "prompt", "call", "message", 
 
 def _traffic(section: Mapping[str, object], spec: Mapping[str, object]) -> dict[str, str]:
     known = known_of(spec)
-    parts = parts_of(section, _STANDS, known.kind)
+    parts = parts_of(section, _STANDS, known)
     rate = next((name for name in _RATES if name in section), "")
     if rate:
         return _beside_a_rate(rate, section, parts, known)

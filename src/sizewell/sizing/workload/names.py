@@ -23,7 +23,7 @@ from sizewell.sizing.workload.architecture import architecture_of
 from sizewell.sizing.workload.areas import kept_there
 from sizewell.sizing.workload.devices import device_meant, families, not_to_be_had, slice_meant
 from sizewell.sizing.workload.model import Place, Traffic, WorkloadSpec
-from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, speaks_by_name, two_stacks_by_name, two_stacks_way
+from sizewell.sizing.workload.other_kinds import MACHINE_ALONE, machine_alone_for, two_stacks_by_name, two_stacks_way
 from sizewell.sizing.workload.precision import known_model, weights_of_name
 from sizewell.sizing.workload.software import SOFTWARE, named_for, serves, work_of
 
@@ -186,7 +186,7 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             or _elsewhere(spec.model.name, catalog)
             or _model_meant(spec.model.name, spec.model.weights)
             or (two_stacks_way(spec.model.name) if two_stacks_by_name(spec.model.name) else "")
-            or (MACHINE_ALONE if speaks_by_name(spec.model.name) else "")
+            or (MACHINE_ALONE if machine_alone_for(spec.model.name) else "")
             or _near_models(spec.model.name, catalog.models)
             or "name its config.json, or its own figures in place of its name, as model: {params: ..., layers: ..., "
             "hidden: ...}; of pictures or video {family: diffusion, params: ..., forward_flop_per_sample: ...} "
@@ -196,8 +196,8 @@ def _model(spec: WorkloadSpec, catalog: Catalog) -> list[Fault]:
             Fault(
                 path="model",
                 found=spec.model.name,
-                message=f"'{spec.model.name}' makes speech of text, which is not predicted"
-                if speaks_by_name(spec.model.name)
+                message=f"'{spec.model.name}' {unpredicted}"
+                if (unpredicted := machine_alone_for(spec.model.name))
                 else f"'{spec.model.name}' is not one of the {len(catalog.models)} models in the catalog",
                 fix=f"{fix} else name its config.json" if fix.startswith("did") else fix,
             )

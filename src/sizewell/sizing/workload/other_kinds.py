@@ -172,6 +172,31 @@ def speaks_by_name(name: str) -> bool:
     return _SPEAKS_CALLED.search(name) is not None
 
 
+_FILMS_CALLED: Final = re.compile(
+    r"(?:^|[-_/.])(?:wan[-_]?\d[\d.]*|wan-?ai|hunyuan-?video\w*|cogvideo\w*|ltx-?\w*|mochi|open-?sora|animatediff\w*|"
+    r"skyreels\w*|zeroscope\w*|videocrafter\w*|allegro|pyramid-flow\w*|step-video\w*|sora|veo|kling\w*|svd|"
+    r"stable-video-diffusion|(?:text|image)[-_]to[-_]video\w*|[ti]2v)(?:[-_./]|$)",
+    re.IGNORECASE,
+)
+
+
+def films_by_name(name: str) -> bool:
+    """Whether a model is called as one of the families that make video.
+
+    >>> names = ("Wan-AI/Wan2.1-T2V-14B", "tencent/HunyuanVideo", "Lightricks/LTX-Video", "genmo/mochi-1-preview")
+    >>> [films_by_name(name) for name in (*names, "wangzhang/qwen-7b", "llava-hf/LLaVA-NeXT-Video-7B-hf")]
+    [True, True, True, True, False, False]
+    """
+    return _FILMS_CALLED.search(name) is not None
+
+
+def machine_alone_for(name: str) -> str:
+    """What a model makes that is not predicted, by its name, so that its machine alone is sized; "" for another."""
+    if speaks_by_name(name):
+        return "makes speech of text, which is not predicted"
+    return "makes video, which is not predicted" if films_by_name(name) else ""
+
+
 def two_stacks_way(name: str) -> str:
     """The way out for an encoder-decoder by its name: one of the catalog of the size that the name says, if there is.
 

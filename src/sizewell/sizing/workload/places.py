@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import yaml
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 
 def placed(faults: list[Fault], text: str) -> list[Fault]:
     """The faults in the order of the text, each with the line and column of what is wrong; see `sizing.places`."""
-    return places.placed(faults, _places(text))
+    stand = dict(_places(text))
+    plain = {_lower(path): place for path, place in stand.items()}
+    for path in (fault.path for fault in faults):  # of a key in capitals, which is read as in small letters
+        if path not in stand and _lower(path) in plain:
+            stand[path] = plain[_lower(path)]
+    return places.placed(faults, stand)
+
+
+def _lower(path: str) -> str:
+    return re.sub(r"[ _-]", "", path).lower()
 
 
 def _places(text: str) -> places.Places:

@@ -105,7 +105,7 @@ def parse_spec(
         from sizewell.sizing.workload.places import placed
 
         raise SpecError(placed([Fault(path="schema", message=wrong, fix=fix)], text), subject=origin)
-    faults = [*_beside(raw), *_unspaced(raw), *_without_values(raw)]
+    faults = [*_in_capitals(raw), *_beside(raw), *_unspaced(raw), *_without_values(raw)]
     given = frozenset(_leaf_paths(raw))
     if folder is not None:
         faults += _read_config(raw, folder)
@@ -307,6 +307,47 @@ def _fetched(path: Path) -> str:
     if start.startswith(("<!doctype", "<html")):
         return "it is a web page, as a download without access leaves: log in (hf auth login) and download it again"
     return "use the model's config.json"
+
+
+def _in_capitals(raw: dict[str, Any], above: tuple[str, ...] = ()) -> list[Fault]:
+    """Read keys in capitals, with dashes or with blanks as those of a spec that they are, each with a fault of its own.
+
+    Keys that no spec has are read in small letters too, so that what is said of them can be said.
+    """
+    from sizewell.sizing.workload.faults import keys_at
+
+    faults: list[Fault] = []
+    known = keys_at(above)
+    for key in list(raw) if known else ():
+        plain, own = _plain(key, known), key
+        if plain != key and plain not in raw:
+            raw[plain] = raw.pop(key)
+            own = plain
+            if plain in known:
+                message = f"unknown key '{key}': keys are in small letters, with _ between words"
+                faults.append(Fault(path=".".join((*above, key)), message=message, fix=f"did you mean '{plain}'?"))
+        if isinstance(raw[own], dict):
+            faults += _in_capitals(raw[own], (*above, own))
+    return faults
+
+
+def _plain(key: str, known: Sequence[str]) -> str:
+    """A key as a spec has them.
+
+    >>> [_plain(key, ["input_tokens"]) for key in ("Input_Tokens", "input-tokens", "inputTokens", "Words Per Page")]
+    ['input_tokens', 'input_tokens', 'input_tokens', 'words_per_page']
+    >>> [_plain(key, []) for key in ("apiVersion", "servingEngineSpec", "max-model-len")]
+    ['apiVersion', 'servingEngineSpec', 'max-model-len']
+    """
+    plain = re.sub(r"[ -]+", "_", key.strip()).lower()
+    if plain in known:
+        return plain
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+    if words in known:
+        return words
+    parts = re.split(r"[ _-]", key)
+    spelt = all(part in (part.lower(), part.upper(), part.title()) for part in parts) and "".join(parts).isalpha()
+    return plain if spelt and (key[0].isupper() or "_" in key or " " in key) else key
 
 
 def _beside(raw: dict[str, Any]) -> list[Fault]:

@@ -24,6 +24,7 @@ GUESSED: Final = (
     "spot_policy",
 )  # values whose ways out are guesses; others are written by hand, and tested
 STEPS: Final = 3  # fixes that follow one another, until the reader takes what they make
+_MISREAD: Final = ("unknown key", "is a mapping, not a number")  # each with a way out of its own
 _KEY: Final = re.compile(r"did you mean '([\w.]+)'\?")
 _VALUE: Final = re.compile(r"(did you mean|write|use|name):? (.+)", re.DOTALL)
 _MOVED: Final = re.compile(r"it belongs (?:under ([\w.]+)|(at the top of the spec))")
@@ -111,10 +112,10 @@ def without_added(raw: Mapping[str, Any], faults: Sequence[Fault]) -> list[Fault
 
 
 def of_the_machine_alone(faults: Sequence[Fault]) -> list[Fault]:
-    """The faults but those of a load, where the one way out for the model sizes a machine without it."""
+    """The faults but those of a kind of work and its load, where the one way out sizes a machine without them."""
     if not any(fault.fix.startswith(MACHINE_ALONE[:22]) for fault in faults if fault.path.startswith("model")):
         return [*faults]
-    loads = ("traffic", "batch", "training", "slo", "deadline")
+    loads = ("kind", "traffic", "batch", "training", "slo", "deadline")
     return [fault for fault in faults if fault.path.partition(".")[0] not in loads]
 
 
@@ -126,7 +127,7 @@ def together(
     A think time beside a load that is called otherwise is no fault of its own, and a region that does not exist is one
     beside a kind that does not either. Nothing that a fix has written is judged here.
     """
-    unreadable = [fault for fault in faults if fault.message.startswith("unknown key") or not fault.message]
+    unreadable = [fault for fault in faults if fault.message.startswith(_MISREAD) or not fault.message]
     others = [fault for fault in faults if fault not in unreadable]
     mended = _all_done(raw, unreadable)
     if mended is None:

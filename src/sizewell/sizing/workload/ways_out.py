@@ -148,7 +148,11 @@ def _geforce_for_memory(match: re.Match[str]) -> str:
 
 
 def _square(match: re.Match[str]) -> str:
-    return f"write {math.sqrt(int(match[1]) * int(match[2])):.0f}, the side of a square of as many pixels"
+    return _side(int(match[1]) * int(match[2]))
+
+
+def _side(pixels: float) -> str:
+    return f"write {math.sqrt(pixels):.0f}, the side of a square of as many pixels"
 
 
 _TYPOGRAPHIC: Final = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb"
@@ -190,6 +194,8 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"capacity", r"(?:reserved|reservation)", _spelt("write capacity: {{reservation: ID}}, as the cloud names it")),
     (r"deadline|batch\.window|ttl", r"\d{4}-\d\d-\d\d.*", _spelt("write how long from the start, such as 3d")),
     (r"batch\.every", r"(?:every |a |1 )?(?:daily|nightly|day|night)", _spelt("write 1d")),
+    (r"batch\.every", r"(?:(?:every|each|on|all) )?(?:week|work(?:ing)?|business) ?-?days?",
+     _spelt("write 1d, which counts the weekend too")),
     (r"batch\.every", r"(?:every |a |1 )?(?:weekly|week)", _spelt("write 1w")),
     (r"batch\.every", r"(?:every |a |1 )?(?:monthly|month)", _spelt("write 30d")),
     (r"batch\.every", r"(?:every |a |1 )?(?:hourly|hour)", _spelt("write 1h")),
@@ -217,8 +223,11 @@ _WAYS: Final[tuple[tuple[str, str, _Way], ...]] = (
     (r"batch\.records", r"(.*)", _records),
     (r"training\.samples", r"(.*)", _samples),
     (r"batch\.audio", _HOURS, _spelt("write records: {0}, audio_per_record: 1h")),
-    (r".*\.resolution", r"(\d+) ?x ?\1", _spelt("write {0}")),
-    (r".*\.resolution", r"(\d+) ?[x*] ?(\d+)", _square),
+    (r".*\.resolution", r"(\d+) ?x ?\1(?: ?px| ?pixels?)?", _spelt("write {0}")),
+    (r".*\.resolution", r"(\d+) ?[x*] ?(\d+)(?: ?px| ?pixels?)?", _square),
+    (r".*\.resolution", r"(\d+) ?(?:px|pixels?)", _spelt("write {0}")),
+    (r".*\.resolution", r"(\d{3,4})[pi]", lambda match: _side(int(match[1]) ** 2 * 16 / 9)),  # rows of a wide picture
+    (r".*\.resolution", rf"{_N} ?(?:MP|megapixels?)", lambda match: _side(float(match[1]) * 1e6)),
     (r".*tokens|.*tokens_per_record|training\.(?:sequence_length|global_batch)", r"(.*?) ?(?:tokens?|tok)", _tokens),
     (r"engine\.name", r"(vllm|sglang|tensorrt-llm|llama\.cpp|megatron|deepspeed)(?:==|@|:|-)v?(\d[\w.]*)",
      _spelt("write engine: {{name: {0}, version: {1}}}")),
