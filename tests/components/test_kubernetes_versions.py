@@ -19,7 +19,13 @@ from sizewell.components.azure.aks import charts as aks_charts
 from sizewell.components.azure.aks.cluster import AksCluster
 from sizewell.components.azure.aks.operators import AksOperators
 from sizewell.components.faults import Faults
-from sizewell.components.kubernetes_versions import check_version, default_version, following, version_faults
+from sizewell.components.kubernetes_versions import (
+    check_version,
+    default_version,
+    following,
+    support_faults,
+    version_faults,
+)
 from sizewell.components.settings import Settings
 from sizewell.sizing.catalog import lifetimes
 
@@ -168,6 +174,54 @@ def test_a_configured_version_is_one_that_the_cloud_has_and_supports(stated, ser
     assert all(fault.path == "sizewell:kubernetesVersion" and fault.fix for fault in faults)
 
 
+def test_a_version_in_extended_support_is_built_where_that_is_asked_for():
+    (fault,) = version_faults("1.33", ["eks"], date(2026, 11, 26))
+    assert "or pulumi config set sizewell:kubernetesSupport extended, which is billed, until 2027-07-29" in fault.fix
+    assert version_faults("1.33", ["eks", "aks"], date(2026, 11, 26), "extended") == []
+    (fault,) = version_faults("1.31", ["eks"], date(2026, 11, 27), "extended")
+    assert fault.message.startswith("is 1.31, whose extended support on eks ended on 2026-11-26")
+    assert "kubernetesSupport" not in fault.fix
+    for component in (EksCluster, AksCluster):
+        args = {**PLACED, "version": "1.33"}
+        ((_, said),) = [each for each in refusals(component, args) if each[0] == "version"]
+        assert 'or support "extended" until 2027-07-' in said
+        assert [each for each in refusals(component, {**args, "support": "extended"}) if each[0] == "version"] == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "services", "sentence"),
+    [
+        ("extended", ["eks", "aks"], ""),
+        ("standard", ["eks"], ""),
+        ("extended", ["aks", "gke"], "is given, and GKE's clusters follow the release channel REGULAR"),
+        ("extended", [], "is given, and the stack builds no Kubernetes cluster"),
+        ("lts", ["aks"], "standard or extended"),
+    ],
+)
+def test_a_configured_support_is_one_that_the_clusters_have(stated, services, sentence):
+    assert [sentence in str(fault) for fault in support_faults(stated, services)] == ([True] if sentence else [])
+
+
+def test_extended_support_is_an_argument_of_the_clusters():
+    eks = {"region": "us-east-1", "zones": ["us-east-1a", "us-east-1b"], "subnet_ids": ["subnet-a", "subnet-b"]}
+    eks |= {"vpc_id": "vpc-v", "vpc_cidr": "10.0.0.0/16", **OWNED, "version": "1.33", "support": "extended"}
+    cluster = only(record(lambda: EksCluster("c", eks)), "aws:eks/cluster:Cluster")
+    assert cluster.inputs["upgradePolicy"] == {"supportType": "EXTENDED"}
+    aks = {**OWNED, "region": "eastus", "zones": [], "resource_group": "g", "subnet_id": SUBNET}
+    for support, plan, tier in ((None, None, "Standard"), ("extended", "AKSLongTermSupport", "Premium")):
+        args = {**aks, **({"support": support} if support else {})}
+        cluster = only(record(lambda args=args: AksCluster("c", args)), "azure-native:containerservice:ManagedCluster")
+        assert (cluster.inputs.get("supportPlan"), cluster.inputs["sku"]["tier"]) == (plan, tier)
+
+
+def test_a_stack_s_support_goes_to_its_clusters_and_holds_their_upgrades_until_it_ends():
+    settings = Settings(project="p", stack="s", kubernetes_version="1.33", kubernetes_support="extended")
+    pairs = [(workload, pool) for workload in ON_EKS.workloads for pool in workload.pools]
+    assert eks_args.version_args(pairs, settings) == {"version": "1.33", "support": "extended"}
+    assert settings.kubernetes_args() == {"version": "1.33", "support": "extended"}
+    assert Settings(project="p", stack="s").kubernetes_args() == {}
+
+
 def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
     (fault,) = version_faults("1.99", ["eks"], date(2026, 11, 26))
     assert "sizewell ages refresh" in fault.fix
@@ -184,7 +238,7 @@ def test_a_version_beyond_the_table_is_named_with_the_command_that_reads_it():
             EksCluster,
             PLACED,
             "1.33",
-            "ended on 2026-07-29; its upgrade policy STANDARD has no extended support: AWS builds none",
+            "ended on 2026-07-29; AWS builds none, and upgrades one that stands by itself",
         ),
         (AksCluster, PLACED, "v1.36", "must be the cluster's Kubernetes version, one of 1.34"),
         (AksCluster, PLACED, "1.33", "is 1.33, whose standard support on aks ended on 2026-07-31"),

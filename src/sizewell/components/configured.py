@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pulumi
 
 from sizewell.components.access import access_faults, cluster_clouds
-from sizewell.components.kubernetes_versions import version_faults
+from sizewell.components.kubernetes_versions import SUPPORT_KEY, support_faults, version_faults
 from sizewell.components.machines import pool_name
 from sizewell.components.settings import Settings
 from sizewell.sdk import configuration
@@ -20,6 +20,7 @@ KEYS = (
     "environment", "accounts", "organization", "zones", "network", "deletionProtection", "kubeconfig", "cluster", "run",
     "images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml", "registry", "amdDriverImage", "budgetStarts",
     "billingAccount", "fileAdmins", "access", "notify", "registries", "kubernetesVersion",
+    "kubernetesSupport",
 )  # fmt: skip
 BY_POOL = ("images", "sagemaker", "hyperpod", "cloudRun", "vertex", "azureml")
 
@@ -33,7 +34,7 @@ def check_config(decision: Decision, settings: Settings) -> None:
         *_environment(decision, stated),
         *_places(decision, settings, stated),
         *_accounts(decision, settings, stated),
-        *_kubernetes_version(decision, settings),
+        *_kubernetes_version(decision, settings, stated.get(SUPPORT_KEY)),
         *access_faults(cluster_clouds(decision), settings.access, own_network=not settings.network),
     ]
     if faults:
@@ -79,15 +80,20 @@ def _unnamed(decision: Decision) -> list[Fault]:
     ]
 
 
-def _kubernetes_version(decision: Decision, settings: Settings) -> list[Fault]:
+def _kubernetes_version(decision: Decision, settings: Settings, support: object) -> list[Fault]:
     """A stated version is one that each service has on which the stack builds a cluster, and still supports."""
-    if not settings.kubernetes_version:
+    if not settings.kubernetes_version and support is None:
         return []
     pools = [pool for workload in decision.workloads for pool in workload.pools]
     services = {CLOUDS[cloud].cluster.name.lower() for cloud in cluster_clouds(decision)}
     if any(pool.managed == "hyperpod" for pool in pools):
         services = services - {"eks"} | {"hyperpod"}
-    return version_faults(settings.kubernetes_version, sorted(services), decision.decided_on)
+    faults = [] if support is None else support_faults(str(support), sorted(services))
+    if faults or not settings.kubernetes_version:
+        return faults
+    return version_faults(
+        settings.kubernetes_version, sorted(services), decision.decided_on, settings.kubernetes_support
+    )
 
 
 def _environment(decision: Decision, stated: Mapping[str, object]) -> list[Fault]:

@@ -8,22 +8,29 @@ version follows the one that the cluster says it has.
 import re
 from collections.abc import Mapping
 from datetime import date
+from typing import Literal, get_args
 
 import pulumi
 
+from sizewell.components.bounds import OneOf
 from sizewell.components.faults import Faults
 from sizewell.sizing.catalog.lifetimes import KubernetesVersion, ended, load, minor, number
 from sizewell.sizing.errors import Fault
 
 KEY = "sizewell:kubernetesVersion"
+SUPPORT_KEY = "sizewell:kubernetesSupport"
+Support = Literal["standard", "extended"]
+SUPPORTS = get_args(Support)
+SUPPORT = OneOf(SUPPORTS)
+_GKE = "is given, and GKE's clusters follow the release channel REGULAR"
 FORMS = {  # as the services take a version; AKS takes a patch release too
     "eks": re.compile(r"\d+\.\d+"),
     "hyperpod": re.compile(r"\d+\.\d+"),
     "aks": re.compile(r"\d+\.\d+(\.\d+)?"),
 }
 
-# What happens to a cluster of a component once standard support has ended: none has a longer one.
-_EKS = "its upgrade policy STANDARD has no extended support: AWS builds none, and upgrades one that stands by itself"
+# What happens to a cluster once the support that it is built with has ended.
+_EKS = "AWS builds none, and upgrades one that stands by itself"
 BY_ITSELF = {"eks": _EKS, "hyperpod": _EKS, "aks": "Azure builds none, and upgrades those that stand without asking"}
 
 
@@ -47,8 +54,9 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
         return
     known = load().versions(service)
     version = str(args.get("version", default_version(service).version))
+    support: Support = "extended" if args.get("support") == "extended" else "standard"
     row = known.get(minor(version))
-    open_to = [name for name, each in known.items() if not builds or not _ended(each)]
+    open_to = [name for name, each in known.items() if not builds or not _ended(each, support)]
     faults.must(
         row is not None and (not builds or FORMS[service].fullmatch(version) is not None),
         "version",
@@ -56,13 +64,15 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
         fix=f"set version to {open_to[-1]}, or run `sizewell ages refresh` where the cloud has a newer one",
     )
     if row is not None and builds:
+        longer = support == "standard" and not _ended(row, "extended")
         faults.must(
-            not _ended(row),
+            not _ended(row, support),
             "version",
-            f"is {version}, whose standard support on {service} ended on {row.supported_until}; {BY_ITSELF[service]}",
-            fix=f"one of {', '.join(open_to)}; of a standing cluster the one that it runs",
+            f"is {version}, whose {support} support on {service} ended on {row.until(support)}; {BY_ITSELF[service]}",
+            fix=f"one of {', '.join(open_to)}; of a standing cluster the one that it runs"
+            + (f', or support "extended" until {row.extended_until}, which is billed' if longer else ""),
         )
-        if not row.built and not _ended(row):
+        if not row.built and not _ended(row, "standard"):
             newest = default_version(service).version
             pulumi.log.warn(
                 f"{faults.subject}: version {version} on {service} is newer than what the components that go onto it "
@@ -70,8 +80,8 @@ def check_version(faults: Faults, args: Mapping[str, object], service: str, *, b
             )
 
 
-def _ended(row: KubernetesVersion) -> bool:
-    return ended(row.supported_until, date.fromisoformat(row.checked))
+def _ended(row: KubernetesVersion, support: Support) -> bool:
+    return ended(row.until(support), date.fromisoformat(row.checked))
 
 
 def following(service: str, version: str) -> KubernetesVersion:
@@ -87,13 +97,31 @@ def following(service: str, version: str) -> KubernetesVersion:
     return newest
 
 
-def version_faults(stated: str, services: list[str], decided_on: date) -> list[Fault]:
+def support_faults(stated: str, services: list[str]) -> list[Fault]:
+    """What is wrong with `sizewell:kubernetesSupport` for the services that a stack builds its clusters on.
+
+    >>> support_faults("extended", ["eks", "aks"])
+    []
+    >>> support_faults("extended", ["gke"])[0].message
+    "is given, and GKE's clusters follow the release channel REGULAR"
+    """
+    if stated not in SUPPORTS:
+        return [Fault(path=SUPPORT_KEY, found=stated, allowed=" or ".join(SUPPORTS))]
+    fix = f"pulumi config rm {SUPPORT_KEY}"
+    if not services:
+        return [Fault(path=SUPPORT_KEY, message="is given, and the stack builds no Kubernetes cluster", fix=fix)]
+    return [Fault(path=SUPPORT_KEY, message=_GKE, fix=fix)] if "gke" in services else []
+
+
+def version_faults(stated: str, services: list[str], decided_on: date, support: Support = "standard") -> list[Fault]:
     """What is wrong with `sizewell:kubernetesVersion` for the services that a stack builds its clusters on.
 
     >>> version_faults("1.36", ["eks"], date(2026, 11, 26))
     []
     >>> version_faults("1.33", ["eks"], date(2026, 11, 26))[0].message.partition("; ")[0]
     'is 1.33, whose standard support on eks ended on 2026-07-29'
+    >>> version_faults("1.33", ["eks"], date(2026, 11, 26), "extended")
+    []
     """
     if not services:
         fix = f"pulumi config rm {KEY}"
@@ -101,11 +129,10 @@ def version_faults(stated: str, services: list[str], decided_on: date) -> list[F
     faults = []
     for service in services:
         if service == "gke":
-            message = "is given, and GKE's clusters follow the release channel REGULAR"
-            faults.append(Fault(path=KEY, message=message, fix=f"pulumi config rm {KEY}"))
+            faults.append(Fault(path=KEY, message=_GKE, fix=f"pulumi config rm {KEY}"))
             continue
         known = load().versions(service)
-        standing = [row.version for row in known.values() if not ended(row.supported_until, decided_on)]
+        standing = [row.version for row in known.values() if not ended(row.until(support), decided_on)]
         fix = f"pulumi config set {KEY} {load().default(service).version}; known of {service}: {', '.join(standing)}"
         row = known.get(minor(stated)) if FORMS[service].fullmatch(stated) else None
         if row is None:
@@ -113,8 +140,11 @@ def version_faults(stated: str, services: list[str], decided_on: date) -> list[F
             more = ", or `sizewell ages refresh` where the cloud has it" if newer else ""
             message = f"is {stated!r}, which is no Kubernetes version of {service}"
             faults.append(Fault(path=KEY, message=message, fix=fix + more))
-        elif ended(row.supported_until, decided_on):
-            ended_on = f"standard support on {service} ended on {row.supported_until}"
+        elif ended(row.until(support), decided_on):
+            ended_on = f"{support} support on {service} ended on {row.until(support)}"
             message = f"is {stated}, whose {ended_on}; {BY_ITSELF[service]}"
-            faults.append(Fault(path=KEY, message=message, fix=f"{fix}; of a standing cluster the one that it runs"))
+            fix += "; of a standing cluster the one that it runs"
+            if support == "standard" and not ended(row.extended_until, decided_on):
+                fix += f", or pulumi config set {SUPPORT_KEY} extended, which is billed, until {row.extended_until}"
+            faults.append(Fault(path=KEY, message=message, fix=fix))
     return faults

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 
 from sizewell.components.access import Access, read_access
+from sizewell.components.kubernetes_versions import Support
 from sizewell.components.notify import check_notify
 from sizewell.launch.adopted import Adopted, read_adopted
 from sizewell.launch.run import Run, read_run
@@ -29,7 +30,8 @@ class Settings:
     stack then builds queues and jobs on it, and no machines. `images` are machine images by pool, where the vendor's
     own has not what the machines need. `access` is the way to the API of clusters that the stack builds. `registries`
     are ids of the container registries (Azure) that machines and clusters may pull from. `kubernetes_version` is that
-    of the clusters that the stack builds; without one they are built with the default and keep what they have.
+    of the clusters that the stack builds; without one they are built with the default and keep what they have, for as
+    long as `kubernetes_support` says.
     `firm_end` is no setting of the stack: its environment has `expiry: firm` in teardown.yaml.
     """
 
@@ -47,7 +49,13 @@ class Settings:
     access: Access | None = None
     registries: tuple[str, ...] = ()
     kubernetes_version: str = ""
+    kubernetes_support: Support = "standard"
     firm_end: bool = False
+
+    def kubernetes_args(self) -> dict[str, Any]:
+        """What is stated of the clusters' version and of its support, as clusters take it."""
+        version = {"version": self.kubernetes_version} if self.kubernetes_version else {}
+        return {**version, "support": self.kubernetes_support} if self.kubernetes_support != "standard" else version
 
     def namespace(self, workload: str) -> str:
         """The Kubernetes namespace in which a workload's pods run, and whose account writes its checkpoints."""
@@ -123,6 +131,7 @@ def read_settings() -> Settings:
         access=access,
         registries=tuple(map(str, registries)),
         kubernetes_version=config.get("kubernetesVersion") or "",
+        kubernetes_support="extended" if config.get("kubernetesSupport") == "extended" else "standard",
     )
 
 

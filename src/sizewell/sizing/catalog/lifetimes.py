@@ -60,6 +60,10 @@ class KubernetesVersion:
     source: table.Source
     checked: Day
 
+    def until(self, support: Literal["standard", "extended"]) -> str:
+        """Last day of that support; of the standard one where none is known to be longer. "" where it is unknown."""
+        return self.extended_until or self.supported_until if support == "extended" else self.supported_until
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:

@@ -15,7 +15,7 @@ from sizewell.components.aws.args import (
 from sizewell.components.aws.instances import runtime_of
 from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import SYSTEM_NODES, InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
-from sizewell.components.kubernetes_versions import default_version
+from sizewell.components.kubernetes_versions import SUPPORT, default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.records.decision import Decision, Pool, Workload
@@ -29,6 +29,9 @@ class EksClusterArgs(PlaceArgs, SubnetsArgs):
     version: NotRequired[str]
     """Kubernetes version, a change of which upgrades the cluster. Without one the cluster is built with 1.36 and keeps
     what AWS upgrades it to."""
+    support: NotRequired[Annotated[str, SUPPORT]]
+    """extended: AWS keeps a version for twelve months more, at six times the fee of the cluster once its standard
+    support has ended; default standard: AWS upgrades the cluster by itself then."""
     hyperpod: NotRequired[bool]
     """Whether machines of HyperPod join it, which takes fewer versions: without `version` it is built with 1.35."""
     public_cidrs: NotRequired[list[str]]
@@ -147,8 +150,8 @@ def plugin_args(decision: Decision, pools: Sequence[tuple[Workload, Pool]]) -> d
 
 
 def version_args(pools: Sequence[tuple[Workload, Pool]], settings: Settings) -> dict[str, Any]:
-    """The stated version of the cluster of these pools, and whether HyperPod has to take it too."""
-    stated = {"version": settings.kubernetes_version} if settings.kubernetes_version else {}
+    """The stated version and support of the cluster of these pools, and whether HyperPod has to take it too."""
+    stated: dict[str, Any] = settings.kubernetes_args()
     return {**stated, "hyperpod": True} if any(pool.managed == "hyperpod" for _, pool in pools) else stated
 
 

@@ -98,7 +98,7 @@ class EksCluster(Owned):
             },
             encryption_config={"resources": ["secrets"], "provider": {"key_arn": key}},
             enabled_cluster_log_types=list(eks_node_config.LOGS),
-            upgrade_policy={"support_type": "STANDARD"},  # extended support costs six times as much
+            upgrade_policy={"support_type": args.get("support", "standard").upper()},
             bootstrap_self_managed_addons=False,
             deletion_protection=_protected(args),
             opts=pulumi.ResourceOptions(

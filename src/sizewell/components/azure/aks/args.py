@@ -10,7 +10,7 @@ from sizewell.components.azure.args import GroupArgs, MachineGroupArgs, pool_arg
 from sizewell.components.bounds import Between, Pattern
 from sizewell.components.facts import is_gang, owned_args
 from sizewell.components.forms import SYSTEM_NODES, InsideArgs, PlaceArgs, PodsArgs, VolumeArgs
-from sizewell.components.kubernetes_versions import default_version
+from sizewell.components.kubernetes_versions import SUPPORT, default_version
 from sizewell.components.machines import find_shape
 from sizewell.components.settings import Settings
 from sizewell.sizing.catalog.lifetimes import load, minor
@@ -62,6 +62,9 @@ class AksClusterArgs(PlaceArgs, GroupArgs):
     version: NotRequired[str]
     """Kubernetes version, a change of which upgrades the cluster. Without one the cluster is built with 1.36 and keeps
     what Azure upgrades it to."""
+    support: NotRequired[Annotated[str, SUPPORT]]
+    """extended: the plan for long-term support, twelve months more of a version, in the Premium tier at six times the
+    fee from the first day; default standard."""
     system_size: NotRequired[str]
     """Size of the system pool's machines, without accelerators; default Standard_D4s_v5."""
     system_nodes: NotRequired[Annotated[int, SYSTEM_NODES]]
@@ -153,7 +156,7 @@ def aks_cluster_args(decision: Decision, region: str, pools: Sequence[Pool], set
         **reserved,
         **open_to,
         **pulled,
-        **({"version": settings.kubernetes_version} if settings.kubernetes_version else {}),
+        **settings.kubernetes_args(),
         **_upgrades_held(decision, pools, settings),
     }
 
@@ -163,7 +166,8 @@ def _upgrades_held(decision: Decision, pools: Sequence[Pool], settings: Settings
     gangs = any(is_gang(workload, pool) for workload in decision.workloads for pool in workload.pools if pool in pools)
     version = minor(settings.kubernetes_version) if settings.kubernetes_version else default_version("aks").version
     row = load().versions("aks").get(version)
-    supported = [row.supported_until] if row is not None and row.supported_until else []
+    until = row.until(settings.kubernetes_support) if row is not None else ""
+    supported = [until] if until else []
     ends = sorted([*supported, *([decision.expires_at.isoformat()] if decision.expires_at else [])])
     if not gangs or not ends or ends[0] <= decision.decided_on.isoformat():
         return {}

@@ -157,7 +157,7 @@ class AksCluster(Owned):
         logs: operationalinsights.Workspace,
     ) -> containerservice.ManagedCluster:
         nodes = args.get("system_nodes", 2)
-        optional: dict[str, object] = {}
+        optional: dict[str, Any] = {"support_plan": "AKSLongTermSupport"} if args.get("support") == "extended" else {}
         if "disk_encryption_set_id" in args:
             optional["disk_encryption_set_id"] = args["disk_encryption_set_id"]
         return self.make(
@@ -168,7 +168,8 @@ class AksCluster(Owned):
             location=args["region"],
             kubernetes_version=args.get("version", default_version("aks").version),
             dns_prefix=self.physical(name, 54),
-            sku={"name": "Base", "tier": "Standard"},  # the free tier has no agreement on being up
+            # The free tier has no agreement on being up; long-term support is sold in the Premium tier alone.
+            sku={"name": "Base", "tier": "Premium" if args.get("support") == "extended" else "Standard"},
             identity={"type": "UserAssigned", "user_assigned_identities": [control.id]},
             disable_local_accounts=True,
             enable_rbac=True,
