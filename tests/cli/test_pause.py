@@ -40,6 +40,24 @@ def test_a_lease_of_hours_is_written_without_a_project(journal: str, sizewell: S
     assert words(journal, "dev-aws") == []
 
 
+def test_without_an_engine_names_are_checked_by_the_files_of_a_project_whose_journal_is_named(
+    journal: str, sizewell: Sizewell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    (project / "stacks/config").mkdir(parents=True)
+    (project / "Pulumi.yaml").write_text("name: sizewell\nruntime: yaml\nstackConfigDir: stacks/config\n")
+    (project / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {}\n")
+    (project / "stacks/config/teardown.yaml").write_text(f"schema: sizewell.teardown/1\njournal: {journal}\n")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.chdir(project)
+    for named in ([], ["--journal", journal], ["--journal", f"{journal}/"]):
+        done = sizewell("keep", "dev-awz", "4h", "--reason", "x", *named)
+        assert (done.code, "did you mean dev-aws?" in done.err) == (64, True), done
+        assert sizewell("keep", "dev-aws", "4h", "--reason", "x", *named).code == 0
+    monkeypatch.chdir(tmp_path)  # the way out that the refusal names
+    assert sizewell("keep", "dev-awz", "4h", "--reason", "x", "--journal", journal).code == 0
+
+
 def test_a_pause_holds_one_stack_or_all(journal: str, sizewell: Sizewell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIZEWELL_JOURNAL", journal)
     done = sizewell("teardown", "pause", "dev-aws", "--until", "2h", "--reason", "an incident")

@@ -449,6 +449,40 @@ def test_a_coming_end_says_what_will_hold_its_stack_and_then_no_time(known: dict
     assert (stack.action, stack.next_step, stack.next_at is None) == ("warn", "destroy", bool(says))
 
 
+@pytest.mark.parametrize(
+    ("announced", "action"),
+    [(["train/a", "train/b"], "empty"), (["train/a", "train/b", "train/c"], "empty"), (["train/a"], "warn")],
+)
+def test_a_notice_counts_for_the_machines_that_there_were(announced: list[str], action: str) -> None:
+    """One that joined since may look old: attached by hand, or from a warm pool."""
+    case = {"use": {"*": [[-480, 0, 0]]}, "notices": [-100]}
+    timeline = parse_timeline(document(case), "x")
+    pool = timeline.pools[0]
+    (notice,) = pool.notices
+    assert sorted(facts_at(timeline, NOON).pools[0].machines_at(NOON.timestamp()) or ()) == ["a", "b"]
+    told = notice.model_copy(update={"machines": tuple(announced)})
+    timeline = timeline.model_copy(update={"pools": (pool.model_copy(update={"notices": (told,)}),)})
+    _, (train,) = decide(facts_at(timeline, NOON), LIMITS, NOON)
+    assert (train.action, train.tell) == (action, action == "warn")
+
+
+@pytest.mark.parametrize("machines", [False, True])
+def test_a_coming_end_names_the_earlier_day_on_which_an_empty_stack_goes(machines: bool) -> None:
+    """Its owner was told the day of the end, and it went sooner, as empty; one with machines is not empty by then."""
+    start = NOON.replace(hour=0)
+    counted = [[-12 * 24 * 60, 6000, ["a"] if machines else []]]
+    case = {"use": {}, "created": -12 * 24 * 60, "expires_at": "2026-11-24", "counted": counted}
+    timeline = parse_timeline(document(case), "x")
+    steps = tuple(start + timedelta(hours=hour) for hour in range(96))
+    seen = [(at, stack) for at, stack, _ in replay(timeline.model_copy(update={"steps": steps}), LIMITS)]
+    told = [stack.next_at for at, stack in seen if stack.tell]
+    due = NOON + timedelta(days=4) - timedelta(hours=12) + timedelta(days=1) if machines else NOON + timedelta(days=3)
+    assert set(told) == {due}
+    assert ("without machines it counts as empty from" in seen[0][1].reason) is not machines
+    if not machines:
+        assert next(at for at, stack in seen if stack.action == "destroy") == due
+
+
 def test_an_empty_stack_that_was_not_counted_for_an_hour_says_since_when_it_is() -> None:
     case = {"use": {}, "counted": [[-60000, -600, []], [-480, 0, []]], "created": -60000}
     stack, _ = decide(facts_at(parse_timeline(document(case), "x"), NOON), LIMITS, NOON)

@@ -195,6 +195,7 @@ def test_every_command_works_beside_a_gap_and_says_it(
     (three / "Pulumi.yaml").write_text("name: sizewell\nruntime: python\n")
     text = f"schema: sizewell.teardown/1\njournal: file://{three}/journal\n"
     (three / "stacks/config/teardown.yaml").write_text(text)
+    (three / "stacks/config/Pulumi.dev-aws.yaml").write_text("config: {}\n")
     record(three).write_text("{")
     for line in (
         ("teardown", "pause", "--all", "--reason", "an incident"),

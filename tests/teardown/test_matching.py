@@ -83,6 +83,24 @@ def test_what_matches_nothing_or_is_over_is_said(tmp_path: Path, settings: dict[
     assert "stacks/config/teardown.yaml: " in markdown(made)
 
 
+@pytest.mark.parametrize(
+    ("country", "subdivision", "said"),
+    [
+        ("GB", "", "add subdivision: ENG (or NIR, SCT, WLS, nationwide)"),
+        ("GB", "ENG", ""),
+        ("GB", "nationwide", ""),
+        ("SE", "", ""),
+    ],
+)
+def test_a_country_whose_parts_have_holidays_of_their_own_is_said(
+    tmp_path: Path, country: str, subdivision: str, said: str
+) -> None:
+    part = {"subdivision": subdivision} if subdivision else {}
+    remarks = plan(tmp_path, closed=[{"country": country, "time_zone": "Europe/London", **part}]).remarks
+    about = "stacks/config/teardown.yaml: closed[0].country: GB closes the holidays of the whole country, and parts of"
+    assert [each for each in remarks if "holidays" in each] == ([f"{about} it have others: {said}"] if said else [])
+
+
 def test_a_lease_of_a_stack_that_was_renamed_is_said(tmp_path: Path) -> None:
     journal = Journal(connect(f"file://{tmp_path}/journal")).read()
     until = f"{NOW + timedelta(hours=4):%Y-%m-%dT%H:%MZ}"

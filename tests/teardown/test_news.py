@@ -50,6 +50,30 @@ def test_data_that_holds_a_destroy_is_said_at_once_whatever_held_it_before(eveni
     assert any("--data dev-aws" in text for text in heard(evening))
 
 
+def test_a_notice_has_the_machines_of_which_it_was_sent(evening):
+    (machine,) = stack(evening)
+    heard(evening)
+    (told,) = [record for record in evening.journal.read().records if record["kind"] == "notice"]
+    assert told["machines"] == [f"train/{machine}"]
+    (notice,) = evening.journal.told("dev-aws", "train")
+    assert notice.machines == {f"train/{machine}"}
+
+
+@pytest.mark.parametrize("named", [[], ["dev-aws"]])
+def test_what_is_announced_of_a_stack_says_the_data_that_will_hold_it(evening, named):
+    """Its owner was told that it is destroyed at a time, and at that time that it is not."""
+    end = str(evening.now.date() - timedelta(days=3))
+    stack(evening, expires=end)
+    disk = world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1")
+    evening.shelf.put("dev-aws", *evening.shelf.states["dev-aws"][1:], disk)
+    texts = heard(evening, data=named)
+    (text,) = [text for text in texts if text.startswith("stack dev-aws")]
+    held = "data would be destroyed: disk disk (vol-1; no backup is kept); save it, then sizewell teardown run dev-aws"
+    assert (held in text, "would be destroyed from" in text) == (not named, not named)
+    rows = [each for each in evening.run(only=["dev-aws"], data=named) if each.outcome == "not due"]
+    assert [held in each.detail for each in rows if each.action == "destroy"] == [not named]
+
+
 def test_the_limit_of_a_run_does_not_hide_the_data_that_no_later_run_destroys(evening):
     expired(evening, world.resource("dev-aws", "aws:ebs/volume:Volume", "disk", "vol-1"))
     evening.settings = {"at_most_percent": 0}

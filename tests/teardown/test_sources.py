@@ -557,7 +557,8 @@ def test_somebody_else_s_old_lock_is_said_with_the_command_and_not_cancelled(eve
     row = evening.plan().stacks[0].row
     assert (row.action, row.clause) == ("unknown", "updating")
     assert "pulumi cancel --stack dev-aws" in row.why
-    assert (evening.run(), evening.shelf.cancelled, evening.shelf.destroyed) == ([], [], [])
+    assert [each.outcome for each in evening.run()] == ["held back"]
+    assert (evening.shelf.cancelled, evening.shelf.destroyed) == ([], [])
 
 
 def test_an_update_that_wrote_no_state_ends_the_notice_before_it(evening):
@@ -566,7 +567,8 @@ def test_an_update_that_wrote_no_state_ends_the_notice_before_it(evening):
     assert evening.plan().stacks[0].row.action == "destroy"
     lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
     evening.shelf.locks.append(lock)
-    assert evening.run() == []
+    (said,) = evening.run()
+    assert (said.outcome, "an update of it has been running" in said.detail) == ("held back", True)
     evening.shelf.locks.clear()
     row = evening.plan().stacks[0].row
     assert (row.action, row.next_step) == ("warn", "destroy")
@@ -580,7 +582,9 @@ def test_an_engine_that_outlives_its_teardown_ends_no_notice(evening):
     evening.journal.write("begin", evening.now, **row, host="ci", process={})
     lock = EngineLock(project="sizewell", stack="dev-aws", user="ana", host="ci", pid=7, at=evening.now)
     evening.shelf.locks.append(lock)
-    assert evening.run() == []
+    (said,) = evening.run()  # which read as "nothing is due"
+    assert (said.outcome, "a teardown has been destroying it since" in said.detail) == ("held back", True)
+    assert not [each for each in evening.journal.read().records if each["kind"] == "held"]
     evening.shelf.locks.clear()
     assert evening.plan().stacks[0].row.action == "destroy"
 

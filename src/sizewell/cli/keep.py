@@ -180,8 +180,8 @@ def opened(args: Arguments, named: Sequence[str]) -> tuple[Journal, Path | None]
         _must_be_a_name(stack)
     uri = stated(args)
     root = _project_of(uri) if uri else _root()
-    if root is not None and not _were_checked(root, named, by_files=not uri):
-        root = None
+    if root is not None:
+        _check_names(root, named)
     journal = Journal(connect(address(args)), option=option(args)).read()
     note_gaps(journal)
     note_another(uri, journal)
@@ -283,19 +283,17 @@ def note_gaps(journal: Journal) -> None:
         output.note(f"{what}, or: {journal.way_out}")
 
 
-def _were_checked(root: Path, named: Sequence[str], *, by_files: bool) -> bool:
+def _check_names(root: Path, named: Sequence[str]) -> None:
     """UsageError for a name that is no stack's: of the backend, or of the project's files where that does not respond.
-    A brake must work on a machine without the engine. False where neither was asked.
+    A brake must work on a machine without the engine.
     """
     from sizewell.teardown.backend import Backend
 
     if not named:
-        return True
+        return
     try:
         known = [each.name for each in Backend(root=root).stacks()]
     except ServiceError as error:
-        if not by_files:
-            return False
         files = [*(root / "stacks/config").glob("Pulumi.*.yaml"), *(root / "stacks/decisions").glob("*.json")]
         known = sorted({path.stem.removeprefix("Pulumi.") for path in files})
         if unknown := next((name for name in named if name not in known), ""):
@@ -303,12 +301,11 @@ def _were_checked(root: Path, named: Sequence[str], *, by_files: bool) -> bool:
             fix = f"did you mean {close[0]}?" if close else f"the project has {', '.join(known) or 'none'}."
             raise UsageError(
                 f"no stack '{unknown}' in the project's files, and the backend was not asked: {_first_line(error)}\n"
-                f"  fix: {fix} With --journal URI no name is checked."
+                f"  fix: {fix} Outside of the project's folder, with --journal URI, no name is checked."
             ) from None
         output.note(f"names were checked by stacks/config and stacks/decisions alone: {_first_line(error)}")
-        return True
+        return
     project.must_be_stacks(named, known)
-    return True
 
 
 def one_line(text: str) -> str:

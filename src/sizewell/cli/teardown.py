@@ -491,12 +491,12 @@ def _publish(args: Arguments) -> int:
     from sizewell.teardown.config import PATH as CONFIG
     from sizewell.teardown.config import read_config
     from sizewell.teardown.journal import Journal, connect
-    from sizewell.teardown.matching import protections
+    from sizewell.teardown.matching import by_itself
 
     root = project.root()
     files = settings.files_of(root)
     config, now = read_config(root), datetime.now(UTC)
-    for remark in protections(config, now):
+    for remark in by_itself(config, now):
         output.note(f"{CONFIG}: {remark}")
     version, new = settings.publish(Journal(connect(config.journal)), files, now, keep.who())
     return _version(args, version, "" if new else "nothing changed since ", "runs read them from now on")
@@ -690,7 +690,7 @@ def _replay(args: Arguments) -> int:
     timeline = read_timeline(args.file)
     for remark in counts_never(timeline):
         output.note(f"{args.file}: {remark}")
-    steps = list(replay(timeline, _limits()))
+    steps = list(replay(timeline, _limits(max(timeline.steps))))
     if args.json:
         output.print_json([_document(at, stack, pools) for at, stack, pools in steps])
         return 0
@@ -708,13 +708,19 @@ def _replay(args: Arguments) -> int:
     return 0
 
 
-def _limits() -> Limits:
-    """Today's limits: the project's where it has some, else those of a file that states none."""
+def _limits(at: datetime) -> Limits:
+    """Today's limits: the project's where it has some, else those of a file that states none. What of them is likely
+    not meant at a time is said.
+    """
     from sizewell.teardown.config import PATH, SCHEMA, TeardownConfig, read_config
+    from sizewell.teardown.matching import by_itself
 
     root = project.nearest() or Path()  # the settings decide by themselves: a folder may have no more than them
     if (root / PATH).exists():
-        return read_config(root).limits()
+        config = read_config(root)
+        for remark in by_itself(config, at):
+            output.note(f"{PATH}: {remark}")
+        return config.limits()
     config = TeardownConfig(schema=SCHEMA, journal="file:///")
     stated = f"environments {', '.join(config.environments)}, without windows or closed days"
     output.note(f"no {PATH} here: decided by the defaults ({stated})")

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from sizewell.sizing.errors import SizewellError
 from sizewell.sizing.units import plural
-from sizewell.teardown import act, news, processes, saves
+from sizewell.teardown import act, processes, saves
 from sizewell.teardown.backend import Listed
 from sizewell.teardown.gather import StackStatus, StatusReader
 from sizewell.teardown.journal import HeldError
 from sizewell.teardown.leftovers import Leftover, left_over
+from sizewell.teardown.news import without_data
 from sizewell.teardown.outcomes import Outcome, Run, saved
 from sizewell.teardown.planning import Row, StackPlan
 from sizewell.teardown.records import Update
@@ -121,7 +122,7 @@ def _destroy(
         reader.cloud(cloud, status.name)
     if status.parts.stateful and status.name not in run.data:
         names = [f"{what} {resource.name} ({backup_of(resource)})" for what, resource in status.parts.stateful]
-        run.say(row, "held back", _without_data(status.name, names))
+        run.say(row, "held back", without_data(status.name, names))
         return
     proofs = [proof for uri in status.stores for proof in saves.prove(uri)]
     if broken := [proof for proof in proofs if proof.fault]:
@@ -295,19 +296,15 @@ def _deleter(run: Run, reader: StatusReader, status: StackStatus) -> Mapping[str
 
 
 def held_for_data(run: Run, stack: StackPlan, row: Row) -> str:
-    """What is said of a destroy that only its owner can let happen; "": it is none."""
-    held = row.action == "destroy" and stack.data and stack.stack not in run.data
-    return _without_data(stack.stack, stack.data) if held else ""
+    """What is said of a destroy, due or to come, that only its owner can let happen; "": it is none."""
+    destroys = "destroy" in (row.action, row.next_step) and not row.pool
+    held = destroys and stack.data and stack.stack not in run.data
+    return without_data(stack.stack, stack.data) if held else ""
 
 
 def cancel(run: Run, row: Row, update: Update) -> None:
     run.record("cancelled", row, detail=f"{update.by}: {update.over}")
     act.cancel(run.backend, row.stack)
-
-
-def _without_data(stack: str, data: Sequence[str]) -> str:
-    way_out = f"save it, then sizewell teardown run {stack} --data {stack} --yes"
-    return f"{news.DATA}: {', '.join(data[:5])}; {way_out}"
 
 
 def _listing(left: Sequence[Leftover]) -> str:

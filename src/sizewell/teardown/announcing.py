@@ -13,7 +13,7 @@ from sizewell.teardown import news
 from sizewell.teardown.notices import Notice, post
 from sizewell.teardown.outcomes import Outcome, Run
 from sizewell.teardown.planning import Plan, Row, StackPlan
-from sizewell.teardown.records import DAY_S
+from sizewell.teardown.records import DAY_S, machines_of
 from sizewell.teardown.telling import Channels
 
 LOG: Final = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def _due(run: Run, stack: StackPlan, row: Row, at: datetime) -> datetime | None:
 def _tell(run: Run, stack: StackPlan, row: Row, at: datetime) -> None:
     row = replace(row, next_at=_due(run, stack, row, at))
     acts = run.config.acts(stack.environment, row.next_step)
-    text = notice(stack, row, acts=acts)
+    text = notice(stack, row, acts=acts, named=stack.stack in run.data)
     observed = {"observed": row.next_step} if row.next_step and not acts else {}
     try:
         if not _channels(run).receivers(stack.stack).count:
@@ -57,9 +57,12 @@ def _tell(run: Run, stack: StackPlan, row: Row, at: datetime) -> None:
     if not heard:
         run.say(row, "failed", f"no notice was delivered: {failed[0]}", action="notice")
         return
-    run.keep_timeline(next((each for each in run.statuses if each.name == row.stack), None), at)
+    status = next((each for each in run.statuses if each.name == row.stack), None)
+    run.keep_timeline(status, at)
     due = {"due": row.next_at.isoformat()} if row.next_at is not None else {}
-    about = {"about": row.about, "episode": row.episode, **observed, **due}
+    pools = [each.pool for each in status.pools if row.pool in ("", each.pool.name)] if status else []
+    there = {"machines": sorted(machines_of(pools, at.timestamp()))}
+    about = {"about": row.about, "episode": row.episode, **observed, **due, **there}
     run.record("notice", row, **about, heard=heard, unheard=failed, text=text)
     run.say(row, "told", "; ".join([text, *(f"not told: {each}" for each in failed)]), action="notice")
 
@@ -141,14 +144,20 @@ def hear(run: Run, what: Sequence[news.News]) -> None:
         run.record("message", row, keys=keys, keeps=keeps, heard=heard, unheard=failed, text=text)
 
 
-def notice(stack: StackPlan, row: Row, *, acts: bool = True) -> str:
-    """The text for an owner, with the command that objects; `acts`: whether the step is taken, or only noted."""
+def notice(stack: StackPlan, row: Row, *, acts: bool = True, named: bool = False) -> str:
+    """The text for an owner, with the command that objects; `acts`: whether the step is taken, or only noted. `named`:
+    whether the stack goes with its data, which holds it back otherwise.
+    """
     what = f"pool {row.pool} of {row.stack}" if row.pool else f"stack {row.stack}"
     due = f" from {row.next_at:%Y-%m-%d %H:%M} UTC" if row.next_at else ""
     due += " once nothing holds it any more" if row.next_step and not row.next_at else ""
     done = {"empty": "emptied", "destroy": "destroyed"}.get(row.next_step, "")
-    verb = "" if not done else f" is {done}" if acts else f" would be {done}"
+    held = f"; {news.without_data(stack.stack, stack.data)}" if row.next_step == "destroy" and stack.data else ""
+    held = "" if named or row.pool else held
+    verb = "" if not done else f" would be {done}" if held or not acts else f" is {done}"
     object_ = f"sizewell keep {row.stack} 24h --reason TEXT"
     whose = f" ({stack.owner})" if stack.owner else ""
     observed = "" if acts or not done else " This is only observed, and not done: say if it is wrong."
-    return f"{what}{whose}{verb}{due}: {row.why}.{observed} To {'object' if verb else 'postpone its end'}: {object_}"
+    return (
+        f"{what}{whose}{verb}{due}: {row.why}{held}.{observed} To {'object' if verb else 'postpone its end'}: {object_}"
+    )

@@ -19,6 +19,7 @@ from sizewell import source
 from sizewell.sizing.errors import Fault
 
 _RANGE: Final = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?")
+NATIONWIDE: Final = "nationwide"  # said in place of a part of a country, whose own holidays are not wanted
 Span = tuple[datetime, datetime, str]  # from, until, why
 
 
@@ -67,14 +68,24 @@ def of_dates(dates: tuple[str, ...], zone: str, reason: str) -> list[Span]:
 
 @lru_cache(maxsize=64)
 def of_country(country: str, subdivision: str, zone: str, year: int) -> list[Span]:
-    """The public holidays of a year."""
+    """The public holidays of a year; without a part of the country, those of all of it alone."""
     import holidays
 
-    days = holidays.country_holidays(country, subdiv=subdivision or None, years=year)
+    part = None if subdivision in ("", NATIONWIDE) else subdivision
+    days = holidays.country_holidays(country, subdiv=part, years=year)
     return [
         (midnight(day, zone), midnight(day + timedelta(days=1), zone), f"{name} ({country})")
         for day, name in sorted(days.items())
     ]
+
+
+def parts_with_more(country: str, year: int) -> list[str]:
+    """The parts of a country that have public holidays which are not those of all of it."""
+    import holidays
+
+    everywhere = set(holidays.country_holidays(country, years=year))
+    parts = holidays.list_supported_countries().get(country, [])
+    return [part for part in parts if set(holidays.country_holidays(country, subdiv=part, years=year)) - everywhere]
 
 
 @lru_cache(maxsize=64)
@@ -126,7 +137,7 @@ def country_faults(path: str, country: str, subdivision: str) -> Iterator[Fault]
         close = get_close_matches(country.upper(), known, n=1)
         fix = f"did you mean {close[0]}?" if close else "a code of ISO 3166 in capital letters, such as GB or DE"
         yield Fault(path=f"{path}.country", message=f"{country!r}: no holidays are known of it", fix=fix)
-    elif subdivision and subdivision not in known[country]:
+    elif subdivision not in ("", NATIONWIDE, *known[country]):
         named = getattr(getattr(holidays, country, None), "subdivisions_aliases", {})  # Texas: TX
         near = (
             [named[subdivision]]

@@ -152,7 +152,7 @@ class Closed(_Part):
     """Days on which nothing is stopped: public holidays of a country, the events of a calendar, or dates."""
 
     country: str = ""  # as ISO 3166 has it, such as GB
-    subdivision: str = ""  # such as ENG, or BY in DE
+    subdivision: str = ""  # such as ENG, or BY in DE; nationwide: without the holidays of its parts, which "" says
     ics: str = Field(
         "", pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.ics)?$", examples=["freeze.ics"]
     )  # a file beside this one
@@ -456,21 +456,26 @@ def _opens(text: str) -> bool:
     return "://" in text and (bool(parts.password) or any(_KEYS.fullmatch(key) and value for key, value in stated))
 
 
-def _calendars(config: TeardownConfig, root: Path) -> Iterator[Fault]:
-    """Read the files of calendars, and what is wrong with them and with countries."""
+def calendars(config: TeardownConfig) -> Iterator[tuple[str, Closed]]:
+    """Each calendar of closed days, with its path."""
     stated = {"closed": config.closed}
     stated |= {f"environments.{name}.closed": each.closed for name, each in config.environments.items()}
-    for path, calendars in stated.items():
-        for number, each in enumerate(calendars):
-            if each.subdivision and not each.country:
-                message = f"{each.subdivision!r} is part of a country, and none is named"
-                fix = "add its country, such as country: DE, or remove it"
-                yield Fault(path=f"{path}[{number}].subdivision", message=message, fix=fix)
-            if each.country:
-                yield from closed.country_faults(f"{path}[{number}]", each.country, each.subdivision)
-            elif each.ics:
-                each._events, faults = closed.events_of(f"{path}[{number}]", (root / PATH).parent / each.ics)  # noqa: SLF001
-                yield from faults
+    for path, listed in stated.items():
+        yield from ((f"{path}[{number}]", each) for number, each in enumerate(listed))
+
+
+def _calendars(config: TeardownConfig, root: Path) -> Iterator[Fault]:
+    """Read the files of calendars, and what is wrong with them and with countries."""
+    for path, each in calendars(config):
+        if each.subdivision and not each.country:
+            message = f"{each.subdivision!r} is part of a country, and none is named"
+            fix = "add its country, such as country: DE, or remove it"
+            yield Fault(path=f"{path}.subdivision", message=message, fix=fix)
+        if each.country:
+            yield from closed.country_faults(path, each.country, each.subdivision)
+        elif each.ics:
+            each._events, faults = closed.events_of(path, (root / PATH).parent / each.ics)  # noqa: SLF001
+            yield from faults
 
 
 def _environments(config: TeardownConfig) -> Iterator[Fault]:

@@ -40,6 +40,7 @@ from sizewell.teardown.records import (
     Stack,
     Told,
     Verdict,
+    machines_of,
 )
 
 Due = Literal["idle", "expired", "empty", ""]  # why something would go: a pool by its idleness, a stack by the others
@@ -73,6 +74,16 @@ class Subject:
         """When its stack expires."""
         assert self.stack.expires_at is not None  # noqa: S101  (asked of stacks that expire)
         return datetime.combine(self.stack.expires_at, time(), UTC)
+
+    @property
+    def notices(self) -> tuple[Told, ...]:
+        return self.pool.notices if self.pool else self.stack.notices
+
+    @property
+    def announced(self) -> tuple[Told, ...]:
+        """The notices that were sent of all its machines: one that joined since, however old it is, is in none."""
+        there = machines_of((look.pool for look in self.pools), self.at.timestamp())
+        return tuple(each for each in self.notices if each.machines is None or there <= each.machines)
 
     @property
     def grace_s(self) -> float:
@@ -354,6 +365,20 @@ def _emptiness(stack: Stack, looks: tuple[Look, ...], limits: Limits, at: dateti
     return "empty", f"it has been empty for {days:g} days", ""
 
 
+def _empties(subject: Subject) -> datetime:
+    """From when on a stack without machines counts as empty if it gets none; OPEN where that is not to be said."""
+    stack, at_s = subject.stack, subject.at.timestamp()
+    days = subject.limits.empty_days.get(stack.environment)
+    since = [stack.created_s]
+    for look in subject.pools:
+        since += [span.end_s for span in look.pool.counted if span.machines]
+        since += [_last_used(look, series) for series in look.pool.utilization_percent.values()]
+        since.append(_counted_since(look.pool, at_s))
+    if days is None or not subject.pools or max(since) >= at_s - max(look.pool.period_s for look in subject.pools):
+        return OPEN
+    return datetime.fromtimestamp(max(max(since) + days * DAY_S, at_s), UTC)
+
+
 def _last_used(look: Look, series: Series) -> float:
     """When an accelerator was seen in use last, counted or not; minus infinity where never."""
     used = (series.values >= look.pool.guard.min_utilization_percent) & (series.at_s <= look.at_s)
@@ -369,7 +394,7 @@ def _goes(subject: Subject) -> Verdict:
     episode = _episode(subject)
     act: Action = "empty" if subject.pool else "destroy"
     about = f"end {subject.stack.expires_at} 0 days" if subject.due == "expired" else subject.due
-    notices = subject.pool.notices if subject.pool else subject.stack.notices
+    notices = subject.announced
     # Of an end, what named its day counts, before it or after; that it is in use and stays announces nothing.
     days = (0, *subject.limits.expiry_notice_days)
     of_end = tuple(f"end {subject.stack.expires_at} {each} days" for each in days)
@@ -380,9 +405,9 @@ def _goes(subject: Subject) -> Verdict:
     heard = _heard(notices, prefix, since_s)
     if subject.due == "expired" and subject.rules is not None and subject.rules.firm:
         # Told while it was in use: the stack goes then, idle or not, and is not told another time each evening.
-        last = _heard(notices, _last(subject), _firm_since_s(subject))
+        last = _heard(subject.notices, _last(subject), _firm_since_s(subject))
         if last is not None and (heard is None or last > heard):
-            heard, since_s, prefix = last, _firm_since_s(subject), _last(subject)
+            notices, heard, since_s, prefix = subject.notices, last, _firm_since_s(subject), _last(subject)
     goes_s = at_s + subject.grace_s
     if heard is not None:  # no sooner than it was said either, though a window was widened since
         goes_s = min(
@@ -407,7 +432,7 @@ def _goes(subject: Subject) -> Verdict:
             verdict = replace(verdict, reason=f"{verdict.reason}; {unready}")
         clause = "told" if subject.pool else subject.due
         waits = replace(verdict, clause=clause, about=about, next_step=act, next_at=goes)
-        return _telling(subject, waits, since_s=since_s, prefix=prefix)
+        return _telling(subject, waits, since_s=since_s, prefix=prefix, notices=notices)
     reason = verdict.reason
     if subject.pool:
         grace = minutes(subject.grace_s)
@@ -480,11 +505,18 @@ def _is_about(notice: Told, prefix: str | tuple[str, ...]) -> bool:
     return not notice.about or notice.about.startswith(prefix)
 
 
-def _telling(subject: Subject, verdict: Verdict, *, since_s: float, prefix: str | tuple[str, ...] = "") -> Verdict:
+def _telling(
+    subject: Subject,
+    verdict: Verdict,
+    *,
+    since_s: float,
+    prefix: str | tuple[str, ...] = "",
+    notices: tuple[Told, ...] | None = None,
+) -> Verdict:
     """Whether the owner is told now: nobody was notified of this step since a time. Where nobody can be, nothing
     follows.
     """
-    notices = subject.pool.notices if subject.pool else subject.stack.notices
+    notices = subject.notices if notices is None else notices
     own = [each for each in notices if each.at_s >= since_s and _is_about(each, prefix or verdict.about)]
     if any(each.heard for each in own):
         return verdict
@@ -517,8 +549,10 @@ def _coming_end(subject: Subject, verdict: Verdict) -> Verdict:
     words = [*subject.stack.leases, *([subject.stack.protected] if subject.stack.protected else [])]
     # The end of a lease ends what was told before it: the owner has the whole grace from then on.
     begins = max([subject.end, *(word.until for word in words)])
-    goes = None if begins >= OPEN else _opens(subject, begins + timedelta(seconds=subject.grace_s))
     held = f"; {verdict.reason}" if verdict.clause in ("leased", "protected") or subject.due == "empty" else ""
+    if not words and (emptied := _empties(subject)) < begins:  # it goes sooner then, for that reason
+        begins, held = emptied, f"; without machines it counts as empty from {when(emptied.timestamp())}"
+    goes = None if begins >= OPEN else _opens(subject, begins + timedelta(seconds=subject.grace_s))
     if standing := _standing(subject):  # no time is named at which nothing happens
         held, goes = f"{held}; {standing}", None
     coming = replace(coming, reason=f"{reason}{held}", next_step="destroy", next_at=goes)

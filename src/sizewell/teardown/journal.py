@@ -224,6 +224,7 @@ class Journal:
                 about=str(record["about"]) if record["kind"] == "notice" else KEPT,
                 heard=any(who != "report" for who in record.get("heard", ())),  # "report": older releases, for nobody
                 due_s=datetime.fromisoformat(record["due"]).timestamp() if record.get("due") else -math.inf,
+                machines=frozenset(record["machines"]) if "machines" in record else None,
             )
             for record in self.records[destroyed + 1 :]
             if record["stack"] == stack

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 from sizewell.sizing.errors import ConfigError, Fault
 from sizewell.sizing.records.stackname import cluster_of
 from sizewell.sizing.units import plural
-from sizewell.teardown.config import PATH, TeardownConfig
+from sizewell.teardown.closed import parts_with_more
+from sizewell.teardown.config import PATH, TeardownConfig, calendars
 from sizewell.teardown.looks import when
 from sizewell.teardown.records import until_of
 
@@ -47,7 +48,7 @@ def remarks(
     """
     config = reader.config
     found = {status.name: status for status in statuses}
-    said = [*protections(config, at), *_production(config, stacks, found)]
+    said = [*by_itself(config, at), *_production(config, stacks, found)]
     for name, stated in config.prometheus.items():
         if name not in stacks:
             said.append(f"prometheus.{name}: no stack {name}, so it is asked of none: {_meant(name, stacks)}")
@@ -94,7 +95,19 @@ def _astray(reader: StatusReader, stacks: Collection[str], at: datetime) -> Iter
             yield f"a {kind} of {name} until {until} keeps nothing: no stack {name}: {_meant(name, stacks)}"
 
 
-def protections(config: TeardownConfig, at: datetime) -> Iterator[str]:
+def by_itself(config: TeardownConfig, at: datetime) -> Iterator[str]:
+    """What the configuration says that was likely not meant, whatever stacks there are."""
+    yield from _protections(config, at)
+    for path, calendar in calendars(config):
+        parts = parts_with_more(calendar.country, at.year) if calendar.country and not calendar.subdivision else []
+        if parts:
+            more = f" and {len(parts) - 5} more" if len(parts) > 5 else ""
+            kept = f"{calendar.country} closes the holidays of the whole country, and parts of it have others"
+            fix = f"add subdivision: {parts[0]} (or {', '.join([*parts[1:5], 'nationwide'])}{more})"
+            yield f"{path}.country: {kept}: {fix}"
+
+
+def _protections(config: TeardownConfig, at: datetime) -> Iterator[str]:
     """Protections that are over, that likely have a wrong year, or whose time leaves something open."""
     for name, word in config.protected.items():
         until, unclear = until_of(word.until)

@@ -25,6 +25,13 @@ STUCK_AFTER: Final = timedelta(hours=20)  # nearly a day, as schedules are late
 FLEET: Final = ""  # what concerns no single stack
 DATA: Final = "data would be destroyed"  # what `run` says of a destroy that only its owner can let happen
 
+
+def without_data(stack: str, data: Sequence[str]) -> str:
+    """What is said of a destroy that its stack's data holds back, with the way out."""
+    way_out = f"save it, then sizewell teardown run {stack} --data {stack} --yes"
+    return f"{DATA}: {', '.join(data[:5])}; {way_out}"
+
+
 # What a person does about a verdict that stops nothing, by its clause.
 ADVICE: Final[Mapping[str, str]] = {
     "unread": "repair what the reason names, then `sizewell teardown plan {stack}`",

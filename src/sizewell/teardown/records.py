@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, Protocol, TypeVar
@@ -150,6 +150,7 @@ class Told:
     about: str = ""  # the step; "": not recorded, and taken for the step that is asked for
     heard: bool = True  # whether a channel that a person reads took it
     due_s: float = -math.inf  # when it says that the step is taken, at the earliest
+    machines: frozenset[str] | None = None  # those that there were, by pool; None: not recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +213,11 @@ class Pool:
             if counted.start_s <= at_s <= counted.end_s:
                 return counted.machines
         return None
+
+
+def machines_of(pools: Iterable[Pool], at_s: float) -> frozenset[str]:
+    """The machines of pools that were counted at a time, as a notice has them."""
+    return frozenset(f"{pool.name}/{machine}" for pool in pools for machine in pool.machines_at(at_s) or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

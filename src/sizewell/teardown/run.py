@@ -71,8 +71,11 @@ class Runner(Run):
             if acted >= allowed or failed >= allowed:
                 for row in rows:  # no later run destroys what holds data
                     held = held_for_data(self, stack, row)
-                    waits = f"{plural(allowed, 'stack')} at most in one run; the next run continues"
-                    self.say(row, "held back", held or waits)
+                    most = f"{plural(allowed, 'stack')} at most in one run; the next run continues"
+                    tried = (
+                        f"{plural(failed, 'stack')} failed before it, and a run tries no more; the next begins with it"
+                    )
+                    self.say(row, "held back", held or (most if acted >= allowed else tried))
                 continue
             states = {row: chosen[row.stack, row.pool].updated if chosen else stack.updated for row in rows}
             outcomes = take(self, stack, states)
@@ -92,9 +95,13 @@ class Runner(Run):
                 self.say(
                     row, "held back", f"{gone}: it was removed or renamed; plan again", action=act.action, to="report"
                 )
-        if chosen is None and asked:
+        if chosen is None:
+            stacks = {each.stack: each for each in plan.stacks}
             for row, outcome, detail in waiting(plan, {(each.stack, each.pool) for each in self.results}):
-                self.say(row, outcome, detail, action=row.next_step or "run", to="report")
+                held = held_for_data(self, stacks[row.stack], row)
+                said = f"{detail}; {held}" if held else detail
+                if asked or (row.clause == "updating" and not row.pool):  # each run names the engine at work on a stack
+                    self.say(row, outcome, said, action=row.next_step or "run", to="report" if asked else "")
         for stack in plan.stacks:  # destroyed by an earlier run, or by a person
             if stack.row.clause == "nothing" and chosen is None:
                 after(self, stack)

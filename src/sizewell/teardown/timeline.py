@@ -50,6 +50,7 @@ from sizewell.teardown.records import (
     Update,
     Verdict,
     ends_notice,
+    machines_of,
     printable,
     unannounced,
     until_of,
@@ -118,6 +119,7 @@ class RecordedNotice(_Part):
     about: str = ""
     heard: bool = True
     due: Time | None = None  # when it says that the step is taken, at the earliest
+    machines: tuple[str, ...] | None = None  # those that there were, as POOL/MACHINE; null: not recorded
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -404,8 +406,9 @@ def replay(timeline: Timeline, limits: Limits) -> Iterator[tuple[datetime, Verdi
                     told.setdefault(key, []).append(Told(at_s=at.timestamp(), about=KEPT, heard=heard))
         for key, given in (("", verdict), *((given.subject, given) for given in of_pools)):
             if given.tell:
-                due_s = _or_never(given.next_at)
-                notice = Told(at_s=at.timestamp(), about=given.about, heard=heard, due_s=due_s)
+                due_s, of = _or_never(given.next_at), [pool for pool in stack.pools if key in ("", pool.name)]
+                there = machines_of(of, at.timestamp())
+                notice = Told(at_s=at.timestamp(), about=given.about, heard=heard, due_s=due_s, machines=there)
                 told.setdefault(key, []).append(notice)
 
 
@@ -539,7 +542,8 @@ def _episode(episode: Episode) -> dict[str, str]:
 
 def _notice(notice: Told) -> dict[str, Any]:
     due = {"due": _iso(notice.due_s)} if math.isfinite(notice.due_s) else {}
-    return {"at": _iso(notice.at_s), "about": notice.about, "heard": notice.heard, **due}
+    there = {} if notice.machines is None else {"machines": sorted(notice.machines)}
+    return {"at": _iso(notice.at_s), "about": notice.about, "heard": notice.heard, **due, **there}
 
 
 def _samples(series: Series, period_s: float) -> list[tuple[str, str, float] | tuple[str, float]]:
@@ -572,7 +576,13 @@ def _or_never(at: datetime | None) -> float:
 
 def _notices(notices: Sequence[RecordedNotice], at: datetime) -> tuple[Told, ...]:
     return tuple(
-        Told(at_s=each.at.timestamp(), about=each.about, heard=each.heard, due_s=_or_never(each.due))
+        Told(
+            at_s=each.at.timestamp(),
+            about=each.about,
+            heard=each.heard,
+            due_s=_or_never(each.due),
+            machines=None if each.machines is None else frozenset(each.machines),
+        )
         for each in notices
         if each.at <= at
     )
