@@ -123,6 +123,8 @@ def test_what_is_cut_can_be_asked_for(client: Client, tool: str, arguments: dict
         ("economics", {"spec": CHAT, "months": 0}, r"months: must be greater than or equal to 1, got '0'"),
         ("simulate", {"spec": CHAT, "burstiness": -2}, r"burstiness: must be greater than or equal to 0"),
         ("new_spec", {"workload": "game"}, r"workload: must be 'chat', .*, got 'game'"),
+        ("new_spec", {"workload": "chat", "model": "/etc/config.json"}, r"new_spec: model: /etc/config\.json is a file\n  fix: name a model"),
+        ("new_spec", {"workload": "chat", "model": "no/such-model"}, r"no/such-model(?s:.*)fix: "),
         ("size", {"spec": "/etc/passwd"}, r"size: spec: /etc/passwd is outside of the project .*\n  fix: name a file inside it"),
         ("size", {"spec": "../../shop.yaml"}, r"spec: \.\./\.\./shop\.yaml is outside of the project"),
         ("size", {"spec": "nothing.yaml"}, r"spec: nothing\.yaml: no such file\n  fix: name a file of the project, or give the text"),

@@ -18,8 +18,8 @@ Spec = Annotated[
     str,
     Field(min_length=1, pattern=r"^([^-]|---)", description="path of a spec inside the project, or its text as YAML"),
 ]
-Stack = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", description="name of a stack, such as dev")]
-AnyStack = Annotated[str, Field(pattern=r"^([a-z][a-z0-9-]{0,62})?$", description="name of a stack; all without")]
+Stack = Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]{0,99}$", description="name of a stack, such as dev")]
+AnyStack = Annotated[str, Field(pattern=r"^([A-Za-z0-9][\w.-]{0,99})?$", description="name of a stack; all without")]
 Day = Annotated[
     str,
     Field(pattern=r"^(\d{4}-\d\d-\d\d)?$", description="prices of this date, such as 2026-11-20; today without"),
@@ -161,6 +161,10 @@ def _offers(_root: Path, args: Offered) -> Line:
 
 
 def _new(_root: Path, args: Begun) -> Line:
+    if args.model.endswith(".json"):  # which would be looked for outside of the project
+        raise UsageError(
+            f"model: {args.model} is a file\n  fix: name a model, and put the file into the text: model: FILE"
+        )
     words = ["new", args.workload, "--no-input", "--json", *_options(args, "model", "load", "infra")]
     return Line(words=words, writes=True)
 
