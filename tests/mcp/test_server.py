@@ -73,7 +73,10 @@ def test_from_a_workload_to_a_stack_that_passes_the_policies(client: Client, sho
     alone = {stack["specs"][0]: "", SPEC: text}
     judged = client.ask("policy", stack="dev", changes=alone).data
     assert judged["exit_code"] == 1
-    fix = judged["answer"]["dev"]["results"][0]["fix"]
+    results = judged["answer"]["dev"]["results"]
+    assert len({(each["rule"], each["fix"]) for each in results}) == len(results)
+    assert len(results[0]["resources"]) > 1
+    fix = results[0]["fix"]
     assert "set owner and expires" in fix or "set owner and ttl" in fix
     fixed = {**alone, SPEC: f"{text}{OWNED}"}
     assert client.ask("policy", stack="dev", changes=fixed).data["answer"]["dev"]["ok"]

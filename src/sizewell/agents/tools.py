@@ -182,6 +182,19 @@ def _page(_root: Path, args: Paged, document: Any) -> Any:
     return {**document, "text": "\n\n".join(kept)}
 
 
+def _findings(_root: Path, _args: Tried, document: Any) -> Any:
+    """Each finding once, with the resources that have it."""
+    for report in document.values():
+        rows: dict[tuple[str, ...], dict[str, Any]] = {}
+        for result in report.get("results", ()):
+            row = {key: value for key, value in result.items() if key not in ("resource", "urn") and value}
+            rows.setdefault(tuple(map(str, row.values())), {**row, "resources": []})["resources"].append(
+                result["resource"]
+            )
+        report["results"] = list(rows.values())
+    return document
+
+
 def _rules(_root: Path, args: Ruled, document: Any) -> Any:
     kept = [row for row in document if args.rule.lower() in f"{row['area']} {row['rule']}"]
     if not kept:
@@ -220,7 +233,8 @@ TOOLS: Final = (
     Tool(
         name="size", command="size", takes=Dated, line=_of_spec("size"),
         what="What a workload runs on: machines, how many, where, memory, speed and cost, and the alternatives.",
-        left_out=frozenset(f"workloads.{key}" for key in ("rejections", "line_items", "assumptions", "guard", "task")),
+        left_out=frozenset(f"workloads.{key}" for key in ("rejections", "line_items", "assumptions", "guard", "task"))
+        | {"rejections.shapes"},
         after={
             0: ("explain: why this, and what would change it", "simulate, economics: more about this spec", _PUT_IT),
             2: ("the budget of the spec is exceeded: raise `budget`, or lower the load or the service level",),
@@ -264,7 +278,7 @@ TOOLS: Final = (
         name="preview", command="preview", takes=Tried, line=_tried("preview"),
         what="What a stack costs a month (floor, expected, ceiling), by its rows; purchases, what has no price.",
         left_out=frozenset(
-            {"stacks.rows.lines", "stacks.free", "stacks.choices", "stacks.evidence", "stacks.coverage", "provenance"}
+            f"stacks.{key}" for key in ("rows.lines", "free", "choices", "evidence", "coverage", "ownership")
         ),
         after={
             0: ("policy: may it be built?",),
@@ -275,7 +289,7 @@ TOOLS: Final = (
         },
     ),
     Tool(
-        name="policy", command="policy", takes=Tried, line=_tried("policy"),
+        name="policy", command="policy", takes=Tried, line=_tried("policy"), shape=_findings,
         what="Judge a stack by the policies: idle spend, lost checkpoints, open access, ownership; with fixes.",
         after={
             0: ("preview: what it costs",),
