@@ -113,7 +113,7 @@ def _plain(catalog: Catalog) -> Iterator[str]:
 def _fees(catalog: Catalog) -> Iterator[str]:
     for cloud in CLOUDS:
         fees = [fee for fee in catalog.fees if fee.cloud == cloud]
-        weak = sum(bool(weakness(Priced(fee.usd, fee.source, fee.effective_from))) for fee in fees)
+        weak = sum(bool(fee.price.weak) for fee in fees)
         regions = len({fee.region for fee in fees} - {"all"})
         keys = len({fee.key for fee in fees})
         days = _days(fee.effective_from for fee in fees)

@@ -150,9 +150,9 @@ def test_rates_reach_fees_and_spot_and_keep_the_list_price_for_whoever_asks(own,
         """
     )
     merged = catalog.load()
-    assert merged.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON) == Priced(
-        Decimal("0.01"), "own rate", facts.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON).date
-    )
+    listed = facts.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON)
+    own_price = merged.fee("aws", "ebs.gp3.gb_month", "us-east-1", ON)
+    assert own_price == Priced(Decimal("0.01"), "own rate", listed.date, terms="own rate", listed=listed.amount)
     half = merged.price("aws", "p5.48xlarge", "us-east-1", "spot", ON)
     assert half.amount * 2 == facts.price("aws", "p5.48xlarge", "us-east-1", "spot", ON).amount
     assert "own discount 50 %" in half.source

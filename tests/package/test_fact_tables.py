@@ -38,7 +38,6 @@ from sizewell.resources.readers.pools import Measured
 from sizewell.resources.scaled import Scaled
 from sizewell.resources.spellings import CloudFormationType, Spelling
 from sizewell.resources.standing import AcceleratorName
-from sizewell.resources.sustained import SustainedUse
 from sizewell.resources.tables.disks import DiskPerformance
 from sizewell.resources.tables.free import FreeService, FreeType
 from sizewell.resources.tables.gaps import Billed
@@ -87,7 +86,6 @@ TABLES = {  # file -> its record and the columns that tell rows apart
     "resources/data/spellings.csv": (Spelling, ("type",)),
     "resources/data/firewalls.csv": (Firewall, ("type",)),
     "resources/data/hiding_types.csv": (HidingType, ("type",)),
-    "resources/data/sustained_use.csv": (SustainedUse, ("machines",)),
     "resources/data/unkept.csv": (Unkept, ("type",)),
     "resources/data/first_generation.csv": (FirstGeneration, ("image",)),
     "resources/data/image_kinds.csv": (ImageKind, ("cloud", "image")),

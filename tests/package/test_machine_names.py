@@ -7,6 +7,7 @@ them and tables keyed by them are found. Whole names that a spec lists (`name in
 from __future__ import annotations
 
 import ast
+import csv
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from sizewell.sizing import catalog
+from sizewell.sizing.catalog.machine_prices import FOLDER
 
 SOURCE = Path(__file__).parents[2] / "src/sizewell"
 OUTSIDE = (
@@ -41,22 +43,26 @@ ORDINARY = (
         "2026-11-22",
         "team-a",
     ),
-    *("s3://bucket", "10.0.0.0/16", "quay.io/team/app", "api.example.com"),
+    *("s3://bucket", "10.0.0.0/16", "quay.io/team/app", "api.example.com", "r=16"),
 )
 
 
 def _names() -> frozenset[str]:
     facts = catalog.load()
     machines = {shape.instance_type for shape in facts.shapes} | {one.machine_type for one in facts.slices}
-    return frozenset(machines | set(facts.accelerators) | {one.generation for one in facts.slices})
+    priced = {
+        row["instance_type"] for file in FOLDER.glob("*/*.csv") for row in csv.DictReader(file.open(encoding="utf-8"))
+    }
+    return frozenset(machines | priced | set(facts.accelerators) | {one.generation for one in facts.slices})
 
 
 NAMES = _names()
+LOWER = frozenset(name.lower() for name in NAMES) - NAMES  # as a pattern has them that takes any case
 
 
 @cache
 def begins_a_name(text: str) -> bool:
-    return len(text) >= 2 and any(name.lower().startswith(text.lower()) for name in NAMES)
+    return len(text) >= 2 and not text.isupper() and any(name.lower().startswith(text.lower()) for name in NAMES)
 
 
 @cache
@@ -68,7 +74,7 @@ def names_machines_alone(pattern: str) -> bool:
         expression = re.compile(pattern)
     except re.error:
         return False
-    matches = (expression.match(name) for name in NAMES)
+    matches = (expression.match(name) for name in (*NAMES, *LOWER))
     of_names = any(match is not None and match.end() >= 2 for match in matches)
     return of_names and not any(expression.match(text) for text in ORDINARY)
 
@@ -191,6 +197,7 @@ def test_no_name_of_a_machine_decides_anything() -> None:
         'CORES = {"trainium1": 2}',
         'str(pool.accelerator).startswith("tpu")',
         'limits.tpu.type in ("v6e", "tpu7x")',
+        're.compile(r"standard_[de]\\d+s_v[56]", re.IGNORECASE)',
     ],
 )
 def test_a_planted_one_is_found(code: str) -> None:

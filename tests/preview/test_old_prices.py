@@ -18,16 +18,16 @@ from sizewell.preview.render import html, markdown, terminal
 from sizewell.preview.render import json as as_json
 from sizewell.sizing.catalog import history
 from sizewell.sizing.catalog.rates import parse_discounts
-from sizewell.sizing.money import Priced, Unpriced
+from sizewell.sizing.money import ESTIMATE, Priced, Unpriced
 
 DOCS = "`sizewell docs refresh-prices`"
 
 
-def dated(what, day, source="AWS list"):
+def dated(what, day, source="AWS list", **price):
     """A stack of one machine, priced on a day."""
     sketch = Sketch("llm-prod").resource("aws:ec2/instance:Instance", "box")
     sketch.line("box", what, "machine-hour", "1", (0, 100, 730))
-    sketch.items = [replace(line, price=Priced(line.price.amount, source, day)) for line in sketch.items]
+    sketch.items = [replace(line, price=Priced(line.price.amount, source, day, **price)) for line in sketch.items]
     return sketch
 
 
@@ -74,11 +74,14 @@ def test_list_prices_are_old_after_half_a_year_and_own_rates_never(monkeypatch):
     # one place for size and preview
     monkeypatch.setitem(history.FRESH_DAYS, "on-demand", 10)
     assert preview(dated("g6.xlarge, on-demand, us-east-1", "2026-07-01")).provenance.stale
-    assert preview(dated("g6.xlarge, spot, us-east-1", "2024-07-01", source="own rate")).provenance.stale == ()
+    assert (
+        preview(dated("g6.xlarge, spot, us-east-1", "2024-07-01", source="own rate", terms="own rate")).provenance.stale
+        == ()
+    )
 
 
 def test_an_estimate_is_marked_and_its_share_of_the_month_is_said():
-    about = dated("g6.xlarge, spot, us-east-1", "2026-08-20", source="a list; estimate: on-demand less 60 %")
+    about = dated("g6.xlarge, spot, us-east-1", "2026-08-20", source="a list", weak=ESTIMATE)
     about.line("box", "g6.xlarge, on-demand, us-east-1", "machine-hour", "3", (100, 100, 100))
     (stack,) = preview(about).stacks
     assert stack.rows[0].how == "3/h x 100 + ~1/h x 100"
@@ -118,7 +121,7 @@ def test_the_last_line_dates_the_prices_that_are_used():
         dated(f"g6.{size}, on-demand, us-east-1", day)
         for size, day in (("xlarge", "2026-07-20"), ("2xlarge", "2026-08-01"))
     ]
-    own = dated("g6.4xlarge, on-demand, us-east-1", "2020-01-01", source="own rate")
+    own = dated("g6.4xlarge, on-demand, us-east-1", "2020-01-01", source="own rate", terms="own rate")
     assert "those used here of 2026-07-20 to 2026-08-01;" in terminal.render(preview(*machines, own), width=400)
 
 
@@ -128,7 +131,7 @@ def test_the_files_of_own_prices_in_the_guide_are_read_and_price_what_has_no_pri
     discounts = parse_discounts(yaml.safe_load(block))
     assert len(discounts.rates) == 7
     own = discounts.machine(Unpriced("no price"), "aws", "p5.48xlarge", "eu-north-1", "on-demand")
-    assert own == Priced(Decimal("52.10"), "own rate", "")
+    assert own == Priced(Decimal("52.10"), "own rate", "", terms="own rate")
     listed = Priced(Decimal(100), "list", "2026-09-01")
     assert discounts.machine(listed, "gcp", "a2-highgpu-1g", "us-central1", "on-demand").amount == 88
     assert discounts.commitments[0].until == date(2027, 6, 30)

@@ -4,9 +4,10 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from situations import ON
+from situations import ON, one, plain
 
 from sizewell.preview.own_rates import remarks
+from sizewell.preview.render import focus
 from sizewell.resources import Plan, RecordedResource, price
 from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.rates import parse_discounts
@@ -103,3 +104,29 @@ def test_a_machine_of_which_a_plan_pays_a_part_is_one_machine():
     machines = [(line, line.cost()) for line in lines if line.unit == "machine-hour"]
     assert len(machines) == 2
     assert _what(machines) == "g6.xlarge, on-demand, us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("lists", "paid"),
+    [
+        ({}, "587.50"),
+        ({"rates": [{"cloud": "aws", "instance_type": "g6.xlarge", "usd": 0.5}]}, "365.00"),
+        ({"rates": [{"cloud": "aws", "percent": 10}]}, "528.75"),
+        ({"commitments": [COMMITMENT]}, "365.00"),
+        ({"savings_plans": [{**SAVINGS_PLAN, "usd_per_hour": 5}]}, "470.00"),
+    ],
+)
+def test_an_export_has_the_list_price_beside_what_is_paid(lists, paid):
+    from sizewell.preview.diff import _line
+
+    (line,) = (each for each in price(PLAN, load(), on=ON, discounts=parse_discounts(lists)).items
+               if each.unit == "machine-hour")  # fmt: skip
+    preview = one(plain(), plain())
+    cells = focus._focus(
+        ON,
+        preview.stacks[0],
+        (*preview.stacks[0].rows, *preview.stacks[0].unchanged.rows)[0],
+        _line(line, line.cost(), {}),
+    )
+    assert (cells["ContractedCost"], cells["ListCost"]) == (paid, "587.50")
+    assert cells["ListUnitPrice"] == "0.8048"

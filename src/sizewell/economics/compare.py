@@ -198,7 +198,7 @@ def _effects(work: Work, rented: Way, bends: Sequence[Decimal]) -> Iterator[Effe
     price = work.line("on-demand", ALL).price
     if isinstance(price, Priced):
         moved = [(_at_times(rented, work, times), work.figures) for times in MOVED]
-        source = OWN_RATE if OWN_RATE in price.source else ESTIMATE if weakness(price) else "list price"
+        source = OWN_RATE if price.terms == OWN_RATE else ESTIMATE if weakness(price) else "list price"
         yield from _effect(work, "on demand", Figure(price.amount, "USD/hour", "", source), moved, bends)
     for name, figure in work.figures.items():
         values = (max(figure.low, min(figure.high, figure.value * times)) for times in MOVED)

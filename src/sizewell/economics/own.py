@@ -64,7 +64,7 @@ def _figures(data: object, origin: str) -> dict[str, Figure]:
                 )
             )
         else:
-            stated[key] = usual._replace(value=number, source=source)
+            stated[key] = usual._replace(value=number, source=source, is_estimate=False)
     resale = {key: stated.get(key, USUAL[key]) for key in ("resale_new_percent", "resale_percent")}
     new, old = resale.values()
     if not faults and new.value < old.value:

@@ -20,12 +20,11 @@ from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.owning import OF_A_SERVER, Figure, figures_of, server_for
 from sizewell.sizing.billing.tariff import COMMITTED, Tariff, weakness
 from sizewell.sizing.catalog.managed import RAW, TITLES
-from sizewell.sizing.catalog.rates import Asked
 from sizewell.sizing.choose.candidates import Deal
 from sizewell.sizing.choose.elsewhere import by_the_token
 from sizewell.sizing.choose.pricing import Option, make_option
 from sizewell.sizing.choose.workloads import tokens_of
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced, Unpriced
+from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.units import plural
 
@@ -324,7 +323,7 @@ def own_with(work: Work, figures: Mapping[str, Figure]) -> Way:
         pay=partial(owned, work.name, figures, servers, work.months),
         bound=f"{plural(servers, 'server')} with {plural(each, 'accelerator')}, until sold",
         notes=tuple(notes),
-        estimated="estimate" in figures["machine_usd"].source,
+        estimated=figures["machine_usd"].is_estimate,
     )
 
 

@@ -13,6 +13,7 @@ from sizewell.sizing.catalog.history import fresh_days
 from sizewell.sizing.money import ZERO
 
 LISTED: Final = "on-demand"
+_STATED: Final = ("own rate", "own commitment", "own savings plan")  # terms whose price no list has to say anew
 MARKETS: Final = ("capacity-block", "spot", "flex-start", LISTED)  # as a line of a bill names them, or with a space
 
 
@@ -44,7 +45,7 @@ def assemble(
     failed = [stack for stack in stacks if stack.failed]
     uncompared = [stack for stack in stacks if stack.base_failed]
     old = stale_prices(stacks, provenance, on)
-    days = {line.date for line in _lines(stacks) if line.date and not line.source.startswith("own ")}
+    days = {line.date for line in _lines(stacks) if line.date and line.terms not in _STATED}
     if failed:
         exit_code = max((codes or {}).get(stack.stack, 69) for stack in failed)
         reason = f"no price for {failed[0].stack}: {failed[0].failed.splitlines()[0]}"
@@ -79,7 +80,7 @@ def stale_prices(stacks: Iterable[records.Stack], provenance: records.Provenance
     moving: dict[str, set[tuple[str, str]]] = {}
     for line in _lines(stacks):
         market = next((name for name in MARKETS if name.replace("-", " ") in line.what.replace("-", " ")), None)
-        if market and line.date and not line.source.startswith("own ") and _days(line.date, on) > fresh_days(market):
+        if market and line.date and line.terms not in _STATED and _days(line.date, on) > fresh_days(market):
             moving.setdefault(market, set()).add((line.date, line.what))
     for market, prices in sorted(moving.items()):
         oldest, what = min(prices)

@@ -6,21 +6,22 @@ what becomes free, or was never used, goes to the others in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import TypeVar
 
 from sizewell.resources import aws_nodes, savings
 from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import Plan, RecordedResource
 from sizewell.resources.values import canonical, get
-from sizewell.sizing.billing import charges
-from sizewell.sizing.catalog.rates import Discounts, SavingsPlan
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
+from sizewell.sizing.catalog.rates import Discounts, SavingsPlan, committed
+from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Priced, Unpriced
 
-Hours = dict[str, Decimal]  # what a line bills, as a commitment names it -> hours a month
+Hours = dict[Asked, Decimal]  # machines that a commitment covers -> hours a month
 NOTHING = Decimal(0)
+Bought = TypeVar("Bought", bound=Hashable)  # what tells apart what is shared out
 
 
 def granted(rates: Discounts, needs: Sequence[Hours], on: date, kept: Sequence[Hours] = ()) -> list[Hours]:
@@ -29,15 +30,20 @@ def granted(rates: Discounts, needs: Sequence[Hours], on: date, kept: Sequence[H
     >>> from sizewell.sizing.catalog.rates import Commitment
     >>> one = Commitment(cloud="aws", instance_type="g6.xlarge", region="us-east-1", count=1, usd_per_hour=Decimal(1),
     ...                  until=date(2027, 1, 1))
-    >>> need = {"g6.xlarge, on-demand, us-east-1": Decimal(500)}
+    >>> need = {one.asked: Decimal(500)}
     >>> [list(each.values()) for each in granted(Discounts(commitments=(one,)), [need, need], date(2026, 11, 22))]
     [[Decimal('500')], [Decimal('230')]]
     """
-    return _shared_out({what: each.count * HOURS_PER_MONTH for what, each in rates.standing(on).items()}, needs, kept)
+    bought = {asked: each.count * HOURS_PER_MONTH for asked, each in rates.standing(on).items()}
+    return _shared_out(bought, needs, kept)
 
 
-def _shared_out(bought: Hours, needs: Sequence[Hours], kept: Sequence[Hours]) -> list[Hours]:
-    held = list(kept) or [Hours() for _ in needs]
+def _shared_out(
+    bought: Mapping[Bought, Decimal],
+    needs: Sequence[Mapping[Bought, Decimal]],
+    kept: Sequence[Mapping[Bought, Decimal]],
+) -> list[dict[Bought, Decimal]]:
+    held: list[Mapping[Bought, Decimal]] = list(kept) or [{} for _ in needs]
     grants = [
         {what: min(had.get(what, NOTHING), need.get(what, NOTHING)) for what in bought}
         for had, need in zip(held, needs, strict=True)
@@ -55,8 +61,8 @@ def needed(items: Iterable[LineItem]) -> Hours:
     """The most machine-hours a month of each kind that a commitment may cover."""
     hours: Hours = {}
     for item in items:
-        if item.unit == charges.MACHINE_HOUR and item.cadence == "monthly":
-            hours[item.what] = hours.get(item.what, NOTHING) + item.quantity.ceiling
+        if item.asked is not None and item.is_on_demand:
+            hours[item.asked] = hours.get(item.asked, NOTHING) + item.quantity.ceiling
     return hours
 
 
@@ -65,9 +71,9 @@ def unused(
 ) -> list[tuple[LineItem, ...]]:
     """Lines of hours that a stack used before the change and none uses after it: they are paid until the term ends."""
     lines: list[list[LineItem]] = [[] for _ in after]
-    for what, commitment in rates.standing(on).items():
-        was = [_covered(items, what) for items in before]
-        now = [_covered(items, what) for items in after]
+    for asked, commitment in rates.standing(on).items():
+        was = [_covered(items, asked) for items in before]
+        now = [_covered(items, asked) for items in after]
         rest = [max(_sum(was, bound) - _sum(now, bound), NOTHING) for bound in _BOUNDS]
         for number, (earlier, later) in enumerate(zip(was, now, strict=True)):
             idle = [
@@ -77,29 +83,28 @@ def unused(
             if not any(idle):
                 continue
             rest = [left - hours for left, hours in zip(rest, idle, strict=True)]
-            line = next(item for item in before[number] if _is_covered(item, what))
-            price = Priced(commitment.usd_per_hour, OWN, on.isoformat())
+            line = next(item for item in before[number] if _is_covered(item, asked))
+            price = committed(Unpriced(""), commitment.usd_per_hour, on)  # nothing is listed for hours of nobody
             how = f"{commitment.count} committed until {commitment.until.isoformat()}: paid, used or not"
             lines[number].append(
                 replace(
-                    line, what=what + _GIVEN_UP, unit="hour", price=price, how=how,
-                    quantity=Interval(*sorted(idle)), cadence="monthly", confidence="",
+                    line, what=commitment.covers + _GIVEN_UP, unit="hour", price=price, how=how,
+                    quantity=Interval(*sorted(idle)), cadence="monthly", confidence="", asked=None,
                 )
             )  # fmt: skip
     return [tuple(each) for each in lines]
 
 
-OWN = "own commitment"  # the source of a committed price
 _GIVEN_UP = ", committed but unused"
 _BOUNDS = ("floor", "expected", "ceiling")
 
 
-def _is_covered(item: LineItem, what: str) -> bool:
-    return item.what == what and isinstance(item.price, Priced) and item.price.source == OWN
+def _is_covered(item: LineItem, asked: Asked) -> bool:
+    return item.asked == asked and isinstance(item.price, Priced) and item.price.terms == "own commitment"
 
 
-def _covered(items: Iterable[LineItem], what: str) -> Interval:
-    covered = [item.quantity for item in items if _is_covered(item, what)]
+def _covered(items: Iterable[LineItem], asked: Asked) -> Interval:
+    covered = [item.quantity for item in items if _is_covered(item, asked)]
     return sum(covered, Interval(NOTHING, NOTHING, NOTHING))
 
 
@@ -107,20 +112,21 @@ def _sum(intervals: Iterable[Interval], bound: str) -> Decimal:
     return sum((getattr(interval, bound) for interval in intervals), NOTHING)
 
 
-def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[LineItem]], on: date) -> dict[str, str]:
+def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[LineItem]], on: date) -> dict[Asked, str]:
     """How much of each commitment all stacks use together, which share of their hours it covers, and what is left over.
 
     `after` has the lines of hours that were given up, which are in the totals.
     """
-    said: dict[str, str] = {}
-    for what, commitment in rates.standing(on).items():
-        used = _sum([_covered(items, what) for items in after], "expected")
-        running = [item.quantity.expected for items in after for item in items if item.what == what]
+    said: dict[Asked, str] = {}
+    for asked, commitment in rates.standing(on).items():
+        what = commitment.covers
+        used = _sum([_covered(items, asked) for items in after], "expected")
+        running = [item.quantity.expected for items in after for item in items if item.asked == asked]
         needed_hours = sum(running, NOTHING)
-        if not any(need.get(what) for need in needs) or not needed_hours:
+        if not any(need.get(asked) for need in needs) or not needed_hours:
             continue
         whole = commitment.count * HOURS_PER_MONTH
-        said[what] = (
+        said[asked] = (
             f"the commitment to {commitment.count} x {what} is {100 * used / whole:.0f} % used, {used:,.0f} of "
             f"{whole:,.0f} hours a month, and covers {100 * used / needed_hours:.0f} % of those that run"
         )
@@ -129,13 +135,15 @@ def in_use(rates: Discounts, needs: Sequence[Hours], after: Sequence[Sequence[Li
         )
         if left := max(whole - used - given_up, NOTHING):
             usd = left * commitment.usd_per_hour
-            said[what] += f"; {usd:,.2f} USD a month is left over, is billed all the same and is in no total"
+            said[asked] += f"; {usd:,.2f} USD a month is left over, is billed all the same and is in no total"
     return said
 
 
-def elsewhere(rates: Discounts, grants: Sequence[Mapping[str, Decimal]], others: Sequence[str], on: date) -> str:
+def elsewhere(rates: Discounts, grants: Sequence[Hours], others: Sequence[str], on: date) -> str:
     """A note where a commitment is used and stacks of the project were not looked at, which may use it as well."""
-    names = sorted({what for grant in grants for what, hours in grant.items() if hours and what in rates.standing(on)})
+    standing = rates.standing(on)
+    used = {asked for grant in grants for asked, hours in grant.items() if hours}
+    names = sorted(each.covers for asked, each in standing.items() if asked in used)
     if not names or not others:
         return ""
     return f"the commitment to {', '.join(names)} is counted here in full: {_named(others)} may use it as well"
@@ -163,11 +171,12 @@ def planned(
         rest -= idle
         if idle:
             line = next(item for item in was[number] if savings.is_covered(plan, item))
-            price = replace(line.price, amount=idle / HOURS_PER_MONTH) if isinstance(line.price, Priced) else line.price
+            assert isinstance(line.price, Priced)  # noqa: S101 - a plan covers what has a price alone
+            price = replace(line.price, amount=idle / HOURS_PER_MONTH, listed=None)  # nothing is listed for no hours
             now[number] += (
                 replace(
                     line, what="savings plan, committed but unused", unit="hour", price=price, confidence="",
-                    how=f"{what}: paid, used or not", quantity=Interval.exactly(HOURS_PER_MONTH),
+                    how=f"{what}: paid, used or not", quantity=Interval.exactly(HOURS_PER_MONTH), asked=None,
                 ),
             )  # fmt: skip
     return was, now, _use(plan, sum(spent[1], NOTHING), now, others)

@@ -132,12 +132,12 @@ def how_priced(lines: Sequence[tuple[LineItem, Interval | Unpriced]]) -> str:
     Lines of one price are one product: ten endpoints are `0.01/h x 7,300`.
 
     >>> from dataclasses import replace
-    >>> from sizewell.sizing.money import Interval, Priced
+    >>> from sizewell.sizing.money import ESTIMATE, Interval, Priced
     >>> line = LineItem(component="c", what="w", unit="machine-hour", quantity=Interval.exactly(Decimal("303.3333")),
     ...                 price=Priced(Decimal("10.49264"), "list", "2026-07-20"))
     >>> how_priced([(line, line.cost())])
     '10.49264/h x 303.33'
-    >>> about = replace(line, price=Priced(Decimal("10.49264"), "estimate: less the usual discount", "2026-07-20"))
+    >>> about = replace(line, price=Priced(Decimal("10.49264"), "less the usual discount", "2026-07-20", ESTIMATE))
     >>> how_priced([(about, about.cost())])
     '~10.49264/h x 303.33'
     """

@@ -25,7 +25,7 @@ from sizewell.resources.recorded import Hidden, Plan, RecordedResource
 from sizewell.resources.sizes import UNSIZED
 from sizewell.sizing.billing import charges
 from sizewell.sizing.billing.tariff import weakness
-from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Unpriced, total
+from sizewell.sizing.money import CENT, HOURS_PER_MONTH, ZERO, Interval, LineItem, Priced, Unpriced, total
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.providers.cloud import Account
 from sizewell.sizing.records.budget import MONTHLY, of_stack
@@ -470,20 +470,22 @@ def _weight(pair: Costed) -> Decimal:
 
 
 def _line(line: LineItem, cost: Interval | Unpriced, by_urn: Mapping[str, RecordedResource]) -> records.Line:
-    unpriced = isinstance(line.price, Unpriced)
+    price = line.price if isinstance(line.price, Priced) else None
     return records.Line(
         component=line.component,
         what=line.what,
         unit=line.unit,
         cadence=line.cadence,
         quantity=line.quantity,
-        usd_per_unit=None if isinstance(line.price, Unpriced) else line.price.amount,
+        usd_per_unit=None if price is None else price.amount,
         usd=None if isinstance(cost, Unpriced) else cost,
         unpriced=line.price.reason if isinstance(line.price, Unpriced) else "",
         how=line.how,
         confidence=line.confidence,
-        source="" if unpriced else line.price.source,  # type: ignore[union-attr]
-        date="" if unpriced else line.price.date,  # type: ignore[union-attr]
+        source="" if price is None else price.source,
+        date="" if price is None else price.date,
+        terms="list" if price is None else price.terms,
+        list_usd_per_unit=None if price is None else price.listed,
         resource=line.resource,
         tags=tags_of(by_urn.get(line.resource)),
     )

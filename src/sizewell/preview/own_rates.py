@@ -13,8 +13,8 @@ from typing import Final
 
 from sizewell.resources.priced import Pricing
 from sizewell.sizing.catalog import Catalog
-from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Asked, Commitment, Discounts, Rate, SavingsPlan
-from sizewell.sizing.money import HOURS_PER_MONTH, Price, Priced
+from sizewell.sizing.catalog.rates import NO_DISCOUNTS, Commitment, Discounts, Rate, SavingsPlan
+from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Price, Priced
 
 _SHOWN: Final = 5  # in one sentence
 _FAR_ABOVE: Final = 3  # times the list price: nobody pays that; a refresh takes no such price either
@@ -30,8 +30,8 @@ def remarks(catalog: Catalog, rates: Discounts, after: Sequence[Pricing], on: da
     listed = replace(catalog, rates=NO_DISCOUNTS)
     yield from _named("own rates far from the list price", _far(listed, decided, on))
     yield from _terms(rates, on)
-    running = {item.what for pricing in after for item in pricing.items}
-    idle = (_billed(each) for what, each in rates.standing(on).items() if what not in running)
+    running = {item.asked for pricing in after for item in pricing.items}
+    idle = (_billed(each) for asked, each in rates.standing(on).items() if asked not in running)
     yield from _named("own commitments that cover nothing here", idle)
     yield from _named("own commitments at more than the price on demand", _above_list(listed, rates, on))
 

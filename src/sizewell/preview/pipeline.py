@@ -496,7 +496,7 @@ def _share(stacks: list[_Sides], request: Request, pricing: _Pricing) -> None:
         if each.base_at_own_prices is not None:
             own = tuple(rates.with_commitments(each.base_at_own_prices.items, on, held[number]))
             each.base_at_own_prices = replace(each.base_at_own_prices, items=own)
-        own_use = [said for what, said in used.items() if given[number].get(what)]
+        own_use = [said for asked, said in used.items() if given[number].get(asked)]
         if any(given[number].values()):
             each.notes += (*own_use, *([note] if note else ()))
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sizewell.sizing.money import Interval
+from sizewell.sizing.money import Interval, Terms
 
 
 class _Record(BaseModel):
@@ -41,6 +41,8 @@ class Line:
     confidence: str = ""  # "": list price and stated usage
     source: str = ""
     date: str = ""
+    terms: Terms = "list"  # who says what is paid
+    list_usd_per_unit: Decimal | None = None  # the list price, where the terms make another of it and there is one
     resource: str = ""  # URN
     tags: Mapping[str, str] = field(default_factory=dict)  # those by which a bill finds the resource
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sizewell.resources.recorded import Hidden
-from sizewell.sizing.catalog.rates import Asked
-from sizewell.sizing.money import Cost, LineItem, total
+from sizewell.sizing.money import Asked, Cost, LineItem, total
 
 RETIRED: Final = "is retired since"
 """In the reason of what has no price because no cloud makes it any more."""

@@ -6,20 +6,17 @@ in others, the part above the commitment bills on demand, and an hour with less 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from sizewell.resources import sustained
-from sizewell.resources.values import cloud_of
 from sizewell.sizing.catalog.rates import SavingsPlan
 from sizewell.sizing.money import Interval, LineItem, Priced
 
 SOURCE: Final = "own savings plan"  # how the source of a price begins that a plan lowers; the plan follows
-_ON_DEMAND: Final = re.compile(r"(\S+), on-demand, (\S+)")
-_COMMITTED: Final = (SOURCE, "own commitment")  # what is paid already takes no further discount
+_COMMITTED: Final = ("own savings plan", "own commitment")  # what is paid already takes no further discount
 _NOTHING: Final = Decimal(0)
 
 
@@ -44,14 +41,12 @@ def is_covered(plan: SavingsPlan, line: LineItem) -> bool:
 
 def rate_of(plan: SavingsPlan, line: LineItem) -> Decimal | None:
     """US dollars an hour that a machine costs under a plan; None where it does not cover the line."""
-    named = _ON_DEMAND.fullmatch(line.what)
-    if named is None or line.unit != "machine-hour" or line.cadence != "monthly" or not isinstance(line.price, Priced):
+    if line.asked is None or not line.is_on_demand or not isinstance(line.price, Priced):
         return None
-    if line.price.source.startswith(_COMMITTED):
+    if line.price.terms in _COMMITTED:
         return None
-    kind = line.resource.split("::")[2:3]  # the types of a URN, parents first
-    percent = plan.percent(cloud_of("".join(kind).rpartition("$")[2]), named[1], named[2])
-    return None if percent is None else sustained.listed(line.price).amount * (100 - percent) / 100
+    percent = plan.percent(line.asked.cloud, line.asked.machine, line.asked.region)
+    return None if percent is None else sustained.without(line.price).amount * (100 - percent) / 100
 
 
 def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Iterator[LineItem]:
@@ -61,7 +56,7 @@ def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Ite
     demand stands, which is never too little.
     """
     lines = list(items)
-    listed = [sustained.listed(line.price) if isinstance(line.price, Priced) else line.price for line in lines]
+    listed = [sustained.without(line.price) if isinstance(line.price, Priced) else line.price for line in lines]
     rates = {number: rate for number, line in enumerate(lines) if (rate := rate_of(plan, line)) is not None}
     covered: dict[int, Decimal] = {}
     for number in sorted(rates, key=lambda number: rates[number] / listed[number].amount):  # type: ignore[union-attr]
@@ -76,13 +71,11 @@ def with_plan(plan: SavingsPlan, items: Iterable[LineItem], usd: Decimal) -> Ite
             yield line
             continue
         floor, before = min(whole.floor, hours), listed[number]
-        price = Priced(rates[number], f"own {plan.shown}", line.price.date)
+        price = replace(line.price.at(rates[number], "own savings plan", f"own {plan.shown}"), weak="")
         how = f"{rates[number].normalize():f}/h in the savings plan, {before.amount.normalize():f}/h on demand"  # type: ignore[union-attr]
         yield replace(line, quantity=Interval(floor, hours, hours), price=price, how=how)
         rest = Interval(whole.floor - floor, whole.expected - hours, whole.ceiling - hours)
         if rest.ceiling > 0:
             how = f"{line.how}; beyond the savings plan"
-            if before == line.price:
-                yield replace(line, quantity=rest, how=how)
-            else:  # what is left of a machine has no discount for sustained use: it is not there for the whole month
-                yield from sustained.less([replace(line, quantity=rest, price=before, how=how)])
+            # What is left of a machine has no discount for sustained use: it is not there for the whole month.
+            yield from sustained.of_whole_months(replace(line, quantity=rest, how=how))

@@ -7,78 +7,44 @@ them, at list prices.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from functools import lru_cache
-from pathlib import Path
 from typing import Final
 
-from sizewell import csvtables
-from sizewell.sizing.catalog.rates import OWN_RATE
+from sizewell.sizing.billing import charges
 from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Priced
 
-_IN_SOURCE: Final = re.compile(r"; sustained use discount, (\d+) %$")
-_MACHINE: Final = re.compile(r"(?:\S+ attached to )?([a-z]\w*-\S+?)(?:, on-demand, \S+)?")
+_TERMS: Final = "sustained use"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SustainedUse:
-    """A row of sustained_use.csv: machine types, and what is off their price over a whole month."""
-
-    machines: str  # a pattern of their names
-    percent: int
-    source: str
-
-
-ROWS: Final = csvtables.read(SustainedUse, Path(__file__).parent / "data/sustained_use.csv")
-
-
-@lru_cache(maxsize=512)
-def percent(kind: str) -> int:
-    """What is off a machine type of Google Cloud, and off what is attached to it, over a whole month.
-
-    >>> [percent(kind) for kind in ("n1-standard-4", "n2-custom-4-8192", "e2-standard-2", "g2-standard-4")]
-    [30, 20, 0, 0]
-    """
-    return next((row.percent for row in ROWS if re.fullmatch(row.machines, kind)), 0)
-
-
-def less(lines: Iterable[LineItem]) -> Iterator[LineItem]:
-    """Lines of machines on demand, and of what is attached to them, with the discount on those that always run: they
-    are a line of their own where others run at times.
-    """
+def less(lines: Iterable[LineItem], percent: int) -> Iterator[LineItem]:
+    """Lines of a machine on demand, with so much off the price of what runs the whole month, at list prices."""
     for line in lines:
-        named, price = _MACHINE.fullmatch(line.what), line.price
-        off = percent(named[1]) if named is not None else 0
-        whole = line.quantity.floor // HOURS_PER_MONTH * HOURS_PER_MONTH
-        if not off or not whole or not isinstance(price, Priced) or _is_own(price) or line.cadence != "monthly":
+        price = line.price
+        if not percent or line.unit not in charges.RUNNING or not isinstance(price, Priced) or price.terms != "list":
             yield line
             continue
-        reduced = Priced(
-            price.amount * (100 - off) / 100, f"{price.source}; sustained use discount, {off} %", price.date
-        )
-        how = f"{price.amount.normalize():f}/h less {off} % for sustained use x {whole.normalize():f} h"
-        yield replace(line, quantity=Interval.exactly(whole), price=reduced, how=how)
-        rest = Interval(
-            *(each - whole for each in (line.quantity.floor, line.quantity.expected, line.quantity.ceiling))
-        )
-        if rest.ceiling:
-            yield replace(line, quantity=rest)
+        yield from of_whole_months(replace(line, price=price.at(price.amount * (100 - percent) / 100, _TERMS)))
 
 
-def listed(price: Priced) -> Priced:
-    """A price without the discount.
+def of_whole_months(line: LineItem) -> Iterator[LineItem]:
+    """A line at a price with the discount: those that always run have it, and the others are a line of their own."""
+    price = line.price
+    if not isinstance(price, Priced) or price.terms != _TERMS or price.listed is None:
+        yield line
+        return
+    quantity = line.quantity
+    whole = quantity.floor // HOURS_PER_MONTH * HOURS_PER_MONTH
+    if whole:
+        off = (1 - price.amount / price.listed) * 100 if price.listed else Decimal(0)
+        how = f"{price.listed.normalize():f}/h less {off:.0f} % for sustained use x {whole.normalize():f} h"
+        yield replace(line, quantity=Interval.exactly(whole), how=how)
+    rest = Interval(*(each - whole for each in (quantity.floor, quantity.expected, quantity.ceiling)))
+    if rest.ceiling or not whole:
+        yield replace(line, quantity=rest, price=price.at_list())
 
-    >>> listed(Priced(Decimal("0.133"), "list; sustained use discount, 30 %", "2026-11-27")).amount == Decimal("0.19")
-    True
-    """
-    found = _IN_SOURCE.search(price.source)
-    if found is None:
-        return price
-    return replace(price, amount=price.amount * 100 / (100 - Decimal(found[1])), source=price.source[: found.start()])
 
-
-def _is_own(price: Priced) -> bool:
-    return price.source.startswith(OWN_RATE) or ", own discount " in price.source
+def without(price: Priced) -> Priced:
+    """A price without the discount; of other terms, as it is."""
+    return price.at_list() if price.terms == _TERMS else price

@@ -8,15 +8,28 @@ One arithmetic, `LineItem`, feeds the decision, the preview, the policies and th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 HOURS_PER_MONTH = Decimal(730)
 WEEKS_PER_MONTH = Decimal(52) / Decimal(12)
 CENT = Decimal("0.01")
 
 Cadence = Literal["monthly", "once"]
+Terms = Literal["list", "sustained use", "own rate", "own discount", "own commitment", "own savings plan"]
+ESTIMATE: Final = "estimate"  # why a price is weak that nobody lists or quotes
+
+
+class Asked(NamedTuple):
+    """What a price was asked for: a machine in a market, or a fee, in a region of a cloud."""
+
+    cloud: str
+    region: str
+    machine: str = ""
+    market: str = ""
+    fee: str = ""
+    service: str = ""  # a managed service whose premium is in the price of a machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +39,22 @@ class Priced:
     amount: Decimal
     source: str
     date: str
+    weak: str = ""  # why it is no list price: `ESTIMATE`, or "median of 4 quotes, 6.5 to 14"
+    terms: Terms = "list"  # who says what is paid
+    listed: Decimal | None = None  # the list price, where the terms make another of it and there is one
+
+    def at(self, amount: Decimal, terms: Terms, source: str = "") -> Priced:
+        """What is paid for the same on other terms; the list price stays known.
+
+        >>> Priced(Decimal(2), "list", "2026-11-27").at(Decimal(1), "own rate").at_list().amount
+        Decimal('2')
+        """
+        listed = self.amount if self.terms == "list" else self.listed
+        return replace(self, amount=amount, source=source or self.source, terms=terms, listed=listed)
+
+    def at_list(self) -> Priced:
+        """The same at its list price, where one is known."""
+        return self if self.listed is None else replace(self, amount=self.listed, terms="list", listed=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +125,12 @@ class LineItem:
     how: str = ""
     resource: str = ""  # URN or address of the resource that is billed, where there is one
     confidence: str = ""  # "" (list price and stated usage) or why the line is weaker, e.g. "assumed usage"
+    asked: Asked | None = None  # what its price was looked up for; None where no price list was asked
+
+    @property
+    def is_on_demand(self) -> bool:
+        """Whether it is of machines on demand, without a managed service: what commitments and plans may cover."""
+        return self.asked is not None and self.asked.market == "on-demand" and not self.asked.service
 
     def cost(self) -> Interval | Unpriced:
         """US dollars, to the cent: rounding happens here, so rows always sum to the headline."""

@@ -14,7 +14,19 @@ from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.readers.guards import LONGEST_IDLE_MINUTES, minutes, stopped_instance
 from sizewell.resources.recorded import UNKNOWN, Unknown
 from sizewell.resources.stackfacts import Thing
-from sizewell.resources.values import Flag, contains_unknown, count, either, every, flag, get, items, negated, number
+from sizewell.resources.values import (
+    Flag,
+    cloud_of,
+    contains_unknown,
+    count,
+    either,
+    every,
+    flag,
+    get,
+    items,
+    negated,
+    number,
+)
 from sizewell.sizing.providers import CLOUDS
 
 WHOLE: Final = "whole"  # beside the inputs of a part: those of what it is a part of
@@ -95,12 +107,16 @@ def _container_app(inputs: Mapping[str, Any]) -> Flag:
     return every(asks, UNKNOWN if least is UNKNOWN else bool(least))
 
 
+ENVIRONMENT: Final = "azure-native:app:ManagedEnvironment"
+
+
 def _environment(inputs: Mapping[str, Any]) -> Flag:
     listed = items(inputs.get("workloadProfiles"))
     if isinstance(listed, Unknown) or contains_unknown(listed):
         return UNKNOWN
     return any(
-        str(get(profile, "workloadProfileType")).startswith("NC") and bool(count(get(profile, "minimumCount")))
+        bool(count(get(profile, "minimumCount")))
+        and is_accelerated_name(cloud_of(ENVIRONMENT), str(get(profile, "workloadProfileType")))
         for profile in listed
     )
 
@@ -337,7 +353,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "gcp:container/cluster:Cluster": (_gke, "set the minimum of the accelerator's resourceLimits to 0"),
     "gcp:workbench/instance:Instance": (_workbench, "set the metadata idle-timeout-seconds to 3600"),
     "azure-native:app:ContainerApp": (_container_app, "set template.scale.minReplicas to 0"),
-    "azure-native:app:ManagedEnvironment": (_environment, "set minimumCount of the profile to 0"),
+    ENVIRONMENT: (_environment, "set minimumCount of the profile to 0"),
     "azure-native:machinelearningservices:Compute": (_ml_compute, "set idleTimeBeforeShutdown to PT30M"),
 }
 _SERVING: Final = (  # what answers users may keep accelerators where users are

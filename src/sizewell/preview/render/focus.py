@@ -12,10 +12,12 @@ import csv
 import io
 import json
 from datetime import date
+from decimal import Decimal
 from typing import Final
 
 from sizewell.preview import records
 from sizewell.preview.render.bills import BILLS, NO_BILL, Bill
+from sizewell.sizing.money import Interval
 from sizewell.sizing.providers import CLOUDS
 
 COLUMNS: Final = (
@@ -32,7 +34,7 @@ COLUMNS: Final = (
     "x_CeilingCost", "x_Urn", "x_How", "x_Confidence", "x_Unpriced", "x_PriceSource", "x_PriceDate",
 )  # fmt: skip
 
-_SAVINGS_PLAN: Final = "own savings plan"  # how the source of a price begins that one lowers
+_COMMITTED: Final = ("own commitment", "own savings plan")
 _SELLERS: Final = {
     package: cloud for name, cloud in CLOUDS.items() for package in (name, cloud.provider.package)
 }  # by the package of a type
@@ -78,7 +80,7 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
     once = line.cadence == "once"
     cost = str(line.usd.expected) if line.usd is not None else ""
     price = str(line.usd_per_unit) if line.usd_per_unit is not None else ""
-    own = line.source.startswith("own ") or ", own discount" in line.source
+    listed = line.usd_per_unit if line.terms == "list" else line.list_usd_per_unit
     unit = _unit(line.unit)
     category, subcategory = _category(token)
     return {
@@ -99,8 +101,8 @@ def _focus(on: date, stack: records.Stack, row: records.Row, line: records.Line)
             "ContractedUnitPrice": price,
             "EffectiveCost": cost,
             "InvoiceIssuerName": _provider(token),
-            "ListCost": "" if own else cost,
-            "ListUnitPrice": "" if own else price,
+            "ListCost": "" if listed is None else str(_cents(line.quantity.expected * listed)),
+            "ListUnitPrice": "" if listed is None else str(listed),
             "PricingCategory": _pricing_category(line),
             "PricingQuantity": str(line.quantity.expected),
             "PricingUnit": unit,
@@ -160,8 +162,8 @@ def _commitment(line: records.Line, unit: str) -> dict[str, str]:
     """What covers the line where a commitment does; its id is ours, since only the seller knows its own."""
     if _pricing_category(line) != "Committed":
         return {}
-    plan = line.source.startswith(_SAVINGS_PLAN)
-    own = plan or line.source == "own commitment"
+    plan = line.terms == "own savings plan"
+    own = line.terms in _COMMITTED
     name = f"{line.what.replace(', on-demand', '')}{', ' + line.how if own and line.how else ''}"
     return {
         "CommitmentDiscountCategory": "Spend" if plan else "Usage",
@@ -227,6 +229,10 @@ def _category(token: str) -> tuple[str, str]:
     return "Other", "Other (Other)"
 
 
+def _cents(usd: Decimal) -> Decimal:
+    return Interval.exactly(usd).cents().expected
+
+
 def _unit(unit: str) -> str:
     """A unit as FOCUS writes it: plural, capitalised, measures as they are.
 
@@ -245,7 +251,9 @@ def _unit(unit: str) -> str:
 
 
 def _pricing_category(line: records.Line) -> str:
-    what = f"{line.what} {line.source}".lower()
+    if line.terms in _COMMITTED:
+        return "Committed"
+    what = line.what.lower()
     if "spot" in what:
         return "Dynamic"
-    return "Committed" if any(word in what for word in ("reserved", "commitment", _SAVINGS_PLAN)) else "Standard"
+    return "Committed" if "reserved" in what else "Standard"

@@ -100,7 +100,7 @@ def _in_machines(lines: list[LineItem], weighted: Weighted) -> list[LineItem]:
         if line.unit == "?":
             counted.append(line)
             continue
-        market = 1 if ", spot, " in line.what else 0
+        market = int(line.asked is not None and line.asked.market == "spot")
         bounds = (line.quantity.floor, line.quantity.expected, line.quantity.ceiling)
         hours = [weighted.of(each / HOURS_PER_MONTH, market) * HOURS_PER_MONTH for each in bounds]
         how = f"{line.how}, {weighted.weights[market]} units each"

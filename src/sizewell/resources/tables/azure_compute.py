@@ -53,11 +53,10 @@ def _machines(
         pools.machines(resource, context, instance_type=machine.kind, market=market, size=size, premium=premium)
         for market in ((), markets)[not machine.on_host]
     ]
-    regular = next((line.what for market, line in zip(markets, lines, strict=False) if market == "on-demand"), "")
     if machine.mix is not None and not machine.on_host:
         lines = pools.shares(lines[0], lines[1], machine.mix, size)
     held = reserved.azure(resource, context, machine=machine)
-    lines = [reserved.beyond(line, context, held) if line.what == regular else line for line in lines]
+    lines = [reserved.beyond(line, context, held) if _is_regular(line) else line for line in lines]
     hours = pools.pool_hours(resource, context, size, machine.kind if isinstance(machine.kind, str) else "")
     lines += pools.addresses(resource, context, public=machine.public, hours=hours)
     lines += licences(resource, context, machine, hours, lines)
@@ -82,6 +81,10 @@ def _machines(
     return lines
 
 
+def _is_regular(line: LineItem) -> bool:
+    return line.asked is not None and line.asked.market == "on-demand"
+
+
 def licences(
     resource: RecordedResource,
     context: Context,
@@ -95,7 +98,7 @@ def licences(
     if not machine.system or machine.market == "on-demand" or machine.on_host:
         return pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=hours)
     own = []
-    regular = next((line for line in lines if ", on-demand, " in line.what), None) if machine.mix is not None else None
+    regular = next(filter(_is_regular, lines), None) if machine.mix is not None else None
     if regular is not None:  # the share that is not on spot
         share = (regular.quantity, regular.confidence)
         own = pools.licences(resource, context, instance_type=machine.kind, system=machine.system, hours=share)

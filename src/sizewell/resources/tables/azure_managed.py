@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
 from sizewell.resources import azure_nodes, pools
 from sizewell.resources.context import Context, Free, Outcome, Pricer
+from sizewell.resources.readers.common import is_accelerated_name
 from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import azure_compute, gaps
-from sizewell.resources.values import Text, count, get, items, number, text
+from sizewell.resources.values import Text, cloud_of, count, get, items, number, text
 from sizewell.sizing.money import LineItem, Unpriced
 
 
@@ -112,9 +112,6 @@ _JOB: Final = gaps.by_use("container job", **_FEES)
 _GPU_JOB: Final = gaps.unstated("container job with GPUs", "it is billed by its run time", _replica, **_FEES)
 
 
-_DEDICATED: Final = re.compile(r"(?:^| )NC\d+-A100$")  # a type of profile whose machines one rents
-
-
 def _profile(resource: RecordedResource, context: Context) -> Text:
     """The profile that it runs in, and its type where the environment stands in this plan: its name is free."""
     name = text(resource.inputs.get("workloadProfileName"))
@@ -134,7 +131,7 @@ def _profile(resource: RecordedResource, context: Context) -> Text:
 def _container_app(resource: RecordedResource, context: Context) -> Outcome:
     """With a GPU profile by the hours of its replicas, else by what it requests."""
     profile = _profile(resource, context)
-    if isinstance(profile, str) and _DEDICATED.search(profile):
+    if isinstance(profile, str) and is_accelerated_name(cloud_of(resource.type), profile.rpartition(" ")[2]):
         return Free("runs on the machines of its profile, which are billed with the environment")
     scale = get(resource.inputs, "template", "scale")
     least = count(get(scale, "minReplicas", default=0))

@@ -14,7 +14,7 @@ from sizewell.resources.recorded import UNKNOWN, RecordedResource, Unknown
 from sizewell.resources.schedules import schedule_of
 from sizewell.resources.sizes import Size, fixed
 from sizewell.resources.tables import disks, gaps, reserved
-from sizewell.resources.values import Flag, Text, count, either, flag, get, items, negated, number, text
+from sizewell.resources.values import Flag, Text, cloud_of, count, either, flag, get, items, negated, number, text
 from sizewell.sizing.billing import charges
 from sizewell.sizing.money import Interval, LineItem
 
@@ -79,9 +79,10 @@ def machine_hours(
 
 def _sustained(resource: RecordedResource, context: Context, machine: Machine, lines: list[LineItem]) -> list[LineItem]:
     """The lines with the discount for sustained use, where they are of machines on demand."""
-    if machine.market != "on-demand" or context.graph.registration(resource) is not None:
+    kind = machine.kind
+    if machine.market != "on-demand" or not isinstance(kind, str) or context.graph.registration(resource) is not None:
         return lines
-    return list(sustained.less(lines))
+    return list(sustained.less(lines, context.catalog.sustained_use(cloud_of(resource.type), kind)))
 
 
 def _more_disks(

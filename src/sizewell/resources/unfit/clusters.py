@@ -7,7 +7,6 @@ descriptions of dnsServiceIP and serviceCidr in pulumi_azure_native 3.29.0 and o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, ip_address
 from typing import Any, Final
@@ -25,12 +24,12 @@ from sizewell.resources.unfit.networks import (
     plots_of,
     ranges_of,
 )
-from sizewell.resources.values import canonical, get, items
+from sizewell.resources.values import canonical, cloud_of, get, items
+from sizewell.sizing.catalog import load
 from sizewell.sizing.catalog.lifetimes import minor, number
 
 AKS: Final = "azure-native:containerservice:ManagedCluster"
 POOL: Final = "azure-native:containerservice:AgentPool"
-B_SERIES: Final = re.compile(r"Standard_B\d", re.IGNORECASE)  # (learn.microsoft.com/azure/aks/use-system-pools)
 CLASSIC: Final = "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool"
 EKS: Final = "aws:eks/cluster:Cluster"
 GKE: Final = "gcp:container/cluster:Cluster"
@@ -64,7 +63,7 @@ def _pool(prefix: str, pool: Any) -> Iterator[tuple[str, str]]:
     if get(pool, "osType") == "Windows":
         yield f"{wrong} is refused on Windows", "give it mode User, and a pool of Linux mode System"
     machine = get(pool, "vmSize")
-    if isinstance(machine, str) and B_SERIES.match(machine):
+    if isinstance(machine, str) and load().says(cloud_of(AKS), machine, "burstable"):
         yield f"{wrong} is not supported on {machine}, of the B series", "take a D series, such as Standard_D4s_v5"
     least = get(pool, "minCount", default=get(pool, "nodeCount", default=get(pool, "count")))
     if isinstance(least, int | float) and not isinstance(least, bool) and least == 0:

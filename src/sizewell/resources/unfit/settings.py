@@ -10,7 +10,6 @@ github.com/percona/mongo_terraform_ansible/issues/34 (restarts of preemptible ma
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
@@ -19,6 +18,7 @@ from sizewell.resources.graph import Graph
 from sizewell.resources.recorded import RecordedResource, Unknown
 from sizewell.resources.unfit.networks import SUBNET
 from sizewell.resources.values import canonical, flag, get, items, number
+from sizewell.sizing.catalog.machine_prices import with_local_disk
 
 Said = tuple[str, str]  # what is wrong, what to do
 
@@ -167,32 +167,9 @@ def _agents(prefix: str, pool: Any) -> Iterator[Said]:
         said = f"{prefix}maxPods {pods} is refused: a node of AKS has {FEWEST_PODS} to {MOST_PODS}"
         yield said, f"state {MOST_PODS if pods > MOST_PODS else FEWEST_PODS}"
     machine = get(pool, "vmSize")
-    if get(pool, "osDiskType") == "Ephemeral" and isinstance(machine, str) and _without_disk(machine):
+    if get(pool, "osDiskType") == "Ephemeral" and isinstance(machine, str) and (other := with_local_disk(machine)):
         said = f"{prefix}an ephemeral OS disk is refused on {machine}, which has no temporary disk"
-        yield said, f"set the OS disk type to Managed, or take {_with_disk(machine)}"
-
-
-_DISKLESS: Final = re.compile(r"(standard_[de]\d+(?:-\d+)?i?)(b?[apl]*)(s?_v[56])", re.IGNORECASE)
-"""Sizes of the D and E series whose letters have no d, for a disk (learn.microsoft.com/azure/virtual-machines/
-vm-naming-conventions)."""
-
-
-def _without_disk(machine: str) -> bool:
-    """Whether a size has no disk of its own.
-
-    >>> [_without_disk(f"Standard_{size}") for size in ("D4s_v5", "E8as_v5", "D4ds_v5", "D4as_v4", "DS3_v2")]
-    [True, True, False, False, False]
-    """
-    return _DISKLESS.fullmatch(machine) is not None
-
-
-def _with_disk(machine: str) -> str:
-    """The same size with a disk.
-
-    >>> _with_disk("Standard_D4s_v5"), _with_disk("Standard_E8as_v5")
-    ('Standard_D4ds_v5', 'Standard_E8ads_v5')
-    """
-    return _DISKLESS.sub(r"\1\2d\3", machine)
+        yield said, f"set the OS disk type to Managed, or take {other}"
 
 
 def _scheduling(scheduling: Any) -> Iterator[Said]:

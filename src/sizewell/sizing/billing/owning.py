@@ -25,11 +25,12 @@ class Figure(NamedTuple):
     source: str = ESTIMATE
     low: Decimal = Decimal(0)  # the smallest value that a file may state
     high: Decimal = Decimal(100_000_000)  # and the largest
+    is_estimate: bool = True
 
 
-def _figure(value: str, unit: str, what: str, source: str = "", **bounds: int) -> Figure:
+def _figure(value: str, unit: str, what: str, source: str = "", *, low: int = 0, high: int = 100_000_000) -> Figure:
     said = f"{ESTIMATE}: {source}" if source else ESTIMATE
-    return Figure(Decimal(value), unit, what, said, **{name: Decimal(bound) for name, bound in bounds.items()})
+    return Figure(Decimal(value), unit, what, said, Decimal(low), Decimal(high))
 
 
 # Of every server; machine_usd, accelerators and power_w come from the catalog's server, or from a file.
@@ -96,6 +97,10 @@ def figures_of(shape: Shape | None) -> dict[str, Figure]:
             "accelerators": Decimal(shape.accelerators),
             "power_w": Decimal(str(shape.power_w or 0)),
         }
-        figures = {key: OF_A_SERVER[key]._replace(value=value, source=source) for key, value in stated.items()}
+        weak = shape.confidence == ESTIMATE
+        figures = {
+            key: OF_A_SERVER[key]._replace(value=value, source=source, is_estimate=weak)
+            for key, value in stated.items()
+        }
         figures.update(USUAL)
     return figures

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from sizewell.sizing.billing.charges import Charge
 from sizewell.sizing.catalog.managed import RAW
-from sizewell.sizing.catalog.rates import OWN_RATE, Asked
-from sizewell.sizing.money import Interval, LineItem, Price, Priced, Unpriced
+from sizewell.sizing.money import ESTIMATE, Asked, Interval, LineItem, Price, Priced, Unpriced
 
 if TYPE_CHECKING:
     from sizewell.sizing.catalog import Catalog
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 PREPAID: Final = ("capacity-block", "purchase")  # markets that are paid once, before the first hour
 COMMITTED: Final = ("reserved-1y", "reserved-3y")  # terms that are billed around the clock, used or not
 ESTIMATED: Final = "estimated price"  # how the weakness of a line begins whose price nobody lists or quotes
-MEDIAN: Final = "median of"  # ... and of one whose price is the middle of several quotes
-_ESTIMATE: Final = "estimate"
 ONE: Final = Interval.exactly(Decimal(1))
 
 
@@ -82,6 +79,7 @@ class Tariff:
         if not charge.machine:
             price = with_premium(self.fee(charge.fee, charge.beyond), self.premium(charge.service, charge.machine))
             what, how, once = charge.what, charge.how, False
+            asked = Asked(self.cloud, self.region, fee=charge.fee, service=_service(charge))
         else:
             price = self.machine(charge.machine, charge.market, charge.service)
             what = charge.what or f"{charge.machine}, {charge.market}, {self.region}"
@@ -89,6 +87,7 @@ class Tariff:
                 what += f", {charge.service}"
             how = charge.how or hours_in_words(charge.quantity, price)
             once = charge.market in PREPAID
+            asked = Asked(self.cloud, self.region, charge.machine, charge.market, service=_service(charge))
         if charge.premium:
             how += self._premium_in_words(charge, price)
         return LineItem(
@@ -101,6 +100,7 @@ class Tariff:
             resource=resource,
             how=how,
             confidence=charge.confidence or weakness(price),
+            asked=asked,
         )
 
     def _premium_in_words(self, charge: Charge, price: Price) -> str:
@@ -123,7 +123,7 @@ class Tariff:
         tiers = self.catalog.listed_tiers(self.cloud, charge.fee, self.region, self.on)
         if len(tiers) < 2 or isinstance(whole.price, Unpriced):
             return (whole,)
-        if whole.price.source == OWN_RATE:  # one price for all of it
+        if whole.price.terms == "own rate":  # one price for all of it
             return (whole,)
         # Each bound fills the tiers by itself, so that the floors of the lines add up to the bill of the floor.
         # A share of each tier of the ceiling would price small amounts at the tiers of large ones.
@@ -167,7 +167,18 @@ def with_premium(rate: Price, percent: Price) -> Price:
         return percent
     if isinstance(rate, Unpriced) or not percent.amount:
         return rate
-    return Priced(rate.amount * (100 + percent.amount) / 100, f"{rate.source}; {percent.source}", rate.date)
+    factor = (100 + percent.amount) / 100
+    return replace(
+        rate,
+        amount=rate.amount * factor,
+        listed=None if rate.listed is None else rate.listed * factor,
+        source=f"{rate.source}; {percent.source}",
+        weak=rate.weak or percent.weak,
+    )
+
+
+def _service(charge: Charge) -> str:
+    return "" if charge.service == RAW else charge.service
 
 
 def hours_in_words(hours: Interval, price: Price) -> str:
@@ -175,7 +186,7 @@ def hours_in_words(hours: Interval, price: Price) -> str:
 
     >>> hours_in_words(Interval(Decimal(0), Decimal(300), Decimal(730)), Priced(Decimal("0.8048"), "list", ""))
     '0.8048/h x 300 h, 0 to 730'
-    >>> hours_in_words(Interval.exactly(Decimal(730)), Priced(Decimal("0.19"), "estimate: a share of on-demand", ""))
+    >>> hours_in_words(Interval.exactly(Decimal(730)), Priced(Decimal("0.19"), "a share of on-demand", "", ESTIMATE))
     '~0.19/h x 730 h'
     """
     about = "~" if weakness(price) else ""
@@ -188,16 +199,16 @@ def hours_in_words(hours: Interval, price: Price) -> str:
 def weakness(price: Price) -> str:
     """Why a line at this price is weaker than one at a list price; "" where it is not.
 
-    >>> weakness(Priced(Decimal(1), "karpenter; estimate: on-demand less the usual discount", "2026-07-20"))
+    >>> weakness(Priced(Decimal(1), "on-demand less the usual discount", "2026-07-20", ESTIMATE))
     'estimated price of 2026-07-20'
-    >>> weakness(Priced(Decimal(1), "median of 4 quotes, 6.5 to 14; skypilot", "2026-08-01"))
+    >>> weakness(Priced(Decimal(1), "skypilot", "2026-08-01", "median of 4 quotes, 6.5 to 14"))
     'median of 4 quotes, 6.5 to 14'
     """
     if isinstance(price, Unpriced):
         return ""
-    if price.source.startswith(_ESTIMATE) or f"; {_ESTIMATE}" in price.source:
+    if price.weak == ESTIMATE:
         return f"{ESTIMATED} of {price.date}" if price.date else ESTIMATED
-    return price.source.partition(";")[0] if price.source.startswith(MEDIAN) else ""
+    return price.weak
 
 
 def _plain(value: Decimal) -> str:

@@ -35,7 +35,7 @@ from sizewell.sizing.catalog.records import (
     Withheld,
     Zones,
 )
-from sizewell.sizing.money import Price, Priced, Unpriced
+from sizewell.sizing.money import ESTIMATE, Price, Priced, Unpriced
 from sizewell.sizing.providers import cloud_of_service, clouds_where, machine_type
 
 EVERYWHERE = "all"  # region of an offer or fee that has one price for all regions
@@ -163,10 +163,22 @@ class Catalog:
         """
         asked = ("says", cloud, instance_type, trait)
         if asked not in self.memo:
-            name = machine_type(cloud, instance_type)
-            patterns = (f.pattern for f in self.families if f.cloud == cloud and f.trait == trait)
-            self.memo[asked] = any(re.fullmatch(pattern, name, re.IGNORECASE) for pattern in patterns)
+            self.memo[asked] = any(self._families(cloud, instance_type, trait))
         return self.memo[asked]  # type: ignore[no-any-return]
+
+    def sustained_use(self, cloud: str, instance_type: str) -> int:
+        """Percent that the cloud takes off a machine that runs the whole month, and off what is attached to it.
+
+        >>> from sizewell.sizing.catalog import load
+        >>> [load().sustained_use("gcp", kind) for kind in ("n1-standard-4", "n2-custom-4-8192", "e2-standard-2")]
+        [30, 20, 0]
+        """
+        return next((f.percent for f in self._families(cloud, instance_type, "sustained-use")), 0)
+
+    def _families(self, cloud: str, instance_type: str, trait: str) -> Iterator[Family]:
+        name = machine_type(cloud, instance_type)
+        ours = (f for f in self.families if f.cloud == cloud and f.trait == trait)
+        return (f for f in ours if re.fullmatch(f.pattern, name, re.IGNORECASE))
 
     def with_tpus(self, machine_types: Iterable[str]) -> Iterator[Shape]:
         """The machines of these types that are known where TPUs are sold."""
@@ -252,7 +264,7 @@ class Catalog:
         if market == "spot":
             usual = self.spot(cloud, instance_type, on).get(region)
             if usual is not None:
-                return Priced(usual.usd_per_hour, usual.source, usual.as_of)
+                return Priced(usual.usd_per_hour, usual.source, usual.as_of, usual.weak)
         offers = self.offers(cloud, instance_type, region=region, market=market, on=on)
         if not offers:
             if not self.says(cloud, instance_type, "accelerated"):
@@ -264,8 +276,9 @@ class Catalog:
             return Unpriced(self._why_unpriced(cloud, instance_type, region, market, on))
         best = min(offers, key=lambda offer: (offer.usd_per_hour, offer.zone))
         where = f" (zone {best.zone})" if best.zone else ""
-        marked = f"; {best.basis}" if best.basis.startswith("estimate") else ""
-        return Priced(best.usd_per_hour, f"{best.source}{where}{marked}", best.effective_from)
+        marked = f"; {best.basis}" if best.basis.startswith(ESTIMATE) else ""
+        weak = ESTIMATE if best.is_estimate else ""
+        return Priced(best.usd_per_hour, f"{best.source}{where}{marked}", best.effective_from, weak)
 
     def spot(self, cloud: str, instance_type: str, on: date | None = None) -> Mapping[str, spot.UsualSpot]:
         """What the type usually costs as spot, by region; regions without a quote or a published price are absent."""
@@ -370,7 +383,7 @@ class Catalog:
 
     def own_price(self, fee: Fee, region: str) -> Price:
         """The price of a listed tier in a region with the project's own rates."""
-        listed = Priced(fee.usd, fee.source, fee.effective_from)
+        listed = fee.price
         return self.rates.fee(listed, fee.cloud, fee.key, region, unit=fee.unit)
 
     def listed_tiers(self, cloud: str, key: str, region: str, on: date | None) -> tuple[Fee, ...]:
@@ -415,7 +428,7 @@ class Catalog:
     def _listed_fee(self, cloud: str, key: str, region: str, on: date | None) -> Priced | Unpriced:
         tiers = self.listed_tiers(cloud, key, region, on)
         if tiers:
-            return Priced(tiers[0].usd, tiers[0].source, tiers[0].effective_from)
+            return tiers[0].price
         elsewhere = sorted({fee.region for fee in self.fees_of(cloud, key)})
         if region in elsewhere:
             first = min(fee.effective_from for fee in self.fees_of(cloud, key) if fee.region == region)
@@ -434,11 +447,12 @@ class Catalog:
             self.listed_tiers(cloud_of_service("sagemaker"), SAGEMAKER_PREMIUM + name, region, on) if region else ()
         )
         if listed:
-            return Priced(listed[0].usd, listed[0].source, listed[0].effective_from)
+            return listed[0].price
         premium = self.sagemaker_premiums.get(name)
         if premium is None:
             return Unpriced(f"SageMaker's premium on {instance_type} is not known")
-        return Priced(premium.percent, premium.source, premium.checked)
+        weak = ESTIMATE if premium.confidence == ESTIMATE else ""
+        return Priced(premium.percent, premium.source, premium.checked, weak)
 
     def model(self, name: str) -> Architecture:
         """The model of that key or alias, in any case; KeyError with a did-you-mean."""

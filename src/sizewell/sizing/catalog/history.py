@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import Final
 
 from sizewell.sizing.catalog.catalog import EVERYWHERE, Catalog
-from sizewell.sizing.catalog.rates import OWN_RATE
 from sizewell.sizing.money import Priced
 
 FRESH_DAYS: Final = {"spot": 30, "capacity-block": 30, "flex-start": 30}
@@ -29,6 +28,7 @@ class Quote:
     source: str
     date: str
     note: str = ""
+    own: bool = False  # a price of one's own, which no list has to say anew
     earlier: tuple[tuple[str, Decimal], ...] = ()  # date and US dollars of the rows before, newest first
 
     def age_days(self, on: dt.date) -> int | None:
@@ -38,7 +38,7 @@ class Quote:
     def stale(self, on: dt.date) -> bool:
         """Whether it is too old to rely on, by the kind of price; an own rate never is."""
         age = self.age_days(on)
-        return age is not None and self.source != OWN_RATE and age > fresh_days(self.market)
+        return age is not None and not self.own and age > fresh_days(self.market)
 
 
 def fresh_days(market: str) -> int:
@@ -101,6 +101,7 @@ def _quote(catalog: Catalog, cloud: str, instance_type: str, place: tuple[str, s
         usd_per_hour=price.amount,
         source=price.source,
         date=price.date,
+        own=price.terms == "own rate",
         note=f"far below the usual price, no zone to choose: {far}" if far else "",
         earlier=earlier,
     )

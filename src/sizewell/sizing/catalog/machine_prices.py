@@ -93,6 +93,20 @@ def checksum(cloud: str) -> str:
     return whole.hexdigest()
 
 
+_DISKLESS: Final = re.compile(r"(standard_[de]\d+(?:-\d+)?i?)(b?[apl]*)(s?_v[56])", re.IGNORECASE)
+"""Sizes of Azure's D and E series whose letters have no d, for a disk (learn.microsoft.com/azure/virtual-machines/
+vm-naming-conventions)."""
+
+
+def with_local_disk(instance_type: str) -> str:
+    """The same size of Azure with a disk of its own; "" where it has one, or the name does not say.
+
+    >>> [with_local_disk(f"Standard_{size}") for size in ("D4s_v5", "E8as_v5", "D4ds_v5", "D4as_v4", "DS3_v2")]
+    ['Standard_D4ds_v5', 'Standard_E8ads_v5', '', '', '']
+    """
+    return _DISKLESS.sub(r"\1\2d\3", instance_type) if _DISKLESS.fullmatch(instance_type) else ""
+
+
 def vcpus_by_name(instance_type: str) -> int | None:
     """VCPUs that a name states: Google Cloud's last number, Azure's first, AWS's four for each x of "xlarge".
 

@@ -11,26 +11,16 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sizewell.sizing.errors import ConfigError, Fault
-from sizewell.sizing.money import HOURS_PER_MONTH, Interval, LineItem, Price, Priced
+from sizewell.sizing.money import HOURS_PER_MONTH, Asked, Interval, LineItem, Price, Priced
 from sizewell.sizing.places import Places, locating, read_yaml
 from sizewell.sizing.providers import CLOUDS
 from sizewell.sizing.versions import content
 
 OWN_RATE: Final = "own rate"  # the source of a price that a team states itself
 PERCENT: Final = "percent"  # the unit of a fee that is a share of a machine's price
-
-
-class Asked(NamedTuple):
-    """What a price was asked for: a machine in a market, or a fee, in a region of a cloud."""
-
-    cloud: str
-    region: str
-    machine: str = ""
-    market: str = ""
-    fee: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +40,13 @@ class Rate:
 
     def applied(self, listed: Price) -> Price:
         if self.usd is not None:
-            return Priced(self.usd, OWN_RATE, listed.date if isinstance(listed, Priced) else "")
+            if isinstance(listed, Priced):
+                return replace(listed.at(self.usd, "own rate", OWN_RATE), weak="")
+            return Priced(self.usd, OWN_RATE, "", terms="own rate")
         if self.percent is None or not isinstance(listed, Priced):
             return listed
-        factor = (100 - self.percent) / 100
-        return Priced(
-            listed.amount * factor, f"{listed.source}, own discount {self.percent.normalize():f} %", listed.date
-        )
+        source = f"{listed.source}, own discount {self.percent.normalize():f} %"
+        return listed.at(listed.amount * (100 - self.percent) / 100, "own discount", source)
 
     def is_of_fee(self, cloud: str, key: str, region: str) -> bool:
         """Whether it is the rate of a fee: named whole, by how it begins ("rds.*"), or by what is left blank.
@@ -121,8 +111,13 @@ class Commitment:
 
     @property
     def covers(self) -> str:
-        """What a line of a bill calls the machines."""
+        """The machines, in words."""
         return f"{self.instance_type}, on-demand, {self.region}"
+
+    @property
+    def asked(self) -> Asked:
+        """What the price of a line is asked for that it may cover."""
+        return Asked(self.cloud, self.region, machine=self.instance_type, market="on-demand")
 
     @property
     def shown(self) -> str:
@@ -227,17 +222,17 @@ class Discounts:
         in_force = (plan for plan in self.savings_plans if plan.since <= on <= plan.until)
         return tuple(sorted(in_force, key=lambda plan: not plan.region))
 
-    def standing(self, on: date) -> dict[str, Commitment]:
-        """Commitments in force, by what a line of a bill calls the machines; those to the same ones together."""
-        by_machine: dict[str, Commitment] = {}
+    def standing(self, on: date) -> dict[Asked, Commitment]:
+        """Commitments in force, by the machines that they cover; those to the same ones together."""
+        by_machine: dict[Asked, Commitment] = {}
         for each in self.commitments:
             if each.since <= on <= each.until:
-                other = by_machine.get(each.covers)
-                by_machine[each.covers] = each if other is None else other.together(each)
+                other = by_machine.get(each.asked)
+                by_machine[each.asked] = each if other is None else other.together(each)
         return by_machine
 
     def with_commitments(
-        self, items: Iterable[LineItem], on: date, granted: Mapping[str, Decimal] | None = None
+        self, items: Iterable[LineItem], on: date, granted: Mapping[Asked, Decimal] | None = None
     ) -> Iterable[LineItem]:
         """On-demand machine-hours that a commitment covers become a line of their own, at the committed price.
 
@@ -247,25 +242,32 @@ class Discounts:
         whole_hours = {what: commitment.count * HOURS_PER_MONTH for what, commitment in ours.items()}
         left = whole_hours if granted is None else {what: granted.get(what, Decimal(0)) for what in ours}
         for item in items:
-            hours = left.get(item.what, Decimal(0))
-            if item.unit != "machine-hour" or item.cadence != "monthly" or hours <= 0:
+            hours = left.get(item.asked, Decimal(0)) if item.asked is not None else Decimal(0)
+            if item.asked is None or item.cadence != "monthly" or hours <= 0:
                 yield item
                 continue
-            commitment = ours[item.what]
+            commitment = ours[item.asked]
             whole = item.quantity
             covered = Interval(*(min(bound, hours) for bound in (whole.floor, whole.expected, whole.ceiling)))
             rest = Interval(
                 whole.floor - covered.floor, whole.expected - covered.expected, whole.ceiling - covered.ceiling
             )
-            left[item.what] = hours - covered.ceiling
+            left[item.asked] = hours - covered.ceiling
             yield replace(
                 item,
                 quantity=covered,
-                price=Priced(commitment.usd_per_hour, "own commitment", on.isoformat()),
+                price=committed(item.price, commitment.usd_per_hour, on),
                 how=f"{commitment.count} committed until {commitment.until.isoformat()}",
             )
             if rest.ceiling > 0:
                 yield replace(item, quantity=rest, how=f"{item.how}; beyond the commitment")
+
+
+def committed(price: Price, usd: Decimal, on: date) -> Priced:
+    """What is paid under a commitment for what has a price on demand, or none."""
+    if isinstance(price, Priced):
+        return replace(price.at(usd, "own commitment", "own commitment"), date=on.isoformat(), weak="")
+    return Priced(usd, "own commitment", on.isoformat(), terms="own commitment")
 
 
 NO_DISCOUNTS: Final = Discounts()

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from sizewell.csvtables import NOT_IN_TABLE, Day, DayOrNone, Spread, Text, one_of
 from sizewell.sizing.catalog.table import Source, Sources
+from sizewell.sizing.money import ESTIMATE, Priced
 from sizewell.sizing.providers import CLOUDS
 
 Cloud = str  # aws | gcp | azure, else another GPU cloud ("lambda", "coreweave", ...), "on-premises" or "edge"
@@ -36,6 +37,8 @@ FAMILY_TRAITS: Mapping[str, str] = {
     "packed-flex-start": "flex-start may place its machines together",
     "attachable": "accelerators are attached to it, and priced apart",
     "second-generation": "boots images of Azure's generation 2 alone",
+    "sustained-use": "has a percentage off by itself where it runs the whole month",
+    "burstable": "has its full speed for as long as its credits last",
     "own-windows-rate": "pays for Windows at a rate of its own, which the catalog does not have",
 }
 
@@ -177,6 +180,7 @@ class Family:
     trait: Annotated[str, one_of(tuple(FAMILY_TRAITS))]  # see `FAMILY_TRAITS`
     source: Source
     checked: Day
+    percent: int = 0  # what the trait comes to, where it is a share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +219,11 @@ class Offer:
     interruption: Interruption = (
         ""  # of spot, share reclaimed in a month as the vendor's advisor gives it: "<5%", "5-10%", ...
     )
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether nobody lists the price or quotes it."""
+        return self.basis.startswith(ESTIMATE) or self.confidence == ESTIMATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +306,11 @@ class Fee:
     effective_from: Day
     source: Source
     confidence: Grade
+
+    @property
+    def price(self) -> Priced:
+        """What the list says, before own rates."""
+        return Priced(self.usd, self.source, self.effective_from, ESTIMATE if self.confidence == ESTIMATE else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Final
 
 from sizewell.sizing.catalog.records import Offer
+from sizewell.sizing.money import ESTIMATE
 
 QUOTED: Final = "observed"  # how the basis of a quote begins
 QUOTES_ENOUGH: Final = 3
@@ -46,17 +47,28 @@ class UsualSpot:
         return max((quote.effective_from for quote in self.quotes), default=self.offer.effective_from)
 
     @property
+    def weak(self) -> str:
+        """Why it is no list price; "" where it is one."""
+        if not self.quotes:
+            return ESTIMATE if self.offer.is_estimate else ""
+        count = len(self.quotes)
+        return f"median of {count} quotes, {self._spread}" if count >= QUOTES_ENOUGH else ESTIMATE
+
+    @property
+    def _spread(self) -> str:
+        low, high = self.quotes[0].usd_per_hour, self.quotes[-1].usd_per_hour
+        return f"{low:f}" if low == high else f"{low:f} to {high:f}"
+
+    @property
     def source(self) -> str:
         """What the price rests on, as a bill states it; it begins with "estimate" below three quotes."""
         if not self.quotes:
-            marked = f"; {self.offer.basis}" if self.offer.basis.startswith("estimate") else ""
+            marked = f"; {self.offer.basis}" if self.offer.basis.startswith(ESTIMATE) else ""
             return f"{self.offer.source}{marked}"
-        low, high = self.quotes[0].usd_per_hour, self.quotes[-1].usd_per_hour
-        spread = f"{low:f}" if low == high else f"{low:f} to {high:f}"
+        if self.weak != ESTIMATE:
+            return f"{self.weak}; {self.offer.source}"
         count = len(self.quotes)
-        if count >= QUOTES_ENOUGH:
-            return f"median of {count} quotes, {spread}; {self.offer.source}"
-        counted = f"{count} quote{'s' if count > 1 else ''}, {spread}"
+        counted = f"{count} quote{'s' if count > 1 else ''}, {self._spread}"
         if not self.prior_usd:
             return f"estimate: {counted}, nothing to compare with; {self.offer.source}"
         suggested = " and ".join(f"{usd:f}" for usd in self.prior_usd)
